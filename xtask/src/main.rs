@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod instructions;
 mod rust_source;
 mod test;
 mod tidy;
@@ -34,6 +35,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "the rules of the code base that the compiler does not know",
         run: tidy::run,
+    },
+    Command {
+        name: "instructions",
+        arguments: "[--check] [--json FILE] [--binary FILE] [CASE…]",
+        about: "machine instructions per call, counted by valgrind, and the locked ones among them",
+        run: instructions::run,
     },
 ];
 
@@ -95,7 +102,7 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now"] {
+        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json"] {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }
