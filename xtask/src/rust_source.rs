@@ -213,12 +213,7 @@ mod tests {
 
     #[test]
     fn raw_strings_end_at_their_own_quote() {
-        check(
-            r##"a(r#"x "y" \"#, b)"##,
-            r##"a(r#"        "#, b)"##.replace("        ", "       ").as_str(),
-            r##"a(r#"x "y" \"#, b)"##,
-            "",
-        );
+        check(r##"a(r#"x "y" \"#, b)"##, r##"a(r#"       "#, b)"##, r##"a(r#"x "y" \"#, b)"##, "");
         check(r#"br"\" + c"#, r#"br" " + c"#, r#"br"\" + c"#, "");
     }
 

@@ -93,10 +93,10 @@ fn imports(manifest: &Manifest) -> Vec<Violation> {
     for dependency in &manifest.dependencies {
         let to = dependency.name;
         if dependency.is_local && !may_import(from, dependency) {
-            let kind = if dependency.is_for_tests { "for its tests" } else { "and must not" };
-            let what = format!(
-                "`{from}` imports `{to}` {kind}, which stands outside the order of the crates, move the code down"
-            );
+            let tests = if dependency.is_for_tests { " for its tests" } else { "" };
+            let remedy = "move the code to a crate that both may import";
+            let what =
+                format!("`{from}` imports `{to}`{tests}, which EDGES of tidy does not allow, {remedy}");
             violations.push(manifest.violation(to, what));
         }
         let allowed = EXTERNAL.iter().find(|(name, _)| *name == from).map(|(_, allowed)| allowed);
