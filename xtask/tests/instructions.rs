@@ -8,7 +8,8 @@ use std::process::{Command, Output};
 
 /// The measuring program, compiled into the test's own folder.
 fn program() -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/counted.rs");
+    // Relative, since cargo runs tests in the package's folder: checkouts may share a target folder.
+    let source = "tests/programs/counted.rs";
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let program = folder.join("counted");
     let compiled =
