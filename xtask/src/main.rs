@@ -1,2 +1,109 @@
-//! (under construction)
-fn main() {}
+//! Runs the chores of the project: `cargo xtask COMMAND`.
+//!
+//! One file per command; [`COMMANDS`] is the list.
+//! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod instructions;
+mod rust_source;
+mod test;
+mod tidy;
+mod workspace;
+
+use failure::Failure;
+use std::process::ExitCode;
+
+/// One thing that `cargo xtask` can do.
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), Failure>,
+}
+
+/// Every command, in the order in which they are listed to the user.
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "test",
+        arguments: "[STEP…]",
+        about: "everything that must pass: fmt, clippy, test, doc, tidy; or only the steps named",
+        run: test::run,
+    },
+    Command {
+        name: "tidy",
+        arguments: "",
+        about: "the rules of the code base that the compiler does not know",
+        run: tidy::run,
+    },
+    Command {
+        name: "instructions",
+        arguments: "[--check] [--json FILE] [--binary FILE] [CASE…]",
+        about: "machine instructions per call, counted by valgrind, and the locked ones among them",
+        run: instructions::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<(), Failure> {
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(Failure::usage(format!("no command given; commands are:\n{}", commands())));
+    };
+    if ["help", "--help", "-h"].contains(&name.as_str()) {
+        println!("cargo xtask COMMAND, where COMMAND is one of:\n{}", commands());
+        return Ok(());
+    }
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(rest),
+        None => Err(Failure::usage(format!("unknown command `{name}`; commands are:\n{}", commands()))),
+    }
+}
+
+/// Lists the commands, one per line, each with its arguments and purpose.
+fn commands() -> String {
+    let lines: Vec<String> = COMMANDS
+        .iter()
+        .map(|command| {
+            let call = format!("{} {}", command.name, command.arguments);
+            format!("  {}\n      {}", call.trim_end(), command.about)
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    #[test]
+    fn an_unknown_command_is_a_usage_error_that_lists_the_commands() {
+        for line in ["", "tset", "--only"] {
+            let failure = dispatch(&words(line)).unwrap_err();
+            assert!(failure.is_usage(), "{line}");
+            for command in COMMANDS {
+                assert!(failure.to_string().contains(command.name), "{line}: {failure}");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_arguments_are_usage_errors() {
+        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json"] {
+            assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Unsafe code stands only in the files that are listed here.
+
+use super::{RustFile, Violation};
+use crate::rust_source::has_word;
+
+/// The modules that may hold unsafe code, per crate. A name covers the module and what lies in its folder.
+///
+/// Each is small and hides its unsafe code behind a safe interface; a new entry needs such a module, not a reason to
+/// be quick.
+const UNSAFE_MODULES: &[(&str, &[&str])] = &[
+    (
+        "opgrid-core",
+        &["value", "tensor", "stack", "boxing", "kernel", "table", "local", "signature", "retire"],
+    ),
+    (
+        "opgrid-tensor",
+        &["storage", "tensor/storage", "kernels/iter", "kernels/simd", "files", "handle", "tensor/handle"],
+    ),
+    ("opgrid-plugin", &["abi", "loader"]),
+    ("opgrid-gpu", &["launch"]),
+    ("opgrid-python", &["dlpack"]),
+];
+
+/// Files outside the crates' sources that hold unsafe code, each with its reason.
+const UNSAFE_FILES: &[(&str, &str)] = &[];
+
+/// The attribute with which such a file says so itself.
+const ALLOW: &str = "#![allow(unsafe_code)]";
+
+/// Unsafe code outside the list, or without the attribute, is a violation.
+pub(super) fn listed_files_only(file: &RustFile) -> Vec<Violation> {
+    let listed = is_listed(file);
+    let uses = file.lines.iter().position(|line| has_word(&line.code, "unsafe"));
+    let allows = file.lines.iter().position(|line| line.code.contains(ALLOW));
+    match (listed, uses, allows) {
+        (false, Some(line), _) => {
+            let what = "unsafe code in a file that is not listed for it, use a safe interface or argue for an entry \
+                        in UNSAFE_MODULES of tidy";
+            vec![file.violation(line + 1, "unsafe", what.into())]
+        }
+        (false, None, Some(line)) => {
+            let what = format!("`{ALLOW}` in a file that is not listed for unsafe code, remove it");
+            vec![file.violation(line + 1, "unsafe", what)]
+        }
+        (true, Some(line), None) => {
+            let what =
+                format!("unsafe code in a file that does not open with `{ALLOW}`, add it below the header");
+            vec![file.violation(line + 1, "unsafe", what)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_listed(file: &RustFile) -> bool {
+    let in_module = file.module().is_some_and(|(name, module)| {
+        let listed = UNSAFE_MODULES.iter().filter(|(crate_name, _)| *crate_name == name);
+        let mut modules = listed.flat_map(|(_, modules)| modules.iter());
+        modules.any(|listed| {
+            module.strip_prefix(listed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    });
+    in_module || UNSAFE_FILES.iter().any(|(path, _)| *path == file.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check_rule;
+    use super::*;
+
+    const USE: &str = "//! Reads.\nfn a() {\n    unsafe { b() }\n}";
+    const ALLOWED_USE: &str = "//! Reads.\n#![allow(unsafe_code)]\nfn a() {\n    unsafe { b() }\n}";
+
+    #[test]
+    fn unsafe_code_outside_the_list_is_found() {
+        for path in [
+            "crates/opgrid-core/src/resolve.rs",
+            "crates/opgrid-core/src/tables.rs",
+            "crates/opgrid-core/tests/table.rs",
+            "crates/opgrid-schema/src/value.rs",
+            "xtask/src/main.rs",
+        ] {
+            check_rule(listed_files_only, path, USE, &[3]);
+            check_rule(listed_files_only, path, ALLOWED_USE, &[4]);
+        }
+    }
+
+    #[test]
+    fn a_listed_file_opens_with_the_attribute() {
+        for path in [
+            "crates/opgrid-core/src/table.rs",
+            "crates/opgrid-core/src/table/slots.rs",
+            "crates/opgrid-tensor/src/kernels/simd/mod.rs",
+        ] {
+            check_rule(listed_files_only, path, USE, &[3]);
+            check_rule(listed_files_only, path, ALLOWED_USE, &[]);
+        }
+    }
+
+    #[test]
+    fn the_attribute_outside_the_list_is_found() {
+        let text = "//! Reads.\n#![allow(unsafe_code)]\n";
+        check_rule(listed_files_only, "crates/opgrid-core/src/resolve.rs", text, &[2]);
+        check_rule(listed_files_only, "crates/opgrid-core/src/table.rs", text, &[]);
+    }
+
+    #[test]
+    fn words_about_unsafe_code_are_no_use_of_it() {
+        let text = "//! No unsafe code.\n#![forbid(unsafe_code)]\nconst A: &str = \"unsafe\";";
+        check_rule(listed_files_only, "crates/opgrid-core/src/resolve.rs", text, &[]);
+    }
+
+    #[test]
+    fn every_exception_has_a_reason() {
+        assert!(UNSAFE_FILES.iter().all(|(path, reason)| path.ends_with(".rs") && reason.len() > 20));
+    }
+}
