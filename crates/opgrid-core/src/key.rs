@@ -18,7 +18,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::key_parts::PER_BACKEND;
+use crate::key_parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, PER_BACKEND};
+use crate::spelling::nearest;
 use crate::{BackendComponent, DispatchKeySet, Error, ErrorKind, Functionality, Result};
 
 /// A dispatch key.
@@ -337,11 +338,11 @@ impl DispatchKey {
 }
 
 /// How many of torch's backends there are.
-const TORCH_BACKENDS: u16 = crate::key_parts::BUILT_IN_BACKENDS.count_ones() as u16;
+const TORCH_BACKENDS: u16 = BUILT_IN_BACKENDS.count_ones() as u16;
 /// How many numbers a functionality's instances take in torch's enumeration: a placeholder and the backends.
 const GROUP: u16 = TORCH_BACKENDS + 1;
 /// torch's number of the first group's placeholder. `Undefined` and the mark behind the functionalities precede.
-const FIRST_GROUP: u16 = crate::key_parts::BUILT_IN_LAYERS.count_ones() as u16 + 2;
+const FIRST_GROUP: u16 = BUILT_IN_LAYERS.count_ones() as u16 + 2;
 
 /// torch's column of a functionality or of its first instance; none for a user's.
 pub(crate) fn first_column(functionality: Functionality) -> Option<usize> {
@@ -406,7 +407,12 @@ impl FromStr for DispatchKey {
     ///
     /// [`ErrorKind::Unknown`] where no key has that name.
     fn from_str(text: &str) -> Result<Self> {
-        Self::named(text)
-            .ok_or_else(|| Error::new(ErrorKind::Unknown, format!("could not parse dispatch key: {text}")))
+        Self::named(text).ok_or_else(|| {
+            let remedy = match nearest(text, Self::all().map(|key| key.to_string())) {
+                Some(name) => format!(", did you mean `{name}`?"),
+                None => String::new(),
+            };
+            Error::new(ErrorKind::Unknown, format!("could not parse dispatch key: {text}{remedy}"))
+        })
     }
 }
