@@ -6,10 +6,19 @@
 //! start.
 //!
 //! ```text
-//! layers    63 62  61 .. 47      46 45  44 .. 35   34 33  32      31 .. 28  27 .. 25  24  23 .. 20  19 ..  0
-//!           free   modes, vmap   free   autocast   free   Tracer  free      autograd  f   views     f  .. Undefined
-//! backends  31    30 .. 15  14 .. 0
-//!           Meta  free      PrivateUse3 .. CPU
+//! layers    61 .. 47   transforms, modes; 48 and 49 are free, as are 62 and 63 on top
+//!           44 .. 35   autocast; 45 and 46 are free
+//!           32         Tracer; 33 and 34 are free
+//!           27 .. 25   autograd; 28 to 31 are free
+//!           23 .. 20   views; 24 is free
+//!           18, 17     Functionalize and the back of functorch's stack; 19 is free
+//!           15, 14     Python, Fake; 16 is free
+//!           12         BackendSelect; 13 is free
+//!           10 .. 1    what a tensor's data is; 11 is free
+//!           0          Undefined
+//! backends  31         Meta
+//!           30 .. 15   free
+//!           14 .. 0    PrivateUse3 .. CPU
 //! ```
 //!
 //! The two lists in this file are the only ones: names, masks, torch's values and torch's columns are computed

@@ -244,6 +244,14 @@ fn legacy_extract_leaves_the_accompanying_layers_aside() {
     );
     assert_eq!(set("CPU Conjugate").legacy_extract(), DispatchKey::Conjugate);
     assert_eq!(set("ADInplaceOrView AutogradOther").legacy_extract(), DispatchKey::Undefined);
+    let accompanying =
+        set("ADInplaceOrView AutogradFunctionality AutogradOther AutogradNestedTensor Functionalize \
+         Python PythonTLSSnapshot FuncTorchGradWrapper FuncTorchVmapMode FuncTorchBatched")
+            | DispatchKeySet::AUTOCAST;
+    for key in Functionality::all().skip(1).map(DispatchKey::from).filter(|key| key.is_runtime()) {
+        let left_aside = key.key_set().legacy_extract() == DispatchKey::Undefined;
+        assert_eq!(left_aside, accompanying.contains(key), "{key}");
+    }
 }
 
 #[test]
