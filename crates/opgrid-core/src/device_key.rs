@@ -1,0 +1,186 @@
+//! The keys of tensors: from dtype, layout and device to the key of the data, to the set a tensor carries, and back.
+
+use crate::{
+    BackendComponent, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Error, ErrorKind,
+    Functionality, Layout, Result, autocast_related, autograd_related,
+};
+
+/// The device types with a backend component that has keys for dense, quantised and sparse data.
+const BACKEND_DEVICES: [(DeviceType, BackendComponent); 13] = [
+    (DeviceType::Cpu, BackendComponent::Cpu),
+    (DeviceType::Cuda, BackendComponent::Cuda),
+    (DeviceType::Hip, BackendComponent::Hip),
+    (DeviceType::Xla, BackendComponent::Xla),
+    (DeviceType::Mps, BackendComponent::Mps),
+    (DeviceType::Ipu, BackendComponent::Ipu),
+    (DeviceType::Xpu, BackendComponent::Xpu),
+    (DeviceType::Hpu, BackendComponent::Hpu),
+    (DeviceType::Ve, BackendComponent::Ve),
+    (DeviceType::Lazy, BackendComponent::Lazy),
+    (DeviceType::Mtia, BackendComponent::Mtia),
+    (DeviceType::PrivateUse1, BackendComponent::PrivateUse1),
+    (DeviceType::Meta, BackendComponent::Meta),
+];
+
+/// The device types whose dense data has one key whatever its dtype, and that have no other data.
+const WHOLE_DEVICES: [(DeviceType, DispatchKey); 4] = [
+    (DeviceType::Fpga, DispatchKey::Fpga),
+    (DeviceType::Maia, DispatchKey::Maia),
+    (DeviceType::Vulkan, DispatchKey::Vulkan),
+    (DeviceType::Metal, DispatchKey::Metal),
+];
+
+fn backend_of(device: DeviceType) -> Option<BackendComponent> {
+    BACKEND_DEVICES.iter().find(|row| row.0 == device).map(|row| row.1)
+}
+
+/// The key of the data of a tensor with that dtype, layout and device.
+///
+/// What is not given is `float32`, strided and on the CPU. Only dense data has keys of its own for quantised
+/// dtypes.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotImplemented`] where there is no key for such data.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Device, DispatchKey, DType, Layout, compute_dispatch_key};
+///
+/// let cuda: Device = "cuda:1".parse()?;
+/// assert_eq!(compute_dispatch_key(None, None, Some(cuda))?, DispatchKey::Cuda);
+/// assert_eq!(compute_dispatch_key(None, Some(Layout::SparseCoo), None)?, DispatchKey::SparseCpu);
+/// assert_eq!(compute_dispatch_key(Some(DType::QInt8), None, None)?, DispatchKey::QuantizedCpu);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn compute_dispatch_key(
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+) -> Result<DispatchKey> {
+    let device = device.unwrap_or_default().kind();
+    let sparse = |functionality, layout| match backend_of(device) {
+        Some(backend) => Ok(DispatchKey::runtime(functionality, backend)),
+        None => Err(unsupported(layout, device, backend_devices())),
+    };
+    match layout.unwrap_or_default() {
+        Layout::Strided | Layout::Jagged => dense_key(dtype.unwrap_or(DType::F32), device),
+        Layout::SparseCoo => sparse(Functionality::Sparse, "sparse"),
+        layout @ (Layout::SparseCsr | Layout::SparseCsc | Layout::SparseBsr | Layout::SparseBsc) => {
+            sparse(Functionality::SparseCsr, layout.name())
+        }
+        Layout::Mkldnn if device == DeviceType::Cpu => Ok(DispatchKey::MkldnnCpu),
+        Layout::Mkldnn => Err(unsupported("mkldnn", device, std::iter::once(DeviceType::Cpu))),
+    }
+}
+
+/// The key of strided or jagged data.
+fn dense_key(dtype: DType, device: DeviceType) -> Result<DispatchKey> {
+    if let Some(backend) = backend_of(device) {
+        let functionality =
+            if dtype.is_quantized() { Functionality::Quantized } else { Functionality::Dense };
+        return Ok(DispatchKey::runtime(functionality, backend));
+    }
+    if let Some(row) = WHOLE_DEVICES.iter().find(|row| row.0 == device) {
+        return Ok(row.1);
+    }
+    if device == DeviceType::Mkldnn {
+        let message = "the mkldnn device is deprecated for dense tensors, use layout `_mkldnn` on the cpu";
+        return Err(Error::new(ErrorKind::NotImplemented, message));
+    }
+    let whole = WHOLE_DEVICES.iter().map(|row| row.0);
+    Err(unsupported("dense", device, backend_devices().chain(whole)))
+}
+
+fn backend_devices() -> impl Iterator<Item = DeviceType> {
+    BACKEND_DEVICES.iter().map(|row| row.0)
+}
+
+#[cold]
+fn unsupported(layout: &str, device: DeviceType, expected: impl Iterator<Item = DeviceType>) -> Error {
+    let expected: Vec<_> = expected.map(DeviceType::name).collect();
+    let expected = expected.join(", ");
+    let message =
+        format!("unsupported device type for {layout} layout: {device}, expected one of {expected}");
+    Error::new(ErrorKind::NotImplemented, message)
+}
+
+/// The key for which a registration for a type of device is made.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unknown`] where kernels cannot be registered by that type of device.
+pub fn device_key(device: DeviceType) -> Result<DispatchKey> {
+    let backend = match device {
+        DeviceType::Maia => Some(BackendComponent::Maia),
+        DeviceType::Ve => None,
+        _ => backend_of(device),
+    };
+    backend.map(|backend| DispatchKey::runtime(Functionality::Dense, backend)).ok_or_else(|| {
+        let message = format!(
+            "device type {device} cannot be overloaded at dispatch time, register for a dispatch key"
+        );
+        Error::new(ErrorKind::Unknown, message)
+    })
+}
+
+/// The layout and the type of device of tensors with that key: the reverse of [`compute_dispatch_key`].
+///
+/// # Errors
+///
+/// [`ErrorKind::Unknown`] where several layouts share the key, or where it belongs to no type of device.
+pub fn key_to_options(key: DispatchKey) -> Result<(Layout, DeviceType)> {
+    Ok((layout_of(key)?, device_of(key)?))
+}
+
+fn layout_of(key: DispatchKey) -> Result<Layout> {
+    match (key.functionality(), key.backend()) {
+        (Functionality::Sparse, Some(_)) => Ok(Layout::SparseCoo),
+        (Functionality::SparseCsr, Some(_)) => {
+            let message = format!(
+                "dispatch key {key} doesn't have a unique layout, expected a layout to be given: \
+                 sparse_csr, sparse_csc, sparse_bsr or sparse_bsc"
+            );
+            Err(Error::new(ErrorKind::Unknown, message))
+        }
+        (Functionality::MkldnnCpu, _) => Ok(Layout::Mkldnn),
+        _ => Ok(Layout::Strided),
+    }
+}
+
+fn device_of(key: DispatchKey) -> Result<DeviceType> {
+    let device = match (key, key.backend()) {
+        (DispatchKey::MkldnnCpu, _) => Some(DeviceType::Cpu),
+        (DispatchKey::Vulkan, _) => Some(DeviceType::Vulkan),
+        (_, Some(BackendComponent::Maia)) => Some(DeviceType::Maia),
+        (_, Some(backend)) => BACKEND_DEVICES.iter().find(|row| row.1 == backend).map(|row| row.0),
+        _ => None,
+    };
+    device.ok_or_else(|| {
+        let message =
+            format!("dispatch key {key} doesn't correspond to a device, expected the key of a backend");
+        Error::new(ErrorKind::Unknown, message)
+    })
+}
+
+/// What a newly made tensor carries whose data has that key: the key, `ADInplaceOrView`, and the autograd and
+/// autocast keys of its backend. For `Undefined` it is what an undefined tensor carries.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, tensor_key_set};
+///
+/// let keys = tensor_key_set(DispatchKey::Cpu);
+/// assert_eq!(keys.to_string(), "DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)");
+/// ```
+pub fn tensor_key_set(key: DispatchKey) -> DispatchKeySet {
+    inference_tensor_key_set(key) | autograd_related(key.backend())
+}
+
+/// What a tensor carries that was made in inference mode, without autograd: the key of its data and the autocast
+/// key of its backend.
+pub fn inference_tensor_key_set(key: DispatchKey) -> DispatchKeySet {
+    key.key_set() | autocast_related(key.backend())
+}
