@@ -25,6 +25,11 @@ pub enum Constant {
     List(Vec<Constant>),
 }
 
+/// The words that stand for a number whatever the type: two dtypes, the default layout and memory format, and
+/// the default reduction.
+pub(crate) const NAMED_NUMBERS: [(&str, i64); 6] =
+    [("float", 6), ("long", 4), ("complex", 9), ("strided", 0), ("contiguous_format", 0), ("Mean", 1)];
+
 impl Constant {
     /// Names the kind of value as messages do.
     pub(crate) fn kind_name(&self) -> &'static str {

@@ -4,7 +4,7 @@
 //! `int x='a'` is accepted, as PyTorch does, unless the options ask for strictness. The elements of lists are
 //! always checked.
 
-use crate::constant::{read_float, unquote};
+use crate::constant::{NAMED_NUMBERS, read_float, unquote};
 use crate::lexer::{Token, TokenKind};
 use crate::parser::{Parser, Result};
 use crate::{Constant, ParseErrorKind, Type};
@@ -209,16 +209,11 @@ fn fits(constant: &Constant, real_type: &Type) -> bool {
 
 /// The number that a word stands for.
 fn named_number(word: &str, real_type: &Type) -> Option<i64> {
-    let number = match word {
-        "float" => 6,
-        "long" => 4,
-        "complex" => 9,
-        "strided" | "contiguous_format" => 0,
-        "Mean" => 1,
-        _ if *real_type.without_optional() == Type::ScalarType => return dtype_number(word),
-        _ => return None,
-    };
-    Some(number)
+    match NAMED_NUMBERS.iter().find(|(name, _)| *name == word) {
+        Some((_, number)) => Some(*number),
+        None if *real_type.without_optional() == Type::ScalarType => dtype_number(word),
+        None => None,
+    }
 }
 
 /// The names of dtypes by number; a second name follows the first one after a blank.

@@ -68,6 +68,9 @@ struct Details {
 /// Characters shown on either side of the place; a schema may be one line of megabytes.
 const SHOWN_EACH_SIDE: usize = 80;
 
+/// Bytes of a message after which it is cut.
+const LONGEST_MESSAGE: usize = 2_000;
+
 impl ParseError {
     pub(crate) fn new(kind: ParseErrorKind, source: &str, span: Range<usize>, message: String) -> Self {
         let before = &source[..span.start];
@@ -76,7 +79,7 @@ impl ParseError {
         let (excerpt, mark) = excerpt(&source[line_start..line_end], span.start - line_start, span.len());
         ParseError(Box::new(Details {
             kind,
-            message,
+            message: shorten(message),
             expected: None,
             found: None,
             line: before.matches('\n').count() + 1,
@@ -91,7 +94,7 @@ impl ParseError {
         let message = format!("expected {expected} but found '{found}' here");
         let mut error = ParseError::new(ParseErrorKind::UnexpectedToken, source, span, message);
         error.0.expected = Some(expected.to_owned());
-        error.0.found = Some(found.to_owned());
+        error.0.found = Some(shorten(found.to_owned()));
         error
     }
 
@@ -129,6 +132,16 @@ impl ParseError {
     pub fn column(&self) -> usize {
         self.0.column
     }
+}
+
+/// Cuts what a message quotes from a long source.
+fn shorten(mut text: String) -> String {
+    if text.len() > LONGEST_MESSAGE {
+        let cut = (0..=LONGEST_MESSAGE).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(cut);
+        text.push_str("...");
+    }
+    text
 }
 
 /// Cuts the shown part out of a line and draws the mark below it.

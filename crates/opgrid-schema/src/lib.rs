@@ -11,7 +11,7 @@
 //! unsafe code.
 //!
 //! - Reading: [`FunctionSchema::parse`], [`Declaration::parse`], [`OperatorName::parse`], [`Type::parse`].
-//! - Writing: `Display`, where `{:#}` always reads back to an equal schema.
+//! - Writing: `Display`, where `{:#}` reads back to an equal schema.
 //! - Comparing: [`FunctionSchema::is_backward_compatible_with`], [`check_signature`].
 //! - Calling: [`FunctionSchema::bind`] puts positional and keyword values in order and checks their types.
 //!
@@ -25,8 +25,8 @@
 //! assert_eq!(schema.arguments[1].real_type, Type::Float);
 //! assert_eq!(schema.to_string(), "my::scale(Tensor self, float by=2.) -> Tensor");
 //!
-//! let error = FunctionSchema::parse("my::scale(Tensor self, flaot by) -> Tensor");
-//! assert!(error.is_ok(), "a lower-case word is a type variable unless the options forbid it");
+//! let error = FunctionSchema::parse("my::scale(Tensor self, float) -> Tensor").unwrap_err();
+//! assert_eq!(error.message(), "expected ident but found ')' here");
 //! # Ok::<(), opgrid_schema::ParseError>(())
 //! ```
 #![forbid(unsafe_code)]

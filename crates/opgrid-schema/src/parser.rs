@@ -372,9 +372,35 @@ impl<'s, 'o> Parser<'s, 'o> {
             }
             _ => {
                 let word = self.identifier()?;
+                if self.at(b'.') && word != "__torch__" {
+                    return self.dotted_type(word, token);
+                }
                 self.named_type(word, token, depth)
             }
         }
+    }
+
+    /// Reads the rest of a type variable whose name has dots.
+    fn dotted_type(&mut self, first: &str, token: Token) -> Result<Annotated> {
+        let mut name = first.to_owned();
+        while self.eat(b'.') {
+            name.push('.');
+            name.push_str(self.identifier()?);
+        }
+        match self.is_variable(&name) {
+            true => Ok(Annotated { real_type: Type::Var(name), alias: self.alias()?, depth: 0 }),
+            false => Err(self.unknown_type(token)),
+        }
+    }
+
+    fn is_variable(&self, word: &str) -> bool {
+        self.options.allow_type_variables && word.starts_with(|first: char| first.is_ascii_lowercase())
+    }
+
+    fn unknown_type(&self, token: Token) -> ParseError {
+        let message = "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, \
+                       bool, Scalar; for all of them, see the documentation of opgrid_schema::Type";
+        self.error(ParseErrorKind::UnknownType, token, message)
     }
 
     /// Reads the rest of a type that begins with a word.
@@ -390,14 +416,8 @@ impl<'s, 'o> Parser<'s, 'o> {
             "Dict" => (self.dictionary(depth, &mut depths)?, self.alias()?),
             "Union" => (self.union(token, depth, &mut depths)?, self.alias()?),
             "__torch__" => (self.custom_class()?, None),
-            _ if self.options.allow_type_variables && word.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                (Type::Var(word.to_owned()), self.alias()?)
-            }
-            _ => {
-                let message = "unknown type specifier. Common valid schema types include Tensor, SymInt, int, \
-                               float, bool, Scalar; for all of them, see the documentation of opgrid_schema::Type";
-                return Err(self.error(ParseErrorKind::UnknownType, token, message));
-            }
+            _ if self.is_variable(word) => (Type::Var(word.to_owned()), self.alias()?),
+            _ => return Err(self.unknown_type(token)),
         };
         Ok(Annotated { real_type, alias, depth: self.checked_depth(depths + 1)? })
     }

@@ -13,12 +13,14 @@
 //! | `Tensor(a)?[] x` | `Tensor?(a)[] x` | error |
 //! | `Tensor(a)[][] x` | `Tensor[]()[] x` | error |
 //!
-//! `{:#}` is the same text except in these cases, where it keeps the written form, so it always reads back.
+//! `{:#}` is the same text except in these cases, where it keeps the written form, so that it reads back to an
+//! equal schema. (Annotations inside tuples, dictionaries and futures are read but not kept; a bare `!` there
+//! still counts when later ones are numbered, which no text can repeat.)
 
 use std::fmt::{self, Display, Write};
 
 use crate::alias::AliasInfo;
-use crate::constant::{print_float, quote};
+use crate::constant::{NAMED_NUMBERS, print_float, quote};
 use crate::{Argument, Constant, Declaration, FunctionSchema, Type};
 
 impl Display for FunctionSchema {
@@ -96,7 +98,7 @@ impl Display for Argument {
             None => Ok(()),
             Some(default) if f.alternate() => {
                 f.write_char('=')?;
-                write_readable(f, default)
+                write_readable(f, &self.real_type, default)
             }
             Some(default) => write_canonical_default(f, &self.real_type, default),
         }
@@ -171,8 +173,15 @@ fn is_repeated(items: &[Constant]) -> bool {
     items.len() > 1 && items.iter().all(|item| *item == items[0])
 }
 
-fn write_readable(f: &mut fmt::Formatter<'_>, constant: &Constant) -> fmt::Result {
+fn write_readable(f: &mut fmt::Formatter<'_>, real_type: &Type, constant: &Constant) -> fmt::Result {
     match constant {
+        // A number would be read as a float here; integers come from named constants.
+        Constant::Int(value) if matches!(real_type, Type::Float | Type::Complex) => {
+            match NAMED_NUMBERS.iter().find(|(_, number)| number == value) {
+                Some((name, _)) => f.write_str(name),
+                None => write!(f, "{value}"),
+            }
+        }
         Constant::Str(text) | Constant::Device(text) => f.write_str(&quote(text)),
         Constant::Complex(re, 0.0) if *re != 0.0 => f.write_str(&print_float(*re)),
         Constant::Complex(_, im) => write!(f, "{}j", print_float(*im)),
@@ -181,7 +190,7 @@ fn write_readable(f: &mut fmt::Formatter<'_>, constant: &Constant) -> fmt::Resul
             let mut comma = Comma(false);
             for item in items {
                 comma.write(f)?;
-                write_readable(f, item)?;
+                write_readable(f, &Type::Any, item)?;
             }
             f.write_char(']')
         }
