@@ -46,7 +46,7 @@ impl Constant {
     }
 }
 
-/// Strings are written bare; [`quote`] is applied where the type asks for it.
+/// Strings are written bare; quotes are added where the type of an argument asks for them.
 impl fmt::Display for Constant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
