@@ -16,6 +16,8 @@ pub enum ParseErrorKind {
     IllegalOverloadName,
     /// The word is not a type.
     UnknownType,
+    /// The types cannot be combined so, such as a dictionary with lists as keys.
+    InvalidType,
     /// The custom class is misspelt or not registered.
     UnknownClass,
     /// A default value is malformed, out of range, or not allowed for its type.

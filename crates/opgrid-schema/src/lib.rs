@@ -42,6 +42,7 @@ mod parser;
 mod print;
 mod schema;
 mod signature;
+mod type_parser;
 mod types;
 
 pub use alias::{AliasInfo, SchemaValue, UnknownArgument, WILDCARD};

@@ -10,16 +10,9 @@
 //! Each byte is looked at a bounded number of times and the nesting of types is limited, so that a hostile text
 //! costs linear time and constant stack.
 
-use std::collections::HashSet;
-
-use crate::alias::WILDCARD;
 use crate::lexer::{Lexer, Token, TokenKind};
-use crate::types::unite;
-use crate::{AliasInfo, Argument, Declaration, FunctionSchema, OperatorName, ParseError, ParseErrorKind};
+use crate::{Argument, Declaration, FunctionSchema, OperatorName, ParseError, ParseErrorKind};
 use crate::{ParseOptions, Type};
-
-/// Levels that a type may be nested.
-const MAX_DEPTH: usize = 64;
 
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
@@ -62,13 +55,6 @@ pub(crate) fn parse_type(text: &str, options: &ParseOptions<'_>) -> Result<Type>
     Ok(annotated.real_type)
 }
 
-/// A type, its annotation and how deep it is nested.
-struct Annotated {
-    real_type: Type,
-    alias: Option<AliasInfo>,
-    depth: usize,
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Argument { kwarg_only: bool },
@@ -84,11 +70,11 @@ enum Element {
 
 pub(crate) struct Parser<'s, 'o> {
     text: &'s str,
-    lexer: Lexer<'s>,
+    pub(crate) lexer: Lexer<'s>,
     pub(crate) current: Token,
-    options: &'o ParseOptions<'o>,
+    pub(crate) options: &'o ParseOptions<'o>,
     /// How many sets `!` without a name has made.
-    fresh_sets: usize,
+    pub(crate) fresh_sets: usize,
 }
 
 impl<'s, 'o> Parser<'s, 'o> {
@@ -121,7 +107,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         found
     }
 
-    fn eat_kind(&mut self, kind: TokenKind) -> bool {
+    pub(crate) fn eat_kind(&mut self, kind: TokenKind) -> bool {
         let found = self.current.kind == kind;
         if found {
             self.advance();
@@ -153,7 +139,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         }
     }
 
-    fn identifier(&mut self) -> Result<&'s str> {
+    pub(crate) fn identifier(&mut self) -> Result<&'s str> {
         self.expect_kind(TokenKind::Identifier).map(|token| self.text_of(token))
     }
 
@@ -248,7 +234,7 @@ impl<'s, 'o> Parser<'s, 'o> {
     }
 
     /// Reads `( item, item )`, possibly empty.
-    fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.expect(b'(')?;
         if !self.at(b')') {
             item(self)?;
@@ -287,264 +273,6 @@ impl<'s, 'o> Parser<'s, 'o> {
         Ok(argument)
     }
 
-    /// Reads `[N]`, which makes the type a list, with the annotation and `?` that may follow.
-    fn size(&mut self, annotated: &mut Annotated) -> Result<usize> {
-        self.expect(b'[')?;
-        let token = self.expect_kind(TokenKind::Number)?;
-        let number = self.text_of(token);
-        let Some(size) = number.parse::<u32>().ok().filter(|&size| size <= i32::MAX as u32) else {
-            let message = format!("the size of a list is an integer from 0 to {}, not {number}", i32::MAX);
-            return Err(self.error(ParseErrorKind::InvalidSize, token, message));
-        };
-        self.expect(b']')?;
-        self.enclose(annotated)?;
-        if self.at(b'?') {
-            self.optional(annotated)?;
-        }
-        Ok(size as usize)
-    }
-
-    fn annotated_type(&mut self, depth: usize) -> Result<Annotated> {
-        let mut annotated = self.core_type(depth)?;
-        loop {
-            if self.at(b'[') && self.lexer.peek().is(b']') {
-                self.advance();
-                self.advance();
-                self.enclose(&mut annotated)?;
-            } else if self.at(b'?') {
-                self.optional(&mut annotated)?;
-            } else {
-                return Ok(annotated);
-            }
-        }
-    }
-
-    /// Gives the number of levels back if a type may have so many.
-    fn checked_depth(&self, depth: usize) -> Result<usize> {
-        if depth <= MAX_DEPTH {
-            return Ok(depth);
-        }
-        let message =
-            format!("this type is nested more than {MAX_DEPTH} levels deep; write a flatter type or a class");
-        Err(self.error(ParseErrorKind::TooDeep, self.current, message))
-    }
-
-    fn wrap(&self, annotated: &mut Annotated, wrapper: fn(Box<Type>) -> Type) -> Result<()> {
-        annotated.depth = self.checked_depth(annotated.depth + 1)?;
-        let inner = std::mem::replace(&mut annotated.real_type, Type::None);
-        annotated.real_type = wrapper(Box::new(inner));
-        Ok(())
-    }
-
-    /// Makes the type a list after its closing bracket.
-    fn enclose(&mut self, annotated: &mut Annotated) -> Result<()> {
-        let list_alias = self.alias()?;
-        annotated.alias = AliasInfo::enclose(annotated.alias.take(), list_alias);
-        self.wrap(annotated, Type::List)
-    }
-
-    /// Makes the type optional at a `?`; a second `?` changes nothing.
-    fn optional(&mut self, annotated: &mut Annotated) -> Result<()> {
-        let mark = self.expect(b'?')?;
-        match annotated.real_type {
-            Type::Optional(_) => Ok(()),
-            Type::None => {
-                let message = "NoneType cannot be optional, it has no other value than None";
-                Err(self.error(ParseErrorKind::UnknownType, mark, message))
-            }
-            _ => self.wrap(annotated, Type::Optional),
-        }
-    }
-
-    fn core_type(&mut self, depth: usize) -> Result<Annotated> {
-        self.checked_depth(depth)?;
-        let token = self.current;
-        match token.kind {
-            TokenKind::Punctuation(b'(') => {
-                let mut depths = 0;
-                let parts = self.parts(depth, &mut depths)?;
-                let depth = self.checked_depth(depths + 1)?;
-                Ok(Annotated { real_type: Type::Tuple(parts), alias: None, depth })
-            }
-            TokenKind::None | TokenKind::NoneType => {
-                self.advance();
-                Ok(Annotated { real_type: Type::None, alias: self.alias()?, depth: 0 })
-            }
-            _ => {
-                let word = self.identifier()?;
-                if self.at(b'.') && word != "__torch__" {
-                    return self.dotted_type(word, token);
-                }
-                self.named_type(word, token, depth)
-            }
-        }
-    }
-
-    /// Reads the rest of a type variable whose name has dots.
-    fn dotted_type(&mut self, first: &str, token: Token) -> Result<Annotated> {
-        let mut name = first.to_owned();
-        while self.eat(b'.') {
-            name.push('.');
-            name.push_str(self.identifier()?);
-        }
-        match self.is_variable(&name) {
-            true => Ok(Annotated { real_type: Type::Var(name), alias: self.alias()?, depth: 0 }),
-            false => Err(self.unknown_type(token)),
-        }
-    }
-
-    fn is_variable(&self, word: &str) -> bool {
-        self.options.allow_type_variables && word.starts_with(|first: char| first.is_ascii_lowercase())
-    }
-
-    fn unknown_type(&self, token: Token) -> ParseError {
-        let message = "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, \
-                       bool, Scalar; for all of them, see the documentation of opgrid_schema::Type";
-        self.error(ParseErrorKind::UnknownType, token, message)
-    }
-
-    /// Reads the rest of a type that begins with a word.
-    fn named_type(&mut self, word: &str, token: Token, depth: usize) -> Result<Annotated> {
-        if let Some(real_type) = Type::from_word(word) {
-            return Ok(Annotated { real_type, alias: self.alias()?, depth: 0 });
-        }
-        let mut depths = 0;
-        let (real_type, alias) = match word {
-            "Future" => (Type::Future(self.single_part(depth, &mut depths)?), None),
-            "Await" => (Type::Await(self.single_part(depth, &mut depths)?), None),
-            "RRef" => (Type::RRef(self.single_part(depth, &mut depths)?), None),
-            "Dict" => (self.dictionary(depth, &mut depths)?, self.alias()?),
-            "Union" => (self.union(token, depth, &mut depths)?, self.alias()?),
-            "__torch__" => (self.custom_class()?, None),
-            _ if self.is_variable(word) => (Type::Var(word.to_owned()), self.alias()?),
-            _ => return Err(self.unknown_type(token)),
-        };
-        Ok(Annotated { real_type, alias, depth: self.checked_depth(depths + 1)? })
-    }
-
-    /// Reads one type inside another one, where enumerations and `SymInt` count as `int` and annotations are
-    /// read but not kept.
-    fn part(&mut self, depth: usize, depths: &mut usize) -> Result<Type> {
-        let part = self.annotated_type(depth + 1)?;
-        *depths = (*depths).max(part.depth);
-        Ok(part.real_type.fake())
-    }
-
-    fn parts(&mut self, depth: usize, depths: &mut usize) -> Result<Vec<Type>> {
-        let mut parts = Vec::new();
-        self.list(|parser| {
-            parts.push(parser.part(depth, depths)?);
-            Ok(())
-        })?;
-        Ok(parts)
-    }
-
-    fn single_part(&mut self, depth: usize, depths: &mut usize) -> Result<Box<Type>> {
-        self.expect(b'(')?;
-        let inner = self.part(depth, depths)?;
-        self.expect(b')')?;
-        Ok(Box::new(inner))
-    }
-
-    fn dictionary(&mut self, depth: usize, depths: &mut usize) -> Result<Type> {
-        self.expect(b'(')?;
-        let token = self.current;
-        let key = self.part(depth, depths)?;
-        self.expect(b',')?;
-        let value = self.part(depth, depths)?;
-        self.expect(b')')?;
-        let is_hashable = matches!(
-            key,
-            Type::Any
-                | Type::Int
-                | Type::Bool
-                | Type::Float
-                | Type::Complex
-                | Type::Tensor
-                | Type::Device
-                | Type::Str
-        );
-        if !is_hashable {
-            let message = format!(
-                "Cannot create dict for key type '{key}', only int, float, complex, Tensor, device and string \
-                 keys are supported"
-            );
-            return Err(self.error(ParseErrorKind::UnknownType, token, message));
-        }
-        Ok(Type::Dict(Box::new(key), Box::new(value)))
-    }
-
-    fn union(&mut self, token: Token, depth: usize, depths: &mut usize) -> Result<Type> {
-        if self.at(b'(') && self.lexer.peek().is(b')') {
-            self.advance();
-            return Err(self.unexpected("ident"));
-        }
-        let members = self.parts(depth, depths)?;
-        unite(members).map_err(|message| self.error(ParseErrorKind::UnknownType, token, message))
-    }
-
-    /// Reads `.torch.classes.ns.Name` after `__torch__`.
-    fn custom_class(&mut self) -> Result<Type> {
-        for component in ["torch", "classes"] {
-            self.expect(b'.')?;
-            let token = self.current;
-            let word = self.identifier()?;
-            if word != component {
-                let message = format!("Expected classes namespace but got {word}");
-                return Err(self.error(ParseErrorKind::UnknownClass, token, message));
-            }
-        }
-        self.expect(b'.')?;
-        let namespace = self.identifier()?;
-        self.expect(b'.')?;
-        let token = self.current;
-        let class = self.identifier()?;
-        let qualified = format!("{namespace}.{class}");
-        if self.options.custom_class.is_some_and(|is_registered| !is_registered(&qualified)) {
-            let message = format!("Unknown custom class type {qualified}. Please ensure it is registered.");
-            return Err(self.error(ParseErrorKind::UnknownClass, token, message));
-        }
-        Ok(Type::Class(format!("__torch__.torch.classes.{qualified}")))
-    }
-
-    fn alias(&mut self) -> Result<Option<AliasInfo>> {
-        if self.eat(b'!') {
-            let set = format!("${}", self.fresh_sets);
-            self.fresh_sets += 1;
-            return Ok(Some(AliasInfo { is_write: true, before: vec![set], ..AliasInfo::default() }));
-        }
-        if !self.eat(b'(') {
-            return Ok(None);
-        }
-        let before = self.alias_sets()?;
-        let is_write = self.eat(b'!');
-        let after = match self.eat_kind(TokenKind::Arrow) {
-            true => self.alias_sets()?,
-            false => before.clone(),
-        };
-        self.expect(b')')?;
-        Ok(Some(AliasInfo { is_write, before, after, contained: Vec::new() }))
-    }
-
-    /// Reads set names separated by `|`; the wildcard covers everything, so no name may follow it.
-    fn alias_sets(&mut self) -> Result<Vec<String>> {
-        let mut sets: Vec<String> = Vec::with_capacity(1);
-        let mut has_wildcard = false;
-        loop {
-            if self.eat(b'*') {
-                has_wildcard = true;
-                sets.push(WILDCARD.to_owned());
-            } else if has_wildcard {
-                return Err(self.unexpected(")"));
-            } else {
-                sets.push(self.identifier()?.to_owned());
-            }
-            if !self.eat(b'|') {
-                return Ok(without_repetition(sets));
-            }
-        }
-    }
-
     /// Checks that no positional argument without default follows one with a default; plain lists may.
     fn check_defaults_last(&self, schema: &FunctionSchema) -> Result<()> {
         let mut positional = schema.arguments.iter().skip_while(|argument| argument.default.is_none());
@@ -575,15 +303,4 @@ impl<'s, 'o> Parser<'s, 'o> {
             }
         }
     }
-}
-
-/// Keeps each set once, in the order written.
-fn without_repetition(mut sets: Vec<String>) -> Vec<String> {
-    if sets.len() > 1 {
-        let mut seen = HashSet::new();
-        let keep: Vec<_> = sets.iter().map(|set| seen.insert(set.as_str())).collect();
-        let mut keep = keep.into_iter();
-        sets.retain(|_| keep.next().unwrap_or(true));
-    }
-    sets
 }

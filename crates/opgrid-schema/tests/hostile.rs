@@ -42,7 +42,7 @@ fn long_texts_without_nesting() {
         (format!("f({}) -> ()", vec!["int x"; LONG / 4].join(", ")), None),
         (format!("f(Tensor({}) x) -> ()", names("|")), None),
         (format!("f(({}) x) -> ()", names(", ")), None),
-        (format!("f(Union({}) x) -> ()", names(", ")), Some(ParseErrorKind::UnknownType)),
+        (format!("f(Union({}) x) -> ()", names(", ")), Some(ParseErrorKind::InvalidType)),
         (format!("f(int[] x=[{}]) -> ()", vec!["1"; LONG].join(",")), None),
         (format!("f(str x='{}') -> ()", r"\n".repeat(LONG)), None),
         (format!("f(str x='{}) -> ()", "a".repeat(LONG)), Some(ParseErrorKind::UnexpectedToken)),
