@@ -187,10 +187,8 @@ impl FunctionSchema {
 fn shareable(of: &Type) -> Vec<Type> {
     match of {
         Type::Tensor | Type::List(_) | Type::Dict(..) | Type::Class(_) | Type::Any => vec![of.clone()],
-        Type::AnyClass | Type::Capsule => vec![of.clone()],
         Type::Optional(inner) => shareable(inner),
         Type::Union(parts) => parts.iter().flat_map(shareable).collect(),
-        Type::Future(inner) if !shareable(inner).is_empty() => vec![of.clone()],
         Type::Tuple(parts) => {
             let parts: Vec<_> = parts.iter().flat_map(shareable).collect();
             if parts.is_empty() { parts } else { vec![Type::Tuple(parts)] }
@@ -200,7 +198,7 @@ fn shareable(of: &Type) -> Vec<Type> {
 }
 
 fn can_share(a: &[Type], b: &[Type]) -> bool {
-    a.iter().any(|a| b.iter().any(|b| a == b || *a == Type::Any || *b == Type::Any))
+    a.iter().any(|a| b.contains(a))
 }
 
 /// Everything inside the types, at any depth.

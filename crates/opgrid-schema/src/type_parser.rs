@@ -262,7 +262,7 @@ impl Parser<'_, '_> {
         Ok(Some(AliasInfo { is_write, before, after, contained: Vec::new() }))
     }
 
-    /// Reads set names separated by `|`; the wildcard covers everything, so no name may follow it.
+    /// Reads set names separated by `|`; after the wildcard, which covers everything, none is read any more.
     fn alias_sets(&mut self) -> Result<Vec<String>> {
         let mut sets: Vec<String> = Vec::with_capacity(1);
         let mut has_wildcard = false;
@@ -270,9 +270,7 @@ impl Parser<'_, '_> {
             if self.eat(b'*') {
                 has_wildcard = true;
                 sets.push(WILDCARD.to_owned());
-            } else if has_wildcard {
-                return Err(self.unexpected(")"));
-            } else {
+            } else if !has_wildcard {
                 sets.push(self.identifier()?.to_owned());
             }
             if !self.eat(b'|') {

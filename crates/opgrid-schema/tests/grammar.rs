@@ -280,6 +280,7 @@ fn annotations() {
     accepts(&[
         ("foo(Tensor(a|a) x)->()", "foo(Tensor(a) x) -> ()"),
         ("foo(Tensor(*|*) x)->()", "foo(Tensor(*) x) -> ()"),
+        ("foo(Tensor(*|) x)->()", "foo(Tensor(*) x) -> ()"),
         ("foo(Tensor(a! -> a) x)->()", "foo(Tensor(a!) x) -> ()"),
         ("foo(Tensor(a! -> b|*) x)->()", "foo(Tensor(a! -> b|*) x) -> ()"),
         // DIFFERENCE: the sets keep their order.
