@@ -1,1 +1,85 @@
-//! (under construction)
+//! The macro that turns schema texts into typed overloads.
+//!
+//! [`operator_items!`](operator_items) is what `operator!` of the core crate expands to; nobody else calls it.
+//! The schema is read by `opgrid-schema` while the program is compiled, so that a wrong schema is a compile error
+//! at the text, and the types of kernels and calls follow from it.
+//!
+//! ```text
+//! operator! {
+//!     /// Sum of two tensors.
+//!     pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+//! }
+//! ```
+//!
+//! gives, with `K` for the core crate,
+//!
+//! ```text
+//! /// Sum of two tensors.
+//! #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+//! pub struct AddTensor;
+//!
+//! impl K::Operator for AddTensor {
+//!     const SCHEMA: &'static str =
+//!         "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+//!     type Signature = fn(Tensor, Tensor, K::Scalar) -> Tensor;
+//!     fn cell() -> &'static K::OperatorCell {
+//!         static CELL: K::OperatorCell = K::OperatorCell::new();
+//!         &CELL
+//!     }
+//! }
+//!
+//! impl AddTensor {
+//!     /// Calls `aten::add.Tensor`. (…)
+//!     pub fn call(self, input: &Tensor, other: &Tensor, alpha: K::Scalar) -> K::Result<Tensor> {
+//!         K::operator::call(self, (input, other, alpha,))
+//!     }
+//! }
+//! ```
+//!
+//! # Types
+//!
+//! `Tensor` is whatever type of that name is in scope.
+//!
+//! | schema | in the signature | parameter of `call` |
+//! |---|---|---|
+//! | `Tensor` | `Tensor` | `&Tensor` |
+//! | `int`, `SymInt` | `i64` | `i64` |
+//! | `float`, `bool` | `f64`, `bool` | the same |
+//! | `complex` | `K::Complex64` | the same |
+//! | `str` | `String` | `&str` |
+//! | `Scalar`, `ScalarType`, `Layout`, `MemoryFormat`, `Device` | `K::Scalar`, `K::DType`, `K::Layout`, … | the same |
+//! | `Generator`, `Any` | `K::Generator`, `K::Value` | by reference |
+//! | `Dict(A, B)` | `K::Dict<A, B>` | by reference |
+//! | `T?` | `Option<T>` | `Option` of the parameter of `T` |
+//! | `T[]`, `T[N]` | `Vec<T>` | `&[T]` |
+//!
+//! An operator with any other type is registered boxed, by its schema text.
+//!
+//! # Returns
+//!
+//! One return is its type, several are a tuple, none is `()`. Returns that are written arguments become markers,
+//! and `call` gives `()`: `K::First` for the first argument (in-place), `K::Last` or `K::Last<N>` for the last one
+//! or N (out). Views such as `-> Tensor(a)` are plain types.
+//!
+//! # Names
+//!
+//! `self` becomes `input`; an argument whose name is a Rust keyword gets an underscore at the end (`type_`).
+//!
+//! # Attributes
+//!
+//! Attributes go to the type; `cfg` and `allow` also to the implementations. Without a doc comment, the schema is
+//! the documentation.
+#![forbid(unsafe_code)]
+
+mod expand;
+mod items;
+mod literal;
+mod returns;
+mod types;
+
+/// Turns `(core crate) attributes visibility Name = "schema"; …` into typed overloads; see the crate's
+/// documentation.
+#[proc_macro]
+pub fn operator_items(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand::operator_items(input.into()).into()
+}

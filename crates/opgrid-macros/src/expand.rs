@@ -1,0 +1,504 @@
+//! Writes the items of each overload: the type, its `Operator` implementation and its `call`.
+
+use std::collections::HashSet;
+
+use opgrid_schema::{Argument, FunctionSchema, ParseOptions};
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+
+use crate::items::{Error, Input, Item, Result};
+use crate::literal::string_value;
+use crate::returns::returns;
+use crate::types::Types;
+
+/// Expands the whole input; every mistake becomes a compile error beside the items that are right.
+pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
+    let Input { core, items } = match Input::parse(input) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut names = HashSet::new();
+    items
+        .iter()
+        .map(|item| {
+            // Items that are compiled in turn, under a condition, may share a name.
+            let is_new = names.insert(item.name.to_string()) || item.has_attribute("cfg");
+            let expanded = if is_new { expand(&core, item) } else { Err(repeated_name(&item.name)) };
+            expanded.unwrap_or_else(|error| {
+                let conditions = item.attributes_named(&["cfg"]);
+                let error = error.into_compile_error();
+                quote!(#(#conditions)* #error)
+            })
+        })
+        .collect()
+}
+
+fn repeated_name(name: &Ident) -> Error {
+    Error::new(name.span(), format!("two operators here are named `{name}`; each needs a name of its own"))
+}
+
+fn expand(core: &TokenStream, item: &Item) -> Result<TokenStream> {
+    let schema = parse_schema(item)?;
+    let types = Types { core, span: item.schema.span() };
+    let parameters = parameters(&schema, &types).map_err(|message| at_schema(item, message))?;
+    let returns = returns(&schema, &types).map_err(|message| at_schema(item, message))?;
+
+    let (name, visibility) = (&item.name, &item.visibility);
+    let on_type = item.attributes.iter().map(|attribute| attribute.tokens());
+    let on_all = item.attributes_named(&["cfg", "allow"]);
+    let text = format!("{schema:#}");
+    let type_doc = type_documentation(item, &text);
+    let call_doc = call_documentation(&schema, &text);
+    let owned = parameters.iter().map(|parameter| &parameter.owned);
+    let marker = &returns.marker;
+    // The signature stands at the schema, so that a missing type is reported there.
+    let signature = quote_spanned!(item.schema.span()=> fn(#(#owned),*) -> #marker);
+    let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
+    let borrowed = parameters.iter().map(|parameter| &parameter.parameter);
+    let output = &returns.output;
+    Ok(quote! {
+        #(#on_type)*
+        #type_doc
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #visibility struct #name;
+
+        #(#on_all)*
+        impl #core::Operator for #name {
+            const SCHEMA: &'static str = #text;
+            type Signature = #signature;
+
+            fn cell() -> &'static #core::OperatorCell {
+                static CELL: #core::OperatorCell = #core::OperatorCell::new();
+                &CELL
+            }
+        }
+
+        #(#on_all)*
+        impl #name {
+            #[doc = #call_doc]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
+            pub fn call(self, #(#names: #borrowed),*) -> #core::Result<#output> {
+                #core::operator::call(self, (#(#names,)*))
+            }
+        }
+    })
+}
+
+fn at_schema(item: &Item, message: String) -> Error {
+    Error::new(item.schema.span(), message)
+}
+
+fn parse_schema(item: &Item) -> Result<FunctionSchema> {
+    let Some(text) = string_value(&item.schema) else {
+        let message = format!("expected the schema as a string but found `{}`", item.schema);
+        return Err(at_schema(item, message));
+    };
+    let options = ParseOptions { allow_type_variables: false, strict: true, ..ParseOptions::default() };
+    let schema = FunctionSchema::parse_with(&text, &options)
+        .map_err(|error| at_schema(item, format!("this is no valid schema: {error}")))?;
+    if schema.is_vararg || schema.is_varret {
+        let message = "an operator with `...` has no fixed signature; register it boxed, by its schema text";
+        return Err(at_schema(item, message.to_owned()));
+    }
+    Ok(schema)
+}
+
+/// One parameter of the overload.
+struct Parameter {
+    name: Ident,
+    owned: TokenStream,
+    parameter: TokenStream,
+}
+
+fn parameters(schema: &FunctionSchema, types: &Types<'_>) -> std::result::Result<Vec<Parameter>, String> {
+    let mut parameters: Vec<Parameter> = Vec::with_capacity(schema.arguments.len());
+    for argument in &schema.arguments {
+        let rust_type = types.rust(&argument.real_type).ok_or_else(|| {
+            format!(
+                "argument `{}` has the type `{}`, which has no Rust type here; register this operator boxed, by \
+                 its schema text",
+                argument.name, argument.real_type
+            )
+        })?;
+        let name = Ident::new(&rust_name(&argument.name), types.span);
+        if parameters.iter().any(|known| known.name == name) {
+            return Err(format!(
+                "two arguments are named `{name}` in Rust, one of them `{}` in the schema; rename one of them",
+                argument.name
+            ));
+        }
+        parameters.push(Parameter { name, owned: rust_type.owned, parameter: rust_type.parameter });
+    }
+    Ok(parameters)
+}
+
+/// The name of an argument in Rust: `self` is `input`, keywords get an underscore at the end.
+fn rust_name(name: &str) -> String {
+    match name {
+        "self" => "input".to_owned(),
+        _ if is_keyword(name) => format!("{name}_"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The keywords of Rust, also those reserved for later, that the schema language allows as names.
+fn is_keyword(name: &str) -> bool {
+    matches!(
+        name,
+        "_" | "Self"
+            | "abstract"
+            | "async"
+            | "await"
+            | "become"
+            | "box"
+            | "const"
+            | "crate"
+            | "do"
+            | "dyn"
+            | "enum"
+            | "extern"
+            | "false"
+            | "final"
+            | "fn"
+            | "gen"
+            | "impl"
+            | "let"
+            | "loop"
+            | "macro"
+            | "match"
+            | "mod"
+            | "move"
+            | "mut"
+            | "override"
+            | "priv"
+            | "pub"
+            | "ref"
+            | "static"
+            | "struct"
+            | "super"
+            | "trait"
+            | "true"
+            | "try"
+            | "type"
+            | "typeof"
+            | "unsafe"
+            | "unsized"
+            | "use"
+            | "virtual"
+            | "where"
+            | "yield"
+    )
+}
+
+/// The documentation of the type, unless the user wrote one.
+fn type_documentation(item: &Item, schema: &str) -> TokenStream {
+    if item.has_attribute("doc") {
+        return TokenStream::new();
+    }
+    let text = format!(" The operator `{schema}`.");
+    quote!(#[doc = #text])
+}
+
+fn call_documentation(schema: &FunctionSchema, text: &str) -> String {
+    let mut documentation =
+        format!(" Calls `{}` on the global dispatcher.\n\n```text\n{text}\n```\n", schema.name);
+    for argument in &schema.arguments {
+        documentation += &format!("\n- {}", describe(argument));
+    }
+    documentation += "\n\n# Errors\n\nWhen no kernel takes the call, or the kernel fails.";
+    documentation
+}
+
+fn describe(argument: &Argument) -> String {
+    let written = if argument.is_write() { ", written to" } else { "" };
+    let default = match &argument.default {
+        Some(default) => format!(", `{default}` by default"),
+        None => String::new(),
+    };
+    format!("`{}`: `{}`{written}{default}", rust_name(&argument.name), argument.real_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Expands items for the core crate `core`.
+    fn expanded(items: TokenStream) -> String {
+        operator_items(quote!((core) #items)).to_string()
+    }
+
+    /// The signature and the `call` function of one schema.
+    fn typed(schema: &str) -> (String, String) {
+        let text = expanded(quote!(F = #schema;));
+        let between = |start: &str, end: &str| {
+            let from = text.find(start).map(|at| at + start.len()).unwrap_or_else(|| panic!("{text}"));
+            text[from..from + text[from..].find(end).expect("the end follows")].to_owned()
+        };
+        (without_blanks(&between("type Signature =", ";")), without_blanks(&between("pub fn call", "{")))
+    }
+
+    fn error(schema: &str) -> String {
+        let text = expanded(quote!(F = #schema;));
+        assert!(text.starts_with(":: core :: compile_error !"), "{text}");
+        text
+    }
+
+    /// The text without blanks: `>>` may be one token or two.
+    fn tokens(expected: TokenStream) -> String {
+        without_blanks(&expected.to_string())
+    }
+
+    fn without_blanks(text: &str) -> String {
+        text.replace(' ', "")
+    }
+
+    #[test]
+    fn the_whole_expansion() {
+        let found = expanded(quote! {
+            /// Sum.
+            #[cfg(all())]
+            pub(crate) AddTensor = "aten::add.Tensor(Tensor self,Tensor other,*,Scalar alpha=1)->Tensor";
+        });
+        let doc = " Calls `aten::add.Tensor` on the global dispatcher.\n\n```text\naten::add.Tensor(Tensor self, \
+                   Tensor other, *, Scalar alpha=1) -> Tensor\n```\n\n- `input`: `Tensor`\n- `other`: `Tensor`\n- \
+                   `alpha`: `Scalar`, `1` by default\n\n# Errors\n\nWhen no kernel takes the call, or the kernel \
+                   fails.";
+        let expected = quote! {
+            /// Sum.
+            #[cfg(all())]
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+            pub(crate) struct AddTensor;
+
+            #[cfg(all())]
+            impl core::Operator for AddTensor {
+                const SCHEMA: &'static str =
+                    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+                type Signature = fn(Tensor, Tensor, core::Scalar) -> Tensor;
+
+                fn cell() -> &'static core::OperatorCell {
+                    static CELL: core::OperatorCell = core::OperatorCell::new();
+                    &CELL
+                }
+            }
+
+            #[cfg(all())]
+            impl AddTensor {
+                #[doc = #doc]
+                #[allow(non_snake_case, clippy::too_many_arguments)]
+                pub fn call(self, input: &Tensor, other: &Tensor, alpha: core::Scalar) -> core::Result<Tensor> {
+                    core::operator::call(self, (input, other, alpha,))
+                }
+            }
+        };
+        assert_eq!(without_blanks(&found), tokens(expected));
+    }
+
+    #[test]
+    fn every_type() {
+        for (schema_type, owned, parameter) in [
+            ("Tensor", quote!(Tensor), quote!(&Tensor)),
+            ("int", quote!(i64), quote!(i64)),
+            ("SymInt", quote!(i64), quote!(i64)),
+            ("DeviceIndex", quote!(i64), quote!(i64)),
+            ("float", quote!(f64), quote!(f64)),
+            ("bool", quote!(bool), quote!(bool)),
+            ("complex", quote!(core::Complex64), quote!(core::Complex64)),
+            ("str", quote!(::std::string::String), quote!(&str)),
+            ("Scalar", quote!(core::Scalar), quote!(core::Scalar)),
+            ("ScalarType", quote!(core::DType), quote!(core::DType)),
+            ("Layout", quote!(core::Layout), quote!(core::Layout)),
+            ("MemoryFormat", quote!(core::MemoryFormat), quote!(core::MemoryFormat)),
+            ("Device", quote!(core::Device), quote!(core::Device)),
+            ("Generator", quote!(core::Generator), quote!(&core::Generator)),
+            ("Any", quote!(core::Value), quote!(&core::Value)),
+            ("Tensor?", quote!(::std::option::Option<Tensor>), quote!(::std::option::Option<&Tensor>)),
+            (
+                "str?",
+                quote!(::std::option::Option<::std::string::String>),
+                quote!(::std::option::Option<&str>),
+            ),
+            ("Tensor[]", quote!(::std::vec::Vec<Tensor>), quote!(&[Tensor])),
+            ("SymInt[2]", quote!(::std::vec::Vec<i64>), quote!(&[i64])),
+            (
+                "int[]?",
+                quote!(::std::option::Option<::std::vec::Vec<i64>>),
+                quote!(::std::option::Option<&[i64]>),
+            ),
+            (
+                "Tensor?[]",
+                quote!(::std::vec::Vec<::std::option::Option<Tensor>>),
+                quote!(&[::std::option::Option<Tensor>]),
+            ),
+            (
+                "Dict(str, Tensor[])",
+                quote!(core::Dict<::std::string::String, ::std::vec::Vec<Tensor>>),
+                quote!(&core::Dict<::std::string::String, ::std::vec::Vec<Tensor>>),
+            ),
+        ] {
+            let (signature, call) = typed(&format!("f({schema_type} x) -> ()"));
+            assert_eq!(signature, tokens(quote!(fn(#owned) -> ())), "{schema_type}");
+            assert_eq!(call, tokens(quote!((self, x: #parameter) -> core::Result<()>)), "{schema_type}");
+        }
+    }
+
+    #[test]
+    fn types_without_a_rust_type() {
+        for schema_type in [
+            "(int, int)",
+            "Storage",
+            "Stream",
+            "QScheme",
+            "Future(int)",
+            "SymBool",
+            "Union(int, str)",
+            "None[]",
+            "__torch__.torch.classes.my.C",
+            "Dict(str, Capsule)",
+            "(int, int)?[]",
+        ] {
+            let printed = opgrid_schema::Type::parse(schema_type).expect("a type");
+            let remedy = "which has no Rust type here; register this operator boxed, by its schema text";
+            let message = error(&format!("f({schema_type} x) -> ()"));
+            assert!(
+                message.contains(&format!("argument `x` has the type `{printed}`, {remedy}")),
+                "{message}"
+            );
+            let message = error(&format!("f() -> (int, {schema_type})"));
+            assert!(message.contains(&format!("return 1 has the type `{printed}`, {remedy}")), "{message}");
+        }
+    }
+
+    #[test]
+    fn plain_returns() {
+        for (returns, expected) in [
+            ("()", quote!(())),
+            ("int", quote!(i64)),
+            ("(int, Tensor)", quote!((i64, Tensor))),
+            ("Tensor(a)", quote!(Tensor)),
+            ("Tensor(a)[]", quote!(::std::vec::Vec<Tensor>)),
+            ("(Tensor(a), Tensor?)", quote!((Tensor, ::std::option::Option<Tensor>))),
+            ("str", quote!(::std::string::String)),
+        ] {
+            let (signature, call) = typed(&format!("f(Tensor(a) x) -> {returns}"));
+            assert_eq!(signature, tokens(quote!(fn(Tensor) -> #expected)), "{returns}");
+            assert_eq!(call, tokens(quote!((self, x: &Tensor) -> core::Result<#expected>)), "{returns}");
+        }
+    }
+
+    #[test]
+    fn written_returns_are_markers() {
+        for (schema, marker) in [
+            ("f(Tensor(a!) self) -> Tensor(a!)", quote!(core::First)),
+            ("f(Tensor(a!) self, int n) -> Tensor(a!)", quote!(core::First)),
+            ("f(Tensor(a!)[] self, int n) -> Tensor(a!)[]", quote!(core::First)),
+            ("f(int n, *, Tensor(a!) out) -> Tensor(a!)", quote!(core::Last)),
+            ("f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
+            ("f(*, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
+            ("f(Tensor(a!) x) -> ()", quote!(())),
+        ] {
+            let (signature, call) = typed(schema);
+            assert!(signature.ends_with(&tokens(quote!(-> #marker))), "{schema}: {signature}");
+            assert!(call.ends_with(&tokens(quote!(-> core::Result<()>))), "{schema}: {call}");
+        }
+    }
+
+    #[test]
+    fn other_written_returns_are_errors() {
+        for (schema, index) in [
+            ("f(int n, Tensor(a!) x, int m) -> Tensor(a!)", 0),
+            ("f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))", 0),
+            ("f(Tensor(a!) x, int n) -> (Tensor, Tensor(a!))", 1),
+            ("f() -> Tensor(a!)", 0),
+        ] {
+            let message = error(schema);
+            assert!(message.contains(&format!("return {index} is `")), "{message}");
+            assert!(message.contains("register this operator boxed, by its schema text"), "{message}");
+        }
+    }
+
+    #[test]
+    fn names_in_rust() {
+        let (_, call) = typed("f(int self, int type, int _, int A, int _0, int from) -> ()");
+        let expected = quote!(
+            (self, input: i64, type_: i64, __: i64, A: i64, _0: i64, from: i64) -> core::Result<()>
+        );
+        assert_eq!(call, tokens(expected));
+        for schema in ["f(int self, int input) -> ()", "f(int type, int type_) -> ()"] {
+            let message = error(schema);
+            assert!(message.contains("in Rust, one of them"), "{message}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_schemas_are_shown_with_their_place() {
+        let message = error("f(Tensor x,) -> ()");
+        let caret = "expected ident but found ')' here:\\nf(Tensor x,) -> ()\\n           ~ <--- HERE";
+        assert!(message.contains(caret), "{message}");
+        for (schema, part) in [
+            ("f(tensor x) -> ()", "unknown type specifier"),
+            ("f(int x, int x) -> ()", "two arguments are named `x`"),
+            ("f(int x=1.5) -> ()", "the default is a value of type float, which is not a int"),
+            ("f(int x, ...) -> ()", "an operator with `...` has no fixed signature"),
+            ("f", "only the operator name was given"),
+        ] {
+            assert!(error(schema).contains(part), "{schema}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_items() {
+        let form = "an operator is written `pub Name = \\\"ns::name(…) -> …\\\";`";
+        for (items, part) in [
+            (quote!(F "f() -> ()";), "expected `=` but found"),
+            (quote!(F = 1;), "expected the schema as a string but found `1`"),
+            (quote!(F = f;), "expected the schema as a string but found `f`"),
+            (quote!(F = "f() -> ()" G = "g() -> ()";), "expected `;` but found `G`"),
+            (quote!(F), "expected `=` but the input ends here"),
+            (quote!(#[doc]), "expected the name of the type but the input ends here"),
+            ("# F".parse().expect("tokens"), "expected an attribute in brackets but found `F`"),
+            (quote!(pub = "f() -> ()";), "expected the name of the type but found `=`"),
+        ] {
+            let text = expanded(items);
+            assert!(text.starts_with(":: core :: compile_error !") && text.contains(part), "{text}");
+            let names_form = !part.contains("ends here") && !part.contains("`1`");
+            assert_eq!(text.contains(form), names_form, "{text}");
+        }
+        let text = operator_items(quote!(F = "f() -> ()";)).to_string();
+        assert!(text.contains("expected the path of the core crate in parentheses but found `F`"), "{text}");
+    }
+
+    #[test]
+    fn a_repeated_name_is_an_error_and_the_rest_expands() {
+        let text = expanded(quote!(F = "f() -> ()"; F = "g() -> ()"; H = "h() -> ()"));
+        assert!(text.contains("two operators here are named `F`; each needs a name of its own"), "{text}");
+        assert!(text.contains("struct F ;") && text.contains("struct H ;"), "{text}");
+        assert_eq!(text.matches("compile_error").count(), 1);
+    }
+
+    #[test]
+    fn conditions_hold_for_mistakes_too() {
+        let text = expanded(quote!(#[cfg(a)] F = "f(" ; #[cfg(b)] F = "g() -> ()"));
+        assert!(text.starts_with("# [cfg (a)] :: core :: compile_error !"), "{text}");
+        assert_eq!((text.matches("compile_error").count(), text.matches("cfg (b)").count()), (1, 3));
+    }
+
+    #[test]
+    fn nothing_expands_to_nothing() {
+        assert_eq!(expanded(quote!()), "");
+    }
+
+    #[test]
+    fn types_without_documentation_show_their_schema() {
+        let text = expanded(quote!(pub F = "f(int x) -> ()";));
+        assert!(text.contains("# [doc = \" The operator `f(int x) -> ()`.\"]"), "{text}");
+        let text = expanded(quote!(#[deprecated] pub F = "f(int x) -> ()";));
+        assert_eq!(text.matches("deprecated").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn the_text_reads_back_even_where_the_canonical_form_does_not() {
+        let text = expanded(quote!(F = "f(Device d='cpu', int[3] x=[1, 1]) -> ()";));
+        let literal = quote!("f(Device d=\"cpu\", int[3] x=[1, 1]) -> ()").to_string();
+        assert!(text.contains(&format!("SCHEMA : & 'static str = {literal}")), "{text}");
+    }
+}

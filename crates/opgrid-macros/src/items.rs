@@ -1,0 +1,185 @@
+//! Reads the macro's input: the path of the core crate, then `ATTRIBUTES VISIBILITY Name = "schema";` repeated.
+
+use std::iter::Peekable;
+
+use proc_macro2::token_stream::IntoIter;
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{quote, quote_spanned};
+
+/// A mistake in the input, shown at a place of it.
+#[derive(Debug)]
+pub(crate) struct Error {
+    span: Span,
+    message: String,
+}
+
+impl Error {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        Error { span, message: message.into() }
+    }
+
+    /// The mistake as an item that makes the compiler report it.
+    pub(crate) fn into_compile_error(self) -> TokenStream {
+        let message = self.message;
+        quote_spanned!(self.span=> ::core::compile_error! { #message })
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// The whole input.
+pub(crate) struct Input {
+    /// The path of the core crate.
+    pub(crate) core: TokenStream,
+    pub(crate) items: Vec<Item>,
+}
+
+/// One line: an overload to declare.
+pub(crate) struct Item {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: TokenStream,
+    pub(crate) name: Ident,
+    pub(crate) schema: Literal,
+}
+
+impl Item {
+    pub(crate) fn has_attribute(&self, name: &str) -> bool {
+        !self.attributes_named(&[name]).is_empty()
+    }
+
+    /// The attributes that begin with one of the words.
+    pub(crate) fn attributes_named(&self, names: &[&str]) -> Vec<TokenStream> {
+        let is_named =
+            |attribute: &&Attribute| attribute.name().is_some_and(|name| names.contains(&name.as_str()));
+        self.attributes.iter().filter(is_named).map(Attribute::tokens).collect()
+    }
+}
+
+/// One `#[…]`.
+pub(crate) struct Attribute {
+    content: Group,
+}
+
+impl Attribute {
+    /// The word the attribute begins with.
+    fn name(&self) -> Option<String> {
+        match self.content.stream().into_iter().next() {
+            Some(TokenTree::Ident(name)) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn tokens(&self) -> TokenStream {
+        let content = &self.content;
+        quote!(# #content)
+    }
+}
+
+impl Input {
+    pub(crate) fn parse(input: TokenStream) -> Result<Self> {
+        let mut cursor = Cursor::new(input);
+        let core = match cursor.next("the path of the core crate in parentheses")? {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => group.stream(),
+            other => return Err(unexpected(&other, "the path of the core crate in parentheses")),
+        };
+        let mut items = Vec::new();
+        while cursor.tokens.peek().is_some() {
+            items.push(cursor.item()?);
+        }
+        Ok(Input { core, items })
+    }
+}
+
+struct Cursor {
+    tokens: Peekable<IntoIter>,
+    /// Where the last token was, for errors at the end.
+    last: Span,
+}
+
+impl Cursor {
+    fn new(input: TokenStream) -> Self {
+        Cursor { tokens: input.into_iter().peekable(), last: Span::call_site() }
+    }
+
+    fn next(&mut self, expected: &str) -> Result<TokenTree> {
+        match self.tokens.next() {
+            Some(token) => {
+                self.last = token.span();
+                Ok(token)
+            }
+            None => Err(Error::new(self.last, format!("expected {expected} but the input ends here"))),
+        }
+    }
+
+    fn item(&mut self) -> Result<Item> {
+        let attributes = self.attributes()?;
+        let visibility = self.visibility();
+        let name = match self.next("the name of the type")? {
+            TokenTree::Ident(name) => name,
+            other => return Err(unexpected(&other, "the name of the type")),
+        };
+        self.punctuation('=')?;
+        let schema = match self.next("the schema as a string")? {
+            TokenTree::Literal(literal) => literal,
+            TokenTree::Group(group) => captured_literal(&group)?,
+            other => return Err(unexpected(&other, "the schema as a string")),
+        };
+        if self.tokens.peek().is_some() {
+            self.punctuation(';')?;
+        }
+        Ok(Item { attributes, visibility, name, schema })
+    }
+
+    fn attributes(&mut self) -> Result<Vec<Attribute>> {
+        let mut attributes = Vec::new();
+        while matches!(self.tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == '#') {
+            self.punctuation('#')?;
+            match self.next("an attribute in brackets")? {
+                TokenTree::Group(content) if content.delimiter() == Delimiter::Bracket => {
+                    attributes.push(Attribute { content });
+                }
+                other => return Err(unexpected(&other, "an attribute in brackets")),
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// Reads `pub`, `pub(…)`, what a `$vis` captured, or nothing.
+    fn visibility(&mut self) -> TokenStream {
+        let is_captured = |group: &Group| group.delimiter() == Delimiter::None;
+        if let Some(TokenTree::Group(group)) =
+            self.tokens.next_if(|token| matches!(token, TokenTree::Group(group) if is_captured(group)))
+        {
+            return group.stream();
+        }
+        let is_pub = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "pub");
+        let Some(word) = self.tokens.next_if(is_pub) else { return TokenStream::new() };
+        let is_scope = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
+        let scope = self.tokens.next_if(is_scope);
+        quote!(#word #scope)
+    }
+
+    fn punctuation(&mut self, character: char) -> Result<()> {
+        let expected = format!("`{character}`");
+        match self.next(&expected)? {
+            TokenTree::Punct(mark) if mark.as_char() == character => Ok(()),
+            other => Err(unexpected(&other, &expected)),
+        }
+    }
+}
+
+/// Takes the literal out of what a `$literal` captured.
+fn captured_literal(group: &Group) -> Result<Literal> {
+    let mut tokens = group.stream().into_iter();
+    match (group.delimiter(), tokens.next(), tokens.next()) {
+        (Delimiter::None, Some(TokenTree::Literal(literal)), None) => Ok(literal),
+        _ => Err(unexpected(&TokenTree::Group(group.clone()), "the schema as a string")),
+    }
+}
+
+fn unexpected(found: &TokenTree, expected: &str) -> Error {
+    let message = format!(
+        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`"
+    );
+    Error::new(found.span(), message)
+}

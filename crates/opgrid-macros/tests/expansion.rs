@@ -1,0 +1,124 @@
+//! Compiles expansions against a small stand-in for the core crate.
+
+use opgrid_macros::operator_items;
+
+/// The names that the expansion uses, as simple as they can be.
+mod core_crate {
+    pub type Result<T> = std::result::Result<T, String>;
+
+    pub struct OperatorCell(());
+
+    impl OperatorCell {
+        pub const fn new() -> Self {
+            OperatorCell(())
+        }
+    }
+
+    pub trait Operator: Copy + 'static {
+        const SCHEMA: &'static str;
+        type Signature;
+        fn cell() -> &'static OperatorCell;
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Scalar(pub f64);
+
+    pub struct First;
+    pub struct Last<const N: usize = 1>;
+
+    pub mod operator {
+        use std::fmt::Debug;
+
+        use super::{Operator, Result};
+
+        /// A result made of what was passed.
+        pub trait Output {
+            fn from_text(text: String) -> Self;
+        }
+
+        impl Output for String {
+            fn from_text(text: String) -> Self {
+                text
+            }
+        }
+
+        impl Output for () {
+            fn from_text(_: String) -> Self {}
+        }
+
+        pub fn call<O: Operator, A: Debug, T: Output>(_: O, arguments: A) -> Result<T> {
+            let _cell = O::cell();
+            Ok(T::from_text(format!("{} {arguments:?}", O::SCHEMA)))
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+#[allow(dead_code, reason = "the number is only shown by Debug")]
+struct Tensor(i32);
+
+/// Does what the core crate's macro does.
+macro_rules! operator {
+    ($($item:tt)*) => { operator_items! { (crate::core_crate) $($item)* } };
+}
+
+operator! {
+    /// Documented.
+    Join = "my::join(Tensor self, str by, Tensor?[] rest, int[]? n=None, *, Scalar type=1) -> str";
+    Fill = "my::fill_(Tensor(a!) self, float value) -> Tensor(a!)";
+    FillOut = r"my::fill.out(float value, *, Tensor(a!) out, Tensor(b!) A) -> (Tensor(a!), Tensor(b!))";
+    pub(crate) Nothing = "my::nothing() -> ()";
+    #[cfg(any())]
+    Absent = "my::absent(Storage? x) -> ()";
+}
+
+/// Captures the parts of an item, which then arrive in invisible groups.
+macro_rules! captured {
+    ($vis:vis $name:ident $schema:literal) => {
+        operator! { $vis $name = $schema; }
+    };
+}
+
+captured!(pub Captured "my::captured(int x) -> ()");
+
+use core_crate::{First, Last, Operator, Scalar};
+
+fn is_signature<O: Operator<Signature = S>, S>(_: O) -> bool {
+    true
+}
+
+#[test]
+fn calls_pass_the_arguments() {
+    let joined = Join.call(&Tensor(1), "x", &[None, Some(Tensor(2))], Some(&[3]), Scalar(4.0));
+    let expected = "my::join(Tensor self, str by, Tensor?[] rest, int[]? n=None, *, Scalar type=1) -> str \
+                    (Tensor(1), \"x\", [None, Some(Tensor(2))], Some([3]), Scalar(4.0))";
+    assert_eq!(joined.as_deref(), Ok(expected));
+    assert_eq!(Fill.call(&Tensor(1), 2.0), Ok(()));
+    assert_eq!(FillOut.call(2.0, &Tensor(1), &Tensor(2)), Ok(()));
+    assert_eq!(Nothing.call(), Ok(()));
+    assert_eq!(Captured.call(1), Ok(()));
+}
+
+#[test]
+fn signatures_are_owned_types_and_markers() {
+    assert!(is_signature::<_, fn(Tensor, f64) -> First>(Fill));
+    assert!(is_signature::<_, fn(f64, Tensor, Tensor) -> Last<2>>(FillOut));
+    assert!(is_signature::<_, fn()>(Nothing));
+    type Joined = fn(Tensor, String, Vec<Option<Tensor>>, Option<Vec<i64>>, Scalar) -> String;
+    assert!(is_signature::<_, Joined>(Join));
+}
+
+#[test]
+fn cells_are_one_per_operator() {
+    assert!(std::ptr::eq(Join::cell(), Join::cell()));
+}
+
+#[test]
+fn types_are_plain_values() {
+    fn default<T: Default>() -> T {
+        T::default()
+    }
+    assert_eq!(format!("{:?}", default::<Join>()), "Join");
+    let copy = Nothing;
+    assert_eq!(copy, Nothing);
+}

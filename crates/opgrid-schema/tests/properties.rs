@@ -1,0 +1,233 @@
+//! Checks over random schemas and random texts that reading and writing agree and nothing panics.
+
+use opgrid_schema::{Constant, Declaration, FunctionSchema, OperatorName, ParseOptions, Type, TypedValue};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+const BASE_TYPES: &[&str] = &[
+    "Tensor",
+    "int",
+    "SymInt",
+    "SymBool",
+    "float",
+    "complex",
+    "bool",
+    "str",
+    "Scalar",
+    "ScalarType",
+    "Layout",
+    "MemoryFormat",
+    "Device",
+    "Generator",
+    "Storage",
+    "Stream",
+    "QScheme",
+    "Quantizer",
+    "Capsule",
+    "Any",
+    "AnyClassType",
+    "AnyEnumType",
+    "t",
+    "DeviceIndex",
+    "__torch__.torch.classes.my.Class",
+];
+
+/// Types without annotations.
+fn type_text() -> impl Strategy<Value = String> {
+    let leaf = select(BASE_TYPES).prop_map(str::to_owned);
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|element| format!("{element}[]")),
+            inner.clone().prop_map(|inner| format!("{inner}?")),
+            vec(inner.clone(), 0..4).prop_map(|parts| format!("({})", parts.join(", "))),
+            (select(&["str", "int", "Tensor"][..]), inner.clone())
+                .prop_map(|(key, value)| format!("Dict({key}, {value})")),
+            (select(&["Future", "Await", "RRef"][..]), inner.clone())
+                .prop_map(|(outer, inner)| format!("{outer}({inner})")),
+            inner.prop_map(|member| format!("Union(str, Device, {member})")),
+        ]
+    })
+}
+
+fn alias() -> impl Strategy<Value = String> {
+    let sets = || vec(select(&["a", "b", "c"][..]), 1..4).prop_map(|sets| sets.join("|"));
+    let named = (sets(), any::<bool>(), option::of(prop_oneof![sets(), Just("*".to_owned())])).prop_map(
+        |(before, is_write, after)| {
+            let after = after.map_or(String::new(), |after| format!(" -> {after}"));
+            format!("({before}{}{after})", if is_write { "!" } else { "" })
+        },
+    );
+    prop_oneof![4 => Just(String::new()), 1 => Just("!".to_owned()), 1 => Just("(*)".to_owned()), 3 => named]
+}
+
+fn constant() -> impl Strategy<Value = String> {
+    let float = any::<f64>().prop_filter("normal", |value| value.is_normal());
+    prop_oneof![
+        any::<i64>().prop_map(|value| value.to_string()),
+        float.prop_map(|value| format!("{value:e}")),
+        select(&["None", "True", "False", "2j", "-1.5j", "float", "Mean", "'a\"b\\n'", "'cpu'", "\"é\""][..])
+            .prop_map(str::to_owned),
+        vec(-2..3i64, 0..4).prop_map(|items| format!("{items:?}")),
+    ]
+}
+
+prop_compose! {
+    fn value_type()(
+        base in select(&["Tensor", "int", "SymInt", "float", "bool", "Scalar", "Device", "str", "ScalarType"][..]),
+        element in alias(),
+        shape in select(&["", "?", "[]", "[2]", "?[]", "[]?", "[2]?", "[][]", "[]?[3]"][..]),
+        other in option::weighted(0.3, type_text()),
+    ) -> String {
+        other.unwrap_or_else(|| format!("{base}{element}{shape}"))
+    }
+}
+
+prop_compose! {
+    fn argument()(value_type in value_type(), default in option::weighted(0.4, constant())) -> (String, String) {
+        (value_type, default.map_or(String::new(), |default| format!("={default}")))
+    }
+}
+
+/// Texts of schemas; some break a rule of the language.
+fn schema_text() -> impl Strategy<Value = String> {
+    (vec(argument(), 0..5), 0..6usize, vec(value_type(), 0..4), any::<bool>()).prop_map(
+        |(arguments, star, returns, is_vararg)| {
+            let mut items: Vec<_> = arguments
+                .into_iter()
+                .enumerate()
+                .map(|(index, (value_type, default))| format!("{value_type} x{index}{default}"))
+                .collect();
+            if star < items.len() {
+                items.insert(star, "*".to_owned());
+            }
+            if is_vararg {
+                items.push("...".to_owned());
+            }
+            format!("ns::f.o({}) -> ({})", items.join(", "), returns.join(", "))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+    #[test]
+    fn the_alternate_form_reads_back_to_an_equal_schema(text in schema_text()) {
+        let Ok(schema) = FunctionSchema::parse(&text) else { return Ok(()) };
+        let alternate = format!("{schema:#}");
+        let again = FunctionSchema::parse(&alternate);
+        prop_assert_eq!(again.as_ref(), Ok(&schema), "{} was written {}", text, alternate);
+        prop_assert_eq!(again.map(|again| again.to_string()), Ok(schema.to_string()));
+    }
+
+    #[test]
+    fn the_canonical_form_is_a_fixed_point_where_it_reads_back(text in schema_text()) {
+        let Ok(schema) = FunctionSchema::parse(&text) else { return Ok(()) };
+        let printed = schema.to_string();
+        if let Ok(again) = FunctionSchema::parse(&printed) {
+            prop_assert_eq!(again.to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn registered_looking_schemas_are_fixed_points(text in "[a-z]{1,5}::[a-z_]{1,8}") {
+        let full = format!("{text}(Tensor(a!) self, int[2] k=1, *, float f=0.5, Scalar? s=None) -> Tensor(a!)");
+        let schema = FunctionSchema::parse(&full);
+        // A name may happen to be a reserved word.
+        if let Ok(schema) = schema {
+            prop_assert_eq!(schema.to_string(), full);
+        }
+    }
+
+    #[test]
+    fn types_read_back(text in type_text()) {
+        let Ok(read) = Type::parse(&text) else { return Ok(()) };
+        prop_assert_eq!(Type::parse(&read.to_string()), Ok(read.clone()));
+        prop_assert!(read.is_subtype_of(&read) && read.is_subtype_of(&Type::Any));
+        prop_assert!(read.is_subtype_of(&Type::Optional(Box::new(read.clone()))));
+        prop_assert_eq!(read.fake().fake(), read.fake());
+        prop_assert!(!read.python_name().is_empty());
+    }
+
+    #[test]
+    fn any_text_gives_a_result_with_a_place_inside(text in ".{0,60}") {
+        if let Err(error) = Declaration::parse(&text) {
+            let span = error.span();
+            prop_assert!(text.get(span).is_some());
+            prop_assert!(error.line() >= 1 && error.column() >= 1);
+        }
+        let _ = (OperatorName::parse(&text), Type::parse(&text));
+    }
+
+    #[test]
+    fn damaged_schemas_give_a_result(text in schema_text(), at in any::<prop::sample::Index>(), with in "[\\PC\n]{0,2}") {
+        let mut characters: Vec<String> = text.chars().map(String::from).collect();
+        let at = at.index(characters.len());
+        characters[at] = with;
+        let damaged = characters.concat();
+        if let Ok(schema) = FunctionSchema::parse(&damaged) {
+            prop_assert_eq!(FunctionSchema::parse(&format!("{schema:#}")), Ok(schema));
+        }
+    }
+
+    #[test]
+    fn strictness_only_refuses(text in schema_text()) {
+        let strict = ParseOptions { strict: true, ..ParseOptions::default() };
+        if let Ok(schema) = FunctionSchema::parse_with(&text, &strict) {
+            prop_assert_eq!(FunctionSchema::parse(&text), Ok(schema));
+        }
+    }
+
+    #[test]
+    fn floats_read_back(value in any::<f64>().prop_filter("normal", |value| value.is_normal())) {
+        let printed = opgrid_schema::print_float(value);
+        let schema = FunctionSchema::parse(&format!("f(float x={printed}) -> ()"));
+        prop_assert_eq!(schema.map(|schema| schema.arguments[0].default.clone()), Ok(Some(Constant::Float(value))));
+    }
+
+    #[test]
+    fn compatibility_with_itself(text in schema_text()) {
+        let Ok(schema) = FunctionSchema::parse(&text) else { return Ok(()) };
+        prop_assert_eq!(schema.is_backward_compatible_with(&schema), Ok(()));
+        prop_assert_eq!(schema.is_forward_compatible_with(&schema), Ok(()));
+        prop_assert!(opgrid_schema::check_signature(&schema, &schema, true).is_ok());
+    }
+
+    #[test]
+    fn values_of_the_right_types_bind_by_position_and_by_name(text in schema_text(), split in 0..6usize) {
+        let Ok(schema) = FunctionSchema::parse(&text) else { return Ok(()) };
+        let values: Vec<_> = schema.arguments.iter().map(|argument| Typed(argument.real_type.clone())).collect();
+        let named = schema.arguments.iter().zip(&values).skip(split);
+        let keyword = named.map(|(argument, value)| (argument.name.clone(), value.clone())).rev().collect();
+        let positional = values.iter().take(split).cloned().collect();
+        let bound = schema.bind(positional, keyword, |_, argument| Typed(argument.real_type.clone()));
+        prop_assert_eq!(bound, Ok(values));
+    }
+}
+
+/// The properties above say little if few of the random texts are schemas.
+#[test]
+fn enough_random_texts_are_schemas() {
+    let mut runner = TestRunner::deterministic();
+    let mut next = || schema_text().new_tree(&mut runner).expect("a text").current();
+    let accepted = (0..1_000).filter(|_| FunctionSchema::parse(&next()).is_ok()).count();
+    assert!((300..1_000).contains(&accepted), "{accepted} of 1000 texts are schemas");
+}
+
+/// A value that is nothing but its type.
+#[derive(Clone, Debug, PartialEq)]
+struct Typed(Type);
+
+impl TypedValue for Typed {
+    fn value_type(&self) -> Type {
+        self.0.clone()
+    }
+
+    fn describe(&self) -> String {
+        String::new()
+    }
+}
