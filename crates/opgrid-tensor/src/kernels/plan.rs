@@ -49,7 +49,7 @@ impl<const N: usize> Plan<N> {
             let strides = operands.map(|operand| stride_at(operand, out.dims() - dim));
             loops.push(Loop { size: size as usize, strides });
         }
-        loops.sort_by(|one: &Loop<N>, other| other.strides.cmp(&one.strides));
+        loops.sort_by_key(|level: &Loop<N>| std::cmp::Reverse(level.strides));
         join(&mut loops);
         Ok(Self { loops, offsets, empty })
     }
