@@ -1,7 +1,7 @@
 //! Sums elements over dimensions.
 //!
 //! Sums are pairwise: a range is halved until it has at most one block, and the blocks' sums are added as a tree.
-//! Single-precision elements are added in double precision, except for groups of four. The error is at most
+//! Single-precision elements are added in double precision, except for trees of eight. The error is at most
 //! torch's, which grows with the logarithm of the number of elements.
 
 use opgrid_core::Result;
@@ -17,7 +17,9 @@ use crate::with_dtype;
 /// Elements that are summed without halving.
 const BLOCK: usize = 512;
 /// Independent partial sums within a block, so that the additions need not wait for each other.
-const LANES: usize = 32;
+const LANES: usize = 16;
+/// Elements that are added in their own precision, as a tree, before the result is widened.
+const TREE: usize = 8;
 /// Columns that are summed side by side where the kept dimension is the fastest.
 const COLUMNS: usize = 64;
 /// Rows of such columns that are summed without halving.
@@ -269,8 +271,7 @@ fn columns<O: Sum, A: Element>(
     };
     let Some((first, rest)) = loops.split_first() else {
         let mut sums = [O::Wide::default(); COLUMNS];
-        let row = &elements[at..at + width];
-        sums.iter_mut().zip(row).for_each(|(sum, a)| *sum = a.cast::<O>().widen());
+        add_row::<O, A>(&mut sums, &elements[at..at + width]);
         return sums;
     };
     pairwise(0, first.size, ROWS, &add, &|start, n| {
@@ -280,31 +281,53 @@ fn columns<O: Sum, A: Element>(
             return rows.fold([O::Wide::default(); COLUMNS], add);
         }
         let mut sums = [O::Wide::default(); COLUMNS];
-        for row in start..start + n {
-            let row = &elements[at + row * first.stride..][..width];
-            sums.iter_mut().zip(row).for_each(|(sum, a)| *sum = O::add(*sum, a.cast::<O>().widen()));
+        let rows = &elements[at + start * first.stride..];
+        // Whole groups of rows of whole width have a fixed shape, which the compiler turns into vector code.
+        let whole = if width == COLUMNS { n - n % TREE } else { 0 };
+        for row in (0..whole).step_by(TREE) {
+            add_rows::<O, A, COLUMNS>(&mut sums, &rows[row * first.stride..], first.stride);
+        }
+        for row in whole..n {
+            add_row::<O, A>(&mut sums, &rows[row * first.stride..][..width]);
         }
         sums
     })
 }
 
-/// The sum of at most [`BLOCK`] neighbours. Four are added in their own precision, as a tree, before they are widened.
+/// The sum of at most [`BLOCK`] neighbours.
 fn block<O: Sum, A: Element>(elements: &[A]) -> O::Wide {
     let mut lanes = [O::Wide::default(); LANES];
-    let groups = elements.chunks_exact(4 * LANES);
+    let groups = elements.chunks_exact(TREE * LANES);
     let rest = groups.remainder();
     for group in groups {
-        let (left, right) = group.split_at(2 * LANES);
-        let ((a, b), (c, d)) = (left.split_at(LANES), right.split_at(LANES));
-        for (i, lane) in lanes.iter_mut().enumerate() {
-            let pair = |one: A, other: A| one.cast::<O>().plus(other.cast());
-            *lane = O::add(*lane, pair(a[i], b[i]).plus(pair(c[i], d[i])).widen());
-        }
+        add_rows::<O, A, LANES>(&mut lanes, group, LANES);
     }
     for row in rest.chunks(LANES) {
-        lanes.iter_mut().zip(row).for_each(|(lane, a)| *lane = O::add(*lane, a.cast::<O>().widen()));
+        add_row::<O, A>(&mut lanes, row);
     }
     lanes.into_iter().fold(O::Wide::default(), O::add)
+}
+
+/// Adds [`TREE`] rows of `W` elements to `sums`: as a tree in their own precision, then widened.
+#[inline(always)]
+fn add_rows<O: Sum, A: Element, const W: usize>(sums: &mut [O::Wide; W], rows: &[A], stride: usize) {
+    let row = |at: usize| rows[at * stride..].first_chunk::<W>().expect("the caller's rows have W elements");
+    let rows: [&[A; W]; TREE] = std::array::from_fn(row);
+    for (i, sum) in sums.iter_mut().enumerate() {
+        let mut tree: [O; TREE] = std::array::from_fn(|at| rows[at][i].cast());
+        let mut half = TREE / 2;
+        while half > 0 {
+            (0..half).for_each(|at| tree[at] = tree[at].plus(tree[at + half]));
+            half /= 2;
+        }
+        *sum = O::add(*sum, tree[0].widen());
+    }
+}
+
+/// Adds one row of at most as many elements.
+#[inline(always)]
+fn add_row<O: Sum, A: Element>(sums: &mut [O::Wide], row: &[A]) {
+    sums.iter_mut().zip(row).for_each(|(sum, a)| *sum = O::add(*sum, a.cast::<O>().widen()));
 }
 
 /// The sum of a range, halved until at most `leaf` terms are left.
