@@ -230,7 +230,7 @@ fn contiguous_strides(sizes: &[i64]) -> Dims {
 ///
 /// # Errors
 ///
-/// Two shapes that do not fit, both named: "shape [2, 3] does not broadcast with [4]".
+/// Two shapes that do not fit, both named: `shape [2, 3] does not broadcast with [4]`.
 ///
 /// # Examples
 ///

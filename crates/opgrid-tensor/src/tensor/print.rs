@@ -1,6 +1,6 @@
 //! Prints tensors as torch does: `tensor([2., 3., 4.])`.
 //!
-//! One [`Style`] is chosen for all elements that will be seen, so that columns align: whole floats end in a point,
+//! One style is chosen for all elements that will be seen, so that columns align: whole floats end in a point,
 //! others have four decimals, and a wide range is written with exponents. Above 1000 elements only three at each end
 //! of a dimension are shown.
 //!
