@@ -135,6 +135,16 @@ fn broken_calls_are_errors() {
 }
 
 #[test]
+fn an_expanded_array_of_many_elements_is_no_panic() {
+    let one = count(&[1]);
+    let wide = one.view(one.geometry().expand(&[i64::MAX / 2]).unwrap()).unwrap();
+    assert!(message(wide.to_vec::<f32>()).contains("no memory for a list"));
+    assert!(message(copy::contiguous("aten::contiguous", &wide)).contains("bytes"));
+    assert!(message(elementwise::fill(&wide, 1.0f32)).contains("clone()"));
+    assert_eq!(wide.to_string(), "tensor([0., 0., 0.,  ..., 0., 0., 0.])");
+}
+
+#[test]
 fn a_panic_in_the_closure_leaves_the_memory_usable() {
     let out = empty(&[4], DType::F32);
     let x = count(&[4]);

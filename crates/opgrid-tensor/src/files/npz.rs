@@ -85,7 +85,7 @@ pub fn write(path: &Path, arrays: &[(&str, &Array)]) -> Result<()> {
 fn write_archive(path: &Path, arrays: &[(&str, &Array)], target: impl Target) -> Result<()> {
     let mut archive = ZipWriter::new(target);
     for (name, array) in arrays {
-        let bytes = array.geometry().numel() as u64 * array.dtype().size_in_bytes() as u64;
+        let bytes = (array.geometry().numel() as u64).saturating_mul(array.dtype().size_in_bytes() as u64);
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(bytes > LARGE);

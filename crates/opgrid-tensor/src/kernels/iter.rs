@@ -42,7 +42,7 @@ pub struct Output<'a, T> {
 
 /// Elements from the first one of a strided input on.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a, T> {
+pub(super) struct View<'a, T> {
     /// From the first element to the last one.
     pub elements: &'a [T],
     /// Sizes and strides; the offset is already taken.
@@ -51,7 +51,7 @@ pub struct View<'a, T> {
 
 /// Elements from the first one of a strided output on.
 #[derive(Debug)]
-pub struct ViewMut<'a, T> {
+pub(super) struct ViewMut<'a, T> {
     /// From the first element to the last one.
     pub elements: &'a mut [T],
     /// Sizes and strides; the offset is already taken.
@@ -97,8 +97,8 @@ impl<'a, T: Element> Output<'a, T> {
 
     /// The elements of a storage that `geometry` addresses.
     pub(super) fn of(guard: &'a WriteGuard<'_>, geometry: &'a Geometry) -> Result<Self> {
-        let bytes = geometry.numel() as usize * size_of::<T>();
-        let whole = geometry.offset() == 0 && geometry.is_dense() && bytes == guard.storage().bytes();
+        let bytes = (geometry.numel() as usize).checked_mul(size_of::<T>());
+        let whole = geometry.offset() == 0 && geometry.is_dense() && bytes == Some(guard.storage().bytes());
         if !whole {
             guard.clear_unwritten();
         }

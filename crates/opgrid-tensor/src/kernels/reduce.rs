@@ -193,6 +193,7 @@ fn sum_views<O: Sum, A: Element>(out: ViewMut<'_, O>, input: View<'_, A>, dims: 
         }
     }
     reduced.retain(|dim| dim.size != 1);
+    kept.retain(|dim| dim.size != 1);
     reduced.sort_by_key(|dim| std::cmp::Reverse(dim.stride));
     kept.sort_by_key(|dim| std::cmp::Reverse(dim.from));
     if out.geometry.numel() > 0 {

@@ -85,12 +85,17 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Another dtype, no data, or somebody is writing.
+    /// Another dtype, no data, somebody is writing; more elements than memory holds, as after `expand`.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.expect_dtype(T::DTYPE)?;
         let guard = self.storage.read()?;
         let elements = guard.slice::<T>()?;
-        Ok(positions(self.geometry()).map(|at| elements[at]).collect())
+        let mut result = Vec::new();
+        result.try_reserve_exact(self.spec.numel() as usize).map_err(|error| {
+            argument(format!("no memory for a list of {} elements", self.spec.numel())).caused_by(error)
+        })?;
+        result.extend(positions(self.geometry()).map(|at| elements[at]));
+        Ok(result)
     }
 
     /// Another view of the same memory.

@@ -196,12 +196,18 @@ impl fmt::Debug for Geometry {
     }
 }
 
+/// The largest number of dimensions, numpy's too.
+pub const MAX_DIMS: usize = 64;
+
 /// The number of elements of a tensor of these sizes.
 ///
 /// # Errors
 ///
-/// A negative size; a product (zeros left out, so that strides fit too) that an `i64` cannot hold.
+/// More than [`MAX_DIMS`] sizes; a negative size; a product (zeros left out, so that strides fit too) that an `i64` cannot hold.
 pub fn count(sizes: &[i64]) -> Result<i64> {
+    if sizes.len() > MAX_DIMS {
+        return Err(argument(format!("found {} dimensions, expected at most {MAX_DIMS}", sizes.len())));
+    }
     let mut product = 1i64;
     let mut empty = false;
     for &size in sizes {
@@ -297,6 +303,8 @@ mod tests {
         assert!(message(Geometry::strided(&[2], &[1], -1)).contains("offset -1"));
         assert!(message(Geometry::strided(&[3], &[i64::MAX], 0)).contains("beyond"));
         assert!(Geometry::strided(&[2], &[1], i64::MAX).is_err());
+        assert!(Geometry::contiguous(&[1; MAX_DIMS]).is_ok());
+        assert!(message(Geometry::contiguous(&[1; MAX_DIMS + 1])).contains("65 dimensions"));
     }
 
     #[test]
