@@ -1,0 +1,303 @@
+//! The header of `.npy`: a Python dictionary with dtype, order and shape, in front of the raw elements.
+//!
+//! ```text
+//! 0   \x93NUMPY                   magic
+//! 6   major minor                 1.0, 2.0 or 3.0
+//! 8   length                      of the text: u16 in version 1, u32 in 2 and 3, little-endian
+//! 10  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   padded with spaces, ends in a line break
+//! ```
+//!
+//! Source: the module documentation of `numpy.lib.format`, numpy 2.4.
+
+use std::fmt::Write;
+
+use opgrid_core::{DType, Error, ErrorKind, Result};
+
+use crate::error;
+use crate::tensor::Dims;
+use crate::tensor::geometry::count;
+
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// Elements start at a multiple of this many bytes.
+const ALIGNMENT: usize = 64;
+/// Bytes in front of the text in version 1.
+const PREFIX: usize = 10;
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) dtype: DType,
+    pub(super) big_endian: bool,
+    pub(super) fortran_order: bool,
+    pub(super) sizes: Dims,
+    pub(super) numel: i64,
+}
+
+/// The dtypes that are read and written, and how numpy spells them.
+const SPELLINGS: [(DType, &str); 4] =
+    [(DType::F32, "f4"), (DType::F64, "f8"), (DType::I64, "i8"), (DType::Bool, "b1")];
+
+/// An error at a byte of the file.
+#[cold]
+pub(super) fn broken(name: &str, at: usize, found: impl std::fmt::Display, expected: &str) -> Error {
+    error::file(format!("{name}: byte {at}: found {found}, expected {expected}"))
+}
+
+/// The bytes of a header for row-major elements.
+///
+/// # Errors
+///
+/// A dtype that numpy's files do not have here.
+pub(super) fn encode(name: &str, dtype: DType, sizes: &[i64]) -> Result<Vec<u8>> {
+    let Some((_, spelling)) = SPELLINGS.iter().find(|row| row.0 == dtype) else {
+        let message = format!("{name}: dtype {dtype} is not supported in this version of .npy files");
+        return Err(Error::new(ErrorKind::NotImplemented, message));
+    };
+    let order = if dtype.size_in_bytes() == 1 { '|' } else { '<' };
+    let mut text = format!("{{'descr': '{order}{spelling}', 'fortran_order': False, 'shape': (");
+    for size in sizes {
+        let _ = write!(text, "{size}, ");
+    }
+    // Python's tuples end in a comma only where they have one element.
+    if sizes.len() > 1 {
+        text.truncate(text.len() - 2);
+    } else if sizes.len() == 1 {
+        text.truncate(text.len() - 1);
+    }
+    text.push_str("), }");
+    // At most 64 sizes: the length fits version 1.
+    let total = (PREFIX + text.len() + 1).next_multiple_of(ALIGNMENT);
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([1, 0]);
+    bytes.extend(((total - PREFIX) as u16).to_le_bytes());
+    bytes.extend(text.bytes());
+    bytes.resize(total - 1, b' ');
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Reads the text of a header, whose first byte is byte `base` of the file.
+///
+/// # Errors
+///
+/// Anything but the dictionary that numpy writes; a dtype without support; a shape that cannot be.
+pub(super) fn decode(name: &str, text: &[u8], base: usize) -> Result<Header> {
+    Text { name, text, base, at: 0 }.header()
+}
+
+struct Text<'a> {
+    name: &'a str,
+    text: &'a [u8],
+    base: usize,
+    at: usize,
+}
+
+impl<'a> Text<'a> {
+    fn header(mut self) -> Result<Header> {
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        self.token("{", "the dictionary of the header to begin with `{`")?;
+        while !self.skip("}") {
+            let at = self.at;
+            let key = self.string("a key in quotes or `}`")?;
+            self.token(":", "`:` after a key")?;
+            let twice = match key {
+                "descr" => descr.replace(self.descr()?).is_some(),
+                "fortran_order" => fortran_order.replace(self.boolean()?).is_some(),
+                "shape" => shape.replace(self.shape()?).is_some(),
+                _ => return Err(self.error(at, "one of the keys descr, fortran_order and shape")),
+            };
+            if twice {
+                return Err(self.error(at, "each key once"));
+            }
+            if !self.skip(",") {
+                self.token("}", "`,` or `}` after a value")?;
+                break;
+            }
+        }
+        self.spaces();
+        if self.at < self.text.len() {
+            return Err(self.error(self.at, "nothing but spaces after the dictionary"));
+        }
+        let missing = |key: &str| {
+            let message =
+                format!("{}: byte {}: the header has no field `{key}`, expected one", self.name, self.base);
+            error::file(message)
+        };
+        let (dtype, big_endian) = descr.ok_or_else(|| missing("descr"))?;
+        let fortran_order = fortran_order.ok_or_else(|| missing("fortran_order"))?;
+        let sizes: Dims = shape.ok_or_else(|| missing("shape"))?;
+        let numel = count(&sizes).map_err(|error| {
+            error::file(format!("{}: header field `shape`: {error}", self.name)).caused_by(error)
+        })?;
+        Ok(Header { dtype, big_endian, fortran_order, sizes, numel })
+    }
+
+    /// The dtype and whether its bytes are in big-endian order.
+    fn descr(&mut self) -> Result<(DType, bool)> {
+        self.spaces();
+        let at = self.at;
+        if self.text.get(at) == Some(&b'[') {
+            return Err(self.unsupported("structured elements"));
+        }
+        let descr = self.string("a dtype in quotes")?;
+        let (order, kind) = descr.split_at_checked(1).unwrap_or(("", ""));
+        let row = SPELLINGS.iter().find(|row| row.1 == kind);
+        match (order, row) {
+            ("<" | "|" | "=", Some(row)) => Ok((row.0, false)),
+            (">", Some(row)) => Ok((row.0, true)),
+            _ => Err(self.unsupported(&format!("dtype `{descr}`"))),
+        }
+    }
+
+    #[cold]
+    fn unsupported(&self, what: &str) -> Error {
+        let message = format!(
+            "{}: header field `descr`: {what} not supported in this version, expected f4, f8, i8 or b1; convert with numpy's astype",
+            self.name
+        );
+        Error::new(ErrorKind::NotImplemented, message)
+    }
+
+    fn boolean(&mut self) -> Result<bool> {
+        if self.skip("True") {
+            return Ok(true);
+        }
+        self.token("False", "True or False as `fortran_order`")?;
+        Ok(false)
+    }
+
+    fn shape(&mut self) -> Result<Dims> {
+        let mut sizes = Dims::new();
+        self.token("(", "the tuple of the shape to begin with `(`")?;
+        while !self.skip(")") {
+            sizes.push(self.size()?);
+            if !self.skip(",") {
+                self.token(")", "`,` or `)` in the shape")?;
+                break;
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn size(&mut self) -> Result<i64> {
+        self.spaces();
+        let at = self.at;
+        let digits = self.text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += digits;
+        let size = str::from_utf8(&self.text[at..self.at]).ok().and_then(|digits| digits.parse().ok());
+        // Python 2 wrote long integers with an L.
+        self.skip("L");
+        size.ok_or_else(|| self.error(at, "a size from 0 to 9223372036854775807 in the shape"))
+    }
+
+    fn string(&mut self, expected: &str) -> Result<&'a str> {
+        self.spaces();
+        let at = self.at;
+        let quote = *self
+            .text
+            .get(at)
+            .filter(|byte| matches!(byte, b'\'' | b'"'))
+            .ok_or_else(|| self.error(at, expected))?;
+        let rest = &self.text[at + 1..];
+        let end = rest.iter().position(|&byte| byte == quote || byte == b'\\' || byte == b'\n');
+        let end = end.filter(|&end| rest[end] == quote).ok_or_else(|| self.error(at, expected))?;
+        self.at += end + 2;
+        str::from_utf8(&rest[..end]).map_err(|_| self.error(at, expected))
+    }
+
+    fn spaces(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    }
+
+    fn skip(&mut self, token: &str) -> bool {
+        self.spaces();
+        let found = self.text[self.at..].starts_with(token.as_bytes());
+        self.at += if found { token.len() } else { 0 };
+        found
+    }
+
+    fn token(&mut self, token: &str, expected: &str) -> Result<()> {
+        if self.skip(token) { Ok(()) } else { Err(self.error(self.at, expected)) }
+    }
+
+    #[cold]
+    fn error(&self, at: usize, expected: &str) -> Error {
+        let rest = &self.text[at.min(self.text.len())..];
+        let found = match rest {
+            [] => "the end of the header".to_owned(),
+            _ => {
+                let shown = rest[..rest.len().min(16)].escape_ascii().to_string();
+                format!("`{}`", shown.replace("\\'", "'"))
+            }
+        };
+        broken(self.name, self.base + at, found, expected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(text: &str) -> Result<Header> {
+        decode("x.npy", text.as_bytes(), 10)
+    }
+
+    fn message(text: &str) -> String {
+        decoded(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn headers_round_trip() {
+        for (dtype, _) in SPELLINGS {
+            for sizes in [&[][..], &[3], &[0, 2], &[1, 2, 3, 4, 5, 6, 7, 8]] {
+                let bytes = encode("x.npy", dtype, sizes).unwrap();
+                assert_eq!(bytes.len() % ALIGNMENT, 0);
+                let header = decode("x.npy", &bytes[10..], 10).unwrap();
+                assert_eq!((header.dtype, header.sizes.as_slice()), (dtype, sizes));
+                assert_eq!((header.big_endian, header.fortran_order), (false, false));
+            }
+        }
+        let longest = [i64::MAX; crate::tensor::geometry::MAX_DIMS];
+        assert!(encode("x.npy", DType::F32, &longest).unwrap().len() < usize::from(u16::MAX));
+    }
+
+    #[test]
+    fn other_spellings_are_read() {
+        let header = decoded("{ \"shape\":(2L ,3),'fortran_order' : True,'descr':'>i8'}\n").unwrap();
+        assert_eq!(header.sizes.as_slice(), [2, 3]);
+        assert!(header.fortran_order && header.big_endian);
+    }
+
+    #[test]
+    fn broken_headers_are_placed() {
+        let good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+        assert!(decoded(good).is_ok());
+        for (from, to, place) in [
+            ("{", "[", "byte 10: found `['descr"),
+            ("'descr'", "descr", "byte 11: found `descr"),
+            ("'descr'", "'desc'", "one of the keys"),
+            ("'descr': '<f4', ", "", "no field `descr`"),
+            ("'shape': (2, 3), ", "", "no field `shape`"),
+            ("'fortran_order': False, ", "", "no field `fortran_order`"),
+            ("False", "Maybe", "True or False"),
+            ("False", "False 'x'", "`,` or `}`"),
+            ("(2, 3)", "[2, 3]", "byte 60: found `[2, 3]"),
+            ("(2, 3)", "(2, -3)", "a size from 0"),
+            ("(2, 3)", "(2, 99999999999999999999)", "a size from 0"),
+            ("(2, 3)", "(9223372036854775807, 3)", "header field `shape`"),
+            ("(2, 3)", "(2 3)", "`,` or `)`"),
+            ("}", "", "a key in quotes or `}`"),
+            ("}", "} x", "nothing but spaces"),
+            ("'<f4'", "'<f2'", "dtype `<f2` not supported in this version"),
+            ("'<f4'", "[('a', '<f4')]", "structured elements not supported"),
+            ("'<f4'", "'é'", "not supported"),
+            ("'<f4'", "'<f\\'4'", "a dtype in quotes"),
+            ("'<f4', ", "'<f4', 'descr': '<f4', ", "each key once"),
+        ] {
+            let text = good.replacen(from, to, 1);
+            let error = message(&text);
+            assert!(error.starts_with("x.npy: ") && error.contains(place), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Several arrays by name in numpy's `.npz` format: a zip archive of `.npy` files, stored or deflated.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use opgrid_core::{Error, Result};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use super::npy;
+use super::whole::{self, Target, io_error};
+use crate::error;
+use crate::tensor::Array;
+
+/// Deflate cannot make more than this many bytes of one.
+const LARGEST_RATIO: u64 = 1032;
+/// Files in an archive beyond this size need its 64-bit fields.
+const LARGE: u64 = 1 << 31;
+const ENDING: &str = ".npy";
+
+type Archive = ZipArchive<BufReader<File>>;
+
+/// The names of the arrays, in the order of the archive.
+///
+/// # Errors
+///
+/// A file that cannot be read or is no archive; an entry that is no array.
+pub fn names(path: &Path) -> Result<Vec<String>> {
+    let archive = open(path)?;
+    let name = |index| match archive.name_for_index(index) {
+        Some(Ok(name)) => array_name(path, &name),
+        Some(Err(error)) => Err(broken(path, &format!("name of entry {index}"), error)),
+        None => Err(broken(path, &format!("name of entry {index}"), ZipError::FileNotFound)),
+    };
+    (0..archive.len()).map(name).collect()
+}
+
+/// All arrays with their names, in the order of the archive.
+///
+/// # Errors
+///
+/// As [`names`] and [`npy::read`].
+pub fn read_all(path: &Path) -> Result<Vec<(String, Array)>> {
+    let names = names(path)?;
+    let mut archive = open(path)?;
+    let arrays = names.into_iter().enumerate();
+    arrays.map(|(index, name)| entry(path, &mut archive, index).map(|array| (name, array))).collect()
+}
+
+/// The array of one name.
+///
+/// # Errors
+///
+/// As [`read_all`]; an archive without that name, with the names it has.
+pub fn read(path: &Path, name: &str) -> Result<Array> {
+    let mut archive = open(path)?;
+    match archive.index_for_name(&format!("{name}{ENDING}")) {
+        Some(index) => entry(path, &mut archive, index),
+        None => {
+            let known = names(path)?.join(", ");
+            let message = format!("{}: no array `{name}`, expected one of {known}", path.display());
+            Err(error::file(message))
+        }
+    }
+}
+
+/// Writes arrays under their names, uncompressed, whole or not at all.
+///
+/// # Errors
+///
+/// A name that is empty or occurs twice; a folder that cannot be written; an array without data or whose memory is
+/// being written.
+pub fn write(path: &Path, arrays: &[(&str, &Array)]) -> Result<()> {
+    for (index, (name, _)) in arrays.iter().enumerate() {
+        if name.is_empty() || arrays[..index].iter().any(|(other, _)| other == name) {
+            let message = format!("{}: array name `{name}` is empty or occurs twice", path.display());
+            return Err(error::file(message));
+        }
+    }
+    whole::write(path, |writer| write_archive(path, arrays, writer))
+}
+
+fn write_archive(path: &Path, arrays: &[(&str, &Array)], target: impl Target) -> Result<()> {
+    let mut archive = ZipWriter::new(target);
+    for (name, array) in arrays {
+        let bytes = (array.geometry().numel() as u64).saturating_mul(array.dtype().size_in_bytes() as u64);
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .large_file(bytes > LARGE);
+        archive.start_file(format!("{name}{ENDING}"), options).map_err(|error| broken(path, name, error))?;
+        npy::encode(&format!("{}:{name}", path.display()), array, &mut archive)?;
+    }
+    archive.finish().map_err(|error| broken(path, "directory", error))?;
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<Archive> {
+    let failed = |error: io::Error| io_error(path, "cannot be read", error);
+    let file = File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(error::file(format!("{}: expected a file", path.display())));
+    }
+    ZipArchive::new(BufReader::new(file)).map_err(|error| {
+        let message = format!(
+            "{}: the zip directory at the end of the file: {error}, expected an archive as numpy's savez writes",
+            path.display()
+        );
+        error::file(message).caused_by(error)
+    })
+}
+
+fn entry(path: &Path, archive: &mut Archive, index: usize) -> Result<Array> {
+    let length = std::fs::metadata(path).map_err(|error| io_error(path, "cannot be read", error))?.len();
+    let mut file = archive.by_index(index).map_err(|error| broken(path, &format!("entry {index}"), error))?;
+    let name = file.name().map_err(|error| broken(path, &format!("name of entry {index}"), error))?;
+    let name = format!("{}:{}", path.display(), array_name(path, &name)?);
+    let (packed, size) = (file.compressed_size(), file.size());
+    let largest = match file.compression() {
+        CompressionMethod::Stored => packed,
+        _ => packed.saturating_mul(LARGEST_RATIO),
+    };
+    if packed > length || size > largest {
+        let message = format!(
+            "{name}: the zip directory says {size} bytes packed into {packed}, which the file's {length} bytes cannot hold"
+        );
+        return Err(error::file(message));
+    }
+    npy::decode(&name, &mut file, size)
+}
+
+/// The name of the array in a file of the archive.
+fn array_name(path: &Path, file: &str) -> Result<String> {
+    file.strip_suffix(ENDING).map(str::to_owned).ok_or_else(|| {
+        let message =
+            format!("{}: entry `{file}` is no array, expected a name that ends in {ENDING}", path.display());
+        error::file(message)
+    })
+}
+
+#[cold]
+fn broken(path: &Path, place: &str, cause: ZipError) -> Error {
+    error::file(format!("{}: {place}: {cause}", path.display())).caused_by(cause)
+}

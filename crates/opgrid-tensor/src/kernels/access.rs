@@ -1,0 +1,110 @@
+//! Borrows the memory of one output and its inputs, and refuses overlaps.
+//!
+//! An input may be the output itself (in place): then the one writer serves both. Any other overlap of an input with
+//! what is written would make results depend on the order of the loop.
+
+use opgrid_core::{Error, ErrorKind, Result};
+
+use super::iter::{Input, Output, View, ViewMut};
+use crate::tensor::{Array, Element, ReadGuard, WriteGuard};
+
+/// Whether an input may lie where the output lies.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Aliasing {
+    /// Element by element at the same position: each element is read before it is written.
+    InPlace,
+    /// Not at all: inputs are read again after the first element was written.
+    Never,
+}
+
+/// One writer and as many readers as there are other storages.
+pub(super) struct Access<'a, const N: usize> {
+    out: &'a Array,
+    inputs: [&'a Array; N],
+    writer: WriteGuard<'a>,
+    /// `None` where the input's storage is the output's.
+    readers: [Option<ReadGuard<'a>>; N],
+}
+
+impl<'a, const N: usize> Access<'a, N> {
+    /// # Errors
+    ///
+    /// Overlaps, memory that others use, tensors without data.
+    pub(super) fn new(out: &'a Array, inputs: [&'a Array; N], aliasing: Aliasing) -> Result<Self> {
+        if out.geometry().repeats() {
+            return Err(overlap("more than one element of the written-to tensor refers"));
+        }
+        for input in inputs.iter().filter(|input| input.storage().is_same(out.storage())) {
+            check_overlap(out, input, aliasing)?;
+        }
+        let writer = out.storage().write()?;
+        let mut readers = [const { None }; N];
+        for (reader, input) in readers.iter_mut().zip(inputs) {
+            if !input.storage().is_same(out.storage()) {
+                *reader = Some(input.storage().read()?);
+            }
+        }
+        Ok(Self { out, inputs, writer, readers })
+    }
+
+    /// The output, for loops that write every element.
+    pub(super) fn output<T: Element>(&self) -> Result<Output<'_, T>> {
+        self.out.expect_dtype(T::DTYPE)?;
+        Output::of(&self.writer, self.out.geometry())
+    }
+
+    /// An input, for loops over elements.
+    pub(super) fn input<T: Element>(&self, index: usize) -> Result<Input<'_, T>> {
+        let input = self.inputs[index];
+        input.expect_dtype(T::DTYPE)?;
+        match &self.readers[index] {
+            Some(reader) => Input::of(reader, input.geometry()),
+            None => Input::beside(&self.writer, input.geometry()),
+        }
+    }
+}
+
+/// The output as a slice and the inputs as slices; they overlap nowhere.
+pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
+    access: &'s mut Access<'_, N>,
+) -> Result<(ViewMut<'s, O>, [View<'s, A>; N])> {
+    let inputs = access.inputs.iter().zip(&access.readers).map(|(input, reader)| {
+        input.expect_dtype(A::DTYPE)?;
+        match reader {
+            Some(reader) => Input::of(reader, input.geometry()),
+            None => Input::beside(&access.writer, input.geometry()),
+        }
+    });
+    let inputs = inputs.collect::<Result<smallvec::SmallVec<[Input<'s, A>; 2]>>>()?;
+    access.out.expect_dtype(O::DTYPE)?;
+    access.writer.clear_unwritten();
+    Output::of(&access.writer, access.out.geometry())?.apart_from(inputs)
+}
+
+fn check_overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
+    let (written, read) = (out.geometry(), input.geometry());
+    if written.numel() == 0 || read.numel() == 0 {
+        return Ok(());
+    }
+    let span = |array: &Array| {
+        let size = array.dtype().size_in_bytes() as i64;
+        (array.geometry().offset() * size, array.geometry().end() * size)
+    };
+    let (write_span, read_span) = (span(out), span(input));
+    let apart = write_span.1 <= read_span.0 || read_span.1 <= write_span.0;
+    let same = write_span == read_span && written.strides() == read.strides();
+    // As in torch, views with gaps may interleave; they are not searched for common elements.
+    let gaps = !written.is_dense() || !read.is_dense();
+    if apart || (aliasing == Aliasing::InPlace && (same || gaps)) {
+        return Ok(());
+    }
+    Err(overlap("some elements of the input tensor and the written-to tensor refer"))
+}
+
+#[cold]
+fn overlap(what: &str) -> Error {
+    let message = format!(
+        "unsupported operation: {what} to a single memory location. Please clone() the tensor before performing the operation"
+    );
+    Error::new(ErrorKind::Argument, message)
+}

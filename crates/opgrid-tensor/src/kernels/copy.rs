@@ -1,0 +1,34 @@
+//! Copies elements between geometries and dtypes.
+
+use opgrid_core::Result;
+
+use super::elementwise;
+use crate::tensor::{Array, TensorSpec};
+use crate::with_dtype;
+
+/// Writes `input`, stretched and converted, to `out`; `operator` is named where a dtype has no kernel.
+///
+/// Conversions are those of [`Element::from_number`](crate::Element::from_number). Copying a tensor to itself does
+/// nothing.
+///
+/// # Errors
+///
+/// As [`elementwise::unary`]; a dtype without data.
+pub fn copy(operator: &str, out: &Array, input: &Array) -> Result<()> {
+    with_dtype!(out.dtype(), operator, O => with_dtype!(input.dtype(), operator, A => {
+        elementwise::unary(out, input, |a: A| crate::Element::cast::<O>(a))
+    }))
+}
+
+/// A new row-major tensor with the elements of `input`.
+///
+/// # Errors
+///
+/// As [`copy`]; no memory.
+pub fn contiguous(operator: &str, input: &Array) -> Result<Array> {
+    let out = Array::empty(TensorSpec::contiguous(input.sizes(), input.dtype(), input.device())?)?;
+    if input.storage().has_data() {
+        copy(operator, &out, input)?;
+    }
+    Ok(out)
+}

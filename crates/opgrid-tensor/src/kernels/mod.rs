@@ -1,0 +1,16 @@
+//! Loops over elements, shared by operators.
+//!
+//! Functions take [`Array`](crate::Array)s and a closure over elements, so that an operator's kernel is one line.
+//! They borrow the arrays' memory, refuse overlaps that would make the result depend on the order of the loop, and
+//! broadcast inputs to the output. Arguments' dtypes are those of the closure; a kernel picks it with
+//! [`with_dtype!`](crate::with_dtype).
+
+mod access;
+pub mod copy;
+pub mod elementwise;
+pub mod iter;
+pub mod matmul;
+mod plan;
+pub mod reduce;
+
+pub use iter::{Input, Output};

@@ -1,0 +1,188 @@
+//! The data half of a tensor: a spec and the storage it addresses.
+
+use std::fmt;
+
+use opgrid_core::{DType, Device, DeviceType, Result};
+
+use super::element::Element;
+use super::geometry::Geometry;
+use super::print;
+use super::spec::TensorSpec;
+use super::storage::Storage;
+use crate::error::argument;
+
+/// Sizes, strides, dtype, device and memory. Clones and views share the memory.
+///
+/// Invariant: the storage holds every element that the spec addresses, and has memory unless the device is meta.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::Array;
+///
+/// let array = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// assert_eq!(array.view(array.geometry().transpose(0, 1)?)?.to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+/// assert_eq!(array.to_string(), "tensor([[1., 2.],\n        [3., 4.]])");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Array {
+    spec: TensorSpec,
+    storage: Storage,
+}
+
+impl Array {
+    /// The elements of `storage` that `spec` addresses.
+    ///
+    /// # Errors
+    ///
+    /// A storage that is too small; a storage with data for device meta, or without for another.
+    pub fn new(spec: TensorSpec, storage: Storage) -> Result<Self> {
+        spec.check_storage(storage.bytes())?;
+        let device = spec.device();
+        if storage.has_data() == (device.kind() == DeviceType::Meta) {
+            let found = if storage.has_data() { "with" } else { "without" };
+            return Err(argument(format!("a storage {found} data does not fit device {device}")));
+        }
+        Ok(Self { spec, storage })
+    }
+
+    /// A new tensor, which reads as zero until it is written.
+    ///
+    /// # Errors
+    ///
+    /// No memory; a device other than CPU and meta.
+    pub fn empty(spec: TensorSpec) -> Result<Self> {
+        let bytes = spec.bytes()?;
+        let storage = match spec.device().kind() {
+            DeviceType::Cpu => Storage::cpu(bytes)?,
+            DeviceType::Meta => Storage::meta(bytes),
+            other => {
+                let message = format!("device {other} has no memory here, expected cpu or meta");
+                return Err(argument(message));
+            }
+        };
+        Ok(Self { spec, storage })
+    }
+
+    /// A new row-major CPU tensor of these elements.
+    ///
+    /// # Errors
+    ///
+    /// Sizes that ask for another number of elements; no memory.
+    pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Self> {
+        let array = Self::empty(TensorSpec::contiguous(sizes, T::DTYPE, Device::CPU)?)?;
+        if array.spec.numel() != elements.len() as i64 {
+            let (found, expected) = (elements.len(), array.spec.numel());
+            let message = format!("sizes {sizes:?} need {expected} elements, found {found}");
+            return Err(argument(message));
+        }
+        array.storage.write()?.slice::<T>()?.copy_from_slice(elements);
+        Ok(array)
+    }
+
+    /// All elements in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// Another dtype, no data, somebody is writing; more elements than memory holds, as after `expand`.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.expect_dtype(T::DTYPE)?;
+        let guard = self.storage.read()?;
+        let elements = guard.slice::<T>()?;
+        let mut result = Vec::new();
+        result.try_reserve_exact(self.spec.numel() as usize).map_err(|error| {
+            argument(format!("no memory for a list of {} elements", self.spec.numel())).caused_by(error)
+        })?;
+        result.extend(positions(self.geometry()).map(|at| elements[at]));
+        Ok(result)
+    }
+
+    /// Another view of the same memory.
+    ///
+    /// # Errors
+    ///
+    /// A geometry that leads beyond the storage.
+    pub fn view(&self, geometry: Geometry) -> Result<Self> {
+        Self::new(self.spec.with_geometry(geometry), self.storage.clone())
+    }
+
+    /// Sizes, strides, dtype and device.
+    pub fn spec(&self) -> &TensorSpec {
+        &self.spec
+    }
+
+    /// The map from indices to elements.
+    pub fn geometry(&self) -> &Geometry {
+        self.spec.geometry()
+    }
+
+    /// The size of each dimension.
+    pub fn sizes(&self) -> &[i64] {
+        self.spec.sizes()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.spec.dtype()
+    }
+
+    /// Where the elements are.
+    pub fn device(&self) -> Device {
+        self.spec.device()
+    }
+
+    /// The memory.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Spec and memory apart.
+    pub fn into_parts(self) -> (TensorSpec, Storage) {
+        (self.spec, self.storage)
+    }
+
+    /// # Errors
+    ///
+    /// The dtype is another one.
+    pub(crate) fn expect_dtype(&self, expected: DType) -> Result<()> {
+        if self.dtype() == expected {
+            return Ok(());
+        }
+        Err(argument(format!("expected a tensor of dtype {expected}, found {}", self.dtype())))
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} in {:?}", self.spec, self.storage)
+    }
+}
+
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&print::array(self, &[]).unwrap_or_else(|error| format!("tensor(<{error}>)")))
+    }
+}
+
+/// The positions of all elements in row-major order of indices.
+///
+/// For reading out and printing; loops over elements are in `kernels`.
+pub(crate) fn positions(geometry: &Geometry) -> impl Iterator<Item = usize> + '_ {
+    let mut index = super::Dims::from_elem(0, geometry.dims());
+    let mut at = geometry.offset();
+    (0..geometry.numel()).map(move |_| {
+        let current = at as usize;
+        for dim in (0..index.len()).rev() {
+            index[dim] += 1;
+            // A stride that is never used, of a dimension of size 1, may be anything: wrap, and wrap back.
+            at = at.wrapping_add(geometry.strides()[dim]);
+            if index[dim] < geometry.sizes()[dim] {
+                break;
+            }
+            at = at.wrapping_sub(geometry.strides()[dim].wrapping_mul(index[dim]));
+            index[dim] = 0;
+        }
+        current
+    })
+}

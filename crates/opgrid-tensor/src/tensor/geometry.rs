@@ -1,0 +1,340 @@
+//! Maps an index to an element: sizes, strides and the offset of the first element.
+//!
+//! Every [`Geometry`] is checked when it is made, so that the arithmetic of those who use one cannot overflow.
+
+use std::fmt;
+
+use opgrid_core::{MemoryFormat, Result};
+use smallvec::SmallVec;
+
+use crate::error::argument;
+
+/// A list with one number per dimension; up to six of them need no heap.
+pub type Dims = SmallVec<[i64; 6]>;
+
+/// Where the elements of a strided tensor lie in its storage, counted in elements.
+///
+/// Invariants: as many strides as sizes; none of them and not the offset is negative; the number of elements and
+/// the position after the last one fit an `i64`.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::Geometry;
+///
+/// let matrix = Geometry::contiguous(&[2, 3])?;
+/// assert_eq!(matrix.strides(), [3, 1]);
+/// assert_eq!(matrix.transpose(0, 1)?.strides(), [1, 3]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Geometry {
+    sizes: Dims,
+    strides: Dims,
+    offset: i64,
+    numel: i64,
+}
+
+impl Geometry {
+    /// Row-major from offset 0.
+    ///
+    /// # Errors
+    ///
+    /// A negative size, or more elements than an `i64` counts.
+    pub fn contiguous(sizes: &[i64]) -> Result<Self> {
+        let numel = count(sizes)?;
+        let strides = contiguous_strides(sizes);
+        Ok(Self { sizes: Dims::from_slice(sizes), strides, offset: 0, numel })
+    }
+
+    /// In the order of `format` from offset 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`contiguous`](Self::contiguous); a format that asks for another number of dimensions; `Preserve`.
+    pub fn in_format(sizes: &[i64], format: MemoryFormat) -> Result<Self> {
+        // The dimensions from the slowest to the fastest.
+        let order: &[usize] = match format {
+            MemoryFormat::Contiguous => return Self::contiguous(sizes),
+            MemoryFormat::ChannelsLast => &[0, 2, 3, 1],
+            MemoryFormat::ChannelsLast3d => &[0, 2, 3, 4, 1],
+            MemoryFormat::Preserve => {
+                return Err(argument("memory format preserve_format has no strides without an input"));
+            }
+        };
+        if sizes.len() != order.len() {
+            let (rank, found) = (order.len(), sizes.len());
+            let message =
+                format!("required rank {rank} tensor to use {format} format, found {found} in {sizes:?}");
+            return Err(argument(message));
+        }
+        count(sizes)?;
+        let mut strides = Dims::from_elem(0, sizes.len());
+        let mut step = 1;
+        for &dim in order.iter().rev() {
+            strides[dim] = step;
+            step *= sizes[dim];
+        }
+        Self::strided(sizes, &strides, 0)
+    }
+
+    /// With the given strides and offset.
+    ///
+    /// # Errors
+    ///
+    /// Lists of different lengths, a negative number, or elements whose positions an `i64` cannot hold.
+    pub fn strided(sizes: &[i64], strides: &[i64], offset: i64) -> Result<Self> {
+        if sizes.len() != strides.len() {
+            let message = format!("mismatch in length of strides and shape: {strides:?} for sizes {sizes:?}");
+            return Err(argument(message));
+        }
+        if strides.iter().any(|&stride| stride < 0) {
+            let message = format!("negative strides are not supported, got strides {strides:?}");
+            return Err(argument(message));
+        }
+        if offset < 0 {
+            return Err(argument(format!("storage offset {offset} is negative, expected 0 or more")));
+        }
+        let numel = count(sizes)?;
+        let geometry =
+            Self { sizes: Dims::from_slice(sizes), strides: Dims::from_slice(strides), offset, numel };
+        geometry.checked_end().ok_or_else(|| {
+            let message = format!("elements of sizes {sizes:?} with strides {strides:?} from offset {offset} lie beyond what can be addressed");
+            argument(message)
+        })?;
+        Ok(geometry)
+    }
+
+    /// The size of each dimension.
+    pub fn sizes(&self) -> &[i64] {
+        &self.sizes
+    }
+
+    /// The distance between neighbours in each dimension, in elements.
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+
+    /// The position of the first element in the storage, in elements.
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// The number of dimensions.
+    pub fn dims(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> i64 {
+        self.numel
+    }
+
+    /// One past the largest position of an element; 0 where there is none.
+    pub fn end(&self) -> i64 {
+        self.checked_end().expect("checked when it was made")
+    }
+
+    fn checked_end(&self) -> Option<i64> {
+        if self.numel == 0 {
+            return Some(0);
+        }
+        let steps = self.sizes.iter().zip(&self.strides);
+        steps
+            .map(|(size, stride)| (size - 1).checked_mul(*stride))
+            .try_fold(self.offset.checked_add(1)?, |end, step| end.checked_add(step?))
+    }
+
+    /// Whether elements lie in row-major order without gaps. Strides of dimensions of size 1 do not matter.
+    pub fn is_contiguous(&self) -> bool {
+        let mut expected = 1;
+        self.numel == 0
+            || self.sizes.iter().zip(&self.strides).rev().all(|(&size, &stride)| {
+                let fits = size == 1 || stride == expected;
+                expected *= size;
+                fits
+            })
+    }
+
+    /// Whether elements lie without gaps and overlaps, in any order of dimensions.
+    pub fn is_dense(&self) -> bool {
+        if self.is_contiguous() {
+            return true;
+        }
+        let mut steps: SmallVec<[(i64, i64); 6]> =
+            self.strides.iter().copied().zip(self.sizes.iter().copied()).filter(|step| step.1 != 1).collect();
+        steps.sort_unstable();
+        let mut expected = 1;
+        steps.into_iter().all(|(stride, size)| {
+            let fits = stride == expected;
+            expected *= size;
+            fits
+        })
+    }
+
+    /// Whether some dimension repeats one element, as after `expand`.
+    pub fn repeats(&self) -> bool {
+        self.numel > 0 && self.sizes.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+    }
+
+    /// Whether elements lie in the order of `format` (of a tensor without one: `false`).
+    pub fn is_in_format(&self, format: MemoryFormat) -> bool {
+        match format {
+            MemoryFormat::Contiguous => self.is_contiguous(),
+            MemoryFormat::Preserve => true,
+            _ => Self::in_format(&self.sizes, format).is_ok_and(|wanted| {
+                let dims = self.sizes.iter().zip(self.strides.iter().zip(&wanted.strides));
+                dims.into_iter().all(|(&size, (found, wanted))| size == 1 || found == wanted)
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Geometry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sizes {:?} strides {:?} offset {}", self.sizes, self.strides, self.offset)
+    }
+}
+
+/// The largest number of dimensions, numpy's too.
+pub const MAX_DIMS: usize = 64;
+
+/// The number of elements of a tensor of these sizes.
+///
+/// # Errors
+///
+/// More than [`MAX_DIMS`] sizes; a negative size; a product (zeros left out, so that strides fit too) that an `i64` cannot hold.
+pub fn count(sizes: &[i64]) -> Result<i64> {
+    if sizes.len() > MAX_DIMS {
+        return Err(argument(format!("found {} dimensions, expected at most {MAX_DIMS}", sizes.len())));
+    }
+    let mut product = 1i64;
+    let mut empty = false;
+    for &size in sizes {
+        if size < 0 {
+            let message = format!("trying to create tensor with negative dimension {size}: {sizes:?}");
+            return Err(argument(message));
+        }
+        empty |= size == 0;
+        product = product
+            .checked_mul(size.max(1))
+            .ok_or_else(|| argument(format!("number of elements overflows 64 bits with sizes {sizes:?}")))?;
+    }
+    Ok(if empty { 0 } else { product })
+}
+
+/// Row-major strides; a dimension of size 0 counts as 1, as in torch. The product was checked by [`count`].
+fn contiguous_strides(sizes: &[i64]) -> Dims {
+    let mut strides = Dims::from_elem(1, sizes.len());
+    for dim in (1..sizes.len()).rev() {
+        strides[dim - 1] = strides[dim] * sizes[dim].max(1);
+    }
+    strides
+}
+
+/// The sizes that all `shapes` broadcast to: aligned at the last dimension, a size of 1 stretches.
+///
+/// # Errors
+///
+/// Two shapes that do not fit, both named: `shape [2, 3] does not broadcast with [4]`.
+///
+/// # Examples
+///
+/// ```
+/// let sizes = opgrid_tensor::tensor::broadcast(&[&[2, 1], &[3]])?;
+/// assert_eq!(sizes.as_slice(), [2, 3]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn broadcast(shapes: &[&[i64]]) -> Result<Dims> {
+    let Some((first, rest)) = shapes.split_first() else { return Ok(Dims::new()) };
+    let mut result = Dims::from_slice(first);
+    for shape in rest {
+        let before = result.clone();
+        if shape.len() > result.len() {
+            result.insert_many(0, shape[..shape.len() - result.len()].iter().copied());
+        }
+        let aligned = result.iter_mut().rev().zip(shape.iter().rev());
+        for (size, &other) in aligned {
+            if *size == 1 {
+                *size = other;
+            } else if other != 1 && other != *size {
+                let message = format!("shape {:?} does not broadcast with {shape:?}", before.as_slice());
+                return Err(argument(message));
+            }
+        }
+    }
+    count(&result)?;
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message<T: fmt::Debug>(result: Result<T>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contiguous_geometry_matches_torch() {
+        for (sizes, strides, numel) in [
+            (vec![], vec![], 1),
+            (vec![3], vec![1], 3),
+            (vec![2, 3, 4], vec![12, 4, 1], 24),
+            (vec![2, 0, 4], vec![4, 4, 1], 0),
+            (vec![0], vec![1], 0),
+        ] {
+            let geometry = Geometry::contiguous(&sizes).unwrap();
+            assert_eq!((geometry.strides(), geometry.numel()), (strides.as_slice(), numel), "{sizes:?}");
+            assert!(geometry.is_contiguous() && geometry.is_dense());
+            assert_eq!(geometry.end(), numel);
+        }
+    }
+
+    #[test]
+    fn refused_sizes_are_named() {
+        let negative = message(Geometry::contiguous(&[-1]));
+        assert_eq!(negative, "trying to create tensor with negative dimension -1: [-1]");
+        let huge = [i64::MAX, 2];
+        assert!(message(Geometry::contiguous(&huge)).contains("[9223372036854775807, 2]"));
+        assert!(Geometry::contiguous(&[0, i64::MAX, 2]).is_err(), "strides would overflow");
+        assert!(message(Geometry::strided(&[2], &[1, 1], 0)).contains("mismatch"));
+        assert!(message(Geometry::strided(&[2], &[-1], 0)).contains("negative strides"));
+        assert!(message(Geometry::strided(&[2], &[1], -1)).contains("offset -1"));
+        assert!(message(Geometry::strided(&[3], &[i64::MAX], 0)).contains("beyond"));
+        assert!(Geometry::strided(&[2], &[1], i64::MAX).is_err());
+        assert!(Geometry::contiguous(&[1; MAX_DIMS]).is_ok());
+        assert!(message(Geometry::contiguous(&[1; MAX_DIMS + 1])).contains("65 dimensions"));
+    }
+
+    #[test]
+    fn channels_last_strides() {
+        let format = MemoryFormat::ChannelsLast;
+        let image = Geometry::in_format(&[2, 3, 4, 5], format).unwrap();
+        assert_eq!(image.strides(), [60, 1, 15, 3]);
+        assert!(image.is_in_format(format) && image.is_dense() && !image.is_contiguous());
+        assert!(message(Geometry::in_format(&[2, 3], format)).contains("required rank 4"));
+        let volume = Geometry::in_format(&[2, 3, 4, 5, 6], MemoryFormat::ChannelsLast3d).unwrap();
+        assert_eq!(volume.strides(), [360, 1, 90, 18, 3]);
+    }
+
+    #[test]
+    fn dense_and_repeating_views() {
+        let padded = Geometry::strided(&[2, 2], &[3, 1], 0).unwrap();
+        assert!(!padded.is_dense() && !padded.is_contiguous());
+        let expanded = Geometry::strided(&[2, 2], &[0, 1], 0).unwrap();
+        assert!(expanded.repeats() && !expanded.is_dense());
+        assert!(!Geometry::strided(&[1, 2], &[0, 1], 0).unwrap().repeats());
+    }
+
+    #[test]
+    fn broadcasting() {
+        let shapes: [&[i64]; 4] = [&[1, 3], &[2, 1], &[], &[4, 1, 1]];
+        assert_eq!(broadcast(&shapes).unwrap().as_slice(), [4, 2, 3]);
+        assert_eq!(broadcast(&[&[0, 1], &[1, 3]]).unwrap().as_slice(), [0, 3]);
+        assert_eq!(broadcast(&[]).unwrap().len(), 0);
+        assert_eq!(message(broadcast(&[&[2, 3], &[4]])), "shape [2, 3] does not broadcast with [4]");
+        assert!(broadcast(&[&[2], &[0]]).is_err());
+        assert!(broadcast(&[&[i64::MAX, 1], &[1, i64::MAX]]).is_err());
+    }
+}

@@ -1,0 +1,269 @@
+//! Prints tensors as torch does: `tensor([2., 3., 4.])`.
+//!
+//! One style is chosen for all elements that will be seen, so that columns align: whole floats end in a point,
+//! others have four decimals, and a wide range is written with exponents. Above 1000 elements only three at each end
+//! of a dimension are shown.
+//!
+//! Source: behaviour of PyTorch 2.15 with its default print options.
+
+use std::fmt::Write;
+
+use opgrid_core::{DType, DeviceType, Result};
+
+use super::array::Array;
+use super::element::{Element, Number};
+use super::geometry::Dims;
+use super::spec::TensorSpec;
+use crate::with_dtype;
+
+const PRECISION: usize = 4;
+const LINE_WIDTH: usize = 80;
+/// Tensors with more elements than this are summarised.
+const THRESHOLD: i64 = 1000;
+/// How many elements at each end of a dimension a summary shows.
+const EDGE: i64 = 3;
+const PREFIX: &str = "tensor(";
+
+/// The text of an array; `suffixes` (such as `requires_grad=True`) go to the end.
+///
+/// # Errors
+///
+/// Somebody is writing the array's memory; a dtype that is not printed.
+pub fn array(array: &Array, suffixes: &[&str]) -> Result<String> {
+    if array.device().kind() == DeviceType::Meta {
+        return Ok(tensor(array.spec(), &|_| Number::Bool(false), suffixes));
+    }
+    let guard = array.storage().read()?;
+    with_dtype!(array.dtype(), "printing", T => {
+        let elements = guard.slice::<T>()?;
+        let geometry = array.geometry();
+        let element = |index: &[i64]| {
+            let steps = index.iter().zip(geometry.strides()).map(|(at, stride)| at * stride);
+            elements[(geometry.offset() + steps.sum::<i64>()) as usize].number()
+        };
+        Ok(tensor(array.spec(), &element, suffixes))
+    })
+}
+
+/// The text of a tensor of that spec whose elements `element` gives by index.
+pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &[&str]) -> String {
+    let (sizes, dtype, device) = (spec.sizes(), spec.dtype(), spec.device());
+    let meta = device.kind() == DeviceType::Meta;
+    let empty = spec.numel() == 0;
+    let mut notes = Vec::new();
+    if device.kind() != DeviceType::Cpu {
+        notes.push(format!("device='{device}'"));
+    }
+    if meta || (empty && sizes.len() != 1) {
+        notes.push(format!("size={}", tuple(sizes)));
+    }
+    let unmarked: &[DType] =
+        if meta || empty { &[DType::F32] } else { &[DType::F32, DType::I64, DType::Bool] };
+    if !unmarked.contains(&dtype) {
+        notes.push(format!("dtype=torch.{dtype}"));
+    }
+    notes.extend(suffixes.iter().map(|&suffix| suffix.to_owned()));
+    let body = match (meta, empty) {
+        (true, _) => "...".to_owned(),
+        (_, true) => "[]".to_owned(),
+        _ => Body::new(sizes, element).text(),
+    };
+    with_notes(format!("{PREFIX}{body}"), &notes)
+}
+
+/// Sizes as Python prints a tuple.
+fn tuple(sizes: &[i64]) -> String {
+    match sizes {
+        [one] => format!("({one},)"),
+        _ => {
+            let sizes: Vec<_> = sizes.iter().map(i64::to_string).collect();
+            format!("({})", sizes.join(", "))
+        }
+    }
+}
+
+/// Appends `notes` and the closing parenthesis, on a new line wherever a note would pass the line's width.
+fn with_notes(mut text: String, notes: &[String]) -> String {
+    // torch counts two columns more than there are; the break before a line is one of them.
+    let mut column = text.len() + 2 - text.rfind('\n').map_or(0, |end| end + 1);
+    for note in notes {
+        if column + note.len() + 2 > LINE_WIDTH {
+            let _ = write!(text, ",\n{:1$}{note}", "", PREFIX.len());
+            column = PREFIX.len() + note.len();
+        } else {
+            let _ = write!(text, ", {note}");
+            column += note.len() + 2;
+        }
+    }
+    text.push(')');
+    text
+}
+
+/// How every element of a tensor is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// Integers and booleans.
+    Plain,
+    /// Floats without a fraction: `1.`.
+    Whole,
+    Fixed,
+    Scientific,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    form: Form,
+    width: usize,
+}
+
+impl Style {
+    /// The style for these elements.
+    fn of(numbers: &[Number]) -> Self {
+        let Some(floats) = numbers.iter().map(|&number| float(number)).collect::<Option<Vec<f64>>>() else {
+            let width = numbers.iter().map(|&number| Form::Plain.text(number).len()).max();
+            return Self { form: Form::Plain, width: width.unwrap_or(1) };
+        };
+        let counted: Vec<f64> =
+            floats.into_iter().filter(|value| value.is_finite() && *value != 0.0).collect();
+        let form = Form::of(&counted);
+        let width = counted.iter().map(|&value| form.text(Number::F64(value)).len()).max();
+        Self { form, width: width.unwrap_or(1) }
+    }
+
+    fn text(self, number: Number) -> String {
+        format!("{:>1$}", self.form.text(number), self.width)
+    }
+}
+
+impl Form {
+    /// The form for these finite numbers other than zero.
+    fn of(values: &[f64]) -> Self {
+        let (mut low, mut high, mut whole) = (f64::INFINITY, 0.0f64, true);
+        for value in values {
+            low = low.min(value.abs());
+            high = high.max(value.abs());
+            whole &= value.fract() == 0.0;
+        }
+        if values.is_empty() {
+            return Self::Whole;
+        }
+        let wide = high / low > 1000.0 || high > 1e8;
+        match whole {
+            true if wide => Self::Scientific,
+            true => Self::Whole,
+            false if wide || low < 1e-4 => Self::Scientific,
+            false => Self::Fixed,
+        }
+    }
+
+    fn text(self, number: Number) -> String {
+        let value = match number {
+            Number::I64(value) => return value.to_string(),
+            Number::Bool(value) => return if value { "True" } else { "False" }.to_owned(),
+            Number::F32(value) => f64::from(value),
+            Number::F64(value) => value,
+        };
+        if value.is_nan() {
+            return "nan".to_owned();
+        }
+        if value.is_infinite() {
+            return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+        }
+        match self {
+            Self::Plain | Self::Whole => format!("{value:.0}."),
+            Self::Fixed => format!("{value:.PRECISION$}"),
+            Self::Scientific => scientific(value),
+        }
+    }
+}
+
+/// Four decimals and an exponent with a sign and at least two digits.
+fn scientific(value: f64) -> String {
+    let text = format!("{value:.PRECISION$e}");
+    let (digits, exponent) = text.split_once('e').expect("the format writes an exponent");
+    match exponent.strip_prefix('-') {
+        Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+        None => format!("{digits}e+{exponent:0>2}"),
+    }
+}
+
+fn float(number: Number) -> Option<f64> {
+    match number {
+        Number::F32(value) => Some(f64::from(value)),
+        Number::F64(value) => Some(value),
+        Number::I64(_) | Number::Bool(_) => None,
+    }
+}
+
+/// The elements between the parentheses.
+struct Body<'a> {
+    sizes: &'a [i64],
+    element: &'a dyn Fn(&[i64]) -> Number,
+    summary: bool,
+    style: Style,
+}
+
+impl<'a> Body<'a> {
+    fn new(sizes: &'a [i64], element: &'a dyn Fn(&[i64]) -> Number) -> Self {
+        let summary = sizes.iter().product::<i64>() > THRESHOLD;
+        let mut body = Self { sizes, element, summary, style: Style { form: Form::Plain, width: 0 } };
+        let mut seen = Vec::new();
+        body.collect(&mut Dims::new(), &mut seen);
+        body.style = Style::of(&seen);
+        body
+    }
+
+    fn text(&self) -> String {
+        self.block(&mut Dims::new())
+    }
+
+    /// The indices of dimension `dim` that are shown, and where a gap is.
+    fn shown(&self, dim: usize) -> (Vec<i64>, Option<usize>) {
+        let size = self.sizes[dim];
+        if self.summary && size > 2 * EDGE {
+            ((0..EDGE).chain(size - EDGE..size).collect(), Some(EDGE as usize))
+        } else {
+            ((0..size).collect(), None)
+        }
+    }
+
+    fn collect(&self, index: &mut Dims, seen: &mut Vec<Number>) {
+        if index.len() == self.sizes.len() {
+            seen.push((self.element)(index));
+            return;
+        }
+        for at in self.shown(index.len()).0 {
+            index.push(at);
+            self.collect(index, seen);
+            index.pop();
+        }
+    }
+
+    /// Everything below `index`, starting at the column that belongs to its depth.
+    fn block(&self, index: &mut Dims) -> String {
+        let depth = index.len();
+        if depth == self.sizes.len() {
+            return self.style.text((self.element)(index));
+        }
+        let (shown, gap) = self.shown(depth);
+        let mut parts: Vec<String> = Vec::with_capacity(shown.len() + 1);
+        for at in shown {
+            index.push(at);
+            parts.push(self.block(index));
+            index.pop();
+        }
+        let below = self.sizes.len() - depth - 1;
+        if let Some(gap) = gap {
+            parts.insert(gap, if below == 0 { " ..." } else { "..." }.to_owned());
+        }
+        let indent = PREFIX.len() + depth;
+        let line_break = |lines: usize| format!(",{:\n<lines$}{:2$}", "", "", indent + 1);
+        if below > 0 {
+            return format!("[{}]", parts.join(&line_break(below)));
+        }
+        // Every element and the separator after it, as many as fit and at least one.
+        let per_line = (LINE_WIDTH.saturating_sub(indent) / (self.style.width + 2)).max(1);
+        let lines: Vec<String> = parts.chunks(per_line).map(|line| line.join(", ")).collect();
+        format!("[{}]", lines.join(&line_break(1)))
+    }
+}

@@ -1,0 +1,212 @@
+//! Everything about a tensor but its data: what a shape function computes and a meta tensor has.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use opgrid_core::{DType, Device, Result};
+use smallvec::SmallVec;
+
+use super::geometry::{Dims, Geometry, broadcast};
+use crate::error::argument;
+
+/// Sizes, strides, dtype and device of a tensor.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DType, Device};
+/// use opgrid_tensor::TensorSpec;
+///
+/// let spec = TensorSpec::contiguous(&[2, 3], DType::F32, Device::CPU)?;
+/// assert_eq!(spec.bytes()?, 24);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TensorSpec {
+    geometry: Geometry,
+    dtype: DType,
+    device: Device,
+}
+
+impl TensorSpec {
+    /// A tensor of that geometry.
+    pub fn new(geometry: Geometry, dtype: DType, device: Device) -> Self {
+        Self { geometry, dtype, device }
+    }
+
+    /// A row-major tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`Geometry::contiguous`].
+    pub fn contiguous(sizes: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Ok(Self::new(Geometry::contiguous(sizes)?, dtype, device))
+    }
+
+    /// What an element-wise operator gives: the sizes that `inputs` broadcast to, densely, with the dimensions in
+    /// the order that the inputs have in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`broadcast`].
+    pub fn elementwise(inputs: &[&Geometry], dtype: DType, device: Device) -> Result<Self> {
+        if let Some((first, rest)) = inputs.split_first()
+            && rest.iter().all(|other| other.sizes() == first.sizes())
+        {
+            if inputs.iter().all(|input| input.is_contiguous()) {
+                return Self::contiguous(first.sizes(), dtype, device);
+            }
+            if first.is_dense() && rest.iter().all(|other| other.strides() == first.strides()) {
+                return Ok(Self::new(first.at_offset(0)?, dtype, device));
+            }
+        }
+        let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().map(|input| input.sizes()).collect();
+        let sizes = broadcast(&shapes)?;
+        let order = memory_order(inputs, &sizes);
+        if order.iter().rev().copied().eq(0..sizes.len()) {
+            return Self::contiguous(&sizes, dtype, device);
+        }
+        let mut strides = Dims::from_elem(0, sizes.len());
+        let mut step = 1;
+        for dim in order {
+            strides[dim] = step;
+            step *= sizes[dim];
+        }
+        Ok(Self::new(Geometry::strided(&sizes, &strides, 0)?, dtype, device))
+    }
+
+    /// The map from indices to elements.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The size of each dimension.
+    pub fn sizes(&self) -> &[i64] {
+        self.geometry.sizes()
+    }
+
+    /// The distance between neighbours in each dimension, in elements.
+    pub fn strides(&self) -> &[i64] {
+        self.geometry.strides()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> i64 {
+        self.geometry.numel()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Where the elements are.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The same with another geometry.
+    #[must_use]
+    pub fn with_geometry(&self, geometry: Geometry) -> Self {
+        Self { geometry, ..*self }
+    }
+
+    /// The size of the storage that the elements need, in bytes, counted from position 0.
+    ///
+    /// # Errors
+    ///
+    /// More bytes than a pointer can address; the message names the sizes.
+    pub fn bytes(&self) -> Result<usize> {
+        let element = self.dtype.size_in_bytes();
+        let bytes = usize::try_from(self.geometry.end()).ok().and_then(|end| end.checked_mul(element));
+        bytes.filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or_else(|| {
+            let message = format!(
+                "storage size overflows with sizes {:?}, strides {:?} and {element} bytes per element",
+                self.sizes(),
+                self.strides()
+            );
+            argument(message)
+        })
+    }
+
+    /// Checks that a storage of `available` bytes holds every element.
+    ///
+    /// # Errors
+    ///
+    /// Elements beyond the storage; the message names sizes, strides, offset and both numbers of bytes.
+    pub fn check_storage(&self, available: usize) -> Result<()> {
+        let needed = self.bytes()?;
+        if needed > available {
+            let message = format!(
+                "sizes {:?}, strides {:?}, storage offset {} and itemsize {} requiring a storage size of {needed} bytes are out of bounds for storage of size {available}",
+                self.sizes(),
+                self.strides(),
+                self.geometry.offset(),
+                self.dtype.size_in_bytes()
+            );
+            return Err(argument(message));
+        }
+        Ok(())
+    }
+}
+
+/// The dimensions from the fastest to the slowest, as the first input that tells two of them apart has them.
+///
+/// An insertion sort, because the comparison is not a total order: what it leaves undecided depends on the steps.
+///
+/// Source: behaviour of torch's element-wise operators, PyTorch 2.15.
+fn memory_order(inputs: &[&Geometry], sizes: &[i64]) -> SmallVec<[usize; 6]> {
+    let mut order: SmallVec<[usize; 6]> = (0..sizes.len()).rev().collect();
+    for start in 1..order.len() {
+        let mut at = start;
+        for before in (0..start).rev() {
+            match compare(inputs, sizes, order[before], order[at]) {
+                Ordering::Greater => {
+                    order.swap(before, at);
+                    at = before;
+                }
+                Ordering::Less => break,
+                Ordering::Equal => {}
+            }
+        }
+    }
+    order
+}
+
+/// Compares two dimensions by the inputs' strides, where neither is stretched.
+fn compare(inputs: &[&Geometry], sizes: &[i64], one: usize, other: usize) -> Ordering {
+    let stride = |input: &Geometry, dim: usize| {
+        let own = (dim + input.dims()).checked_sub(sizes.len())?;
+        let stretched = input.sizes()[own] == 1 && sizes[dim] != 1;
+        (!stretched).then(|| input.strides()[own]).filter(|stride| *stride != 0)
+    };
+    for input in inputs {
+        let (Some(first), Some(second)) = (stride(input, one), stride(input, other)) else { continue };
+        match first.cmp(&second) {
+            Ordering::Equal if sizes[one] > sizes[other] => return Ordering::Greater,
+            Ordering::Equal => {}
+            decided => return decided,
+        }
+    }
+    Ordering::Equal
+}
+
+impl fmt::Debug for TensorSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {} of {:?}", self.dtype, self.device, self.geometry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_checked() {
+        let spec = |sizes: &[i64], dtype| TensorSpec::contiguous(sizes, dtype, Device::META);
+        assert_eq!(spec(&[2, 3], DType::F64).unwrap().bytes().unwrap(), 48);
+        assert_eq!(spec(&[0, 3], DType::F64).unwrap().bytes().unwrap(), 0);
+        let error = spec(&[i64::MAX / 4], DType::F64).unwrap().bytes().unwrap_err();
+        assert!(error.to_string().contains("[2305843009213693951]"), "{error}");
+    }
+}

@@ -1,0 +1,321 @@
+//! Checks the loops against naive models: broadcasting, strides, overlap, conversions, sums, products.
+
+use opgrid_core::{DType, Device, Result};
+use opgrid_tensor::kernels::{copy, elementwise, matmul, reduce};
+use opgrid_tensor::tensor::broadcast;
+use opgrid_tensor::{Array, Bool, Element, TensorSpec};
+use proptest::prelude::*;
+
+fn array<T: Element>(elements: &[T], sizes: &[i64]) -> Array {
+    Array::from_slice(elements, sizes).unwrap()
+}
+
+fn count(sizes: &[i64]) -> Array {
+    let numel = sizes.iter().product::<i64>();
+    array(&(0..numel).map(|i| i as f32).collect::<Vec<_>>(), sizes)
+}
+
+fn empty(sizes: &[i64], dtype: DType) -> Array {
+    Array::empty(TensorSpec::contiguous(sizes, dtype, Device::CPU).unwrap()).unwrap()
+}
+
+fn transposed(array: &Array) -> Array {
+    array.view(array.geometry().transpose(0, 1).unwrap()).unwrap()
+}
+
+fn sliced(array: &Array, dim: i64, start: i64, end: i64, step: i64) -> Array {
+    array.view(array.geometry().slice(dim, start, end, step).unwrap()).unwrap()
+}
+
+/// All elements of `array`, stretched to `sizes`, in row-major order.
+fn stretched(array: &Array, sizes: &[i64]) -> Vec<f32> {
+    array.view(array.geometry().expand(sizes).unwrap()).unwrap().to_vec().unwrap()
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn check_binary(a: &Array, b: &Array, out: Option<Array>) {
+    let sizes = broadcast(&[a.sizes(), b.sizes()]).unwrap();
+    let expected: Vec<f32> =
+        stretched(a, &sizes).into_iter().zip(stretched(b, &sizes)).map(|(a, b)| a - 2.0 * b).collect();
+    let out = out.unwrap_or_else(|| empty(&sizes, DType::F32));
+    elementwise::binary(&out, a, b, |a: f32, b: f32| a - 2.0 * b).unwrap();
+    assert_eq!(out.to_vec::<f32>().unwrap(), expected, "{:?} and {:?}", a.geometry(), b.geometry());
+}
+
+#[test]
+fn binary_loops_broadcast_and_stride() {
+    let square = count(&[40, 40]);
+    for b in [count(&[40, 40]), transposed(&count(&[40, 40])), count(&[40]), count(&[40, 1]), count(&[])] {
+        check_binary(&square, &b, None);
+        check_binary(&b, &square, None);
+        check_binary(&transposed(&square), &b, Some(transposed(&empty(&[40, 40], DType::F32))));
+        let gaps = sliced(&empty(&[40, 80], DType::F32), 1, 1, i64::MAX, 2);
+        check_binary(&square, &b, Some(gaps));
+    }
+    check_binary(&count(&[0, 3]), &count(&[3]), None);
+    check_binary(&count(&[2, 1, 3]), &count(&[4, 1]), None);
+}
+
+#[test]
+fn in_place_and_self_aliases() {
+    let x = count(&[3, 4]);
+    elementwise::binary(&x, &x, &x, |a: f32, b: f32| a * b).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap()[..4], [0.0, 1.0, 4.0, 9.0]);
+    elementwise::binary(&x, &count(&[4]), &x, |a: f32, b: f32| b - a).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap()[..4], [0.0, 0.0, 2.0, 6.0]);
+    let t = transposed(&x);
+    elementwise::unary(&t, &t, |a: f32| a + 1.0).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap()[..4], [1.0, 1.0, 3.0, 7.0]);
+}
+
+#[test]
+fn interleaved_halves_of_one_storage() {
+    let x = count(&[8, 4]);
+    let (left, right) = (sliced(&x, 1, 0, 2, 1), sliced(&x, 1, 2, 4, 1));
+    elementwise::binary(&left, &left, &right, |a: f32, b: f32| a + b).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap()[..8], [2.0, 4.0, 2.0, 3.0, 10.0, 12.0, 6.0, 7.0]);
+    let (top, bottom) = (sliced(&x, 0, 0, 2, 1), sliced(&x, 0, 2, 4, 1));
+    matmul::mm("aten::mm", &sliced(&top, 1, 0, 2, 1), &top, &transposed(&sliced(&bottom, 0, 0, 2, 1)))
+        .unwrap_err();
+    reduce::sum("aten::sum", &sliced(&top, 0, 0, 1, 1), &bottom, &[0]).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap()[..4], [18.0 + 26.0, 20.0 + 28.0, 10.0 + 14.0, 11.0 + 15.0]);
+}
+
+#[test]
+fn overlaps_are_refused_as_in_torch() {
+    let x = count(&[5]);
+    let (head, tail) = (sliced(&x, 0, 0, 4, 1), sliced(&x, 0, 1, 5, 1));
+    let partial = message(elementwise::unary(&tail, &head, |a: f32| a));
+    assert_eq!(
+        partial,
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation"
+    );
+    let first = x.view(x.geometry().select(0, 0).unwrap()).unwrap();
+    assert!(message(elementwise::binary(&x, &x, &first, |a: f32, b: f32| a + b)).contains("clone()"));
+    let wide = first.view(first.geometry().expand(&[3]).unwrap()).unwrap();
+    let repeated = message(elementwise::fill(&wide, 0.0f32));
+    assert!(repeated.contains("more than one element of the written-to tensor"), "{repeated}");
+    assert!(message(reduce::sum("aten::sum", &first, &x, &[])).contains("clone()"));
+    let square = count(&[2, 2]);
+    assert!(message(matmul::mm("aten::mm", &square, &square, &count(&[2, 2]))).contains("clone()"));
+    assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0], "nothing was written");
+}
+
+#[test]
+fn broken_calls_are_errors() {
+    let x = count(&[2, 3]);
+    assert!(message(elementwise::unary(&x, &count(&[4]), |a: f32| a)).contains("[4]"));
+    assert!(message(elementwise::unary(&x, &x, |a: f64| a)).contains("expected a tensor of dtype float64"));
+    let meta = Array::empty(TensorSpec::contiguous(&[2, 3], DType::F32, Device::META).unwrap()).unwrap();
+    assert!(message(elementwise::unary(&x, &meta, |a: f32| a)).contains("meta"));
+    let reader = x.storage().read().unwrap();
+    assert!(message(elementwise::fill(&x, 1.0f32)).contains("has a reader"));
+    drop(reader);
+    assert!(message(matmul::mm("aten::mm", &x, &x, &x)).contains("(2x3 and 2x3)"));
+    assert!(message(matmul::mm("aten::mm", &x, &x, &count(&[3]))).contains("two matrices"));
+    assert!(
+        message(matmul::mm(
+            "aten::mm",
+            &x,
+            &x,
+            &count(&[3, 3]).view(count(&[3, 2]).geometry().clone()).unwrap()
+        ))
+        .contains("expected [2, 2]")
+    );
+    let flags = array(&[Bool::from(true); 4], &[2, 2]);
+    assert!(
+        message(matmul::mm("aten::mm", &empty(&[2, 2], DType::Bool), &flags, &flags))
+            .contains("aten::mm: not implemented for dtype bool")
+    );
+    assert!(message(reduce::sum("aten::sum", &x, &x, &[0])).contains("expected [3]"));
+    assert!(message(reduce::sum("aten::sum", &x, &x, &[0, -2])).contains("multiple times"));
+}
+
+#[test]
+fn an_expanded_array_of_many_elements_is_no_panic() {
+    let one = count(&[1]);
+    let wide = one.view(one.geometry().expand(&[i64::MAX / 2]).unwrap()).unwrap();
+    assert!(message(wide.to_vec::<f32>()).contains("no memory for a list"));
+    assert!(message(copy::contiguous("aten::contiguous", &wide)).contains("bytes"));
+    assert!(message(elementwise::fill(&wide, 1.0f32)).contains("clone()"));
+    assert_eq!(wide.to_string(), "tensor([0., 0., 0.,  ..., 0., 0., 0.])");
+}
+
+#[test]
+fn a_panic_in_the_closure_leaves_the_memory_usable() {
+    let out = empty(&[4], DType::F32);
+    let x = count(&[4]);
+    let run = std::panic::AssertUnwindSafe(|| {
+        elementwise::unary(&out, &x, |a: f32| if a > 2.0 { panic!("closure") } else { a + 1.0 })
+    });
+    assert!(std::panic::catch_unwind(run).is_err());
+    // The loop did not finish, so never-written memory was not declared written: it reads as zero.
+    assert_eq!(out.to_vec::<f32>().unwrap(), [0.0; 4]);
+}
+
+#[test]
+fn copies_convert() {
+    let x = array(&[1.9f32, -1.9, 0.0, f32::NAN], &[2, 2]);
+    let ints = empty(&[2, 2], DType::I64);
+    copy::copy("aten::copy_", &ints, &transposed(&x)).unwrap();
+    assert_eq!(ints.to_vec::<i64>().unwrap(), [1, 0, -1, 0]);
+    let flags = empty(&[2, 2], DType::Bool);
+    copy::copy("aten::copy_", &flags, &x).unwrap();
+    assert_eq!(flags.to_vec::<Bool>().unwrap().map_to_bool(), [true, true, false, true]);
+    let doubles = empty(&[3, 2, 2], DType::F64);
+    copy::copy("aten::copy_", &doubles, &flags).unwrap();
+    assert_eq!(doubles.to_vec::<f64>().unwrap()[8..], [1.0, 1.0, 0.0, 1.0]);
+    let row_major = copy::contiguous("aten::contiguous", &transposed(&x)).unwrap();
+    assert_eq!(row_major.to_vec::<f32>().unwrap()[..3], [1.9, 0.0, -1.9]);
+    assert!(row_major.geometry().is_contiguous());
+}
+
+trait ToBool {
+    fn map_to_bool(self) -> Vec<bool>;
+}
+
+impl ToBool for Vec<Bool> {
+    fn map_to_bool(self) -> Vec<bool> {
+        self.into_iter().map(bool::from).collect()
+    }
+}
+
+fn summed(x: &Array, dims: &[i64], keepdim: bool, dtype: DType) -> Array {
+    let out = empty(&reduce::sizes(x.sizes(), dims, keepdim).unwrap(), dtype);
+    reduce::sum("aten::sum", &out, x, dims).unwrap();
+    out
+}
+
+#[test]
+fn sums_over_every_set_of_dimensions() {
+    let base = count(&[3, 70, 2, 5]);
+    let permuted = base.view(base.geometry().permute(&[2, 0, 3, 1]).unwrap()).unwrap();
+    let gaps = sliced(&sliced(&base, 1, 3, 70, 3), 3, 1, 5, 2);
+    for x in [base, permuted, gaps] {
+        for mask in 0..16 {
+            let dims: Vec<i64> = (0..4).filter(|dim| mask & (1 << dim) != 0).collect();
+            let reduced = reduce::normalise_dims(&dims, 4).unwrap();
+            let kept = reduce::sizes(x.sizes(), &dims, true).unwrap();
+            let mut expected = vec![0.0f64; kept.iter().product::<i64>() as usize];
+            for (i, value) in x.to_vec::<f32>().unwrap().into_iter().enumerate() {
+                let (mut rest, mut at, mut scale) = (i as i64, 0, 1);
+                for dim in (0..4).rev() {
+                    let index = rest % x.sizes()[dim];
+                    rest /= x.sizes()[dim];
+                    at += if reduced.contains(&dim) { 0 } else { index * scale };
+                    scale *= kept[dim];
+                }
+                expected[at as usize] += f64::from(value);
+            }
+            for keepdim in [false, true] {
+                let sum = summed(&x, &dims, keepdim, DType::F64);
+                assert_eq!(sum.to_vec::<f64>().unwrap(), expected, "{dims:?} of {:?}", x.geometry());
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_other_dtypes_and_of_nothing() {
+    let flags = array(&[Bool::from(true), Bool::from(false), Bool::from(true)], &[3]);
+    assert_eq!(summed(&flags, &[], false, DType::I64).to_vec::<i64>().unwrap(), [2]);
+    let wrapped = summed(&array(&[i64::MAX, 1], &[2]), &[0], false, DType::I64);
+    assert_eq!(wrapped.to_vec::<i64>().unwrap(), [i64::MIN]);
+    assert_eq!(summed(&count(&[0, 3]), &[0], false, DType::F32).to_vec::<f32>().unwrap(), [0.0; 3]);
+    assert_eq!(summed(&count(&[]), &[-1], false, DType::F32).to_vec::<f32>().unwrap(), [0.0]);
+    assert_eq!(summed(&count(&[3, 0]), &[0], false, DType::F32).to_vec::<f32>().unwrap(), [0.0f32; 0]);
+}
+
+#[test]
+fn long_sums_stay_accurate() {
+    let tenth = array(&vec![0.1f32; 1_000_003], &[1_000_003]);
+    let exact = f64::from(0.1f32) * 1_000_003.0;
+    let sum = summed(&tenth, &[], false, DType::F32).to_vec::<f32>().unwrap()[0];
+    assert!((f64::from(sum) - exact).abs() / exact < 1e-7, "{sum} for {exact}");
+    let rows = tenth
+        .view(tenth.geometry().slice(0, 0, 1_000_000, 1).unwrap().view(&[100_000, 10]).unwrap())
+        .unwrap();
+    for sum in summed(&rows, &[0], false, DType::F32).to_vec::<f32>().unwrap() {
+        assert!((f64::from(sum) / (f64::from(0.1f32) * 100_000.0) - 1.0).abs() < 1e-7, "{sum}");
+    }
+}
+
+fn naive_product(a: &Array, b: &Array) -> Vec<f64> {
+    let (m, k, n) = (a.sizes()[0] as usize, a.sizes()[1] as usize, b.sizes()[1] as usize);
+    let (a, b) = (a.to_vec::<f64>().unwrap(), b.to_vec::<f64>().unwrap());
+    let sum = |i: usize, j: usize| (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum();
+    (0..m * n).map(|at| sum(at / n, at % n)).collect()
+}
+
+#[test]
+fn products_of_all_strides_and_dtypes() {
+    for (m, k, n) in [(1, 1, 1), (3, 4, 5), (17, 33, 9), (0, 2, 3), (2, 0, 3), (64, 64, 64)] {
+        for case in 0..8 {
+            let dtype = [DType::F32, DType::F64, DType::I64][case % 3];
+            let source = |rows: i64, columns: i64, turned: bool| {
+                let sizes = if turned { [columns, rows] } else { [rows, columns] };
+                let numbers: Vec<f64> = (0..rows * columns).map(|i| ((i * 7) % 11 - 5) as f64).collect();
+                let (doubles, typed) = (array(&numbers, &sizes), empty(&sizes, dtype));
+                copy::copy("aten::copy_", &typed, &doubles).unwrap();
+                if turned { (transposed(&doubles), transposed(&typed)) } else { (doubles, typed) }
+            };
+            let (a, typed_a) = source(m, k, case & 1 != 0);
+            let (b, typed_b) = source(k, n, case & 2 != 0);
+            let out = if case & 4 != 0 { transposed(&empty(&[n, m], dtype)) } else { empty(&[m, n], dtype) };
+            matmul::mm("aten::mm", &out, &typed_a, &typed_b).unwrap();
+            let product = empty(&[m, n], DType::F64);
+            copy::copy("aten::copy_", &product, &out).unwrap();
+            assert_eq!(product.to_vec::<f64>().unwrap(), naive_product(&a, &b), "{m} {k} {n} {dtype} {case}");
+        }
+    }
+}
+
+#[test]
+fn readers_on_two_threads_and_a_writer_in_between() {
+    let x = count(&[1000]);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                (0..1000).for_each(|_| {
+                    assert_eq!(summed(&x, &[], false, DType::F32).to_vec::<f32>().unwrap(), [499_500.0])
+                })
+            });
+        }
+    });
+    elementwise::fill(&x, 1.0f32).unwrap();
+    assert_eq!(summed(&x, &[], false, DType::F32).to_vec::<f32>().unwrap(), [1000.0]);
+}
+
+#[test]
+fn threads_that_read_never_written_memory_all_see_zeros() {
+    for _ in 0..200 {
+        let x = empty(&[4096], DType::I64);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| assert!(x.to_vec::<i64>().unwrap().iter().all(|value| *value == 0)));
+            }
+        });
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_views_agree_with_the_model(
+        sizes in proptest::collection::vec(1i64..7, 1..4),
+        turn in 0i64..3,
+        cut in 1i64..3,
+        stretch in any::<[bool; 3]>(),
+    ) {
+        let whole = count(&sizes);
+        let dims = sizes.len() as i64;
+        let turned = whole.geometry().transpose(0, turn % dims).unwrap();
+        let view = whole.view(turned.slice(turn % dims, 0, i64::MAX, cut).unwrap()).unwrap();
+        let mut other: Vec<i64> = view.sizes().to_vec();
+        other.iter_mut().zip(stretch).filter(|(_, stretch)| *stretch).for_each(|(size, _)| *size = 1);
+        check_binary(&view, &count(&other), None);
+        check_binary(&count(&other), &view, None);
+    }
+}
