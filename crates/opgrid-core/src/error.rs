@@ -61,6 +61,8 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// The argument that could not be read, until whoever knows the operator puts its name into the message.
+    argument: Option<usize>,
 }
 
 const _: () = assert!(size_of::<Result<std::ptr::NonNull<u8>>>() == 16);
@@ -70,7 +72,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), source: None }))
+        Self(Box::new(Inner { kind, message: message.into(), source: None, argument: None }))
     }
 
     /// A kernel's own error, wrapped without losing it.
@@ -78,7 +80,8 @@ impl Error {
     #[inline(never)]
     pub fn other(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source = source.into();
-        Self(Box::new(Inner { kind: ErrorKind::Kernel, message: source.to_string(), source: Some(source) }))
+        let message = source.to_string();
+        Self(Box::new(Inner { kind: ErrorKind::Kernel, message, source: Some(source), argument: None }))
     }
 
     /// The same error with `subject: ` in front of its message.
@@ -95,6 +98,19 @@ impl Error {
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
+    }
+
+    /// Remembers which argument the error is about.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn at_argument(mut self, place: usize) -> Self {
+        self.0.argument = Some(place);
+        self
+    }
+
+    /// The number of the argument that the error is about.
+    pub(crate) fn argument(&self) -> Option<usize> {
+        self.0.argument
     }
 
     /// What went wrong, for programs.

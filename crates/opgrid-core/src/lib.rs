@@ -1,26 +1,119 @@
 //! The operator dispatcher: keys, tables, boxing, registration, guards, redispatch and explanation.
+//!
+//! An operator is a row, a dispatch key a column, and each cell of the grid holds kernels. A call takes the keys of
+//! its arguments and of its thread, finds the highest, and runs the kernel of that cell. Read the modules in the
+//! order in which they stand below.
 
 #![deny(unsafe_code)]
 
-pub mod device;
+// Keys and sets of keys.
 pub mod device_key;
-pub mod dtype;
-pub mod error;
 pub mod key;
 mod key_parts;
 pub mod key_set;
-pub mod layout;
 pub mod named_sets;
+
+// What calls are made of.
+pub mod device;
+pub mod dtype;
+pub mod layout;
+pub mod scalar;
+pub mod tensor;
+pub mod value;
+
+// Operators and kernels.
+pub mod argument;
+mod binding;
+mod boxing;
+pub mod kernel;
+pub mod operator;
+pub mod signature;
+pub mod stack;
+
+// From registrations to tables.
+pub mod dispatcher;
+pub mod legacy;
+pub mod library;
+pub mod registry;
+pub mod resolve;
+pub mod retire;
+mod table;
+
+// Calls.
+pub mod call;
+pub mod explain;
+pub mod local;
+pub mod observe;
+
+pub mod error;
 mod spelling;
 
+pub use argument::{Argument, Dict, Element};
+pub use call::{BoxedCall, Next};
 pub use device::{Device, DeviceType};
 pub use device_key::{
     compute_dispatch_key, device_key, inference_tensor_key_set, key_to_options, tensor_key_set,
 };
+pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
 pub use error::{Error, ErrorKind, Result};
+pub use explain::{Column, Explanation, Hop, KernelInfo};
+pub use kernel::Kernel;
 pub use key::{DispatchKey, KeyKind, alias_backends, torch_columns};
 pub use key_parts::{BackendComponent, Functionality};
 pub use key_set::DispatchKeySet;
 pub use layout::{Layout, MemoryFormat};
+pub use legacy::Options;
+pub use library::{Library, Operators, Registration, Target};
+pub use local::{
+    ExcludeGuard, ForceGuard, IncludeGuard, LocalKeys, excluding, including, inference_mode, is_excluded,
+    is_included, is_inference_mode, set_depth_limit, set_excluded, set_included,
+};
 pub use named_sets::{NAMED_SETS, autocast_related, autograd_key, autograd_related};
+pub use num_complex::Complex64;
+pub use observe::{CallKind, Observation, Observer, Step, observe, record};
+pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
+pub use opgrid_schema as schema;
+pub use registry::{Listener, Override};
+pub use resolve::Reason;
+pub use retire::{quiesce, retired_tables};
+pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
+pub use signature::{First, Last, Return, Signature};
+pub use stack::{Returns, Stack};
+pub use tensor::{AnyTensor, TensorData, TensorType};
+pub use value::{Boxed, Class, DictValue, Generator, List, Object, Value, View};
+
+#[doc(hidden)]
+pub mod __private {
+    pub use opgrid_macros::operator_items;
+}
+
+/// Declares overloads: a type per overload, with a typed `call`, from schema texts.
+///
+/// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
+/// `call` with one parameter per argument. `Tensor` in a schema stands for whatever type of that name is in scope.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{AnyTensor as Tensor, Dispatcher, DispatchKey, Result, operator};
+///
+/// operator! {
+///     pub First = "doc::first(Tensor self, Tensor other) -> Tensor";
+/// }
+///
+/// fn first(input: &Tensor, _other: &Tensor) -> Result<Tensor> {
+///     Ok(input.clone())
+/// }
+///
+/// let mut library = Dispatcher::global().library("doc");
+/// library.define(First).kernel(DispatchKey::CompositeExplicitAutograd, first);
+/// let _registration = library.finish()?;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[macro_export]
+macro_rules! operator {
+    ($($items:tt)*) => {
+        $crate::__private::operator_items! { ($crate) $($items)* }
+    };
+}

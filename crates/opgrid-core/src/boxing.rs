@@ -1,0 +1,251 @@
+//! The way between typed and boxed calls, in both directions: the type erasure of kernels.
+#![allow(unsafe_code)]
+
+use std::mem;
+
+use crate::call::{BoxedCall, Next};
+use crate::kernel::{KernelRecord, Role};
+use crate::signature::{Entry, Return, Signature};
+use crate::table::TableRef;
+use crate::value::View;
+use crate::{Boxed, DispatchKeySet, Error, ErrorKind, Result, Returns};
+use opgrid_schema::Type;
+
+/// Calls a kernel with typed arguments.
+///
+/// # Safety
+///
+/// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`: the registry lets only one
+/// signature of each kind into one operator, and whoever made the caller checked `S` against it.
+#[inline(always)]
+pub(crate) unsafe fn enter<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
+    if !side.direct.is_null() {
+        // SAFETY: `direct` of this side was made by `S::erase`, by the caller's word.
+        return S::apply(unsafe { S::restore(side.direct) }, args);
+    }
+    if !side.entry.is_null() {
+        // SAFETY: `entry` of this side is an `Entry<S>`, by the caller's word.
+        return unsafe { mem::transmute::<*const (), Entry<S>>(side.entry)(kernel, table, keys, args) };
+    }
+    enter_boxed::<S>(kernel, table, keys, args)
+}
+
+/// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
+#[inline(never)]
+fn enter_boxed<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    S::pack(args, |values| {
+        let mut returns = Returns::new();
+        let mut call = BoxedCall::new(table, keys, values, &mut returns);
+        // SAFETY: the record's own boxed side.
+        unsafe { (kernel.boxed)(kernel, &mut call)? };
+        if returns.len() != S::Return::COUNT {
+            return Err(wrong_results(kernel, table, S::Return::COUNT, returns.len()));
+        }
+        S::Return::pop(&mut returns, 0).map_err(|error| of_kernel(error, kernel, table))
+    })
+}
+
+/// Calls a kernel with values and checks what it leaves.
+#[inline]
+pub(crate) fn enter_values(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    values: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    let before = returns.len();
+    let mut call = BoxedCall::new(table, keys, values, returns);
+    // SAFETY: the record's own boxed side.
+    unsafe { (kernel.boxed)(kernel, &mut call)? };
+    if kernel.role == Role::Boxed {
+        check_results(kernel, table, before, returns)?;
+    }
+    Ok(())
+}
+
+/// Compares the results that a boxed kernel left with the operator's schema, if it has one.
+fn check_results(kernel: &KernelRecord, table: TableRef<'_>, before: usize, returns: &Returns) -> Result<()> {
+    let Some(definition) = table.definition() else { return Ok(()) };
+    let expected = &definition.schema.returns;
+    if definition.schema.is_varret {
+        return Ok(());
+    }
+    if returns.len() - before != expected.len() {
+        return Err(wrong_results(kernel, table, expected.len(), returns.len() - before));
+    }
+    for (place, declared) in expected.iter().enumerate() {
+        let value = returns.value(before + place).map_or(Boxed::NONE, |value| value.borrow());
+        if !fits(value, &declared.real_type) {
+            let error = crate::value::mismatch(&declared.real_type.python_name(), value);
+            return Err(of_kernel(error.within(format_args!("return {}", place + 1)), kernel, table));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value is of a kind that a schema type admits; only the outermost kind is looked at.
+fn fits(value: Boxed<'_>, declared: &Type) -> bool {
+    match (value.view(), declared) {
+        (View::Tensor(_), Type::Tensor)
+        | (View::Int(_), Type::Int | Type::SymInt | Type::ScalarType | Type::Layout | Type::MemoryFormat)
+        | (View::Float(_), Type::Float)
+        | (View::Bool(_), Type::Bool | Type::SymBool)
+        | (View::None, Type::Optional(_) | Type::None)
+        | (View::Str(_), Type::Str)
+        | (_, Type::Any | Type::Var(_) | Type::Union(_)) => true,
+        (_, Type::Optional(inner)) => fits(value, inner),
+        (View::Tensor(_) | View::None, _) => false,
+        (
+            View::Int(_) | View::Float(_) | View::Complex(_) | View::Bool(_) | View::SymInt(_),
+            Type::Scalar,
+        ) => true,
+        (
+            View::Ints(_)
+            | View::Floats(_)
+            | View::Bools(_)
+            | View::Tensors(_)
+            | View::OptionalTensors(_)
+            | View::List(..),
+            declared,
+        ) => matches!(declared, Type::List(_)),
+        (_, declared) => value.value_type().is_subtype_of(declared),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn of_kernel(error: Error, kernel: &KernelRecord, table: TableRef<'_>) -> Error {
+    error.within(format_args!("{}: boxed kernel {}", table.operator().name(), kernel.debug()))
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_results(kernel: &KernelRecord, table: TableRef<'_>, expected: usize, found: usize) -> Error {
+    let message = format!(
+        "{}: boxed kernel {} was expected to return {expected} values on the stack, but left {found}; push one value \
+         for each return of the schema, or call on",
+        table.operator().name(),
+        kernel.debug(),
+    );
+    Error::new(ErrorKind::Value, message)
+}
+
+/// The error for an argument that could not be read, with the operator's and the argument's name.
+#[cold]
+#[inline(never)]
+fn unreadable(error: Error, table: TableRef<'_>) -> Error {
+    let operator = table.operator();
+    match error.argument() {
+        None => error.within(operator.name()),
+        Some(place) => {
+            let schema = table.definition().map(|definition| &definition.schema);
+            let name =
+                schema.and_then(|schema| schema.arguments.get(place)).map(|argument| argument.name.as_str());
+            match name {
+                Some(name) => error.within(format_args!("{}: argument `{name}`", operator.name())),
+                None => error.within(format_args!("{}: argument {}", operator.name(), place + 1)),
+            }
+        }
+    }
+}
+
+/// The boxed side of a function of the arguments.
+///
+/// # Safety
+///
+/// `kernel.state` was made by `S::erase`.
+pub(crate) unsafe fn boxed_function<S: Signature>(
+    kernel: &KernelRecord,
+    call: &mut BoxedCall<'_>,
+) -> Result<()> {
+    // SAFETY: the caller's word.
+    let function = unsafe { S::restore(kernel.state) };
+    let values = call.args();
+    match S::unpack(values, |args| S::apply(function, args)) {
+        Ok(output) => S::Return::push(output?, values, call.returns()),
+        Err(error) => return Err(unreadable(error, call.table())),
+    }
+    Ok(())
+}
+
+/// The boxed side of everything that has an entry.
+///
+/// # Safety
+///
+/// The entry of the record's typed or symbolic side, whichever `S` is, is an `Entry<S>`.
+pub(crate) unsafe fn boxed_entry<S: Signature>(
+    kernel: &KernelRecord,
+    call: &mut BoxedCall<'_>,
+) -> Result<()> {
+    let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
+    // SAFETY: the caller's word.
+    let entry = unsafe { mem::transmute::<*const (), Entry<S>>(side.entry) };
+    let (values, table, keys) = (call.args(), call.table(), call.keys());
+    // SAFETY: the entry and the record belong together.
+    match S::unpack(values, |args| unsafe { entry(kernel, table, keys, args) }) {
+        Ok(output) => S::Return::push(output?, values, call.returns()),
+        Err(error) => return Err(unreadable(error, table)),
+    }
+    Ok(())
+}
+
+/// The entry of a function that takes the keys.
+///
+/// # Safety
+///
+/// `kernel.state` was made by `S::erase_with_keys`.
+pub(crate) unsafe fn enter_with_keys<S: Signature>(
+    kernel: &KernelRecord,
+    _: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: the caller's word.
+    S::apply_with_keys(unsafe { S::restore_with_keys(kernel.state) }, keys, args)
+}
+
+/// The entry of a layer.
+///
+/// # Safety
+///
+/// `kernel.state` points to an `F` that lives as long as the record.
+pub(crate) unsafe fn enter_layer<S, F>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output>
+where
+    S: Signature,
+    F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output>,
+{
+    // SAFETY: the caller's word.
+    let layer = unsafe { &*kernel.state.cast::<F>() };
+    layer(Next::new(table, keys), args)
+}
+
+/// The boxed side of a boxed kernel.
+///
+/// # Safety
+///
+/// `kernel.state` points to an `F` that lives as long as the record.
+pub(crate) unsafe fn run_boxed<F>(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()>
+where
+    F: Fn(&mut BoxedCall<'_>) -> Result<()>,
+{
+    // SAFETY: the caller's word.
+    let kernel = unsafe { &*kernel.state.cast::<F>() };
+    kernel(call)
+}

@@ -1,0 +1,495 @@
+//! Calls: from arguments and the thread's keys to a table, a kernel, and on to the keys below.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::boxing::{enter, enter_values};
+use crate::explain::KernelInfo;
+use crate::kernel::{KernelRecord, excluded_below};
+use crate::local::{ThreadState, flag, with_thread};
+use crate::observe::{CallKind, Step, watched};
+use crate::retire::{Orphan, attend};
+use crate::signature::Signature;
+use crate::table::TableRef;
+use crate::{
+    AnyTensor, Boxed, DispatchKey, DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, Returns, Value,
+};
+
+use crate::registry::Inner;
+
+/// How a call finds its operator when the pointer at hand cannot be used.
+pub(crate) trait Route {
+    fn operator(&self) -> Result<OperatorHandle>;
+}
+
+/// A typed call. `foreign` says that the pointer belongs to another dispatcher than the global one.
+///
+/// # Safety
+///
+/// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
+#[inline(always)]
+pub(crate) unsafe fn call<S: Signature>(
+    pointer: &AtomicPtr<u8>,
+    foreign: bool,
+    route: &dyn Route,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    with_thread(|thread| {
+        if thread.flags() != 0 || foreign {
+            // SAFETY: the caller's word.
+            return unsafe { call_watched::<S>(thread, route, None, args) };
+        }
+        let _nested = thread.enter()?;
+        // SAFETY: the thread marked a dispatch before it reads the pointer.
+        let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+            // SAFETY: the caller's word.
+            return unsafe { call_watched::<S>(thread, route, None, args) };
+        };
+        let keys = table.mask(thread.apply(S::keys(args)));
+        // SAFETY: the caller's word.
+        unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+    })
+}
+
+/// A typed call with given keys.
+///
+/// # Safety
+///
+/// As [`call`].
+#[inline(always)]
+pub(crate) unsafe fn redispatch<S: Signature>(
+    pointer: &AtomicPtr<u8>,
+    foreign: bool,
+    route: &dyn Route,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    with_thread(|thread| {
+        if thread.flags() != 0 || foreign {
+            // SAFETY: the caller's word.
+            return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+        }
+        let _nested = thread.enter()?;
+        // SAFETY: the thread marked a dispatch before it reads the pointer.
+        let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+            // SAFETY: the caller's word.
+            return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+        };
+        // SAFETY: the caller's word.
+        unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+    })
+}
+
+/// The dispatcher that this thread's kernel runs on, unless it is the global one.
+pub(crate) fn current_dispatcher() -> Option<Arc<Inner>> {
+    let current = with_thread(|thread| thread.dispatcher.get()).cast::<Inner>();
+    if current.is_null() {
+        return None;
+    }
+    // SAFETY: `OnDispatcher` keeps the dispatcher alive for as long as the thread points to it.
+    let inner = unsafe { &*current };
+    inner.shared()
+}
+
+/// Puts the thread on the operator's dispatcher while kernels of it run.
+struct OnDispatcher<'t> {
+    thread: &'t ThreadState,
+    before: *const (),
+    _alive: Option<Arc<Inner>>,
+}
+
+impl<'t> OnDispatcher<'t> {
+    fn switch(thread: &'t ThreadState, operator: &OperatorHandle) -> Result<Self> {
+        let entry = &operator.0;
+        let alive = if entry.foreign {
+            Some(entry.dispatcher.upgrade().ok_or_else(|| operator.stale())?)
+        } else {
+            None
+        };
+        let now = alive.as_ref().map_or(std::ptr::null(), |inner| Arc::as_ptr(inner).cast());
+        let before = thread.dispatcher.replace(now);
+        thread.set_flag(flag::FOREIGN, !now.is_null());
+        Ok(Self { thread, before, _alive: alive })
+    }
+}
+
+impl Drop for OnDispatcher<'_> {
+    fn drop(&mut self) {
+        self.thread.dispatcher.set(self.before);
+        self.thread.set_flag(flag::FOREIGN, !self.before.is_null());
+    }
+}
+
+/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher, an unbound overload.
+fn prepared<X>(
+    thread: &ThreadState,
+    route: &dyn Route,
+    body: impl FnOnce(TableRef<'_>) -> Result<X>,
+) -> Result<X> {
+    attend(thread);
+    let _orphan = Orphan::enter(thread);
+    let operator = route.operator()?;
+    let _dispatcher = OnDispatcher::switch(thread, &operator)?;
+    let _nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let table = unsafe { TableRef::new(operator.0.table.load(Ordering::Acquire)) };
+    body(table.ok_or_else(|| operator.stale())?)
+}
+
+/// The typed call with everything that ordinary ones leave out.
+///
+/// # Safety
+///
+/// As [`call`].
+#[cold]
+#[inline(never)]
+unsafe fn call_watched<S: Signature>(
+    thread: &ThreadState,
+    route: &dyn Route,
+    given: Option<DispatchKeySet>,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    prepared(thread, route, |table| {
+        let (kind, all) = match given {
+            Some(keys) => (CallKind::Redispatch, keys),
+            None => (CallKind::Call, thread.apply(S::keys(args))),
+        };
+        let keys = if given.is_some() { all } else { table.mask(all) };
+        watch(thread, kind, table, all, keys, |kernel| {
+            // SAFETY: the caller's word.
+            unsafe { enter::<S>(kernel, table, keys, args) }
+        })
+    })
+}
+
+/// Runs `body` with the kernel of `keys`, telling those who watch.
+fn watch<X>(
+    thread: &ThreadState,
+    kind: CallKind,
+    table: TableRef<'_>,
+    all: DispatchKeySet,
+    keys: DispatchKeySet,
+    body: impl FnOnce(&KernelRecord) -> Result<X>,
+) -> Result<X> {
+    let kernel = table.kernel(keys);
+    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
+        return body(kernel);
+    }
+    let slot = table.slot(keys);
+    let step = Step {
+        kind,
+        operator: table.operator().clone(),
+        depth: thread.nest.load(Ordering::Relaxed) - 1,
+        keys,
+        fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
+        key: keys.highest_priority_key(),
+        kernel: KernelInfo::of(kernel),
+        reason: slot.reason,
+        unobserved: table.definition().is_some_and(|definition| definition.unobserved),
+    };
+    watched(step, || body(kernel))
+}
+
+/// The keys that the arguments of a boxed call bring.
+#[inline]
+fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
+    let Some(definition) = table.definition() else {
+        return Ok(args.iter().fold(DispatchKeySet::EMPTY, |keys, arg| keys | arg.tensor_keys()));
+    };
+    if args.len() != definition.schema.arguments.len() && !definition.schema.is_vararg {
+        return Err(wrong_count(table, definition.schema.arguments.len(), args.len()));
+    }
+    let mut left = definition.dispatch_arguments;
+    let mut keys = DispatchKeySet::EMPTY;
+    while left != 0 {
+        if let Some(arg) = args.get(left.trailing_zeros() as usize) {
+            keys |= arg.tensor_keys();
+        }
+        left &= left - 1;
+    }
+    Ok(keys)
+}
+
+#[cold]
+fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
+    let operator = table.operator().name();
+    let schema = table.definition().map(|definition| definition.schema.to_string()).unwrap_or_default();
+    let message =
+        format!("{operator}: expected {expected} arguments but got {found}; the schema is {schema}");
+    Error::new(ErrorKind::Value, message)
+}
+
+/// A boxed call.
+#[inline]
+pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
+    with_thread(|thread| {
+        let entry = &*operator.0;
+        if thread.flags() != 0 || entry.foreign {
+            return prepared(thread, operator, |table| {
+                let all = thread.apply(boxed_keys(table, args)?);
+                let keys = table.mask(all);
+                watch(thread, CallKind::CallBoxed, table, all, keys, |kernel| {
+                    enter_values(kernel, table, keys, args, returns)
+                })
+            });
+        }
+        let _nested = thread.enter()?;
+        // SAFETY: the thread marked a dispatch before it reads the pointer.
+        let table = unsafe { TableRef::new(entry.table.load(Ordering::Acquire)) };
+        let table = table.ok_or_else(|| operator.stale())?;
+        let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+        enter_values(table.kernel(keys), table, keys, args, returns)
+    })
+}
+
+/// A boxed call with given keys.
+pub(crate) fn redispatch_boxed(
+    operator: &OperatorHandle,
+    keys: DispatchKeySet,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    with_thread(|thread| {
+        prepared(thread, operator, |table| {
+            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, |kernel| {
+                enter_values(kernel, table, keys, args, returns)
+            })
+        })
+    })
+}
+
+/// A boxed call of the kernel registered for one key, else of the key's fallback.
+pub(crate) fn call_boxed_for_key(
+    operator: &OperatorHandle,
+    key: DispatchKey,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
+    let kernel = dispatcher.kernel_for_key(operator, key)?;
+    with_thread(|thread| {
+        prepared(thread, operator, |table| {
+            let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+            enter_values(&kernel, table, keys, args, returns)
+        })
+    })
+}
+
+/// A dispatch from within a kernel, on the table that the call reads.
+#[inline(always)]
+fn nested<X>(
+    table: TableRef<'_>,
+    kind: CallKind,
+    keys: DispatchKeySet,
+    body: impl FnOnce(&KernelRecord) -> Result<X>,
+) -> Result<X> {
+    with_thread(|thread| {
+        let _nested = thread.enter()?;
+        if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
+            return watch(thread, kind, table, keys, keys, body);
+        }
+        body(table.kernel(keys))
+    })
+}
+
+/// `keys` without the highest layer and everything above it.
+#[inline(always)]
+fn below(keys: DispatchKeySet) -> (DispatchKeySet, u32) {
+    let layer = (keys.layers() | 1).ilog2();
+    (DispatchKeySet::from_parts(keys.layers() & ((1 << layer) - 1), keys.backends()), layer)
+}
+
+/// The way on for a typed layer: the keys below the one that it was reached by.
+///
+/// It belongs to the call and cannot leave its thread.
+pub struct Next<'n, S> {
+    table: TableRef<'n>,
+    keys: DispatchKeySet,
+    signature: PhantomData<S>,
+}
+
+impl<'n, S: Signature> Next<'n, S> {
+    #[inline(always)]
+    pub(crate) fn new(table: TableRef<'n>, keys: DispatchKeySet) -> Self {
+        Self { table, keys, signature: PhantomData }
+    }
+
+    /// The keys of the call; the highest is the layer's own.
+    pub fn keys(&self) -> DispatchKeySet {
+        self.keys
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> &OperatorHandle {
+        self.table.operator()
+    }
+
+    /// Calls on with the keys below the layer, which stays excluded on this thread until the call returns, so that
+    /// operators called further down skip it too.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel below.
+    #[inline]
+    pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
+        let (keys, layer) = below(self.keys);
+        with_thread(|thread| {
+            let _excluded = thread.exclude_layers(excluded_below(layer));
+            self.redispatch(keys, args)
+        })
+    }
+
+    /// Calls the operator with exactly these keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    #[inline]
+    pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
+        nested(self.table, CallKind::Redispatch, keys, |kernel| {
+            // SAFETY: a `Next<S>` is made only by the entry of a kernel of signature `S` of this operator.
+            unsafe { enter::<S>(kernel, self.table, keys, args) }
+        })
+    }
+}
+
+/// A call as a boxed kernel sees it: operator, keys, arguments, and the place for results.
+///
+/// It belongs to the call and cannot leave its thread.
+pub struct BoxedCall<'c> {
+    table: TableRef<'c>,
+    keys: DispatchKeySet,
+    args: &'c [Boxed<'c>],
+    returns: &'c mut Returns,
+}
+
+impl<'c> BoxedCall<'c> {
+    #[inline(always)]
+    pub(crate) fn new(
+        table: TableRef<'c>,
+        keys: DispatchKeySet,
+        args: &'c [Boxed<'c>],
+        returns: &'c mut Returns,
+    ) -> Self {
+        Self { table, keys, args, returns }
+    }
+
+    pub(crate) fn table(&self) -> TableRef<'c> {
+        self.table
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> &'c OperatorHandle {
+        self.table.operator()
+    }
+
+    /// The operator's schema, if it is defined.
+    pub fn schema(&self) -> Option<&'c opgrid_schema::FunctionSchema> {
+        self.table.definition().map(|definition| &definition.schema)
+    }
+
+    /// The keys of the call.
+    pub fn keys(&self) -> DispatchKeySet {
+        self.keys
+    }
+
+    /// The key by which the kernel was reached.
+    pub fn key(&self) -> DispatchKey {
+        self.keys.highest_priority_key()
+    }
+
+    /// The arguments, in the order of the schema.
+    pub fn args(&self) -> &'c [Boxed<'c>] {
+        self.args
+    }
+
+    /// Argument number `index` as a tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where it is none.
+    pub fn tensor(&self, index: usize) -> Result<&'c AnyTensor> {
+        let value = self.args.get(index).copied().unwrap_or(Boxed::NONE);
+        value.as_tensor().ok_or_else(|| {
+            crate::value::mismatch("Tensor", value).within(format_args!(
+                "{}: argument {}",
+                self.operator().name(),
+                index + 1
+            ))
+        })
+    }
+
+    /// The results so far.
+    pub fn returns(&mut self) -> &mut Returns {
+        self.returns
+    }
+
+    /// Leaves one more result.
+    pub fn push(&mut self, value: impl Into<Value>) {
+        self.returns.push(value);
+    }
+
+    /// Calls on with the keys below the one that the kernel was reached by. That layer stays excluded on this thread
+    /// until the call returns, so that operators called further down skip it too.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel below.
+    pub fn below(&mut self) -> Result<()> {
+        self.below_with(self.args)
+    }
+
+    /// As [`below`](Self::below), with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel below.
+    pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+        let (keys, layer) = below(self.keys);
+        with_thread(|thread| {
+            let _excluded = thread.exclude_layers(excluded_below(layer));
+            self.redispatch_with(keys, args)
+        })
+    }
+
+    /// Calls the operator with exactly these keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    pub fn redispatch(&mut self, keys: DispatchKeySet) -> Result<()> {
+        self.redispatch_with(keys, self.args)
+    }
+
+    /// As [`redispatch`](Self::redispatch), with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
+        let (table, returns) = (self.table, &mut *self.returns);
+        nested(table, CallKind::RedispatchBoxed, keys, |kernel| {
+            enter_values(kernel, table, keys, args, returns)
+        })
+    }
+
+    /// Calls the operator anew, with the arguments' and the thread's keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel; [`ErrorKind::Depth`] where nothing keeps the call from coming back here for ever.
+    pub fn call(&mut self) -> Result<()> {
+        self.call_with(self.args)
+    }
+
+    /// As [`call`](Self::call), with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub fn call_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+        call_boxed(self.operator(), args, self.returns)
+    }
+}

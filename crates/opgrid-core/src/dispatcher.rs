@@ -1,0 +1,290 @@
+//! Dispatchers: what is registered, as a value of its own. One of them is global; tests make their own.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use opgrid_schema::{FunctionSchema, OperatorName};
+
+use crate::library::{Kind, Library, Registration};
+use crate::operator::{ArgsOf, OutputOf};
+use crate::registry::{Inner, Listener, Override};
+use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
+
+/// A grid of operators and keys whose cells hold kernels. Copies share it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Dispatcher;
+///
+/// let dispatcher = Dispatcher::new();
+/// assert_eq!(dispatcher.operators().len(), 0);
+/// assert!(dispatcher.find("aten::nothing").is_err());
+/// ```
+#[derive(Clone)]
+pub struct Dispatcher(pub(crate) Arc<Inner>);
+
+/// The keys for which torch has a backend fallback, and whether that fallback is a fallthrough.
+const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
+    use DispatchKey as Key;
+    [
+        (Key::Meta, false),
+        (Key::BackendSelect, true),
+        (Key::Python, false),
+        (Key::FuncTorchDynamicLayerBackMode, false),
+        (Key::Functionalize, false),
+        (Key::Conjugate, false),
+        (Key::Negative, false),
+        (Key::ZeroTensor, false),
+        (Key::AdInplaceOrView, true),
+        (Key::AutogradOther, false),
+        (Key::AutogradCpu, false),
+        (Key::AutogradCuda, false),
+        (Key::AutogradXla, false),
+        (Key::AutogradMps, false),
+        (Key::AutogradXpu, false),
+        (Key::AutogradHpu, false),
+        (Key::AutogradLazy, false),
+        (Key::AutogradMtia, false),
+        (Key::AutogradMaia, false),
+        (Key::AutogradPrivateUse1, false),
+        (Key::AutogradMeta, false),
+        (Key::Tracer, false),
+        (Key::AutocastCpu, true),
+        (Key::AutocastMtia, true),
+        (Key::AutocastMaia, true),
+        (Key::AutocastXpu, true),
+        (Key::AutocastMps, true),
+        (Key::AutocastCuda, true),
+        (Key::FuncTorchBatched, false),
+        (Key::BatchedNestedTensor, false),
+        (Key::FuncTorchVmapMode, true),
+        (Key::Batched, false),
+        (Key::VmapMode, true),
+        (Key::FuncTorchGradWrapper, false),
+        (Key::PythonTlsSnapshot, false),
+        (Key::FuncTorchDynamicLayerFrontMode, false),
+        (Key::PreDispatch, false),
+        (Key::PythonDispatcher, false),
+    ]
+};
+
+impl Dispatcher {
+    /// A dispatcher without operators. Every key that no layer has been built for falls through.
+    ///
+    /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
+    /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
+    pub fn new() -> Self {
+        let dispatcher = Self::bare();
+        dispatcher.install(|key, _| (key != DispatchKey::Meta).then(Kernel::fallthrough));
+        dispatcher
+    }
+
+    /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
+    pub fn with_reference_fallbacks() -> Self {
+        let dispatcher = Self::bare();
+        dispatcher.install(|key, falls_through| {
+            Some(match (key, falls_through) {
+                (_, true) => Kernel::fallthrough(),
+                (DispatchKey::Meta, _) => Kernel::boxed(|call| Err(crate::explain::missing_kernel(call))),
+                _ => Kernel::boxed(|call| call.below()),
+            })
+        });
+        dispatcher
+    }
+
+    /// A dispatcher with neither operators nor fallbacks.
+    pub fn bare() -> Self {
+        Self(Inner::new(true))
+    }
+
+    /// The process's own dispatcher, the one that typed overloads call outside of kernels.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
+        GLOBAL.get_or_init(|| {
+            let dispatcher = Self(Inner::new(false));
+            dispatcher.install(|key, _| (key != DispatchKey::Meta).then(Kernel::fallthrough));
+            dispatcher
+        })
+    }
+
+    /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.
+    pub fn current() -> Self {
+        crate::call::current_dispatcher().map_or_else(|| Self::global().clone(), Self)
+    }
+
+    /// Installs fallbacks that stay as long as the dispatcher.
+    fn install(&self, kernel: impl Fn(DispatchKey, bool) -> Option<Kernel>) {
+        let items = REFERENCE_FALLBACKS.iter().filter_map(|&(key, falls_through)| {
+            let kernel = kernel(key, falls_through)?;
+            Some(crate::registry::Item::Fallback { key, kernel, may_replace: false })
+        });
+        let place = std::panic::Location::caller();
+        self.0.apply(items.collect(), place).expect("every reference fallback has a key of its own");
+    }
+
+    /// A library that defines the operators of a namespace; there is one at a time for each.
+    #[track_caller]
+    pub fn library(&self, namespace: &str) -> Library {
+        Library::new(self, Kind::Library, namespace, None)
+    }
+
+    /// A library that adds operators to a namespace without claiming it.
+    #[track_caller]
+    pub fn fragment(&self, namespace: &str) -> Library {
+        Library::new(self, Kind::Fragment, namespace, None)
+    }
+
+    /// A library that adds kernels to operators of a namespace, or fallbacks where the namespace is `_`.
+    #[track_caller]
+    pub fn implementations(&self, namespace: &str, key: impl Into<Option<DispatchKey>>) -> Library {
+        Library::new(self, Kind::Implementations, namespace, key.into())
+    }
+
+    /// The operator of that name, as in `aten::add.Tensor`, if it is defined.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
+    pub fn find(&self, name: &str) -> Result<OperatorHandle> {
+        self.0.find_defined(&parse_name(name)?)
+    }
+
+    /// The operator of that name, defined or only implemented.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find).
+    pub fn find_with_or_without_schema(&self, name: &str) -> Result<OperatorHandle> {
+        let name = parse_name(name)?;
+        self.0.find(&name).ok_or_else(|| self.0.look(|registry| registry.unknown(&name)))
+    }
+
+    /// The operator of an overload known at compile time.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find); [`ErrorKind::Signature`] where it has another signature here.
+    pub fn operator<O: Operator>(&self, _operator: O) -> Result<OperatorHandle> {
+        self.0.operator_of::<O>()
+    }
+
+    /// Calls an overload on this dispatcher.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel, and of the dispatcher where there is none.
+    pub fn call<O: Operator>(&self, operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
+        self.operator(operator)?.typed::<O::Signature>()?.call(args)
+    }
+
+    /// Every defined operator, by name.
+    pub fn operators(&self) -> Vec<OperatorHandle> {
+        self.names_where(|record| record.definition.is_some())
+    }
+
+    /// The operators that have kernels and no definition.
+    pub fn dangling_implementations(&self) -> Vec<OperatorHandle> {
+        self.names_where(|record| record.definition.is_none())
+    }
+
+    /// The operators with a kernel registered for exactly this key, alias or not; all operators without a key.
+    pub fn registrations_for(&self, key: Option<DispatchKey>) -> Vec<OperatorHandle> {
+        self.names_where(|record| key.is_none_or(|key| record.chain(key).is_some()))
+    }
+
+    fn names_where(&self, admit: impl Fn(&crate::registry::Record) -> bool) -> Vec<OperatorHandle> {
+        let mut handles: Vec<_> = self.0.look(|registry| {
+            registry
+                .operators
+                .values()
+                .filter(|record| admit(record))
+                .map(|record| record.handle.clone())
+                .collect()
+        });
+        handles.sort_by(|a, b| a.name().cmp(b.name()));
+        handles
+    }
+
+    /// Lets `listener` know which operators come and go, beginning with those that are there.
+    pub fn listen(&self, listener: Arc<dyn Listener>) -> Listening {
+        self.0.add_listener(listener.clone());
+        Listening { dispatcher: self.clone(), listener }
+    }
+
+    /// Gives kernels that replace others to `handler` instead of one warning on standard error.
+    pub fn on_override(&self, handler: impl Fn(&Override) + Send + Sync + 'static) {
+        self.0.set_on_override(Arc::new(handler));
+    }
+
+    /// Legacy registration: one schema or name with its kernels in one call.
+    ///
+    /// # Errors
+    ///
+    /// Those of the library that the call stands for, and of options that contradict each other.
+    #[track_caller]
+    pub fn register(&self, schema_or_name: &str, options: crate::legacy::Options) -> Result<Registration> {
+        crate::legacy::register(self, schema_or_name, options)
+    }
+}
+
+impl Default for Dispatcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dispatcher({} operators)", self.operators().len())
+    }
+}
+
+/// Listens until dropped.
+#[must_use = "listening ends when this is dropped"]
+pub struct Listening {
+    dispatcher: Dispatcher,
+    listener: Arc<dyn Listener>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.dispatcher.0.remove_listener(&self.listener);
+    }
+}
+
+fn parse_name(name: &str) -> Result<OperatorName> {
+    OperatorName::parse(name).map_err(|error| {
+        Error::new(
+            ErrorKind::Schema,
+            format!("`{name}` is no operator name such as aten::add.Tensor: {error}"),
+        )
+    })
+}
+
+impl OperatorHandle {
+    fn with_record<X>(&self, body: impl FnOnce(&crate::registry::Record) -> X) -> Option<X> {
+        let dispatcher = self.0.dispatcher.upgrade()?;
+        dispatcher.look(|registry| {
+            registry.operators.get(self.name()).filter(|record| record.handle == *self).map(body)
+        })
+    }
+
+    /// Whether a kernel is registered for exactly this key, alias or not.
+    pub fn has_kernel_for(&self, key: DispatchKey) -> bool {
+        self.with_record(|record| record.chain(key).is_some()).unwrap_or(false)
+    }
+
+    /// Whether a kernel is registered for some key of `keys`; aliases do not count.
+    pub fn has_kernel_for_any(&self, keys: DispatchKeySet) -> bool {
+        let covered = |record: &crate::registry::Record| {
+            record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key))
+        };
+        self.with_record(covered).unwrap_or(false)
+    }
+
+    /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
+    pub fn find_schema(&self) -> Option<FunctionSchema> {
+        self.schema().ok()
+    }
+}

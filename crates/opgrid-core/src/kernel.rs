@@ -1,0 +1,309 @@
+//! Kernels: code that can be registered for an operator at a key, typed or boxed, with or without state.
+//!
+//! A record has a typed side for one signature (`direct`, the function itself, or `entry`, a trampoline that also
+//! gets the keys and the record) and always a boxed side. Who calls with the record's signature takes the typed
+//! side; everybody else goes through values.
+#![allow(unsafe_code)]
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use opgrid_schema::{FunctionSchema, OperatorName};
+
+use crate::boxing;
+use crate::call::{BoxedCall, Next};
+use crate::signature::Signature;
+use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
+
+/// The boxed side of a record.
+pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
+
+/// What a record is, for those who print or resolve it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Typed,
+    Boxed,
+    Fallthrough,
+    Missing,
+    Ambiguous,
+}
+
+/// The signature of a typed record.
+#[derive(Clone, Copy)]
+pub(crate) struct SignatureOf {
+    pub(crate) id: TypeId,
+    /// The signature with `i64` in the place of symbolic integers.
+    pub(crate) concrete: TypeId,
+    pub(crate) text: fn() -> &'static str,
+    pub(crate) schema: fn(OperatorName) -> FunctionSchema,
+}
+
+impl SignatureOf {
+    pub(crate) fn new<S: Signature>() -> Self {
+        Self {
+            id: TypeId::of::<S>(),
+            concrete: TypeId::of::<S::Concrete>(),
+            text: || type_name::<S>(),
+            schema: S::schema,
+        }
+    }
+
+    pub(crate) fn is_symbolic(&self) -> bool {
+        self.id != self.concrete
+    }
+}
+
+/// One typed side: at most one of the two is not null.
+#[derive(Clone, Copy)]
+pub(crate) struct TypedSide {
+    /// The kernel itself, a function of the signature's arguments.
+    pub(crate) direct: *const (),
+    /// An [`Entry`](crate::signature::Entry) of the signature.
+    pub(crate) entry: *const (),
+}
+
+impl TypedSide {
+    const NONE: Self = Self { direct: std::ptr::null(), entry: std::ptr::null() };
+}
+
+/// What a slot of a table points to.
+///
+/// Invariant: `typed` belongs to a signature without symbolic integers, `symbolic` to one with; which one it is says
+/// `signature`, and the registry lets only kernels of one signature of each kind into one operator.
+#[repr(C)]
+pub(crate) struct KernelRecord {
+    pub(crate) typed: TypedSide,
+    pub(crate) symbolic: TypedSide,
+    pub(crate) boxed: BoxedEntry,
+    /// The function or the closure, as `boxed` and `entry` know it.
+    pub(crate) state: *const (),
+    free: unsafe fn(*const ()),
+    pub(crate) role: Role,
+    pub(crate) signature: Option<SignatureOf>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) description: Option<Arc<str>>,
+    pub(crate) place: &'static Location<'static>,
+}
+
+// SAFETY: `state` is a function pointer or a boxed `Send + Sync` closure; the rest is plain data.
+unsafe impl Send for KernelRecord {}
+// SAFETY: as above.
+unsafe impl Sync for KernelRecord {}
+
+impl Drop for KernelRecord {
+    fn drop(&mut self) {
+        // SAFETY: `free` was stored together with `state`, and a record is dropped once.
+        unsafe { (self.free)(self.state) }
+    }
+}
+
+impl KernelRecord {
+    /// The text of dumps and errors: what the author gave, or where the kernel was registered.
+    pub(crate) fn debug(&self) -> String {
+        match &self.description {
+            Some(text) => text.to_string(),
+            None => format!("registered at {}", Place(self.place)),
+        }
+    }
+
+    pub(crate) fn is_fallthrough(&self) -> bool {
+        self.role == Role::Fallthrough
+    }
+}
+
+/// A place in a source file, as errors print it.
+pub(crate) struct Place(pub(crate) &'static Location<'static>);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.0.file(), self.0.line())
+    }
+}
+
+/// Code that can be registered for an operator at a key.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{AnyTensor, Dispatcher, DispatchKey, Kernel, Result};
+///
+/// fn first(x: &AnyTensor, _y: &AnyTensor) -> Result<AnyTensor> {
+///     Ok(x.clone())
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("myops");
+/// library.define("first(Tensor x, Tensor y) -> Tensor");
+/// library
+///     .implement("first")
+///     .add(Kernel::function::<fn(AnyTensor, AnyTensor) -> AnyTensor>(first).at(DispatchKey::Cpu));
+/// let _registration = library.finish()?;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub struct Kernel {
+    pub(crate) record: KernelRecord,
+    pub(crate) key: Option<DispatchKey>,
+}
+
+/// Nothing to free: the state is a function.
+unsafe fn keep(_: *const ()) {}
+
+/// Frees a boxed closure.
+///
+/// # Safety
+///
+/// `state` comes from `Box::into_raw` of a `Box<F>`, and nobody uses it afterwards.
+unsafe fn free<F>(state: *const ()) {
+    // SAFETY: the caller's word.
+    drop(unsafe { Box::from_raw(state.cast::<F>().cast_mut()) });
+}
+
+impl Kernel {
+    #[track_caller]
+    fn from_parts(
+        signature: Option<SignatureOf>,
+        side: TypedSide,
+        boxed: BoxedEntry,
+        state: (*const (), unsafe fn(*const ())),
+    ) -> Self {
+        let symbolic = signature.is_some_and(|signature| signature.is_symbolic());
+        let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
+        let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
+        let (state, free) = state;
+        let (name, description, place) = (None, None, Location::caller());
+        let record =
+            KernelRecord { typed, symbolic, boxed, state, free, role, signature, name, description, place };
+        Self { record, key: None }
+    }
+
+    /// A function of the signature's borrowed arguments.
+    #[track_caller]
+    pub fn function<S: Signature>(function: S::Returning<S::Output>) -> Self {
+        let pointer = S::erase(function);
+        let side = TypedSide { direct: pointer, entry: std::ptr::null() };
+        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, keep))
+    }
+
+    /// A function that takes the keys of the call in front of the arguments.
+    #[track_caller]
+    pub fn function_with_keys<S: Signature>(function: S::ReturningWithKeys<S::Output>) -> Self {
+        let entry: crate::signature::Entry<S> = boxing::enter_with_keys::<S>;
+        let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
+        let state = (S::erase_with_keys(function), keep as unsafe fn(*const ()));
+        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
+    }
+
+    /// A closure over the arguments as a tuple; it may carry state.
+    #[track_caller]
+    pub fn closure<S: Signature>(
+        closure: impl for<'a> Fn(S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
+    ) -> Self {
+        Self::layer::<S>(move |_, args| closure(args))
+    }
+
+    /// A closure that can call on to the keys below the one it is registered for; see [`Next`].
+    #[track_caller]
+    pub fn layer<S: Signature>(
+        layer: impl for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
+    ) -> Self {
+        fn parts<S, F>(layer: F) -> (TypedSide, (*const (), unsafe fn(*const ())))
+        where
+            S: Signature,
+            F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
+        {
+            let entry: crate::signature::Entry<S> = boxing::enter_layer::<S, F>;
+            let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
+            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), free::<F>))
+        }
+        let (side, state) = parts::<S, _>(layer);
+        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
+    }
+
+    /// A function or closure over values: it serves every operator.
+    #[track_caller]
+    pub fn boxed(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
+        fn parts<F>(kernel: F) -> (BoxedEntry, (*const (), unsafe fn(*const ())))
+        where
+            F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
+        {
+            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), free::<F>))
+        }
+        let (boxed, state) = parts(kernel);
+        Self::from_parts(None, TypedSide::NONE, boxed, state)
+    }
+
+    /// Skips the key: calls go to the next lower one at no cost.
+    #[track_caller]
+    pub fn fallthrough() -> Self {
+        Self::special(Role::Fallthrough, fallthrough_ran)
+    }
+
+    /// What a slot without a kernel points to.
+    pub(crate) fn missing() -> Self {
+        let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| Err(crate::explain::missing_kernel(call));
+        Self::special(Role::Missing, report)
+    }
+
+    /// What AutogradOther points to where no rule chooses between kernels.
+    pub(crate) fn ambiguous() -> Self {
+        let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| Err(crate::explain::ambiguous_kernel(call));
+        Self::special(Role::Ambiguous, report).describe("ambiguous_autogradother")
+    }
+
+    #[track_caller]
+    fn special(role: Role, boxed: BoxedEntry) -> Self {
+        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), keep));
+        kernel.record.role = role;
+        kernel
+    }
+
+    /// The same kernel with a name, by which it joins the chain of a cell that has others.
+    pub fn named(mut self, name: &str) -> Self {
+        self.record.name = Some(name.into());
+        self
+    }
+
+    /// The same kernel with a text of its own for dumps and errors, in the place of file and line.
+    pub fn describe(mut self, text: &str) -> Self {
+        self.record.description = Some(text.into());
+        self
+    }
+
+    /// The same kernel for that key, whatever the library says. `CatchAll` stands for no key.
+    pub fn at(mut self, key: DispatchKey) -> Self {
+        self.key = (key != DispatchKey::CatchAll).then_some(key);
+        self
+    }
+
+    /// The same kernel, registered at the place of this call.
+    pub(crate) fn placed(mut self, place: &'static Location<'static>) -> Self {
+        self.record.place = place;
+        self
+    }
+
+    /// The schema that can be inferred from the kernel's signature; boxed kernels have none.
+    pub fn inferred_schema(&self, name: OperatorName) -> Option<FunctionSchema> {
+        self.record.signature.map(|signature| (signature.schema)(name))
+    }
+}
+
+/// The boxed side of fallthroughs, which the dispatcher steps over.
+fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    let message = format!(
+        "{}: fallthrough_kernel was executed for key {}, but calls step over fallthroughs; redispatch with keys that \
+         the operator does not fall through",
+        call.operator().name(),
+        call.key()
+    );
+    Err(Error::new(ErrorKind::Internal, message))
+}
+
+/// What layers below `functionality` see excluded while they run: autograd as a whole, else the layer itself.
+#[inline(always)]
+pub(crate) fn excluded_below(functionality: u32) -> u64 {
+    let layer = 1u64 << functionality;
+    let autograd = DispatchKeySet::AUTOGRAD.layers();
+    if layer & autograd != 0 { autograd } else { layer }
+}

@@ -1,0 +1,409 @@
+//! What a thread knows: its included and excluded keys, how deep its calls are nested, and what it has to attend to.
+//!
+//! A call reads this once. `flags` is one word for everything out of the ordinary (an observer, a request of a
+//! writer, the thread's first call, another dispatcher than the global one), so that ordinary calls test one word.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
+
+/// Bits of [`ThreadState::flags`].
+pub(crate) mod flag {
+    /// The thread is not on the list of threads yet.
+    pub const NEW: u32 = 1;
+    /// A writer waits for the thread to say that it holds no table.
+    pub const REPORT: u32 = 2;
+    /// The thread runs kernels of another dispatcher than the global one.
+    pub const FOREIGN: u32 = 4;
+    /// Somebody watches calls of every thread.
+    pub const WATCHED: u32 = 8;
+    /// Somebody watches calls of this thread.
+    pub const RECORDED: u32 = 16;
+    /// The thread has left the list of threads and counts its calls in a global.
+    pub const ORPHAN: u32 = 32;
+}
+
+/// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
+pub const DEFAULT_DEPTH_LIMIT: u32 = 1_000;
+
+/// The state of one thread. Only its thread writes it, but for `flags`, which writers of tables set.
+#[repr(align(64))]
+pub(crate) struct ThreadState {
+    pub(crate) flags: AtomicU32,
+    /// How many dispatches are running. Writers read it to learn whether the thread may hold a table.
+    pub(crate) nest: AtomicU32,
+    limit: Cell<u32>,
+    included_backends: Cell<u32>,
+    included_layers: Cell<u64>,
+    /// The complement of the excluded layers, so that a call needs one `and`.
+    kept_layers: Cell<u64>,
+    excluded_backends: Cell<u32>,
+    /// The epoch up to which the thread is known to hold no retired table.
+    pub(crate) seen: AtomicU64,
+    /// The dispatcher whose kernels run; null for the global one.
+    pub(crate) dispatcher: Cell<*const ()>,
+}
+
+thread_local! {
+    static STATE: ThreadState = const {
+        ThreadState {
+            flags: AtomicU32::new(flag::NEW),
+            nest: AtomicU32::new(0),
+            limit: Cell::new(DEFAULT_DEPTH_LIMIT),
+            included_backends: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.backends()),
+            included_layers: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.layers()),
+            kept_layers: Cell::new(!DispatchKeySet::DEFAULT_EXCLUDED.layers()),
+            excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
+            seen: AtomicU64::new(0),
+            dispatcher: Cell::new(std::ptr::null()),
+        }
+    };
+}
+
+/// Runs `body` with the state of this thread.
+#[inline(always)]
+pub(crate) fn with_thread<X>(body: impl FnOnce(&ThreadState) -> X) -> X {
+    STATE.with(body)
+}
+
+/// Ends a dispatch when dropped, in whichever way the kernel is left.
+pub(crate) struct Nested<'t>(&'t ThreadState);
+
+impl Drop for Nested<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let nest = self.0.nest.load(Ordering::Relaxed);
+        // Release: a writer that sees the thread outside also sees all that the thread did with its tables.
+        self.0.nest.store(nest - 1, Ordering::Release);
+    }
+}
+
+impl ThreadState {
+    /// Begins a dispatch: from here on the thread may hold tables.
+    #[inline(always)]
+    pub(crate) fn enter(&self) -> Result<Nested<'_>> {
+        let nest = self.nest.load(Ordering::Relaxed);
+        if nest >= self.limit.get() {
+            return Err(too_deep(self.limit.get()));
+        }
+        self.nest.store(nest + 1, Ordering::Relaxed);
+        // The compiler must not read a table before the mark; the processor's half is the writer's barrier.
+        compiler_fence(Ordering::SeqCst);
+        Ok(Nested(self))
+    }
+
+    /// Whether something out of the ordinary is to be attended to.
+    #[inline(always)]
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_flag(&self, bit: u32, on: bool) {
+        if on {
+            self.flags.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.flags.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+
+    /// `keys` with the included keys and without the excluded layers.
+    #[inline(always)]
+    pub(crate) fn apply(&self, keys: DispatchKeySet) -> DispatchKeySet {
+        DispatchKeySet::from_parts(
+            (keys.layers() | self.included_layers.get()) & self.kept_layers.get(),
+            keys.backends() | self.included_backends.get(),
+        )
+    }
+
+    fn included(&self) -> DispatchKeySet {
+        DispatchKeySet::from_parts(self.included_layers.get(), self.included_backends.get())
+    }
+
+    fn excluded(&self) -> DispatchKeySet {
+        DispatchKeySet::from_parts(!self.kept_layers.get(), self.excluded_backends.get())
+    }
+
+    fn set(&self, local: LocalKeys) {
+        self.included_layers.set(local.included.layers());
+        self.included_backends.set(local.included.backends());
+        self.kept_layers.set(!local.excluded.layers());
+        self.excluded_backends.set(local.excluded.backends());
+    }
+
+    /// Takes `layers` out of what this thread's calls reach, until the guard is dropped.
+    #[inline(always)]
+    pub(crate) fn exclude_layers(&self, layers: u64) -> ExcludedLayers<'_> {
+        let before = self.kept_layers.get();
+        self.kept_layers.set(before & !layers);
+        ExcludedLayers(self, before)
+    }
+}
+
+/// The short form of [`ExcludeGuard`] for layers' trampolines.
+pub(crate) struct ExcludedLayers<'t>(&'t ThreadState, u64);
+
+impl Drop for ExcludedLayers<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.kept_layers.set(self.1);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn too_deep(limit: u32) -> Error {
+    let message = format!(
+        "calls are nested deeper than {limit} on this thread: a kernel calls itself again through the dispatcher; \
+         exclude its key while it calls on, or redispatch below it"
+    );
+    Error::new(ErrorKind::Depth, message)
+}
+
+/// Sets how deep calls may be nested on this thread, and returns the limit before.
+pub fn set_depth_limit(limit: u32) -> u32 {
+    with_thread(|thread| thread.limit.replace(limit))
+}
+
+/// The keys that a thread adds to every call and takes away from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalKeys {
+    /// Added to the arguments' keys.
+    pub included: DispatchKeySet,
+    /// Taken away afterwards; layers only, as in every difference of key sets.
+    pub excluded: DispatchKeySet,
+}
+
+impl LocalKeys {
+    /// The keys of this thread now.
+    pub fn current() -> Self {
+        with_thread(|thread| Self { included: thread.included(), excluded: thread.excluded() })
+    }
+
+    /// The keys that a thread begins with.
+    pub const DEFAULT: Self =
+        Self { included: DispatchKeySet::DEFAULT_INCLUDED, excluded: DispatchKeySet::DEFAULT_EXCLUDED };
+
+    /// Makes these the thread's keys, for good. [`ForceGuard`] does it for a scope.
+    pub fn force(self) {
+        with_thread(|thread| thread.set(self));
+    }
+
+    /// `keys` with the included ones added and the excluded layers taken away.
+    pub fn apply(self, keys: DispatchKeySet) -> DispatchKeySet {
+        (keys | self.included) - self.excluded
+    }
+}
+
+/// Whether this thread includes every one of these keys.
+pub fn is_included(keys: impl Into<DispatchKeySet>) -> bool {
+    LocalKeys::current().included.has_all(keys.into())
+}
+
+/// Whether this thread excludes every one of these keys.
+pub fn is_excluded(keys: impl Into<DispatchKeySet>) -> bool {
+    LocalKeys::current().excluded.has_all(keys.into())
+}
+
+/// Includes these keys on this thread, or stops including their layers; for foreign callers, without a scope.
+pub fn set_included(keys: impl Into<DispatchKeySet>, on: bool) {
+    let mut local = LocalKeys::current();
+    local.included = with_or_without(local.included, keys.into(), on);
+    local.force();
+}
+
+/// Excludes these keys on this thread, or stops excluding their layers; for foreign callers, without a scope.
+pub fn set_excluded(keys: impl Into<DispatchKeySet>, on: bool) {
+    let mut local = LocalKeys::current();
+    local.excluded = with_or_without(local.excluded, keys.into(), on);
+    local.force();
+}
+
+fn with_or_without(set: DispatchKeySet, keys: DispatchKeySet, on: bool) -> DispatchKeySet {
+    if on { set | keys } else { set - keys }
+}
+
+/// Sets both of the thread's sets and puts back what was there when dropped.
+///
+/// Guards are for scopes that are no Rust block; [`excluding`] and [`including`] serve those.
+#[must_use = "the keys are put back when the guard is dropped"]
+pub struct ForceGuard {
+    before: LocalKeys,
+    /// A guard belongs to the thread that made it.
+    thread: PhantomData<*const ()>,
+}
+
+impl ForceGuard {
+    /// Makes `local` the thread's keys until the guard is dropped.
+    pub fn new(local: LocalKeys) -> Self {
+        let before = LocalKeys::current();
+        local.force();
+        Self { before, thread: PhantomData }
+    }
+
+    /// Keeps the thread's keys as they are now, to be put back whatever happens to them.
+    pub fn preserve() -> Self {
+        Self::new(LocalKeys::current())
+    }
+}
+
+impl Drop for ForceGuard {
+    fn drop(&mut self) {
+        self.before.force();
+    }
+}
+
+/// Adds keys to the included ones; the whole included set is as before when the guard is dropped.
+#[must_use = "the keys are put back when the guard is dropped"]
+pub struct IncludeGuard {
+    before: DispatchKeySet,
+    thread: PhantomData<*const ()>,
+}
+
+impl IncludeGuard {
+    /// Includes `keys` until the guard is dropped.
+    pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
+        let local = LocalKeys::current();
+        LocalKeys { included: local.included | keys.into(), ..local }.force();
+        Self { before: local.included, thread: PhantomData }
+    }
+}
+
+impl Drop for IncludeGuard {
+    fn drop(&mut self) {
+        LocalKeys { included: self.before, ..LocalKeys::current() }.force();
+    }
+}
+
+/// Adds keys to the excluded ones; the whole excluded set is as before when the guard is dropped.
+#[must_use = "the keys are put back when the guard is dropped"]
+pub struct ExcludeGuard {
+    before: DispatchKeySet,
+    thread: PhantomData<*const ()>,
+}
+
+impl ExcludeGuard {
+    /// Excludes `keys` until the guard is dropped.
+    pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
+        let local = LocalKeys::current();
+        LocalKeys { excluded: local.excluded | keys.into(), ..local }.force();
+        Self { before: local.excluded, thread: PhantomData }
+    }
+
+    /// No autograd of any backend: what runs below it.
+    pub fn below_autograd() -> Self {
+        Self::new(DispatchKeySet::AUTOGRAD)
+    }
+
+    /// Neither autograd nor the bookkeeping of in-place operators and views.
+    pub fn below_adinplace_or_view() -> Self {
+        Self::new(DispatchKeySet::AUTOGRAD_WITH_INPLACE)
+    }
+
+    /// No functionalisation.
+    pub fn skip_functionalize() -> Self {
+        Self::new(DispatchKey::Functionalize)
+    }
+
+    /// No tracing.
+    pub fn no_tracer() -> Self {
+        Self::new(DispatchKey::Tracer)
+    }
+}
+
+impl Drop for ExcludeGuard {
+    fn drop(&mut self) {
+        LocalKeys { excluded: self.before, ..LocalKeys::current() }.force();
+    }
+}
+
+/// Runs `body` with `keys` excluded for the whole tree of calls below it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, excluding, is_excluded};
+///
+/// assert!(excluding(DispatchKey::Tracer, || is_excluded(DispatchKey::Tracer)));
+/// assert!(!is_excluded(DispatchKey::Tracer));
+/// ```
+pub fn excluding<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -> X {
+    let _guard = ExcludeGuard::new(keys);
+    body()
+}
+
+/// Runs `body` with `keys` included for the whole tree of calls below it.
+pub fn including<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -> X {
+    let _guard = IncludeGuard::new(keys);
+    body()
+}
+
+/// Inference: no autograd and no bookkeeping of views; tensors made inside carry no such keys.
+pub fn inference_mode() -> ForceGuard {
+    let local = LocalKeys::current();
+    ForceGuard::new(LocalKeys {
+        included: local.included - DispatchKey::AdInplaceOrView.key_set(),
+        excluded: local.excluded | DispatchKeySet::AUTOGRAD,
+    })
+}
+
+/// Whether the thread is in [`inference_mode`].
+pub fn is_inference_mode() -> bool {
+    !is_included(DispatchKey::AdInplaceOrView)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_put_back_the_whole_set() {
+        let start = LocalKeys::current();
+        assert_eq!(start, LocalKeys::DEFAULT);
+        {
+            let _outer = ExcludeGuard::below_autograd();
+            {
+                let _inner = ExcludeGuard::below_autograd();
+                set_excluded(DispatchKey::Tracer, true);
+            }
+            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+            assert!(!is_excluded(DispatchKey::Tracer));
+            let _mode = IncludeGuard::new(DispatchKey::TestingOnlyGenericMode);
+            assert!(is_included(DispatchKey::TestingOnlyGenericMode));
+            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+        }
+        assert_eq!(LocalKeys::current(), start);
+    }
+
+    #[test]
+    fn inference_mode_is_a_scope() {
+        assert!(!is_inference_mode());
+        {
+            let _guard = inference_mode();
+            assert!(is_inference_mode());
+            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+        }
+        assert!(!is_inference_mode());
+    }
+
+    #[test]
+    fn every_thread_begins_with_the_defaults() {
+        let _guard = IncludeGuard::new(DispatchKey::Cuda);
+        assert_eq!(std::thread::spawn(LocalKeys::current).join().unwrap(), LocalKeys::DEFAULT);
+    }
+
+    #[test]
+    fn the_depth_limit_is_the_threads_own() {
+        std::thread::spawn(|| {
+            assert_eq!(set_depth_limit(1), DEFAULT_DEPTH_LIMIT);
+            with_thread(|thread| {
+                let _one = thread.enter().unwrap();
+                assert_eq!(thread.enter().err().unwrap().kind(), ErrorKind::Depth);
+            });
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,904 @@
+//! What is registered: names to operators, kernels per key, fallbacks; and the change of all of it at once.
+//!
+//! A [`Transaction`] applies the items of one library to the registry under its lock, builds the tables of every
+//! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
+//! ever sees a part. Old tables and kernels are freed after the lock is released.
+
+use std::collections::BTreeSet;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, RwLock, Weak};
+
+use hashbrown::HashMap;
+use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
+
+use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
+use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle};
+use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
+use crate::retire::{self, lock};
+use crate::signature::Signature;
+use crate::table::{Draft, Slot, Table};
+use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Operator, Result};
+
+/// The kernels of one cell: named providers in order, each a stack whose newest kernel counts.
+///
+/// Invariant: no provider's stack is empty.
+#[derive(Clone, Default)]
+pub(crate) struct Chain(Vec<Provider>);
+
+#[derive(Clone)]
+struct Provider {
+    name: Option<Arc<str>>,
+    /// The newest comes last.
+    stack: Vec<Arc<KernelRecord>>,
+}
+
+impl Chain {
+    /// The kernel that runs: the newest of the first provider.
+    pub(crate) fn active(&self) -> Option<&Arc<KernelRecord>> {
+        self.0.first()?.stack.last()
+    }
+
+    /// Every kernel, the active one first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<KernelRecord>> {
+        self.0.iter().flat_map(|provider| provider.stack.iter().rev())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a kernel; the kernel that it replaces comes back, or as an error where nothing may be replaced.
+    fn add(
+        &mut self,
+        kernel: Arc<KernelRecord>,
+        may_replace: bool,
+    ) -> Result<Option<Arc<KernelRecord>>, Arc<KernelRecord>> {
+        let same = match &kernel.name {
+            None if self.0.is_empty() => None,
+            None => Some(0),
+            Some(name) => self.0.iter().position(|provider| provider.name.as_ref() == Some(name)),
+        };
+        let Some(place) = same else {
+            self.0.push(Provider { name: kernel.name.clone(), stack: vec![kernel] });
+            return Ok(None);
+        };
+        let stack = &mut self.0[place].stack;
+        let replaced = stack.last().cloned().expect("a provider has a kernel");
+        if !may_replace {
+            return Err(replaced);
+        }
+        stack.push(kernel);
+        Ok(Some(replaced))
+    }
+
+    fn remove(&mut self, kernel: &Arc<KernelRecord>) {
+        for provider in &mut self.0 {
+            provider.stack.retain(|known| !Arc::ptr_eq(known, kernel));
+        }
+        self.0.retain(|provider| !provider.stack.is_empty());
+    }
+}
+
+/// The signature that the kernels and callers of an operator agreed on.
+struct Pinned {
+    signature: SignatureOf,
+    key: Option<DispatchKey>,
+    debug: String,
+}
+
+/// One operator in the registry.
+pub(crate) struct Record {
+    pub(crate) handle: OperatorHandle,
+    pub(crate) definition: Option<Arc<Definition>>,
+    pub(crate) kernels: Vec<(DispatchKey, Chain)>,
+    typed: Option<Pinned>,
+    symbolic: Option<Pinned>,
+    /// Overloads of the global dispatcher whose cell holds this operator's table.
+    cells: Vec<&'static OperatorCell>,
+    pub(crate) table: Option<Table>,
+}
+
+impl Kernels for Record {
+    fn direct(&self, key: DispatchKey) -> Option<&Arc<KernelRecord>> {
+        self.chain(key)?.active()
+    }
+
+    fn keys(&self) -> impl Iterator<Item = DispatchKey> {
+        self.kernels.iter().map(|(key, _)| *key)
+    }
+}
+
+impl Record {
+    fn new(handle: OperatorHandle) -> Self {
+        let (typed, symbolic) = (None, None);
+        Self {
+            handle,
+            definition: None,
+            kernels: Vec::new(),
+            typed,
+            symbolic,
+            cells: Vec::new(),
+            table: None,
+        }
+    }
+
+    pub(crate) fn chain(&self, key: DispatchKey) -> Option<&Chain> {
+        let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        Some(&self.kernels[place].1)
+    }
+
+    fn chain_mut(&mut self, key: DispatchKey) -> &mut Chain {
+        let place = match self.kernels.binary_search_by_key(&key, |(key, _)| *key) {
+            Ok(place) => place,
+            Err(place) => {
+                self.kernels.insert(place, (key, Chain::default()));
+                place
+            }
+        };
+        &mut self.kernels[place].1
+    }
+
+    fn is_gone(&self) -> bool {
+        self.definition.is_none() && self.kernels.is_empty()
+    }
+
+    /// The schema, or the name alone, as errors print it.
+    fn title(&self) -> String {
+        match &self.definition {
+            Some(definition) => definition.schema.to_string(),
+            None => self.handle.name().to_string(),
+        }
+    }
+
+    fn definition_debug(&self) -> String {
+        self.definition.as_ref().map_or_else(|| "no debug info".into(), |definition| definition.debug.clone())
+    }
+
+    fn pinned(&mut self, symbolic: bool) -> &mut Option<Pinned> {
+        if symbolic { &mut self.symbolic } else { &mut self.typed }
+    }
+
+    /// Checks a kernel's signature against the first one of its kind, and keeps it if it is the first.
+    fn pin(&mut self, kernel: &KernelRecord, key: Option<DispatchKey>) -> Result<bool> {
+        let Some(signature) = kernel.signature else { return Ok(false) };
+        let (title, definition) = (self.title(), self.definition_debug());
+        let pinned = self.pinned(signature.is_symbolic());
+        match pinned {
+            None => {
+                *pinned = Some(Pinned { signature, key, debug: kernel.debug() });
+                Ok(true)
+            }
+            Some(first) if first.signature.id == signature.id => Ok(false),
+            Some(first) => {
+                let key_name =
+                    |key: Option<DispatchKey>| key.map_or("(catch all)".into(), |key| key.to_string());
+                let message = format!(
+                    "mismatch in kernel signatures\n  operator: {title}\n    {definition}\n  kernel 1: {}\n    dispatch \
+                     key: {}\n    {}\n  kernel 2: {}\n    dispatch key: {}\n    {}",
+                    (first.signature.text)(),
+                    key_name(first.key),
+                    first.debug,
+                    (signature.text)(),
+                    key_name(key),
+                    kernel.debug(),
+                );
+                Err(Error::new(ErrorKind::Signature, message))
+            }
+        }
+    }
+
+    /// Checks that the schema inferred from a kernel fits the definition.
+    fn check_schema(&self, definition: &Definition, signature: &SignatureOf, debug: &str) -> Result<()> {
+        let inferred = (signature.schema)(definition.schema.name.clone());
+        check_signature(&definition.schema, &inferred, signature.is_symbolic()).map_err(|reason| {
+            let message = format!(
+                "inferred operator schema for a kernel function doesn't match the expected function schema\n  \
+                 operator: {}\n  expected schema: {}\n    {}\n  inferred schema: {}\n    {debug}\n  reason: {reason}",
+                definition.schema.name, definition.schema, definition.debug, inferred,
+            );
+            Error::new(ErrorKind::Signature, message).caused_by(reason)
+        })
+    }
+}
+
+/// A kernel was replaced by a newer one for the same operator and key.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The operator's schema, or its name where it has none.
+    pub operator: String,
+    /// Where the operator was defined.
+    pub definition: String,
+    /// The key.
+    pub key: DispatchKey,
+    /// The kernel that ran until now.
+    pub previous: String,
+    /// The kernel that runs from now on.
+    pub new: String,
+}
+
+impl std::fmt::Display for Override {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "overriding a previously registered kernel for the same operator and the same dispatch key\n  operator: \
+             {}\n    {}\n  dispatch key: {}\n  previous kernel: {}\n       new kernel: {}",
+            self.operator, self.definition, self.key, self.previous, self.new
+        )
+    }
+}
+
+/// Somebody who wants to know which operators come and go.
+pub trait Listener: Send + Sync {
+    /// An operator was defined.
+    fn defined(&self, operator: &OperatorHandle, schema: &FunctionSchema);
+    /// A definition was dropped; the handle may be stale by now.
+    fn dropped(&self, operator: &OperatorHandle, schema: &FunctionSchema);
+}
+
+/// One thing that a library asks for.
+pub(crate) enum Item {
+    Namespace(String),
+    Define(Box<Definition>),
+    Implement { name: OperatorName, key: Option<DispatchKey>, kernel: Kernel, may_replace: bool },
+    Fallback { key: DispatchKey, kernel: Kernel, may_replace: bool },
+}
+
+/// One thing that was done, to be undone.
+pub(crate) enum Change {
+    Namespace(String),
+    Defined(OperatorName, Arc<Definition>),
+    Implemented(OperatorName, DispatchKey, Arc<KernelRecord>, bool),
+    FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
+}
+
+/// Everything behind the lock.
+pub(crate) struct Registry {
+    pub(crate) operators: HashMap<OperatorName, Record, foldhash::fast::RandomState>,
+    namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
+    pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    base: Draft,
+    ambiguous: Arc<KernelRecord>,
+    listeners: Vec<Arc<dyn Listener>>,
+}
+
+/// What a transaction leaves to be done after the lock is released.
+#[derive(Default)]
+struct Aftermath {
+    retired: Vec<Table>,
+    events: Vec<(OperatorHandle, Arc<Definition>, bool)>,
+    listeners: Vec<Arc<dyn Listener>>,
+    overrides: Vec<Override>,
+    removed: Vec<Arc<KernelRecord>>,
+    unapplied: Vec<Item>,
+}
+
+/// A dispatcher, behind its handle.
+pub(crate) struct Inner {
+    registry: Mutex<Registry>,
+    foreign: bool,
+    me: Weak<Inner>,
+    /// Overloads of other dispatchers than the global one, by the address of their cell.
+    overloads: RwLock<HashMap<usize, OperatorHandle, foldhash::fast::RandomState>>,
+    on_override: Mutex<Option<Arc<dyn Fn(&Override) + Send + Sync>>>,
+    warned: AtomicBool,
+}
+
+impl Inner {
+    pub(crate) fn new(foreign: bool) -> Arc<Self> {
+        crate::observe::trace_if_asked();
+        let registry = Registry {
+            operators: HashMap::default(),
+            namespaces: HashMap::default(),
+            fallbacks: Vec::new(),
+            base: base_of(&[]).expect("a table without kernels is small"),
+            ambiguous: Arc::new(Kernel::ambiguous().record),
+            listeners: Vec::new(),
+        };
+        Arc::new_cyclic(|me| Self {
+            registry: Mutex::new(registry),
+            foreign,
+            me: me.clone(),
+            overloads: RwLock::default(),
+            on_override: Mutex::new(None),
+            warned: AtomicBool::new(false),
+        })
+    }
+
+    /// A counted handle of this dispatcher.
+    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
+        self.me.upgrade()
+    }
+
+    /// Looks into the registry. `body` runs no code of users.
+    pub(crate) fn look<X>(&self, body: impl FnOnce(&Registry) -> X) -> X {
+        body(&lock(&self.registry))
+    }
+
+    /// Applies the items of a library, all or none.
+    pub(crate) fn apply(&self, items: Vec<Item>, place: &'static Location<'static>) -> Result<Vec<Change>> {
+        let mut aftermath = Aftermath::default();
+        let result = {
+            let mut registry = lock(&self.registry);
+            registry.apply_all(self, items, place, &mut aftermath)
+        };
+        self.finish(aftermath);
+        result
+    }
+
+    /// Undoes what a library did.
+    pub(crate) fn undo(&self, changes: Vec<Change>) {
+        let mut aftermath = Aftermath::default();
+        {
+            let mut registry = lock(&self.registry);
+            let mut touched = Touched::default();
+            for change in changes.into_iter().rev() {
+                registry.undo(change, &mut touched, &mut aftermath, false);
+            }
+            let published = registry.rebuild(&touched, &mut aftermath);
+            published.expect("a table with fewer kernels is not larger than the one before");
+            aftermath.listeners = registry.listeners.clone();
+        }
+        self.finish(aftermath);
+    }
+
+    /// What may run code of users or take long: freed kernels, listeners, warnings.
+    fn finish(&self, aftermath: Aftermath) {
+        let Aftermath { retired, events, listeners, overrides, removed, unapplied } = aftermath;
+        retire::retire(retired);
+        retire::collect();
+        drop((removed, unapplied));
+        for (handle, definition, defined) in &events {
+            for listener in &listeners {
+                match defined {
+                    true => listener.defined(handle, &definition.schema),
+                    false => listener.dropped(handle, &definition.schema),
+                }
+            }
+        }
+        for warning in &overrides {
+            let handler = lock(&self.on_override).clone();
+            match handler {
+                Some(handler) => handler(warning),
+                None if !self.warned.swap(true, Ordering::Relaxed) => {
+                    eprintln!("warning (only once; other operators may also be overridden): {warning}");
+                }
+                None => {}
+            }
+        }
+    }
+
+    pub(crate) fn set_on_override(&self, handler: Arc<dyn Fn(&Override) + Send + Sync>) {
+        *lock(&self.on_override) = Some(handler);
+    }
+
+    pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
+        let known: Vec<_> = {
+            let mut registry = lock(&self.registry);
+            registry.listeners.push(listener.clone());
+            let defined = registry.operators.values().filter_map(|record| {
+                record.definition.clone().map(|definition| (record.handle.clone(), definition))
+            });
+            defined.collect()
+        };
+        for (handle, definition) in known {
+            listener.defined(&handle, &definition.schema);
+        }
+    }
+
+    pub(crate) fn remove_listener(&self, listener: &Arc<dyn Listener>) {
+        lock(&self.registry).listeners.retain(|known| !Arc::ptr_eq(known, listener));
+    }
+
+    /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
+    pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
+        let mut registry = lock(&self.registry);
+        let record = registry.record_of(operator).ok_or_else(|| operator.stale())?;
+        let asked = SignatureOf::new::<S>();
+        let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
+            (true, Some(typed), _) => typed.signature.id == asked.concrete,
+            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
+            _ => true,
+        };
+        let own = record.pinned(asked.is_symbolic());
+        let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
+        if !own_fits || !other_fits {
+            return Err(record.wrong_signature(&asked));
+        }
+        if own.is_none() {
+            let debug = "given by a typed handle".to_owned();
+            if let Some(definition) = record.definition.clone() {
+                record.check_schema(&definition, &asked, &debug)?;
+            }
+            *record.pinned(asked.is_symbolic()) = Some(Pinned { signature: asked, key: None, debug });
+        }
+        Ok(())
+    }
+
+    /// The operator of an overload, bound to the overload's cell on the global dispatcher.
+    pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
+        let address = std::ptr::from_ref(O::cell()).addr();
+        if self.foreign {
+            let known =
+                self.overloads.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&address).cloned();
+            let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
+            if let Some(handle) = known.filter(alive) {
+                return Ok(handle);
+            }
+        }
+        let name = O::name();
+        let handle = match self.find_defined(&name) {
+            Ok(handle) => handle,
+            Err(_) if !self.foreign => {
+                O::home()?;
+                self.find_defined(&name)?
+            }
+            Err(error) => return Err(error),
+        };
+        self.check_signature::<O::Signature>(&handle)?;
+        if self.foreign {
+            let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            overloads.insert(address, handle.clone());
+        } else {
+            self.bind(&handle, O::cell());
+        }
+        Ok(handle)
+    }
+
+    fn bind(&self, operator: &OperatorHandle, cell: &'static OperatorCell) {
+        let mut registry = lock(&self.registry);
+        let Some(record) = registry.record_of(operator) else { return };
+        if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
+            record.cells.push(cell);
+        }
+        cell.0.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+    }
+
+    pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
+        lock(&self.registry).operators.get(name).map(|record| record.handle.clone())
+    }
+
+    /// The operator of that name, if it has a definition.
+    pub(crate) fn find_defined(&self, name: &OperatorName) -> Result<OperatorHandle> {
+        let registry = lock(&self.registry);
+        match registry.operators.get(name) {
+            Some(record) if record.definition.is_some() => Ok(record.handle.clone()),
+            Some(_) => Err(Error::new(
+                ErrorKind::Unknown,
+                format!(
+                    "could not find schema for {}.{} but we found an implementation; did you forget to def() the \
+                     operator?",
+                    name.name, name.overload
+                ),
+            )),
+            None => Err(registry.unknown(name)),
+        }
+    }
+
+    /// The kernel registered for exactly this key, else the key's fallback.
+    pub(crate) fn kernel_for_key(
+        &self,
+        operator: &OperatorHandle,
+        key: DispatchKey,
+    ) -> Result<Arc<KernelRecord>> {
+        let mut registry = lock(&self.registry);
+        let record = registry.record_of(operator).ok_or_else(|| operator.stale())?;
+        if let Some(kernel) = record.direct(key) {
+            return Ok(kernel.clone());
+        }
+        let fallback =
+            registry.fallbacks.iter().find(|(known, _)| *known == key).and_then(|(_, chain)| chain.active());
+        fallback.cloned().ok_or_else(|| {
+            let message =
+                format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
+            Error::new(ErrorKind::MissingKernel, message)
+        })
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut tables = Vec::new();
+        for record in registry.operators.values_mut() {
+            record.handle.0.table.store(std::ptr::null_mut(), Ordering::Release);
+            tables.extend(record.table.take());
+        }
+        retire::retire(tables);
+        retire::collect();
+    }
+}
+
+/// The operators that a transaction changed.
+#[derive(Default)]
+struct Touched {
+    names: BTreeSet<OperatorName>,
+    all: bool,
+}
+
+impl Registry {
+    pub(crate) fn record_of(&mut self, operator: &OperatorHandle) -> Option<&mut Record> {
+        self.operators.get_mut(operator.name()).filter(|record| record.handle == *operator)
+    }
+
+    /// The error for a name that is not there, with what was probably meant.
+    pub(crate) fn unknown(&self, name: &OperatorName) -> Error {
+        let overloads: Vec<_> =
+            self.operators.keys().filter(|known| known.name == name.name).map(ToString::to_string).collect();
+        let remedy = if overloads.is_empty() {
+            crate::spelling::nearest(&name.to_string(), self.operators.keys().map(ToString::to_string))
+                .map_or("list the operators to see what there is".into(), |near| {
+                    format!("did you mean {near}?")
+                })
+        } else {
+            format!("its overloads are {}", overloads.join(", "))
+        };
+        let dot = if name.overload.is_empty() { "" } else { "." };
+        let message = format!("could not find schema for {}{dot}{}: {remedy}", name.name, name.overload);
+        Error::new(ErrorKind::Unknown, message)
+    }
+
+    fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
+        self.operators.entry(name.clone()).or_insert_with(|| {
+            let entry = Entry {
+                table: AtomicPtr::default(),
+                foreign: inner.foreign,
+                name: name.clone(),
+                dispatcher: inner.me.clone(),
+            };
+            Record::new(OperatorHandle(Arc::new(entry)))
+        })
+    }
+
+    fn apply_all(
+        &mut self,
+        inner: &Inner,
+        items: Vec<Item>,
+        place: &'static Location<'static>,
+        aftermath: &mut Aftermath,
+    ) -> Result<Vec<Change>> {
+        let mut touched = Touched::default();
+        let mut changes = Vec::new();
+        let mut result = Ok(());
+        let mut items = items.into_iter();
+        for item in items.by_ref() {
+            match self.apply(inner, item, place, &mut touched, aftermath) {
+                Ok(change) => changes.push(change),
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        if let Err(error) = result.and_then(|()| self.rebuild(&touched, aftermath)) {
+            aftermath.overrides.clear();
+            aftermath.unapplied.extend(items);
+            let mut forgotten = Aftermath::default();
+            for change in changes.into_iter().rev() {
+                self.undo(change, &mut touched, &mut forgotten, true);
+            }
+            aftermath.removed.append(&mut forgotten.removed);
+            aftermath.events.clear();
+            // Nothing was published; operators that exist for this library alone go again.
+            self.operators.retain(|_, record| record.table.is_some() || !record.is_gone());
+            return Err(error);
+        }
+        aftermath.listeners = self.listeners.clone();
+        Ok(changes)
+    }
+
+    fn apply(
+        &mut self,
+        inner: &Inner,
+        item: Item,
+        place: &'static Location<'static>,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        match item {
+            Item::Namespace(namespace) => self.claim(namespace, place),
+            Item::Define(definition) => self.define(inner, *definition, touched, aftermath),
+            Item::Implement { name, key, kernel, may_replace } => {
+                self.implement(inner, name, key, kernel, may_replace, touched, aftermath)
+            }
+            Item::Fallback { key, kernel, may_replace } => {
+                touched.all = true;
+                let kernel = Arc::new(kernel.record);
+                aftermath.removed.push(kernel.clone());
+                self.fall_back(key, kernel, may_replace)
+            }
+        }
+    }
+
+    fn claim(&mut self, namespace: String, place: &'static Location<'static>) -> Result<Change> {
+        if let Some(first) = self.namespaces.get(&namespace) {
+            let message = format!(
+                "only a single library can define the namespace {namespace}; use a fragment to add operators to it, or \
+                 implementations to add kernels. Previous registration of the library was registered at {}; latest \
+                 registration was registered at {}",
+                Place(first),
+                Place(place),
+            );
+            return Err(Error::new(ErrorKind::Duplicate, message));
+        }
+        self.namespaces.insert(namespace.clone(), place);
+        Ok(Change::Namespace(namespace))
+    }
+
+    fn define(
+        &mut self,
+        inner: &Inner,
+        definition: Definition,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        let name = definition.schema.name.clone();
+        touched.names.insert(name.clone());
+        let record = self.record(inner, &name);
+        if let Some(first) = &record.definition {
+            let message = format!(
+                "tried to register an operator ({}) with the same name and overload name multiple times. Each \
+                 overload's schema should only be registered with a single call to define(). Duplicate registration: \
+                 {}. Original registration: {}",
+                definition.schema, definition.debug, first.debug
+            );
+            return Err(Error::new(ErrorKind::Duplicate, message));
+        }
+        for (_, chain) in &record.kernels {
+            for kernel in chain.all() {
+                if let Some(signature) = &kernel.signature {
+                    record.check_schema(&definition, signature, &kernel.debug())?;
+                }
+            }
+        }
+        let definition = Arc::new(definition);
+        record.definition = Some(definition.clone());
+        aftermath.events.push((record.handle.clone(), definition.clone(), true));
+        Ok(Change::Defined(name, definition))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn implement(
+        &mut self,
+        inner: &Inner,
+        name: OperatorName,
+        key: Option<DispatchKey>,
+        kernel: Kernel,
+        may_replace: bool,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        touched.names.insert(name.clone());
+        let kernel = Arc::new(kernel.record);
+        // Whatever becomes of it, the kernel's state is not dropped under the lock.
+        aftermath.removed.push(kernel.clone());
+        let column = key.unwrap_or(DispatchKey::CompositeImplicitAutograd);
+        if column.is_building_block() || column.is_placeholder() {
+            let message = format!(
+                "{name}: a kernel for {column} would never run, because {column} is no runtime key; register it for \
+                 {column} with a backend, or for an alias ({})",
+                kernel.debug()
+            );
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        let record = self.record(inner, &name);
+        if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
+            let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
+            if known.as_ref().is_none_or(|known| known.signature.id != signature.id) {
+                record.check_schema(definition, signature, &kernel.debug())?;
+            }
+        }
+        let pinned = record.pin(&kernel, key)?;
+        let replaced = match record.chain_mut(column).add(kernel.clone(), may_replace) {
+            Ok(replaced) => replaced,
+            Err(first) => {
+                if pinned {
+                    *record.pinned(kernel.signature.is_some_and(|signature| signature.is_symbolic())) = None;
+                }
+                let message = format!(
+                    "{name}: key {column} already has a kernel. First kernel: {}. New kernel: {}. Give the new one a \
+                     name of its own to join the chain, or allow overriding",
+                    first.debug(),
+                    kernel.debug()
+                );
+                return Err(Error::new(ErrorKind::Duplicate, message));
+            }
+        };
+        if let Some(previous) = replaced.filter(|_| column != DispatchKey::Meta) {
+            aftermath.overrides.push(Override {
+                operator: record.title(),
+                definition: record.definition_debug(),
+                key: column,
+                previous: previous.debug(),
+                new: kernel.debug(),
+            });
+        }
+        Ok(Change::Implemented(name, column, kernel, pinned))
+    }
+
+    fn fall_back(
+        &mut self,
+        key: DispatchKey,
+        kernel: Arc<KernelRecord>,
+        may_replace: bool,
+    ) -> Result<Change> {
+        let columns: Vec<_> = key.runtime_set().map(|set| set.iter().collect()).unwrap_or_default();
+        if columns.is_empty() {
+            let message = format!(
+                "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or an \
+                 alias ({})",
+                kernel.debug()
+            );
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        let mut done = Vec::new();
+        for column in columns {
+            let place = self.fallbacks.iter().position(|(known, _)| *known == column).unwrap_or_else(|| {
+                self.fallbacks.push((column, Chain::default()));
+                self.fallbacks.len() - 1
+            });
+            if let Err(first) = self.fallbacks[place].1.add(kernel.clone(), may_replace) {
+                self.remove_fallback(&done, &kernel);
+                let message = format!(
+                    "tried to register multiple backend fallbacks for the same dispatch key {column}; previous \
+                     registration {}, new registration {}; give the new one a name of its own to join the chain, or \
+                     allow overriding",
+                    first.debug(),
+                    kernel.debug()
+                );
+                return Err(Error::new(ErrorKind::Duplicate, message));
+            }
+            done.push(column);
+        }
+        Ok(Change::FellBack(done, kernel))
+    }
+
+    fn remove_fallback(&mut self, columns: &[DispatchKey], kernel: &Arc<KernelRecord>) {
+        for (column, chain) in &mut self.fallbacks {
+            if columns.contains(column) {
+                chain.remove(kernel);
+            }
+        }
+        self.fallbacks.retain(|(_, chain)| !chain.is_empty());
+    }
+
+    /// Undoes one change. `failed` says that the change was never published.
+    fn undo(&mut self, change: Change, touched: &mut Touched, aftermath: &mut Aftermath, failed: bool) {
+        match change {
+            Change::Namespace(namespace) => {
+                self.namespaces.remove(&namespace);
+            }
+            Change::Defined(name, definition) => {
+                if let Some(record) = self.operators.get_mut(&name) {
+                    aftermath.events.push((record.handle.clone(), definition, false));
+                    record.definition = None;
+                }
+                touched.names.insert(name);
+            }
+            Change::Implemented(name, key, kernel, pinned) => {
+                if let Some(record) = self.operators.get_mut(&name) {
+                    record.chain_mut(key).remove(&kernel);
+                    record.kernels.retain(|(_, chain)| !chain.is_empty());
+                    if failed && pinned {
+                        *record.pinned(kernel.signature.is_some_and(|signature| signature.is_symbolic())) =
+                            None;
+                    }
+                }
+                touched.names.insert(name);
+                aftermath.removed.push(kernel);
+            }
+            Change::FellBack(columns, kernel) => {
+                self.remove_fallback(&columns, &kernel);
+                touched.all = true;
+                aftermath.removed.push(kernel);
+            }
+        }
+    }
+
+    /// Builds the tables of everything that was touched, and publishes them if every one could be built.
+    fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
+        let base = if touched.all { Some(base_of(&self.fallbacks)?) } else { None };
+        let names: Vec<_> = match touched.all {
+            true => self.operators.keys().cloned().collect(),
+            false => {
+                touched.names.iter().filter(|name| self.operators.contains_key(*name)).cloned().collect()
+            }
+        };
+        let draft = base.as_ref().unwrap_or(&self.base);
+        let built = names.iter().map(|name| {
+            let record = &self.operators[name];
+            (!record.is_gone()).then(|| table_of(record, draft, &self.ambiguous)).transpose()
+        });
+        let tables = built.collect::<Result<Vec<_>>>()?;
+        if let Some(base) = base {
+            self.base = base;
+        }
+        for (name, table) in names.iter().zip(tables) {
+            if table.is_none() {
+                if let Some(mut record) = self.operators.remove(name) {
+                    aftermath.retired.extend(record.publish(None));
+                }
+            } else if let Some(record) = self.operators.get_mut(name) {
+                aftermath.retired.extend(record.publish(table));
+            }
+        }
+        Ok(())
+    }
+
+    /// The table that the rules give for an operator now, to be compared with the published one.
+    pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
+        table_of(record, &base_of(&self.fallbacks)?, &self.ambiguous)
+    }
+}
+
+impl Record {
+    /// Swaps the table that calls read; the old one comes back.
+    fn publish(&mut self, table: Option<Table>) -> Option<Table> {
+        let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
+        self.handle.0.table.store(pointer, Ordering::Release);
+        for cell in &self.cells {
+            cell.0.store(pointer, Ordering::Release);
+        }
+        std::mem::replace(&mut self.table, table)
+    }
+
+    #[cold]
+    fn wrong_signature(&self, asked: &SignatureOf) -> Error {
+        let pinned = self.typed.as_ref().or(self.symbolic.as_ref());
+        let (correct, debug) = match pinned {
+            Some(pinned) => ((pinned.signature.text)(), pinned.debug.as_str()),
+            None => ("unknown", ""),
+        };
+        let message = format!(
+            "tried to access or call an operator with a wrong signature\n  operator: {}\n    {}\n  correct signature: \
+             {correct}\n    {debug}\n  accessed/called as: {}",
+            self.title(),
+            self.definition_debug(),
+            (asked.text)(),
+        );
+        Error::new(ErrorKind::Signature, message)
+    }
+}
+
+/// The table of an operator without kernels: the fallbacks alone.
+///
+/// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
+/// that PrivateUse1 has.
+fn base_of(fallbacks: &[(DispatchKey, Chain)]) -> Result<Draft> {
+    let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
+    let mut draft =
+        Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
+    let skip = Slot { kernel: Arc::new(Kernel::fallthrough().record), reason: Reason::Fallback };
+    for position in 0..Functionality::COUNT as u32 {
+        let Some(layer) = Functionality::at(position) else { continue };
+        let mut row = [0; BackendComponent::COUNT];
+        if layer.name().is_none() {
+            row = [draft.number(skip.clone())?; BackendComponent::COUNT];
+        } else {
+            for (backend, number) in row.iter_mut().enumerate() {
+                let backend =
+                    BackendComponent::at(backend as u32).expect("a row has as many places as backends");
+                let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
+                let key = match layer.is_per_backend() {
+                    true => DispatchKey::runtime(layer, stand_in),
+                    false => DispatchKey::of_functionality(layer),
+                };
+                if let Some(kernel) = fallback(key) {
+                    *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+                }
+            }
+        }
+        draft.set_row(layer, row)?;
+    }
+    Ok(draft)
+}
+
+fn table_of(record: &Record, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
+    let mut draft = base.clone();
+    let touched = record.keys().fold(0, |mask, key| mask | layers_touched_by(key));
+    for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
+        let row = base.row(layer);
+        fill_row(&mut draft, record, ambiguous, layer, row)?;
+    }
+    draft.publish(record.handle.clone(), record.definition.clone())
+}
