@@ -197,7 +197,7 @@ macro_rules! with_dtype {
     };
     (@arms $dtype:expr, $T:ident, $body:expr, [$(($variant:ident, $type:ty)),*]) => {
         match $dtype {
-            $(::opgrid_core::DType::$variant => {
+            $($crate::__private::DType::$variant => {
                 type $T = $type;
                 $body
             })*
