@@ -228,6 +228,9 @@ impl std::fmt::Display for Override {
     }
 }
 
+/// What a dispatcher does with replaced kernels.
+type OnOverride = Arc<dyn Fn(&Override) + Send + Sync>;
+
 /// Somebody who wants to know which operators come and go.
 pub trait Listener: Send + Sync {
     /// An operator was defined.
@@ -280,7 +283,7 @@ pub(crate) struct Inner {
     me: Weak<Inner>,
     /// Overloads of other dispatchers than the global one, by the address of their cell.
     overloads: RwLock<HashMap<usize, OperatorHandle, foldhash::fast::RandomState>>,
-    on_override: Mutex<Option<Arc<dyn Fn(&Override) + Send + Sync>>>,
+    on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
 }
 
@@ -368,7 +371,7 @@ impl Inner {
         }
     }
 
-    pub(crate) fn set_on_override(&self, handler: Arc<dyn Fn(&Override) + Send + Sync>) {
+    pub(crate) fn set_on_override(&self, handler: OnOverride) {
         *lock(&self.on_override) = Some(handler);
     }
 
