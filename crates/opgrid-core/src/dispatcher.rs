@@ -257,7 +257,7 @@ fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
             ErrorKind::Schema,
-            format!("`{name}` is no operator name such as aten::add.Tensor: {error}"),
+            format!("`{name}` is no operator name such as namespace::name.overload: {error}"),
         )
     })
 }
