@@ -25,12 +25,14 @@ pub mod value;
 pub mod argument;
 mod binding;
 mod boxing;
+pub mod dict;
 pub mod kernel;
 pub mod operator;
 pub mod signature;
 pub mod stack;
 
 // From registrations to tables.
+mod chain;
 pub mod dispatcher;
 pub mod legacy;
 pub mod library;
@@ -48,12 +50,13 @@ pub mod observe;
 pub mod error;
 mod spelling;
 
-pub use argument::{Argument, Dict, Element};
+pub use argument::{Argument, Element};
 pub use call::{BoxedCall, Next};
 pub use device::{Device, DeviceType};
 pub use device_key::{
     compute_dispatch_key, device_key, inference_tensor_key_set, key_to_options, tensor_key_set,
 };
+pub use dict::Dict;
 pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
 pub use error::{Error, ErrorKind, Result};
