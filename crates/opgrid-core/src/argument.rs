@@ -571,7 +571,7 @@ impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {
     }
 
     fn into_value(self) -> Value {
-        let entries = self.0.into_iter().map(|(key, value)| (key.into_value(), value.into_value())).collect();
+        let entries = self.into_iter().map(|(key, value)| (key.into_value(), value.into_value())).collect();
         Value::Dict(Arc::new(DictValue::new(K::schema_type(), V::schema_type(), entries)))
     }
 

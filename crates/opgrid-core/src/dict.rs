@@ -48,3 +48,12 @@ impl<K: PartialEq, V> FromIterator<(K, V)> for Dict<K, V> {
         dict
     }
 }
+
+impl<K, V> IntoIterator for Dict<K, V> {
+    type Item = (K, V);
+    type IntoIter = std::vec::IntoIter<(K, V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use opgrid_schema::{FunctionSchema, OperatorName};
 
 use crate::library::{Kind, Library, Registration};
+use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
-use crate::registry::{Inner, Listener, Override};
+use crate::registry::Inner;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.

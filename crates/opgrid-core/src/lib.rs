@@ -36,7 +36,8 @@ mod chain;
 pub mod dispatcher;
 pub mod legacy;
 pub mod library;
-pub mod registry;
+pub mod listener;
+mod registry;
 pub mod resolve;
 pub mod retire;
 mod table;
@@ -68,6 +69,7 @@ pub use key_set::DispatchKeySet;
 pub use layout::{Layout, MemoryFormat};
 pub use legacy::Options;
 pub use library::{Library, Operators, Registration, Target};
+pub use listener::{Listener, Override};
 pub use local::{
     ExcludeGuard, ForceGuard, IncludeGuard, LocalKeys, excluding, including, inference_mode, is_excluded,
     is_included, is_inference_mode, set_depth_limit, set_excluded, set_included,
@@ -77,7 +79,6 @@ pub use num_complex::Complex64;
 pub use observe::{CallKind, Observation, Observer, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
-pub use registry::{Listener, Override};
 pub use resolve::Reason;
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
