@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
-use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
+use opgrid_schema::{OperatorName, check_signature};
 
 use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
