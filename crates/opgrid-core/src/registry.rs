@@ -165,6 +165,8 @@ pub(crate) struct Registry {
     pub(crate) operators: HashMap<OperatorName, Record, foldhash::fast::RandomState>,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    /// The columns that fall through unless somebody registers a fallback for them.
+    stepped_over: Vec<DispatchKey>,
     base: Draft,
     ambiguous: Arc<KernelRecord>,
     listeners: Vec<Arc<dyn Listener>>,
@@ -193,13 +195,15 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) fn new(foreign: bool) -> Arc<Self> {
+    /// A dispatcher without operators, whose calls step over the given columns.
+    pub(crate) fn new(foreign: bool, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
             operators: HashMap::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: base_of(&[]).expect("a table without kernels is small"),
+            base: base_of(&[], &stepped_over).expect("a table without kernels is small"),
+            stepped_over,
             ambiguous: Arc::new(Kernel::ambiguous().record),
             listeners: Vec::new(),
         };
@@ -705,7 +709,7 @@ impl Registry {
 
     /// Builds the tables of everything that was touched, and publishes them if every one could be built.
     fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let base = if touched.all { Some(base_of(&self.fallbacks)?) } else { None };
+        let base = if touched.all { Some(base_of(&self.fallbacks, &self.stepped_over)?) } else { None };
         let names: Vec<_> = match touched.all {
             true => self.operators.keys().cloned().collect(),
             false => {
@@ -735,7 +739,7 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        table_of(record, &base_of(&self.fallbacks)?, &self.ambiguous)
+        table_of(record, &base_of(&self.fallbacks, &self.stepped_over)?, &self.ambiguous)
     }
 }
 
@@ -772,7 +776,7 @@ impl Record {
 ///
 /// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
 /// that PrivateUse1 has.
-fn base_of(fallbacks: &[(DispatchKey, Chain)]) -> Result<Draft> {
+fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
     let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
     let mut draft =
         Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
@@ -793,6 +797,8 @@ fn base_of(fallbacks: &[(DispatchKey, Chain)]) -> Result<Draft> {
                 };
                 if let Some(kernel) = fallback(key) {
                     *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+                } else if stepped_over.contains(&key) {
+                    *number = draft.number(skip.clone())?;
                 }
             }
         }
