@@ -4,6 +4,7 @@
 //! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
 //! ever sees a part. Old tables and kernels are freed after the lock is released.
 
+use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -13,7 +14,7 @@ use hashbrown::HashMap;
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
-use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle};
+use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
@@ -95,7 +96,7 @@ pub(crate) struct Record {
     typed: Option<Pinned>,
     symbolic: Option<Pinned>,
     /// Overloads of the global dispatcher whose cell holds this operator's table.
-    cells: Vec<&'static OperatorCell>,
+    cells: Vec<&'static AtomicPtr<u8>>,
     pub(crate) table: Option<Table>,
 }
 
@@ -228,6 +229,9 @@ impl std::fmt::Display for Override {
     }
 }
 
+/// Somebody who is told about replaced kernels.
+pub(crate) type OnOverride = dyn Fn(&Override) + Send + Sync;
+
 /// Somebody who wants to know which operators come and go.
 pub trait Listener: Send + Sync {
     /// An operator was defined.
@@ -278,9 +282,9 @@ pub(crate) struct Inner {
     registry: Mutex<Registry>,
     foreign: bool,
     me: Weak<Inner>,
-    /// Overloads of other dispatchers than the global one, by the address of their cell.
-    overloads: RwLock<HashMap<usize, OperatorHandle, foldhash::fast::RandomState>>,
-    on_override: Mutex<Option<Arc<dyn Fn(&Override) + Send + Sync>>>,
+    /// Overloads of other dispatchers than the global one, by their type.
+    overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
+    on_override: Mutex<Option<Arc<OnOverride>>>,
     warned: AtomicBool,
 }
 
@@ -368,7 +372,7 @@ impl Inner {
         }
     }
 
-    pub(crate) fn set_on_override(&self, handler: Arc<dyn Fn(&Override) + Send + Sync>) {
+    pub(crate) fn set_on_override(&self, handler: Arc<OnOverride>) {
         *lock(&self.on_override) = Some(handler);
     }
 
@@ -417,10 +421,14 @@ impl Inner {
 
     /// The operator of an overload, bound to the overload's cell on the global dispatcher.
     pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
-        let address = std::ptr::from_ref(O::cell()).addr();
+        let overload = TypeId::of::<O>();
         if self.foreign {
-            let known =
-                self.overloads.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&address).cloned();
+            let known = self
+                .overloads
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .get(&overload)
+                .cloned();
             let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
@@ -438,20 +446,20 @@ impl Inner {
         self.check_signature::<O::Signature>(&handle)?;
         if self.foreign {
             let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(address, handle.clone());
+            overloads.insert(overload, handle.clone());
         } else {
-            self.bind(&handle, O::cell());
+            self.bind(&handle, &O::cell().0);
         }
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static OperatorCell) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
         let mut registry = lock(&self.registry);
         let Some(record) = registry.record_of(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.0.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -837,7 +845,7 @@ impl Record {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
         self.handle.0.table.store(pointer, Ordering::Release);
         for cell in &self.cells {
-            cell.0.store(pointer, Ordering::Release);
+            cell.store(pointer, Ordering::Release);
         }
         std::mem::replace(&mut self.table, table)
     }
