@@ -17,6 +17,9 @@ use crate::call::{BoxedCall, Next};
 use crate::signature::Signature;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
+/// The function or closure of a record, and how it is freed.
+type State = (*const (), unsafe fn(*const ()));
+
 /// The boxed side of a record.
 pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
 

@@ -402,6 +402,7 @@ impl<'l, T> Operators<'l, T> {
 
     /// Adds a kernel: for its own key ([`Kernel::at`]), else for the library's, else as a composite
     /// (`CompositeImplicitAutograd`).
+    #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn add(self, kernel: Kernel) -> Self {

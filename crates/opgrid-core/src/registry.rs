@@ -4,6 +4,7 @@
 //! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
 //! ever sees a part. Old tables and kernels are freed after the lock is released.
 
+use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -15,7 +16,7 @@ use opgrid_schema::{OperatorName, check_signature};
 use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
 use crate::listener::{Listener, OnOverride, Override};
-use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle};
+use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
@@ -37,7 +38,7 @@ pub(crate) struct Record {
     typed: Option<Pinned>,
     symbolic: Option<Pinned>,
     /// Overloads of the global dispatcher whose cell holds this operator's table.
-    cells: Vec<&'static OperatorCell>,
+    cells: Vec<&'static AtomicPtr<u8>>,
     pub(crate) table: Option<Table>,
 }
 
@@ -188,8 +189,8 @@ pub(crate) struct Inner {
     registry: Mutex<Registry>,
     foreign: bool,
     me: Weak<Inner>,
-    /// Overloads of other dispatchers than the global one, by the address of their cell.
-    overloads: RwLock<HashMap<usize, OperatorHandle, foldhash::fast::RandomState>>,
+    /// Overloads of other dispatchers than the global one, by their type.
+    overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
     on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
 }
@@ -329,10 +330,14 @@ impl Inner {
 
     /// The operator of an overload, bound to the overload's cell on the global dispatcher.
     pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
-        let address = std::ptr::from_ref(O::cell()).addr();
+        let overload = TypeId::of::<O>();
         if self.foreign {
-            let known =
-                self.overloads.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&address).cloned();
+            let known = self
+                .overloads
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .get(&overload)
+                .cloned();
             let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
@@ -350,20 +355,20 @@ impl Inner {
         self.check_signature::<O::Signature>(&handle)?;
         if self.foreign {
             let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(address, handle.clone());
+            overloads.insert(overload, handle.clone());
         } else {
-            self.bind(&handle, O::cell());
+            self.bind(&handle, &O::cell().0);
         }
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static OperatorCell) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
         let mut registry = lock(&self.registry);
         let Some(record) = registry.record_of(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.0.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -749,7 +754,7 @@ impl Record {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
         self.handle.0.table.store(pointer, Ordering::Release);
         for cell in &self.cells {
-            cell.0.store(pointer, Ordering::Release);
+            cell.store(pointer, Ordering::Release);
         }
         std::mem::replace(&mut self.table, table)
     }

@@ -67,8 +67,8 @@ fn expand(core: &TokenStream, item: &Item) -> Result<TokenStream> {
             const SCHEMA: &'static str = #text;
             type Signature = #signature;
 
-            fn cell() -> &'static #core::OperatorCell {
-                static CELL: #core::OperatorCell = #core::OperatorCell::new();
+            fn cell() -> &'static #core::OperatorCell<Self::Signature> {
+                static CELL: #core::OperatorCell<#signature> = #core::OperatorCell::new();
                 &CELL
             }
         }
@@ -275,8 +275,8 @@ mod tests {
                     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
                 type Signature = fn(Tensor, Tensor, core::Scalar) -> Tensor;
 
-                fn cell() -> &'static core::OperatorCell {
-                    static CELL: core::OperatorCell = core::OperatorCell::new();
+                fn cell() -> &'static core::OperatorCell<Self::Signature> {
+                    static CELL: core::OperatorCell<fn(Tensor, Tensor, core::Scalar) -> Tensor> = core::OperatorCell::new();
                     &CELL
                 }
             }
