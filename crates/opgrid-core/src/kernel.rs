@@ -147,6 +147,9 @@ pub struct Kernel {
     pub(crate) key: Option<DispatchKey>,
 }
 
+/// The function or the closure of a record, with what frees it.
+type State = (*const (), unsafe fn(*const ()));
+
 /// Nothing to free: the state is a function.
 unsafe fn keep(_: *const ()) {}
 
@@ -162,12 +165,7 @@ unsafe fn free<F>(state: *const ()) {
 
 impl Kernel {
     #[track_caller]
-    fn from_parts(
-        signature: Option<SignatureOf>,
-        side: TypedSide,
-        boxed: BoxedEntry,
-        state: (*const (), unsafe fn(*const ())),
-    ) -> Self {
+    fn from_parts(signature: Option<SignatureOf>, side: TypedSide, boxed: BoxedEntry, state: State) -> Self {
         let symbolic = signature.is_some_and(|signature| signature.is_symbolic());
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
@@ -208,7 +206,7 @@ impl Kernel {
     pub fn layer<S: Signature>(
         layer: impl for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
     ) -> Self {
-        fn parts<S, F>(layer: F) -> (TypedSide, (*const (), unsafe fn(*const ())))
+        fn parts<S, F>(layer: F) -> (TypedSide, State)
         where
             S: Signature,
             F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
@@ -224,7 +222,7 @@ impl Kernel {
     /// A function or closure over values: it serves every operator.
     #[track_caller]
     pub fn boxed(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
-        fn parts<F>(kernel: F) -> (BoxedEntry, (*const (), unsafe fn(*const ())))
+        fn parts<F>(kernel: F) -> (BoxedEntry, State)
         where
             F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
         {

@@ -403,6 +403,7 @@ impl<'l, T> Operators<'l, T> {
     /// Adds a kernel: for its own key ([`Kernel::at`]), else for the library's, else as a composite
     /// (`CompositeImplicitAutograd`).
     #[track_caller]
+    #[allow(clippy::should_implement_trait)]
     pub fn add(self, kernel: Kernel) -> Self {
         let kernel = kernel.placed(Location::caller());
         let Some(name) = self.name.clone() else { return self };
