@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use opgrid_schema::{FunctionSchema, OperatorName};
 
 use crate::library::{Kind, Library, Registration};
+use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
-use crate::registry::{Inner, Listener, Override};
+use crate::registry::Inner;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
@@ -257,7 +258,7 @@ fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
             ErrorKind::Schema,
-            format!("`{name}` is no operator name such as aten::add.Tensor: {error}"),
+            format!("`{name}` is no operator name such as namespace::name.overload: {error}"),
         )
     })
 }

@@ -12,73 +12,15 @@ use std::sync::{Arc, Mutex, RwLock, Weak};
 use hashbrown::HashMap;
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
+use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
+use crate::listener::{Listener, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle};
 use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
 use crate::table::{Draft, Slot, Table};
 use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Operator, Result};
-
-/// The kernels of one cell: named providers in order, each a stack whose newest kernel counts.
-///
-/// Invariant: no provider's stack is empty.
-#[derive(Clone, Default)]
-pub(crate) struct Chain(Vec<Provider>);
-
-#[derive(Clone)]
-struct Provider {
-    name: Option<Arc<str>>,
-    /// The newest comes last.
-    stack: Vec<Arc<KernelRecord>>,
-}
-
-impl Chain {
-    /// The kernel that runs: the newest of the first provider.
-    pub(crate) fn active(&self) -> Option<&Arc<KernelRecord>> {
-        self.0.first()?.stack.last()
-    }
-
-    /// Every kernel, the active one first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<KernelRecord>> {
-        self.0.iter().flat_map(|provider| provider.stack.iter().rev())
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds a kernel; the kernel that it replaces comes back, or as an error where nothing may be replaced.
-    fn add(
-        &mut self,
-        kernel: Arc<KernelRecord>,
-        may_replace: bool,
-    ) -> Result<Option<Arc<KernelRecord>>, Arc<KernelRecord>> {
-        let same = match &kernel.name {
-            None if self.0.is_empty() => None,
-            None => Some(0),
-            Some(name) => self.0.iter().position(|provider| provider.name.as_ref() == Some(name)),
-        };
-        let Some(place) = same else {
-            self.0.push(Provider { name: kernel.name.clone(), stack: vec![kernel] });
-            return Ok(None);
-        };
-        let stack = &mut self.0[place].stack;
-        let replaced = stack.last().cloned().expect("a provider has a kernel");
-        if !may_replace {
-            return Err(replaced);
-        }
-        stack.push(kernel);
-        Ok(Some(replaced))
-    }
-
-    fn remove(&mut self, kernel: &Arc<KernelRecord>) {
-        for provider in &mut self.0 {
-            provider.stack.retain(|known| !Arc::ptr_eq(known, kernel));
-        }
-        self.0.retain(|provider| !provider.stack.is_empty());
-    }
-}
 
 /// The signature that the kernels and callers of an operator agreed on.
 struct Pinned {
@@ -200,43 +142,6 @@ impl Record {
             Error::new(ErrorKind::Signature, message).caused_by(reason)
         })
     }
-}
-
-/// A kernel was replaced by a newer one for the same operator and key.
-#[derive(Clone, Debug)]
-pub struct Override {
-    /// The operator's schema, or its name where it has none.
-    pub operator: String,
-    /// Where the operator was defined.
-    pub definition: String,
-    /// The key.
-    pub key: DispatchKey,
-    /// The kernel that ran until now.
-    pub previous: String,
-    /// The kernel that runs from now on.
-    pub new: String,
-}
-
-impl std::fmt::Display for Override {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "overriding a previously registered kernel for the same operator and the same dispatch key\n  operator: \
-             {}\n    {}\n  dispatch key: {}\n  previous kernel: {}\n       new kernel: {}",
-            self.operator, self.definition, self.key, self.previous, self.new
-        )
-    }
-}
-
-/// What a dispatcher does with replaced kernels.
-type OnOverride = Arc<dyn Fn(&Override) + Send + Sync>;
-
-/// Somebody who wants to know which operators come and go.
-pub trait Listener: Send + Sync {
-    /// An operator was defined.
-    fn defined(&self, operator: &OperatorHandle, schema: &FunctionSchema);
-    /// A definition was dropped; the handle may be stale by now.
-    fn dropped(&self, operator: &OperatorHandle, schema: &FunctionSchema);
 }
 
 /// One thing that a library asks for.
