@@ -150,9 +150,6 @@ pub struct Kernel {
     pub(crate) key: Option<DispatchKey>,
 }
 
-/// The function or the closure of a record, with what frees it.
-type State = (*const (), unsafe fn(*const ()));
-
 /// Nothing to free: the state is a function.
 unsafe fn keep(_: *const ()) {}
 
