@@ -9,12 +9,12 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use common::tensor;
-use opgrid_core::argument::{Argument, Dict, Element};
 use opgrid_core::signature::Return;
 use opgrid_core::{
     AnyTensor, DispatchKey, Dispatcher, Kernel, OperatorHandle, Options, Registration, Returns, Signature,
     Value,
 };
+use opgrid_core::{Argument, Dict, Element};
 
 /// What a type must be able to do to be sent around.
 trait Sample: Argument + Element + Return<Output = Self> + Debug + PartialEq + Send + Sync {}
