@@ -785,7 +785,8 @@ fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> 
     let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
     let mut draft =
         Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
-    let skip = Slot { kernel: Arc::new(Kernel::fallthrough().record), reason: Reason::Fallback };
+    let skip = Kernel::fallthrough().describe("stepped over by default");
+    let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::Fallback };
     for position in 0..Functionality::COUNT as u32 {
         let Some(layer) = Functionality::at(position) else { continue };
         let mut row = [0; BackendComponent::COUNT];
