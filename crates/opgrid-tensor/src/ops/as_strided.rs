@@ -15,7 +15,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(AsStrided).everywhere(as_strided);
+    library.define(AsStrided).on_cpu_and_meta(as_strided);
 }
 
 fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {

@@ -2,7 +2,7 @@
 //!
 //! - Aliasing: a view of `self`.
 //! - Errors: a dimension or an index out of range (negative ones count from the end), no dimensions.
-//! - Source: torch.select, PyTorch 2.15; there it is a composite of `as_strided`.
+//! - Source: torch.select, PyTorch 2.15.
 
 use super::prelude::*;
 

@@ -3,7 +3,7 @@
 //! - Bounds: negative ones count from the end, those beyond the ends are moved to them.
 //! - Aliasing: a view of `self`.
 //! - Errors: a dimension out of range, a step that is not positive, no dimensions.
-//! - Source: torch's `x[start:end:step]`, PyTorch 2.15; there it is a composite of `as_strided`.
+//! - Source: torch's `x[start:end:step]`, PyTorch 2.15.
 
 use super::prelude::*;
 

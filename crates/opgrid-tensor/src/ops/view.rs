@@ -13,7 +13,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(View).everywhere(view);
+    library.define(View).on_cpu_and_meta(view);
 }
 
 fn view(input: &Tensor, size: &[i64]) -> Result<Tensor> {
