@@ -14,8 +14,8 @@ use crate::tensor::{Array, Element, Tensor, TensorSpec};
 pub enum Operand<'a> {
     /// An array that has the dtype.
     Array(&'a Array),
-    /// A copy that has the dtype.
-    Converted(Array),
+    /// A copy that has the dtype; boxed, so that operands without one are small to move.
+    Converted(Box<Array>),
     /// A number in a tensor's place.
     Number(Scalar),
 }
@@ -48,7 +48,7 @@ impl<'a> Operand<'a> {
         let spec = TensorSpec::elementwise(&[array.geometry()], dtype, array.device())?;
         let converted = Array::empty(spec)?;
         copy::copy(&converted, array)?;
-        Ok(Self::Converted(converted))
+        Ok(Self::Converted(Box::new(converted)))
     }
 }
 

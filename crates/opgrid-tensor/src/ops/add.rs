@@ -27,7 +27,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
-    let spec = pointwise::shape(&[("self", input), ("other", other)])?;
+    let spec = pointwise::shape([("self", input), ("other", other)])?;
     check_alpha(alpha, spec.dtype())?;
     Ok(spec)
 }

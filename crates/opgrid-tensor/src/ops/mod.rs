@@ -1,6 +1,6 @@
 //! The operators, one file for each family; to add one, write its file and its line in the list below.
 //!
-//! A file declares overloads with [`operator!`](opgrid_core::operator) and registers their kernels. Its header gives
+//! A file declares overloads with [`operator!`](macro@opgrid_core::operator) and registers their kernels. Its header gives
 //! the formula, shapes, dtypes, aliasing, errors and source.
 
 mod pointwise;

@@ -18,7 +18,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::shape(&[("self", input), ("other", other)])
+    pointwise::shape([("self", input), ("other", other)])
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

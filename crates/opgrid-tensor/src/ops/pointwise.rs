@@ -1,10 +1,9 @@
 //! What element-wise operators share: the shape of the result.
 
 use opgrid_core::{Device, DeviceType, Result};
-use smallvec::SmallVec;
 
 use crate::error::argument;
-use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
+use crate::tensor::{Tensor, TensorSpec, broadcast, result_type};
 
 /// What an element-wise operator on these arguments gives, in the dtype that it computes in.
 ///
@@ -12,13 +11,13 @@ use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
 ///
 /// Undefined tensors, dtypes that do not promote, several devices, or a shape that does not broadcast with that of
 /// the first argument.
-pub(super) fn shape(arguments: &[(&str, &Tensor)]) -> Result<TensorSpec> {
-    let tensors: SmallVec<[&Tensor; 4]> = arguments.iter().map(|(_, tensor)| *tensor).collect();
+pub(super) fn shape<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<TensorSpec> {
+    let tensors = arguments.map(|(_, tensor)| tensor);
     let dtype = result_type(&tensors)?;
     let device = common_device(&tensors)?;
-    let specs = tensors.iter().map(|tensor| tensor.spec().map(TensorSpec::geometry));
-    let geometries = specs.collect::<Result<SmallVec<[&Geometry; 4]>>>()?;
-    TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(arguments).unwrap_or(error))
+    // An undefined tensor has been refused with the dtype.
+    let geometries = tensors.map(Tensor::geometry);
+    TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(&arguments).unwrap_or(error))
 }
 
 /// The device of all; one tensor without dimensions on the CPU fits any.

@@ -52,6 +52,7 @@ impl Array {
     /// # Errors
     ///
     /// No memory; a device other than CPU and meta.
+    #[inline]
     pub fn empty(spec: TensorSpec) -> Result<Self> {
         let bytes = spec.bytes()?;
         let storage = match spec.device().kind() {

@@ -94,6 +94,7 @@ impl Drop for Record {
 }
 
 impl Record {
+    #[inline]
     fn new(content: Content) -> Self {
         Self { content, latest: AtomicPtr::new(ptr::null_mut()) }
     }
@@ -188,6 +189,7 @@ fn with_autograd_unless_inference(key: DispatchKey) -> DispatchKeySet {
 }
 
 impl Tensor {
+    #[inline]
     fn new(keys: DispatchKeySet, content: Content) -> Self {
         Self(AnyTensor::new(keys, Record::new(content)))
     }
@@ -197,6 +199,7 @@ impl Tensor {
     /// # Errors
     ///
     /// A device without dense tensors.
+    #[inline]
     pub fn from_array(array: Array) -> Result<Self> {
         let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
         Ok(Self::new(with_autograd_unless_inference(key), Content::Array(array)))
@@ -217,6 +220,7 @@ impl Tensor {
     /// # Errors
     ///
     /// No memory; a device other than CPU and meta.
+    #[inline]
     pub fn allocate(spec: TensorSpec) -> Result<Self> {
         Self::from_array(Array::empty(spec)?)
     }
@@ -317,6 +321,12 @@ impl Tensor {
         Err(argument("another thread gave the output a shape just now; give each thread its own"))
     }
 
+    /// The map from indices to elements; that of sizes `[0]` for an undefined tensor.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        self.record().spec().geometry()
+    }
+
     /// The size of each dimension; `[0]` for an undefined tensor.
     pub fn sizes(&self) -> &[i64] {
         self.record().spec().sizes()
@@ -349,7 +359,7 @@ impl Tensor {
 
     /// Whether elements lie in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
-        self.record().spec().geometry().is_contiguous()
+        self.geometry().is_contiguous()
     }
 
     /// All elements in row-major order.

@@ -30,6 +30,7 @@ pub struct TensorSpec {
 
 impl TensorSpec {
     /// A tensor of that geometry.
+    #[inline]
     pub fn new(geometry: Geometry, dtype: DType, device: Device) -> Self {
         Self { geometry, dtype, device }
     }
@@ -39,6 +40,7 @@ impl TensorSpec {
     /// # Errors
     ///
     /// As [`Geometry::contiguous`].
+    #[inline]
     pub fn contiguous(sizes: &[i64], dtype: DType, device: Device) -> Result<Self> {
         Ok(Self::new(Geometry::contiguous(sizes)?, dtype, device))
     }
