@@ -258,7 +258,12 @@ fn rust_s_operators_dispatch() {
 
 #[test]
 fn boxed_and_typed_calls_agree() {
-    let dispatcher = Dispatcher::new();
+    // Once with keys that fall through, once with torch's fallbacks, which are boxed kernels on the way.
+    boxed_and_typed_calls_agree_on(Dispatcher::new());
+    boxed_and_typed_calls_agree_on(Dispatcher::with_reference_fallbacks());
+}
+
+fn boxed_and_typed_calls_agree_on(dispatcher: Dispatcher) {
     let _registration = opgrid_tensor::register(&dispatcher).unwrap();
     let (x, y) = (ints(&[1, 2], &[2]), floats(&[0.5, 1.5]));
     let find = |name| dispatcher.find(name).unwrap();
