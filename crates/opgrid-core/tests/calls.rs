@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{cpu, define, implement, on_own_thread};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Error, ErrorKind, ExcludeGuard, Kernel, LocalKeys, Observer,
-    Result, Returns, Step, Value, observe, operator, quiesce, record, set_depth_limit,
+    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Error, ErrorKind, ExcludeGuard, Kernel, LocalKeys,
+    Observer, Result, Returns, Step, Value, observe, operator, quiesce, record, set_depth_limit,
 };
 
 operator! {
