@@ -42,15 +42,18 @@ pub(crate) unsafe fn call<S: Signature>(
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
     }
-    let _nested = thread.enter()?;
+    let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
     let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+        drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
     };
     let keys = table.mask(thread.apply(S::keys(args)));
     // SAFETY: the caller's word.
-    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+    let result = unsafe { enter::<S>(table.kernel(keys), table, keys, args) };
+    drop(nested);
+    result
 }
 
 /// A typed call with given keys.
@@ -72,14 +75,17 @@ pub(crate) unsafe fn redispatch<S: Signature>(
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     }
-    let _nested = thread.enter()?;
+    let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
     let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+        drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     };
     // SAFETY: the caller's word.
-    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+    let result = unsafe { enter::<S>(table.kernel(keys), table, keys, args) };
+    drop(nested);
+    result
 }
 
 /// The dispatcher that this thread's kernel runs on, unless it is the global one.

@@ -282,7 +282,9 @@ impl Inner {
     }
 
     pub(crate) fn set_on_override(&self, handler: OnOverride) {
-        *lock(&self.on_override) = Some(handler);
+        let before = lock(&self.on_override).replace(handler);
+        // The handler before may own anything, so it goes without the lock.
+        drop(before);
     }
 
     pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
