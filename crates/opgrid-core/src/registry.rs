@@ -722,7 +722,9 @@ impl Registry {
                 return Err(Error::new(ErrorKind::Duplicate, message));
             }
         };
-        if let Some(previous) = replaced.filter(|_| column != DispatchKey::Meta) {
+        // Kernels for Meta and MTIA are replaced as a matter of course, as in torch.
+        let expected = matches!(column, DispatchKey::Meta | DispatchKey::Mtia);
+        if let Some(previous) = replaced.filter(|_| !expected) {
             aftermath.overrides.push(Override {
                 operator: record.title(),
                 definition: record.definition_debug(),
