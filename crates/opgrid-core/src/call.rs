@@ -51,9 +51,7 @@ pub(crate) unsafe fn call<S: Signature>(
     };
     let keys = table.mask(thread.apply(S::keys(args)));
     // SAFETY: the caller's word.
-    let result = unsafe { enter::<S>(table.kernel(keys), table, keys, args) };
-    drop(nested);
-    result
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
 /// A typed call with given keys.
@@ -83,9 +81,7 @@ pub(crate) unsafe fn redispatch<S: Signature>(
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     };
     // SAFETY: the caller's word.
-    let result = unsafe { enter::<S>(table.kernel(keys), table, keys, args) };
-    drop(nested);
-    result
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
 /// The dispatcher that this thread's kernel runs on, unless it is the global one.
