@@ -621,7 +621,9 @@ impl Registry {
                 return Err(Error::new(ErrorKind::Duplicate, message));
             }
         };
-        if let Some(previous) = replaced.filter(|_| column != DispatchKey::Meta) {
+        // Replacing is how Meta and MTIA kernels are meant to come about.
+        let is_expected = [DispatchKey::Meta, DispatchKey::Mtia].contains(&column);
+        if let Some(previous) = replaced.filter(|_| !is_expected) {
             aftermath.overrides.push(Override {
                 operator: record.title(),
                 definition: record.definition_debug(),
