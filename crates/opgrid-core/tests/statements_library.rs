@@ -416,8 +416,7 @@ fn check_state_and_texts(dispatcher: &Dispatcher, state: String) {
     assert!(dump.contains("CPU: with state :: "), "{dump}");
     assert_eq!(Arc::strong_count(&held), 3);
     drop(registered);
-    dispatcher.find("test::op").unwrap().dump_state().unwrap();
-    opgrid_core::quiesce();
+    opgrid_core::quiesce().unwrap();
     assert_eq!(Arc::strong_count(&held), 1);
 }
 
