@@ -254,7 +254,8 @@ fn r94_fallbacks_come_from_the_wildcard_namespace() {
         drop(fallback);
         expect(&dispatcher, Key::Xla, Missing);
 
-        let attempts: [(fn(&Dispatcher) -> Library, &str); 3] = [
+        type Open = fn(&Dispatcher) -> Library;
+        let attempts: [(Open, &str); 3] = [
             (|dispatcher| dispatcher.implementations("test", Key::Xla), "single namespace"),
             (|dispatcher| dispatcher.fragment("test"), "inside of a fragment block"),
             (|dispatcher| dispatcher.implementations("_", None), "needs a dispatch key"),
