@@ -92,6 +92,8 @@ pub mod __private {
 ///
 /// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
 /// `call` with one parameter per argument. `Tensor` in a schema stands for whatever type of that name is in scope.
+/// A first item `home = path;` names the function that registers the overloads' library on first use
+/// ([`Operator::home`]).
 ///
 /// # Examples
 ///

@@ -36,6 +36,11 @@
 //! }
 //! ```
 //!
+//! # Home
+//!
+//! The first item may be `home = path;`, the path of a `fn() -> K::Result<()>`. Each overload then has
+//! `fn home() -> K::Result<()> { path() }`, which the dispatcher calls where the overload is not registered yet.
+//!
 //! # Types
 //!
 //! `Tensor` is whatever type of that name is in scope.

@@ -34,8 +34,8 @@ impl<'a, const N: usize> Access<'a, N> {
         if out.geometry().repeats() {
             return Err(overlap("more than one element of the written-to tensor refers"));
         }
-        for input in inputs.iter().filter(|input| input.storage().is_same(out.storage())) {
-            check_overlap(out, input, aliasing)?;
+        for input in inputs {
+            check(out, input, aliasing)?;
         }
         let writer = out.storage().write()?;
         let mut readers = [const { None }; N];
@@ -81,7 +81,13 @@ pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
     Output::of(&access.writer, access.out.geometry())?.apart_from(inputs)
 }
 
-fn check_overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
+/// # Errors
+///
+/// Elements of `input` lie where `out` has some, in a way that `aliasing` does not allow.
+pub(super) fn check(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
+    if !input.storage().is_same(out.storage()) {
+        return Ok(());
+    }
     let (written, read) = (out.geometry(), input.geometry());
     if written.numel() == 0 || read.numel() == 0 {
         return Ok(());

@@ -6,11 +6,13 @@
 //! [`with_dtype!`](crate::with_dtype).
 
 mod access;
+pub mod arithmetic;
 pub mod copy;
 pub mod elementwise;
 pub mod iter;
 pub mod matmul;
 mod plan;
+pub mod promoted;
 pub mod reduce;
 
 pub use iter::{Input, Output};
