@@ -7,7 +7,10 @@
 
 mod columns;
 mod commands;
+mod grammar;
 mod json;
+mod literal;
+mod tensor_literal;
 
 use std::io::{self, Write};
 use std::panic;
@@ -21,7 +24,7 @@ use opgrid::{Error, ErrorKind, Result};
 
 /// Operators by dispatch keys: call them, and see which kernel runs and why.
 #[derive(Parser)]
-#[command(name = "opgrid", version, subcommand_required = true)]
+#[command(name = "opgrid", version, subcommand_required = true, arg_required_else_help = false)]
 struct CommandLine {
     /// Print JSON, on one line.
     #[arg(long, global = true)]

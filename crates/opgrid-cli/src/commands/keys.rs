@@ -103,10 +103,17 @@ fn print(rows: &[Row]) -> String {
     text
 }
 
-/// The keys of a set; of a set of backends alone, which holds no key, the backends.
+/// The keys of a set; where it holds halves of keys only, the functionalities and the backends.
 fn braces(set: DispatchKeySet) -> String {
-    let keys: Vec<_> = set.iter().map(|key| key.to_string()).collect();
-    format!("{{{}}}", if keys.is_empty() { backends(set).join(", ") } else { keys.join(", ") })
+    let keys = json::keys(set);
+    let names = if keys.is_empty() { [functionalities(set), backends(set)].concat() } else { keys };
+    format!("{{{}}}", names.join(", "))
+}
+
+fn functionalities(set: DispatchKeySet) -> Vec<String> {
+    let alone = |functionality: &Functionality| DispatchKey::of_functionality(*functionality).key_set();
+    let present = Functionality::all().filter(|it| !alone(it).is_empty() && set.has_all(alone(it)));
+    present.map(|functionality| functionality.to_string()).collect()
 }
 
 fn backends(set: DispatchKeySet) -> Vec<String> {
@@ -120,7 +127,7 @@ fn describe(rows: &[Row]) -> Json {
     let alias = |row: &Row| Some(json!({"name": row.key.to_string(), "keys": json::keys(row.expansion?)}));
     let set = |(name, set): &(&str, DispatchKeySet)| {
         let bits = format!("{:#018x}", set.to_torch_bits());
-        json!({"name": name, "torch_bits": bits, "keys": json::keys(*set), "backends": backends(*set)})
+        json!({"name": name, "torch_bits": bits, "keys": json::keys(*set), "functionalities": functionalities(*set), "backends": backends(*set)})
     };
     json!({
         "keys": keys,

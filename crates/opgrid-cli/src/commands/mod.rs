@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod call;
 mod explain;
 mod keys;
 mod list;
@@ -11,6 +12,7 @@ use opgrid::{Dispatcher, OperatorHandle, Result};
 /// What the command line can be asked to do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    Call(call::Call),
     List(list::List),
     Schema(schema::Schema),
     Table(table::Table),
@@ -22,6 +24,7 @@ impl Command {
     /// What the command prints, as text or as one line of JSON.
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         match self {
+            Self::Call(command) => command.run(json),
             Self::List(command) => command.run(json),
             Self::Schema(command) => command.run(json),
             Self::Table(command) => command.run(json),
@@ -33,7 +36,7 @@ impl Command {
 
 /// The dispatcher with everything that opgrid registers.
 fn dispatcher() -> Result<&'static Dispatcher> {
-    Ok(Dispatcher::global())
+    opgrid::dispatcher()
 }
 
 /// The operator of that name.
