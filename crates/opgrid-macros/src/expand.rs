@@ -75,8 +75,8 @@ fn expand(core: &TokenStream, home: Option<&TokenStream>, item: &Item) -> Result
             const SCHEMA: &'static str = #text;
             type Signature = #signature;
 
-            fn cell() -> &'static #core::OperatorCell {
-                static CELL: #core::OperatorCell = #core::OperatorCell::new();
+            fn cell() -> &'static #core::OperatorCell<Self::Signature> {
+                static CELL: #core::OperatorCell<#signature> = #core::OperatorCell::new();
                 &CELL
             }
 
@@ -285,8 +285,8 @@ mod tests {
                     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
                 type Signature = fn(Tensor, Tensor, core::Scalar) -> Tensor;
 
-                fn cell() -> &'static core::OperatorCell {
-                    static CELL: core::OperatorCell = core::OperatorCell::new();
+                fn cell() -> &'static core::OperatorCell<Self::Signature> {
+                    static CELL: core::OperatorCell<fn(Tensor, Tensor, core::Scalar) -> Tensor> = core::OperatorCell::new();
                     &CELL
                 }
             }

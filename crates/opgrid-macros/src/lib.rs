@@ -22,8 +22,8 @@
 //!     const SCHEMA: &'static str =
 //!         "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
 //!     type Signature = fn(Tensor, Tensor, K::Scalar) -> Tensor;
-//!     fn cell() -> &'static K::OperatorCell {
-//!         static CELL: K::OperatorCell = K::OperatorCell::new();
+//!     fn cell() -> &'static K::OperatorCell<Self::Signature> {
+//!         static CELL: K::OperatorCell<fn(Tensor, Tensor, K::Scalar) -> Tensor> = K::OperatorCell::new();
 //!         &CELL
 //!     }
 //! }

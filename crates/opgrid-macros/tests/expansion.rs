@@ -6,18 +6,18 @@ use opgrid_macros::operator_items;
 mod core_crate {
     pub type Result<T> = std::result::Result<T, String>;
 
-    pub struct OperatorCell(());
+    pub struct OperatorCell<S>(std::marker::PhantomData<fn() -> S>);
 
-    impl OperatorCell {
+    impl<S> OperatorCell<S> {
         pub const fn new() -> Self {
-            OperatorCell(())
+            OperatorCell(std::marker::PhantomData)
         }
     }
 
     pub trait Operator: Copy + 'static {
         const SCHEMA: &'static str;
-        type Signature;
-        fn cell() -> &'static OperatorCell;
+        type Signature: 'static;
+        fn cell() -> &'static OperatorCell<Self::Signature>;
         fn home() -> Result<()> {
             Ok(())
         }

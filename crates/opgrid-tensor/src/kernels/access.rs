@@ -6,7 +6,7 @@
 use opgrid_core::{Error, ErrorKind, Result};
 
 use super::iter::{Input, Output, View, ViewMut};
-use crate::tensor::{Array, Element, ReadGuard, WriteGuard};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
 
 /// Whether an input may lie where the output lies.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,9 +31,7 @@ impl<'a, const N: usize> Access<'a, N> {
     ///
     /// Overlaps, memory that others use, tensors without data.
     pub(super) fn new(out: &'a Array, inputs: [&'a Array; N], aliasing: Aliasing) -> Result<Self> {
-        if out.geometry().repeats() {
-            return Err(overlap("more than one element of the written-to tensor refers"));
-        }
+        check_written(out.geometry())?;
         for input in inputs {
             check(out, input, aliasing)?;
         }
@@ -79,6 +77,16 @@ pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
     access.out.expect_dtype(O::DTYPE)?;
     access.writer.clear_unwritten();
     Output::of(&access.writer, access.out.geometry())?.apart_from(inputs)
+}
+
+/// # Errors
+///
+/// Several indices of what is written lead to one element.
+pub(crate) fn check_written(out: &Geometry) -> Result<()> {
+    if out.repeats() {
+        return Err(overlap("more than one element of the written-to tensor refers"));
+    }
+    Ok(())
 }
 
 /// # Errors

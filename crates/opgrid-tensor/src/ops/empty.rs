@@ -17,7 +17,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyMemoryFormat).everywhere(empty).kernel(DispatchKey::BackendSelect, select);
+    library.define(EmptyMemoryFormat).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
 }
 
 fn select(

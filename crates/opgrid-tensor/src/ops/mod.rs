@@ -28,7 +28,18 @@ macro_rules! operators {
 
 operators! {
     add,
+    as_strided,
+    contiguous,
+    copy,
     empty,
+    fill,
+    mm,
+    mul,
+    neg,
+    select,
+    slice,
+    sum,
+    view,
 }
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.

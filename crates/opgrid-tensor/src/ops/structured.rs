@@ -10,6 +10,7 @@ use opgrid_core::{
 };
 
 use crate::error::argument;
+use crate::kernels::access::check_written;
 use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
 
 /// The signature of an operator whose first argument is a tensor, beside that of its `out` overload.
@@ -71,7 +72,10 @@ pub type Shape<O> = ReturningOf<O, TensorSpec>;
 
 /// Adds kernels for CPU and meta tensors to an operator.
 pub trait Kernels<O: Operator>: Sized {
-    /// The same function for both: for views, and where there is nothing to compute.
+    /// The same function for both: where there is nothing to compute.
+    fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self;
+
+    /// The same function for every backend: for views, whose backend does not matter.
     fn everywhere(self, kernel: KernelOf<O>) -> Self;
 
     /// A new tensor as `shape` says, filled by `cpu`.
@@ -93,8 +97,15 @@ pub trait Kernels<O: Operator>: Sized {
 
 impl<O: Operator> Kernels<O> for Operators<'_, O> {
     #[track_caller]
-    fn everywhere(self, kernel: KernelOf<O>) -> Self {
+    fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self {
         both(self, move |args| O::Signature::apply(kernel, args))
+    }
+
+    #[track_caller]
+    fn everywhere(self, kernel: KernelOf<O>) -> Self {
+        self.closure(DispatchKey::CompositeExplicitAutograd, move |args| {
+            O::Signature::apply(kernel, args).map_err(with_name::<O>)
+        })
     }
 
     #[track_caller]
@@ -174,13 +185,14 @@ fn fill<'a, S: Structured>(
 
 /// # Errors
 ///
-/// `out` is on another device, or cannot hold results of the dtype.
+/// `out` is on another device, repeats elements, or cannot hold results of the dtype.
 fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     let found = out.spec()?;
     if found.device() != spec.device() {
         let message = format!("the output is on device {}, expected {}", found.device(), spec.device());
         return Err(argument(message));
     }
+    check_written(found.geometry())?;
     if !can_cast(spec.dtype(), found.dtype()) {
         let message = format!(
             "result type {} can't be cast to the desired output type {}",
