@@ -7,6 +7,7 @@
 
 mod columns;
 mod commands;
+mod digits;
 mod grammar;
 mod json;
 mod literal;

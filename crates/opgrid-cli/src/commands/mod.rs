@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod call;
+mod demo;
 mod explain;
 mod keys;
 mod list;
@@ -13,6 +14,7 @@ use opgrid::{Dispatcher, OperatorHandle, Result};
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Call(call::Call),
+    Demo(demo::Demo),
     List(list::List),
     Schema(schema::Schema),
     Table(table::Table),
@@ -25,6 +27,7 @@ impl Command {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         match self {
             Self::Call(command) => command.run(json),
+            Self::Demo(command) => command.run(json),
             Self::List(command) => command.run(json),
             Self::Schema(command) => command.run(json),
             Self::Table(command) => command.run(json),
