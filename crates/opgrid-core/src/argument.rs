@@ -38,6 +38,12 @@ pub trait Argument: 'static {
         DispatchKeySet::EMPTY
     }
 
+    /// The keys that the argument brings into a typed call where it may be absent.
+    #[inline]
+    fn optional_keys(argument: Option<Self::At<'_>>) -> DispatchKeySet {
+        argument.map_or(DispatchKeySet::EMPTY, Self::keys)
+    }
+
     /// Shortens the borrow; the body is its argument.
     fn shorten<'long: 'short, 'short>(argument: Self::At<'long>) -> Self::At<'short>;
 
@@ -189,8 +195,37 @@ macro_rules! by_value {
     };
 }
 
+impl Argument for i64 {
+    type At<'a> = Self;
+    type Hold = ();
+    type Concrete = Self;
+
+    fn schema_type() -> Type {
+        Type::Int
+    }
+
+    #[inline]
+    fn shorten<'long: 'short, 'short>(argument: Self) -> Self {
+        argument
+    }
+
+    #[inline]
+    fn pack<'a>(argument: Self, _: &'a mut ()) -> Boxed<'a> {
+        argument.into()
+    }
+
+    /// A symbolic integer is fixed: the kernel needs the number now.
+    #[inline]
+    fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<Self> {
+        match value.view() {
+            View::Int(value) => Ok(value),
+            View::SymInt(node) => node.guard(),
+            _ => Err(mismatch("int", value)),
+        }
+    }
+}
+
 by_value! {
-    i64: Int, View::Int(value) => Some(value);
     f64: Float, View::Float(value) => Some(value);
     bool: Bool, View::Bool(value) => Some(value);
     Device: Device, View::Device(value) => Some(value);
@@ -768,7 +803,7 @@ impl<T: Argument> Argument for Option<T> {
 
     #[inline]
     fn keys(argument: Option<T::At<'_>>) -> DispatchKeySet {
-        argument.map_or(DispatchKeySet::EMPTY, T::keys)
+        T::optional_keys(argument)
     }
 
     #[inline]
@@ -801,6 +836,12 @@ impl<T: Element> Argument for Vec<T> {
         T::slice_keys(argument)
     }
 
+    /// None, as in boxed calls and in torch: a list that may be absent selects nothing.
+    #[inline]
+    fn optional_keys(_: Option<&[T]>) -> DispatchKeySet {
+        DispatchKeySet::EMPTY
+    }
+
     #[inline]
     fn shorten<'long: 'short, 'short>(argument: &'long [T]) -> &'short [T] {
         argument
@@ -828,6 +869,11 @@ impl<T: Element, const N: usize> Argument for [T; N] {
 
     fn keys(argument: &[T; N]) -> DispatchKeySet {
         T::slice_keys(argument)
+    }
+
+    /// None, as for `Vec`.
+    fn optional_keys(_: Option<&[T; N]>) -> DispatchKeySet {
+        DispatchKeySet::EMPTY
     }
 
     fn shorten<'long: 'short, 'short>(argument: &'long [T; N]) -> &'short [T; N] {

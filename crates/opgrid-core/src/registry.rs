@@ -23,11 +23,14 @@ use crate::signature::Signature;
 use crate::table::{Draft, Slot, Table};
 use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Operator, Result};
 
-/// The signature that the kernels and callers of an operator agreed on.
+/// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
+/// because typed handles rely on it.
 struct Pinned {
     signature: SignatureOf,
     key: Option<DispatchKey>,
     debug: String,
+    /// Whether it fits the definition, where there is one: a definition may come when the kernel is gone.
+    fits: bool,
 }
 
 /// One operator in the registry.
@@ -109,7 +112,7 @@ impl Record {
         let pinned = self.pinned(signature.is_symbolic());
         match pinned {
             None => {
-                *pinned = Some(Pinned { signature, key, debug: kernel.debug() });
+                *pinned = Some(Pinned { signature, key, debug: kernel.debug(), fits: true });
                 Ok(true)
             }
             Some(first) if first.signature.id == signature.id => Ok(false),
@@ -128,6 +131,15 @@ impl Record {
                 );
                 Err(Error::new(ErrorKind::Signature, message))
             }
+        }
+    }
+
+    /// Notes which of the operator's signatures fit a new definition.
+    fn compare_signatures(&mut self, definition: &Definition) {
+        for pinned in [&mut self.typed, &mut self.symbolic].into_iter().flatten() {
+            let signature = &pinned.signature;
+            let inferred = (signature.schema)(definition.schema.name.clone());
+            pinned.fits = check_signature(&definition.schema, &inferred, signature.is_symbolic()).is_ok();
         }
     }
 
@@ -282,7 +294,9 @@ impl Inner {
     }
 
     pub(crate) fn set_on_override(&self, handler: OnOverride) {
-        *lock(&self.on_override) = Some(handler);
+        let before = lock(&self.on_override).replace(handler);
+        // The handler before may own anything, so it goes without the lock.
+        drop(before);
     }
 
     pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
@@ -315,15 +329,20 @@ impl Inner {
         };
         let own = record.pinned(asked.is_symbolic());
         let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
+        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
         if !own_fits || !other_fits {
             return Err(record.wrong_signature(&asked));
         }
+        if known {
+            return Ok(());
+        }
+        let debug = "given by a typed handle".to_owned();
+        if let Some(definition) = &record.definition {
+            record.check_schema(definition, &asked, &debug)?;
+        }
+        let own = record.pinned(asked.is_symbolic());
         if own.is_none() {
-            let debug = "given by a typed handle".to_owned();
-            if let Some(definition) = record.definition.clone() {
-                record.check_schema(&definition, &asked, &debug)?;
-            }
-            *record.pinned(asked.is_symbolic()) = Some(Pinned { signature: asked, key: None, debug });
+            *own = Some(Pinned { signature: asked, key: None, debug, fits: true });
         }
         Ok(())
     }
@@ -568,6 +587,7 @@ impl Registry {
                 }
             }
         }
+        record.compare_signatures(&definition);
         let definition = Arc::new(definition);
         record.definition = Some(definition.clone());
         aftermath.events.push((record.handle.clone(), definition.clone(), true));
@@ -601,7 +621,7 @@ impl Registry {
         let record = self.record(inner, &name);
         if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
             let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
-            if known.as_ref().is_none_or(|known| known.signature.id != signature.id) {
+            if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
                 record.check_schema(definition, signature, &kernel.debug())?;
             }
         }
@@ -621,7 +641,9 @@ impl Registry {
                 return Err(Error::new(ErrorKind::Duplicate, message));
             }
         };
-        if let Some(previous) = replaced.filter(|_| column != DispatchKey::Meta) {
+        // Kernels for Meta and MTIA are replaced as a matter of course, as in torch.
+        let expected = matches!(column, DispatchKey::Meta | DispatchKey::Mtia);
+        if let Some(previous) = replaced.filter(|_| !expected) {
             aftermath.overrides.push(Override {
                 operator: record.title(),
                 definition: record.definition_debug(),
