@@ -37,9 +37,20 @@ impl KernelInfo {
         }
     }
 
-    fn title(&self) -> &str {
+    /// What a listing calls the kernel: its name, else its author's text, else its sort.
+    pub fn title(&self) -> &str {
         let plain = if self.typed { "typed kernel" } else { "boxed kernel" };
         self.name.as_deref().or(self.description.as_deref()).unwrap_or(plain)
+    }
+
+    /// The kernel as JSON.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "typed": self.typed,
+            "place": self.place,
+        })
     }
 }
 
@@ -90,12 +101,7 @@ impl Explanation {
                 "key": hop.key.to_string(),
                 "keys": names(hop.keys),
                 "fallthrough": names(layers_with_backends(hop.fallen_through, hop.keys)),
-                "kernel": hop.kernel.as_ref().map(|kernel| json!({
-                    "name": kernel.name,
-                    "description": kernel.description,
-                    "typed": kernel.typed,
-                    "place": kernel.place,
-                })),
+                "kernel": hop.kernel.as_ref().map(KernelInfo::to_json),
                 "reason": hop.reason.to_string(),
                 "provenance": hop.reason.provenance(),
             })
