@@ -3,6 +3,7 @@
 //! The rules are few and exact. Each has a file or a function of its own and a table where exceptions are entered
 //! with their reason. A violation is printed as `file:line: rule: what, remedy`.
 
+mod documents;
 mod edges;
 mod form;
 mod operators;
@@ -106,6 +107,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 pub fn check(workspace: &Workspace) -> Result<(), Failure> {
     let files = text_files(workspace)?;
     let mut violations = violations(&files);
+    violations.extend(documents::say_what_is_there(&files, &workspace.files()?));
     violations.extend(edges::check(&workspace.packages()?, workspace.root(), &files));
     violations.sort();
     for violation in &violations {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::Type;
 
+use crate::dict::Dict;
 use crate::value::{List, Value, mismatch};
 use crate::{
     AnyTensor, Boxed, Class, DType, Device, DictValue, DispatchKeySet, Generator, Layout, MemoryFormat,
@@ -35,6 +36,12 @@ pub trait Argument: 'static {
     #[inline]
     fn keys(_argument: Self::At<'_>) -> DispatchKeySet {
         DispatchKeySet::EMPTY
+    }
+
+    /// The keys that the argument brings into a typed call where it may be absent.
+    #[inline]
+    fn optional_keys(argument: Option<Self::At<'_>>) -> DispatchKeySet {
+        argument.map_or(DispatchKeySet::EMPTY, Self::keys)
     }
 
     /// Shortens the borrow; the body is its argument.
@@ -188,8 +195,37 @@ macro_rules! by_value {
     };
 }
 
+impl Argument for i64 {
+    type At<'a> = Self;
+    type Hold = ();
+    type Concrete = Self;
+
+    fn schema_type() -> Type {
+        Type::Int
+    }
+
+    #[inline]
+    fn shorten<'long: 'short, 'short>(argument: Self) -> Self {
+        argument
+    }
+
+    #[inline]
+    fn pack<'a>(argument: Self, _: &'a mut ()) -> Boxed<'a> {
+        argument.into()
+    }
+
+    /// A symbolic integer is fixed: the kernel needs the number now.
+    #[inline]
+    fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<Self> {
+        match value.view() {
+            View::Int(value) => Ok(value),
+            View::SymInt(node) => node.guard(),
+            _ => Err(mismatch("int", value)),
+        }
+    }
+}
+
 by_value! {
-    i64: Int, View::Int(value) => Some(value);
     f64: Float, View::Float(value) => Some(value);
     bool: Bool, View::Bool(value) => Some(value);
     Device: Device, View::Device(value) => Some(value);
@@ -562,55 +598,6 @@ fn wrong_length(expected: usize, found: usize) -> crate::Error {
     )
 }
 
-/// A dict of a kernel's parameter or result: pairs in the order in which they were put in.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_core::Dict;
-///
-/// let dict = Dict::from_iter([("one".to_owned(), 1), ("two".to_owned(), 2)]);
-/// assert_eq!(dict.find(&"two".to_owned()), Some(&2));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dict<K, V>(Vec<(K, V)>);
-
-impl<K: PartialEq, V> Dict<K, V> {
-    /// The value under `key`. Looks at every pair: dicts in calls are short.
-    pub fn find(&self, key: &K) -> Option<&V> {
-        self.0.iter().find(|entry| entry.0 == *key).map(|entry| &entry.1)
-    }
-
-    /// The pairs.
-    pub fn iter(&self) -> impl Iterator<Item = &(K, V)> {
-        self.0.iter()
-    }
-
-    /// The number of pairs.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is no pair.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl<K: PartialEq, V> FromIterator<(K, V)> for Dict<K, V> {
-    /// A later pair replaces the value of an earlier one with the same key.
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        let mut dict = Self(Vec::new());
-        for (key, value) in pairs {
-            match dict.0.iter_mut().find(|entry| entry.0 == key) {
-                Some(entry) => entry.1 = value,
-                None => dict.0.push((key, value)),
-            }
-        }
-        dict
-    }
-}
-
 impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {
     type Concrete = Dict<K, V::Concrete>;
 
@@ -619,7 +606,7 @@ impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {
     }
 
     fn into_value(self) -> Value {
-        let entries = self.0.into_iter().map(|(key, value)| (key.into_value(), value.into_value())).collect();
+        let entries = self.into_iter().map(|(key, value)| (key.into_value(), value.into_value())).collect();
         Value::Dict(Arc::new(DictValue::new(K::schema_type(), V::schema_type(), entries)))
     }
 
@@ -816,7 +803,7 @@ impl<T: Argument> Argument for Option<T> {
 
     #[inline]
     fn keys(argument: Option<T::At<'_>>) -> DispatchKeySet {
-        argument.map_or(DispatchKeySet::EMPTY, T::keys)
+        T::optional_keys(argument)
     }
 
     #[inline]
@@ -849,6 +836,12 @@ impl<T: Element> Argument for Vec<T> {
         T::slice_keys(argument)
     }
 
+    /// None, as in boxed calls and in torch: a list that may be absent selects nothing.
+    #[inline]
+    fn optional_keys(_: Option<&[T]>) -> DispatchKeySet {
+        DispatchKeySet::EMPTY
+    }
+
     #[inline]
     fn shorten<'long: 'short, 'short>(argument: &'long [T]) -> &'short [T] {
         argument
@@ -876,6 +869,11 @@ impl<T: Element, const N: usize> Argument for [T; N] {
 
     fn keys(argument: &[T; N]) -> DispatchKeySet {
         T::slice_keys(argument)
+    }
+
+    /// None, as for `Vec`.
+    fn optional_keys(_: Option<&[T; N]>) -> DispatchKeySet {
+        DispatchKeySet::EMPTY
     }
 
     fn shorten<'long: 'short, 'short>(argument: &'long [T; N]) -> &'short [T; N] {

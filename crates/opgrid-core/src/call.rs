@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::boxing::{enter, enter_values};
 use crate::explain::KernelInfo;
 use crate::kernel::{KernelRecord, excluded_below};
-use crate::local::{ThreadState, flag, with_thread};
+use crate::local::{self, ThreadState, flag, with_thread};
 use crate::observe::{CallKind, Step, watched};
 use crate::retire::{Orphan, attend};
 use crate::signature::Signature;
@@ -33,24 +33,25 @@ pub(crate) trait Route {
 pub(crate) unsafe fn call<S: Signature>(
     pointer: &AtomicPtr<u8>,
     foreign: bool,
-    route: &dyn Route,
+    route: &impl Route,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    with_thread(|thread| {
-        if thread.flags() != 0 || foreign {
-            // SAFETY: the caller's word.
-            return unsafe { call_watched::<S>(thread, route, None, args) };
-        }
-        let _nested = thread.enter()?;
-        // SAFETY: the thread marked a dispatch before it reads the pointer.
-        let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
-            // SAFETY: the caller's word.
-            return unsafe { call_watched::<S>(thread, route, None, args) };
-        };
-        let keys = table.mask(thread.apply(S::keys(args)));
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { local::current() };
+    if thread.flags() != 0 || foreign {
         // SAFETY: the caller's word.
-        unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
-    })
+        return unsafe { call_watched::<S>(thread, route, None, args) };
+    }
+    let nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+        drop(nested);
+        // SAFETY: the caller's word.
+        return unsafe { call_watched::<S>(thread, route, None, args) };
+    };
+    let keys = table.mask(thread.apply(S::keys(args)));
+    // SAFETY: the caller's word.
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
 /// A typed call with given keys.
@@ -62,24 +63,25 @@ pub(crate) unsafe fn call<S: Signature>(
 pub(crate) unsafe fn redispatch<S: Signature>(
     pointer: &AtomicPtr<u8>,
     foreign: bool,
-    route: &dyn Route,
+    route: &impl Route,
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    with_thread(|thread| {
-        if thread.flags() != 0 || foreign {
-            // SAFETY: the caller's word.
-            return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
-        }
-        let _nested = thread.enter()?;
-        // SAFETY: the thread marked a dispatch before it reads the pointer.
-        let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
-            // SAFETY: the caller's word.
-            return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
-        };
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { local::current() };
+    if thread.flags() != 0 || foreign {
         // SAFETY: the caller's word.
-        unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
-    })
+        return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+    }
+    let nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+        drop(nested);
+        // SAFETY: the caller's word.
+        return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+    };
+    // SAFETY: the caller's word.
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
 /// The dispatcher that this thread's kernel runs on, unless it is the global one.
@@ -224,23 +226,36 @@ fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
 /// A boxed call.
 #[inline]
 pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
-    with_thread(|thread| {
-        let entry = &*operator.0;
-        if thread.flags() != 0 || entry.foreign {
-            return prepared(thread, operator, |table| {
-                let all = thread.apply(boxed_keys(table, args)?);
-                let keys = table.mask(all);
-                watch(thread, CallKind::CallBoxed, table, all, keys, |kernel| {
-                    enter_values(kernel, table, keys, args, returns)
-                })
-            });
-        }
-        let _nested = thread.enter()?;
-        // SAFETY: the thread marked a dispatch before it reads the pointer.
-        let table = unsafe { TableRef::new(entry.table.load(Ordering::Acquire)) };
-        let table = table.ok_or_else(|| operator.stale())?;
-        let keys = table.mask(thread.apply(boxed_keys(table, args)?));
-        enter_values(table.kernel(keys), table, keys, args, returns)
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { local::current() };
+    let entry = &*operator.0;
+    if thread.flags() != 0 || entry.foreign {
+        return call_boxed_watched(thread, operator, args, returns);
+    }
+    let _nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let Some(table) = (unsafe { TableRef::new(entry.table.load(Ordering::Acquire)) }) else {
+        return Err(operator.stale());
+    };
+    let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+    enter_values(table.kernel(keys), table, keys, args, returns)
+}
+
+/// The boxed call with everything that ordinary ones leave out.
+#[cold]
+#[inline(never)]
+fn call_boxed_watched(
+    thread: &ThreadState,
+    operator: &OperatorHandle,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    prepared(thread, operator, |table| {
+        let all = thread.apply(boxed_keys(table, args)?);
+        let keys = table.mask(all);
+        watch(thread, CallKind::CallBoxed, table, all, keys, |kernel| {
+            enter_values(kernel, table, keys, args, returns)
+        })
     })
 }
 
@@ -285,13 +300,13 @@ fn nested<X>(
     keys: DispatchKeySet,
     body: impl FnOnce(&KernelRecord) -> Result<X>,
 ) -> Result<X> {
-    with_thread(|thread| {
-        let _nested = thread.enter()?;
-        if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
-            return watch(thread, kind, table, keys, keys, body);
-        }
-        body(table.kernel(keys))
-    })
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { local::current() };
+    let _nested = thread.enter()?;
+    if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
+        return watch(thread, kind, table, keys, keys, body);
+    }
+    body(table.kernel(keys))
 }
 
 /// `keys` without the highest layer and everything above it.
@@ -335,10 +350,9 @@ impl<'n, S: Signature> Next<'n, S> {
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
         let (keys, layer) = below(self.keys);
-        with_thread(|thread| {
-            let _excluded = thread.exclude_layers(excluded_below(layer));
-            self.redispatch(keys, args)
-        })
+        // SAFETY: the reference stays in this function.
+        let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
+        self.redispatch(keys, args)
     }
 
     /// Calls the operator with exactly these keys.
@@ -448,10 +462,9 @@ impl<'c> BoxedCall<'c> {
     /// Those of the kernel below.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
         let (keys, layer) = below(self.keys);
-        with_thread(|thread| {
-            let _excluded = thread.exclude_layers(excluded_below(layer));
-            self.redispatch_with(keys, args)
-        })
+        // SAFETY: the reference stays in this function.
+        let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
+        self.redispatch_with(keys, args)
     }
 
     /// Calls the operator with exactly these keys.

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use opgrid_schema::{FunctionSchema, OperatorName};
 
 use crate::library::{Kind, Library, Registration};
+use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
-use crate::registry::{Inner, Listener, Override};
+use crate::registry::{Inner, Item};
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
@@ -69,58 +70,52 @@ const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
     ]
 };
 
+/// The keys of layers that torch has and that are not built here yet: calls step over them.
+fn layers_to_come() -> Vec<DispatchKey> {
+    REFERENCE_FALLBACKS.iter().map(|(key, _)| *key).filter(|key| *key != DispatchKey::Meta).collect()
+}
+
 impl Dispatcher {
-    /// A dispatcher without operators. Every key that no layer has been built for falls through.
+    /// A dispatcher without operators. Calls step over every key that has no fallback or kernel but has a layer in
+    /// torch.
     ///
     /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
     /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
     pub fn new() -> Self {
-        let dispatcher = Self::bare();
-        dispatcher.install(|key, _| (key != DispatchKey::Meta).then(Kernel::fallthrough));
-        dispatcher
+        Self(Inner::new(true, layers_to_come()))
     }
 
     /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
     pub fn with_reference_fallbacks() -> Self {
         let dispatcher = Self::bare();
-        dispatcher.install(|key, falls_through| {
-            Some(match (key, falls_through) {
+        let fallback = |(key, falls_through): (DispatchKey, bool)| {
+            let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
                 (DispatchKey::Meta, _) => Kernel::boxed(|call| Err(crate::explain::missing_kernel(call))),
                 _ => Kernel::boxed(|call| call.below()),
-            })
-        });
+            };
+            Item::Fallback { key, kernel, may_replace: false }
+        };
+        let items = REFERENCE_FALLBACKS.into_iter().map(fallback).collect();
+        let changes = dispatcher.0.apply(items, std::panic::Location::caller());
+        changes.expect("every reference fallback has a key of its own");
         dispatcher
     }
 
-    /// A dispatcher with neither operators nor fallbacks.
+    /// A dispatcher with neither operators nor fallbacks, which steps over nothing.
     pub fn bare() -> Self {
-        Self(Inner::new(true))
+        Self(Inner::new(true, Vec::new()))
     }
 
     /// The process's own dispatcher, the one that typed overloads call outside of kernels.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
-        GLOBAL.get_or_init(|| {
-            let dispatcher = Self(Inner::new(false));
-            dispatcher.install(|key, _| (key != DispatchKey::Meta).then(Kernel::fallthrough));
-            dispatcher
-        })
+        GLOBAL.get_or_init(|| Self(Inner::new(false, layers_to_come())))
     }
 
     /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.
     pub fn current() -> Self {
         crate::call::current_dispatcher().map_or_else(|| Self::global().clone(), Self)
-    }
-
-    /// Installs fallbacks that stay as long as the dispatcher.
-    fn install(&self, kernel: impl Fn(DispatchKey, bool) -> Option<Kernel>) {
-        let items = REFERENCE_FALLBACKS.iter().filter_map(|&(key, falls_through)| {
-            let kernel = kernel(key, falls_through)?;
-            Some(crate::registry::Item::Fallback { key, kernel, may_replace: false })
-        });
-        let place = std::panic::Location::caller();
-        self.0.apply(items.collect(), place).expect("every reference fallback has a key of its own");
     }
 
     /// A library that defines the operators of a namespace; there is one at a time for each.
@@ -257,7 +252,7 @@ fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
             ErrorKind::Schema,
-            format!("`{name}` is no operator name such as aten::add.Tensor: {error}"),
+            format!("`{name}` is no operator name such as namespace::name.overload: {error}"),
         )
     })
 }

@@ -414,8 +414,9 @@ impl OperatorHandle {
 }
 
 fn same_kernel(a: &Slot, b: &Slot) -> bool {
-    // The kernel of a missing slot belongs to its base.
-    a.reason == Reason::Missing || std::sync::Arc::ptr_eq(&a.kernel, &b.kernel)
+    // Missing kernels and the fallthroughs that nobody registered belong to the base, which is built anew.
+    let of_base = |slot: &Slot| slot.reason == Reason::Missing || slot.kernel.is_fallthrough();
+    std::sync::Arc::ptr_eq(&a.kernel, &b.kernel) || of_base(a) && of_base(b)
 }
 
 /// One column of an operator's table.

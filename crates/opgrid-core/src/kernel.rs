@@ -17,6 +17,9 @@ use crate::call::{BoxedCall, Next};
 use crate::signature::Signature;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
+/// The function or closure of a record, and how it is freed.
+type State = (*const (), unsafe fn(*const ()));
+
 /// The boxed side of a record.
 pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
 
@@ -162,12 +165,7 @@ unsafe fn free<F>(state: *const ()) {
 
 impl Kernel {
     #[track_caller]
-    fn from_parts(
-        signature: Option<SignatureOf>,
-        side: TypedSide,
-        boxed: BoxedEntry,
-        state: (*const (), unsafe fn(*const ())),
-    ) -> Self {
+    fn from_parts(signature: Option<SignatureOf>, side: TypedSide, boxed: BoxedEntry, state: State) -> Self {
         let symbolic = signature.is_some_and(|signature| signature.is_symbolic());
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
@@ -208,7 +206,7 @@ impl Kernel {
     pub fn layer<S: Signature>(
         layer: impl for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
     ) -> Self {
-        fn parts<S, F>(layer: F) -> (TypedSide, (*const (), unsafe fn(*const ())))
+        fn parts<S, F>(layer: F) -> (TypedSide, State)
         where
             S: Signature,
             F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
@@ -224,7 +222,7 @@ impl Kernel {
     /// A function or closure over values: it serves every operator.
     #[track_caller]
     pub fn boxed(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
-        fn parts<F>(kernel: F) -> (BoxedEntry, (*const (), unsafe fn(*const ())))
+        fn parts<F>(kernel: F) -> (BoxedEntry, State)
         where
             F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
         {

@@ -25,16 +25,19 @@ pub mod value;
 pub mod argument;
 mod binding;
 mod boxing;
+pub mod dict;
 pub mod kernel;
 pub mod operator;
 pub mod signature;
 pub mod stack;
 
 // From registrations to tables.
+mod chain;
 pub mod dispatcher;
 pub mod legacy;
 pub mod library;
-pub mod registry;
+pub mod listener;
+mod registry;
 pub mod resolve;
 pub mod retire;
 mod table;
@@ -48,12 +51,13 @@ pub mod observe;
 pub mod error;
 mod spelling;
 
-pub use argument::{Argument, Dict, Element};
+pub use argument::{Argument, Element};
 pub use call::{BoxedCall, Next};
 pub use device::{Device, DeviceType};
 pub use device_key::{
     compute_dispatch_key, device_key, inference_tensor_key_set, key_to_options, tensor_key_set,
 };
+pub use dict::Dict;
 pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
 pub use error::{Error, ErrorKind, Result};
@@ -65,6 +69,7 @@ pub use key_set::DispatchKeySet;
 pub use layout::{Layout, MemoryFormat};
 pub use legacy::Options;
 pub use library::{Library, Operators, Registration, Target};
+pub use listener::{Listener, Override};
 pub use local::{
     ExcludeGuard, ForceGuard, IncludeGuard, LocalKeys, excluding, including, inference_mode, is_excluded,
     is_included, is_inference_mode, set_depth_limit, set_excluded, set_included,
@@ -74,7 +79,6 @@ pub use num_complex::Complex64;
 pub use observe::{CallKind, Observation, Observer, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
-pub use registry::{Listener, Override};
 pub use resolve::Reason;
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
@@ -92,6 +96,8 @@ pub mod __private {
 ///
 /// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
 /// `call` with one parameter per argument. `Tensor` in a schema stands for whatever type of that name is in scope.
+/// A first item `home = path;` names the function that registers the overloads' library on first use
+/// ([`Operator::home`]).
 ///
 /// # Examples
 ///

@@ -402,7 +402,9 @@ impl<'l, T> Operators<'l, T> {
 
     /// Adds a kernel: for its own key ([`Kernel::at`]), else for the library's, else as a composite
     /// (`CompositeImplicitAutograd`).
+    #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
+    #[allow(clippy::should_implement_trait)]
     pub fn add(self, kernel: Kernel) -> Self {
         let kernel = kernel.placed(Location::caller());
         let Some(name) = self.name.clone() else { return self };

@@ -63,10 +63,26 @@ thread_local! {
     };
 }
 
+/// The state of this thread.
+///
+/// Only the address goes through the thread-local's own access, and no closure stands on the call path: closures
+/// that several callers share are not compiled into them.
+///
+/// # Safety
+///
+/// The reference does not leave the thread, and is not kept where it could outlive it.
+#[inline(always)]
+pub(crate) unsafe fn current<'t>() -> &'t ThreadState {
+    let state = STATE.with(std::ptr::from_ref);
+    // SAFETY: the state has no destructor, so its memory lasts as long as the thread; the rest is the caller's word.
+    unsafe { &*state }
+}
+
 /// Runs `body` with the state of this thread.
 #[inline(always)]
 pub(crate) fn with_thread<X>(body: impl FnOnce(&ThreadState) -> X) -> X {
-    STATE.with(body)
+    // SAFETY: `body` gets the reference for no lifetime of its choice, on this thread.
+    body(unsafe { current() })
 }
 
 /// Ends a dispatch when dropped, in whichever way the kernel is left.

@@ -25,8 +25,8 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// The function type that kernels and callers share.
     type Signature: Signature;
 
-    /// The place where the overload keeps the global dispatcher's table.
-    fn cell() -> &'static OperatorCell;
+    /// The place where the overload keeps the global dispatcher's table: a static of its own.
+    fn cell() -> &'static OperatorCell<Self::Signature>;
 
     /// Registers the overload's library with the global dispatcher, for libraries that do so on first use.
     ///
@@ -56,14 +56,35 @@ pub type ReturningOf<O, X> = <<O as Operator>::Signature as Signature>::Returnin
 pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::ReturningWithKeys<OutputOf<O>>;
 
 /// The global dispatcher's table of one overload, null until the first call.
+///
+/// Invariant: what it points to is the table of an operator whose signature is `S`. The signature is part of the
+/// type because calls do not check it again: two overloads of different signatures cannot share a cell.
+///
+/// ```compile_fail,E0308
+/// use opgrid_core::{AnyTensor, Operator, OperatorCell};
+///
+/// static SHARED: OperatorCell<fn(AnyTensor) -> AnyTensor> = OperatorCell::new();
+///
+/// #[derive(Clone, Copy)]
+/// struct Half;
+///
+/// impl Operator for Half {
+///     const SCHEMA: &'static str = "myops::half(int x) -> int";
+///     type Signature = fn(i64) -> i64;
+///
+///     fn cell() -> &'static OperatorCell<Self::Signature> {
+///         &SHARED
+///     }
+/// }
+/// ```
 #[derive(Debug)]
-pub struct OperatorCell(pub(crate) AtomicPtr<u8>);
+pub struct OperatorCell<S>(pub(crate) AtomicPtr<u8>, PhantomData<fn() -> S>);
 
-impl OperatorCell {
+impl<S> OperatorCell<S> {
     /// An overload that nobody has called.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+        Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
     }
 }
 

@@ -4,81 +4,24 @@
 //! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
 //! ever sees a part. Old tables and kernels are freed after the lock is released.
 
+use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
-use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
+use opgrid_schema::{OperatorName, check_signature};
 
+use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
-use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle};
+use crate::listener::{Listener, OnOverride, Override};
+use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
 use crate::table::{Draft, Slot, Table};
 use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Operator, Result};
-
-/// The kernels of one cell: named providers in order, each a stack whose newest kernel counts.
-///
-/// Invariant: no provider's stack is empty.
-#[derive(Clone, Default)]
-pub(crate) struct Chain(Vec<Provider>);
-
-#[derive(Clone)]
-struct Provider {
-    name: Option<Arc<str>>,
-    /// The newest comes last.
-    stack: Vec<Arc<KernelRecord>>,
-}
-
-impl Chain {
-    /// The kernel that runs: the newest of the first provider.
-    pub(crate) fn active(&self) -> Option<&Arc<KernelRecord>> {
-        self.0.first()?.stack.last()
-    }
-
-    /// Every kernel, the active one first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<KernelRecord>> {
-        self.0.iter().flat_map(|provider| provider.stack.iter().rev())
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds a kernel; the kernel that it replaces comes back, or as an error where nothing may be replaced.
-    fn add(
-        &mut self,
-        kernel: Arc<KernelRecord>,
-        may_replace: bool,
-    ) -> Result<Option<Arc<KernelRecord>>, Arc<KernelRecord>> {
-        let same = match &kernel.name {
-            None if self.0.is_empty() => None,
-            None => Some(0),
-            Some(name) => self.0.iter().position(|provider| provider.name.as_ref() == Some(name)),
-        };
-        let Some(place) = same else {
-            self.0.push(Provider { name: kernel.name.clone(), stack: vec![kernel] });
-            return Ok(None);
-        };
-        let stack = &mut self.0[place].stack;
-        let replaced = stack.last().cloned().expect("a provider has a kernel");
-        if !may_replace {
-            return Err(replaced);
-        }
-        stack.push(kernel);
-        Ok(Some(replaced))
-    }
-
-    fn remove(&mut self, kernel: &Arc<KernelRecord>) {
-        for provider in &mut self.0 {
-            provider.stack.retain(|known| !Arc::ptr_eq(known, kernel));
-        }
-        self.0.retain(|provider| !provider.stack.is_empty());
-    }
-}
 
 /// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
 /// because typed handles rely on it.
@@ -98,7 +41,7 @@ pub(crate) struct Record {
     typed: Option<Pinned>,
     symbolic: Option<Pinned>,
     /// Overloads of the global dispatcher whose cell holds this operator's table.
-    cells: Vec<&'static OperatorCell>,
+    cells: Vec<&'static AtomicPtr<u8>>,
     pub(crate) table: Option<Table>,
 }
 
@@ -214,40 +157,6 @@ impl Record {
     }
 }
 
-/// A kernel was replaced by a newer one for the same operator and key.
-#[derive(Clone, Debug)]
-pub struct Override {
-    /// The operator's schema, or its name where it has none.
-    pub operator: String,
-    /// Where the operator was defined.
-    pub definition: String,
-    /// The key.
-    pub key: DispatchKey,
-    /// The kernel that ran until now.
-    pub previous: String,
-    /// The kernel that runs from now on.
-    pub new: String,
-}
-
-impl std::fmt::Display for Override {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "overriding a previously registered kernel for the same operator and the same dispatch key\n  operator: \
-             {}\n    {}\n  dispatch key: {}\n  previous kernel: {}\n       new kernel: {}",
-            self.operator, self.definition, self.key, self.previous, self.new
-        )
-    }
-}
-
-/// Somebody who wants to know which operators come and go.
-pub trait Listener: Send + Sync {
-    /// An operator was defined.
-    fn defined(&self, operator: &OperatorHandle, schema: &FunctionSchema);
-    /// A definition was dropped; the handle may be stale by now.
-    fn dropped(&self, operator: &OperatorHandle, schema: &FunctionSchema);
-}
-
 /// One thing that a library asks for.
 pub(crate) enum Item {
     Namespace(String),
@@ -269,6 +178,8 @@ pub(crate) struct Registry {
     pub(crate) operators: HashMap<OperatorName, Record, foldhash::fast::RandomState>,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    /// The columns that fall through unless somebody registers a fallback for them.
+    stepped_over: Vec<DispatchKey>,
     base: Draft,
     ambiguous: Arc<KernelRecord>,
     listeners: Vec<Arc<dyn Listener>>,
@@ -290,20 +201,22 @@ pub(crate) struct Inner {
     registry: Mutex<Registry>,
     foreign: bool,
     me: Weak<Inner>,
-    /// Overloads of other dispatchers than the global one, by the address of their cell.
-    overloads: RwLock<HashMap<usize, OperatorHandle, foldhash::fast::RandomState>>,
-    on_override: Mutex<Option<Arc<dyn Fn(&Override) + Send + Sync>>>,
+    /// Overloads of other dispatchers than the global one, by their type.
+    overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
+    on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
 }
 
 impl Inner {
-    pub(crate) fn new(foreign: bool) -> Arc<Self> {
+    /// A dispatcher without operators, whose calls step over the given columns.
+    pub(crate) fn new(foreign: bool, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
             operators: HashMap::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: base_of(&[]).expect("a table without kernels is small"),
+            base: base_of(&[], &stepped_over).expect("a table without kernels is small"),
+            stepped_over,
             ambiguous: Arc::new(Kernel::ambiguous().record),
             listeners: Vec::new(),
         };
@@ -380,8 +293,10 @@ impl Inner {
         }
     }
 
-    pub(crate) fn set_on_override(&self, handler: Arc<dyn Fn(&Override) + Send + Sync>) {
-        *lock(&self.on_override) = Some(handler);
+    pub(crate) fn set_on_override(&self, handler: OnOverride) {
+        let before = lock(&self.on_override).replace(handler);
+        // The handler before may own anything, so it goes without the lock.
+        drop(before);
     }
 
     pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
@@ -434,10 +349,14 @@ impl Inner {
 
     /// The operator of an overload, bound to the overload's cell on the global dispatcher.
     pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
-        let address = std::ptr::from_ref(O::cell()).addr();
+        let overload = TypeId::of::<O>();
         if self.foreign {
-            let known =
-                self.overloads.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&address).cloned();
+            let known = self
+                .overloads
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .get(&overload)
+                .cloned();
             let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
@@ -455,20 +374,20 @@ impl Inner {
         self.check_signature::<O::Signature>(&handle)?;
         if self.foreign {
             let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(address, handle.clone());
+            overloads.insert(overload, handle.clone());
         } else {
-            self.bind(&handle, O::cell());
+            self.bind(&handle, &O::cell().0);
         }
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static OperatorCell) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
         let mut registry = lock(&self.registry);
         let Some(record) = registry.record_of(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.0.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -817,7 +736,7 @@ impl Registry {
 
     /// Builds the tables of everything that was touched, and publishes them if every one could be built.
     fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let base = if touched.all { Some(base_of(&self.fallbacks)?) } else { None };
+        let base = if touched.all { Some(base_of(&self.fallbacks, &self.stepped_over)?) } else { None };
         let names: Vec<_> = match touched.all {
             true => self.operators.keys().cloned().collect(),
             false => {
@@ -847,7 +766,7 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        table_of(record, &base_of(&self.fallbacks)?, &self.ambiguous)
+        table_of(record, &base_of(&self.fallbacks, &self.stepped_over)?, &self.ambiguous)
     }
 }
 
@@ -857,7 +776,7 @@ impl Record {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
         self.handle.0.table.store(pointer, Ordering::Release);
         for cell in &self.cells {
-            cell.0.store(pointer, Ordering::Release);
+            cell.store(pointer, Ordering::Release);
         }
         std::mem::replace(&mut self.table, table)
     }
@@ -884,11 +803,12 @@ impl Record {
 ///
 /// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
 /// that PrivateUse1 has.
-fn base_of(fallbacks: &[(DispatchKey, Chain)]) -> Result<Draft> {
+fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
     let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
     let mut draft =
         Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
-    let skip = Slot { kernel: Arc::new(Kernel::fallthrough().record), reason: Reason::Fallback };
+    let skip = Kernel::fallthrough().describe("stepped over by default");
+    let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::Fallback };
     for position in 0..Functionality::COUNT as u32 {
         let Some(layer) = Functionality::at(position) else { continue };
         let mut row = [0; BackendComponent::COUNT];
@@ -905,6 +825,8 @@ fn base_of(fallbacks: &[(DispatchKey, Chain)]) -> Result<Draft> {
                 };
                 if let Some(kernel) = fallback(key) {
                     *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+                } else if stepped_over.contains(&key) {
+                    *number = draft.number(skip.clone())?;
                 }
             }
         }

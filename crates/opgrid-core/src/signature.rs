@@ -13,7 +13,8 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::{Argument as SchemaArgument, FunctionSchema, OperatorName, Type};
 
-use crate::argument::{Argument, Dict, Element};
+use crate::argument::{Argument, Element};
+use crate::dict::Dict;
 use crate::kernel::KernelRecord;
 use crate::table::TableRef;
 use crate::{

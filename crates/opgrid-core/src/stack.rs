@@ -27,6 +27,10 @@ pub struct Returns {
     /// Invariant: the first `min(len, IN_PLACE)` are initialised.
     in_place: [MaybeUninit<Value>; IN_PLACE],
     /// The values from the fifth on.
+    #[allow(
+        clippy::box_collection,
+        reason = "one word, in a struct that every boxed call puts on its stack"
+    )]
     more: Option<Box<Vec<Value>>>,
 }
 

@@ -207,6 +207,12 @@ impl fmt::Debug for AnyTensor {
 ///
 /// - `Self` is `#[repr(transparent)]` over [`AnyTensor`].
 /// - Whatever safe code may do with a `Self` is sound for every handle that [`accepts`](Self::accepts) lets in.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a tensor nor another type that operators know",
+    note = "arguments and results are tensors, i64, f64, bool, String, Scalar, Complex64, SymInt, DType, Layout, \
+            MemoryFormat, Device, Generator, Value, objects in an `Arc`, and `Option`, `Vec`, arrays, `Dict` and \
+            tuples of them"
+)]
 pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     /// Whether this handle may become a `Self`.
     fn accepts(tensor: &AnyTensor) -> bool;

@@ -81,10 +81,11 @@ fn fallback(dispatcher: &Dispatcher, key: Key, kernel: Kernel) -> Registration {
     library.finish().unwrap()
 }
 
-type BoxedKernel = fn(&mut BoxedCall<'_>) -> Result<()>;
+/// How a fallback goes on.
+type Onward = fn(&mut BoxedCall<'_>) -> Result<()>;
 
 /// The ways in which a mode's fallback can go on without coming back to itself.
-fn ways_on() -> [(&'static str, BoxedKernel); 3] {
+fn ways_on() -> [(&'static str, Onward); 3] {
     [
         ("anew", |call| excluding(MODE, || call.call())),
         ("below", |call| call.below()),

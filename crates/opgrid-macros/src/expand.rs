@@ -13,7 +13,7 @@ use crate::types::Types;
 
 /// Expands the whole input; every mistake becomes a compile error beside the items that are right.
 pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
-    let Input { core, items } = match Input::parse(input) {
+    let Input { core, home, items } = match Input::parse(input) {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
     };
@@ -23,7 +23,8 @@ pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
         .map(|item| {
             // Items that are compiled in turn, under a condition, may share a name.
             let is_new = names.insert(item.name.to_string()) || item.has_attribute("cfg");
-            let expanded = if is_new { expand(&core, item) } else { Err(repeated_name(&item.name)) };
+            let expanded =
+                if is_new { expand(&core, home.as_ref(), item) } else { Err(repeated_name(&item.name)) };
             expanded.unwrap_or_else(|error| {
                 let conditions = item.attributes_named(&["cfg"]);
                 let error = error.into_compile_error();
@@ -37,7 +38,7 @@ fn repeated_name(name: &Ident) -> Error {
     Error::new(name.span(), format!("two operators here are named `{name}`; each needs a name of its own"))
 }
 
-fn expand(core: &TokenStream, item: &Item) -> Result<TokenStream> {
+fn expand(core: &TokenStream, home: Option<&TokenStream>, item: &Item) -> Result<TokenStream> {
     let schema = parse_schema(item)?;
     let types = Types { core, span: item.schema.span() };
     let parameters = parameters(&schema, &types).map_err(|message| at_schema(item, message))?;
@@ -56,6 +57,13 @@ fn expand(core: &TokenStream, item: &Item) -> Result<TokenStream> {
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let borrowed = parameters.iter().map(|parameter| &parameter.parameter);
     let output = &returns.output;
+    let home = home.map(|path| {
+        quote! {
+            fn home() -> #core::Result<()> {
+                #path()
+            }
+        }
+    });
     Ok(quote! {
         #(#on_type)*
         #type_doc
@@ -67,10 +75,12 @@ fn expand(core: &TokenStream, item: &Item) -> Result<TokenStream> {
             const SCHEMA: &'static str = #text;
             type Signature = #signature;
 
-            fn cell() -> &'static #core::OperatorCell {
-                static CELL: #core::OperatorCell = #core::OperatorCell::new();
+            fn cell() -> &'static #core::OperatorCell<Self::Signature> {
+                static CELL: #core::OperatorCell<#signature> = #core::OperatorCell::new();
                 &CELL
             }
+
+            #home
         }
 
         #(#on_all)*
@@ -275,8 +285,8 @@ mod tests {
                     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
                 type Signature = fn(Tensor, Tensor, core::Scalar) -> Tensor;
 
-                fn cell() -> &'static core::OperatorCell {
-                    static CELL: core::OperatorCell = core::OperatorCell::new();
+                fn cell() -> &'static core::OperatorCell<Self::Signature> {
+                    static CELL: core::OperatorCell<fn(Tensor, Tensor, core::Scalar) -> Tensor> = core::OperatorCell::new();
                     &CELL
                 }
             }
@@ -291,6 +301,29 @@ mod tests {
             }
         };
         assert_eq!(without_blanks(&found), tokens(expected));
+    }
+
+    #[test]
+    fn a_home_is_asked_by_every_overload() {
+        let found =
+            without_blanks(&expanded(quote!(home = crate::library::home; F = "f() -> ()"; G = "g() -> ()";)));
+        let function = tokens(quote!(
+            fn home() -> core::Result<()> {
+                crate::library::home()
+            }
+        ));
+        assert_eq!(found.matches(&function).count(), 2, "{found}");
+        assert!(!expanded(quote!(F = "f() -> ()";)).contains("home"));
+        // A string makes it an overload that happens to have this name.
+        assert!(expanded(quote!(home = "f() -> ()";)).contains("struct home ;"));
+        for (items, part) in [
+            (quote!(home = f), "expected the path of a function and `;` but the input ends here"),
+            (quote!(home = f(); F = "f() -> ()"), "expected the path of a function and `;` but found `()`"),
+            (quote!(F = "f() -> ()"; home = f;), "expected the schema as a string but found `f`"),
+        ] {
+            let text = expanded(items);
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]

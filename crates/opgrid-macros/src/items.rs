@@ -1,4 +1,5 @@
-//! Reads the macro's input: the path of the core crate, then `ATTRIBUTES VISIBILITY Name = "schema";` repeated.
+//! Reads the macro's input: the path of the core crate, perhaps `home = path;`, then
+//! `ATTRIBUTES VISIBILITY Name = "schema";` repeated.
 
 use std::iter::Peekable;
 
@@ -31,6 +32,8 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 pub(crate) struct Input {
     /// The path of the core crate.
     pub(crate) core: TokenStream,
+    /// The path of the function that registers the overloads' library.
+    pub(crate) home: Option<TokenStream>,
     pub(crate) items: Vec<Item>,
 }
 
@@ -82,11 +85,12 @@ impl Input {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => group.stream(),
             other => return Err(unexpected(&other, "the path of the core crate in parentheses")),
         };
+        let home = cursor.home()?;
         let mut items = Vec::new();
         while cursor.tokens.peek().is_some() {
             items.push(cursor.item()?);
         }
-        Ok(Input { core, items })
+        Ok(Input { core, home, items })
     }
 }
 
@@ -108,6 +112,27 @@ impl Cursor {
                 Ok(token)
             }
             None => Err(Error::new(self.last, format!("expected {expected} but the input ends here"))),
+        }
+    }
+
+    /// Reads `home = path;`, if the input begins with it. A string after `home =` makes it an overload of that name.
+    fn home(&mut self) -> Result<Option<TokenStream>> {
+        let mut ahead = self.tokens.clone();
+        let is_home = matches!(ahead.next(), Some(TokenTree::Ident(word)) if word == "home")
+            && matches!(ahead.next(), Some(TokenTree::Punct(mark)) if mark.as_char() == '=')
+            && matches!(ahead.next(), Some(TokenTree::Ident(_) | TokenTree::Punct(_)));
+        if !is_home {
+            return Ok(None);
+        }
+        self.next("`home`")?;
+        self.punctuation('=')?;
+        let mut path = TokenStream::new();
+        loop {
+            match self.next("the path of a function and `;`")? {
+                TokenTree::Punct(mark) if mark.as_char() == ';' => return Ok(Some(path)),
+                token @ (TokenTree::Ident(_) | TokenTree::Punct(_)) => path.extend([token]),
+                other => return Err(unexpected(&other, "the path of a function and `;`")),
+            }
         }
     }
 

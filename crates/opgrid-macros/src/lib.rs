@@ -22,8 +22,8 @@
 //!     const SCHEMA: &'static str =
 //!         "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
 //!     type Signature = fn(Tensor, Tensor, K::Scalar) -> Tensor;
-//!     fn cell() -> &'static K::OperatorCell {
-//!         static CELL: K::OperatorCell = K::OperatorCell::new();
+//!     fn cell() -> &'static K::OperatorCell<Self::Signature> {
+//!         static CELL: K::OperatorCell<fn(Tensor, Tensor, K::Scalar) -> Tensor> = K::OperatorCell::new();
 //!         &CELL
 //!     }
 //! }
@@ -35,6 +35,11 @@
 //!     }
 //! }
 //! ```
+//!
+//! # Home
+//!
+//! The first item may be `home = path;`, the path of a `fn() -> K::Result<()>`. Each overload then has
+//! `fn home() -> K::Result<()> { path() }`, which the dispatcher calls where the overload is not registered yet.
 //!
 //! # Types
 //!

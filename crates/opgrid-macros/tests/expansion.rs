@@ -6,18 +6,21 @@ use opgrid_macros::operator_items;
 mod core_crate {
     pub type Result<T> = std::result::Result<T, String>;
 
-    pub struct OperatorCell(());
+    pub struct OperatorCell<S>(std::marker::PhantomData<fn() -> S>);
 
-    impl OperatorCell {
+    impl<S> OperatorCell<S> {
         pub const fn new() -> Self {
-            OperatorCell(())
+            OperatorCell(std::marker::PhantomData)
         }
     }
 
     pub trait Operator: Copy + 'static {
         const SCHEMA: &'static str;
-        type Signature;
-        fn cell() -> &'static OperatorCell;
+        type Signature: 'static;
+        fn cell() -> &'static OperatorCell<Self::Signature>;
+        fn home() -> Result<()> {
+            Ok(())
+        }
     }
 
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,6 +109,21 @@ fn signatures_are_owned_types_and_markers() {
     assert!(is_signature::<_, fn()>(Nothing));
     type Joined = fn(Tensor, String, Vec<Option<Tensor>>, Option<Vec<i64>>, Scalar) -> String;
     assert!(is_signature::<_, Joined>(Join));
+}
+
+fn refusing_home() -> core_crate::Result<()> {
+    Err("no home".into())
+}
+
+operator! {
+    home = crate::refusing_home;
+    Housed = "my::housed() -> ()";
+}
+
+#[test]
+fn a_home_is_the_given_function() {
+    assert_eq!(Housed::home(), Err("no home".into()));
+    assert_eq!(Nothing::home(), Ok(()));
 }
 
 #[test]

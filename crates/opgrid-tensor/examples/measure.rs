@@ -85,8 +85,8 @@ fn elementwise_loops() -> Result<()> {
             elementwise::binary(&empty(&[numel])?, &a, &b, add)
         })?;
         report(&format!("add {numel} in place"), calls, || elementwise::binary(&a, &a, &b, add))?;
-        report(&format!("copy {numel}"), calls, || copy::copy("copy", &out, &a))?;
-        report(&format!("sum {numel}"), calls, || reduce::sum("sum", &empty(&[])?, &a, &[]))?;
+        report(&format!("copy {numel}"), calls, || copy::copy(&out, &a))?;
+        report(&format!("sum {numel}"), calls, || reduce::sum(&empty(&[])?, &a, &[]))?;
     }
     for side in [1024, 2048] {
         let (a, b) = (filled(&[side, side])?, filled(&[side, side])?);
@@ -95,8 +95,8 @@ fn elementwise_loops() -> Result<()> {
         report(&format!("a + b.t() {side}"), 5, || elementwise::binary(&out, &a, &turned, add))?;
         report(&format!("a + b {side}"), 5, || elementwise::binary(&out, &a, &b, add))?;
         let (rows, columns) = (empty(&[side])?, empty(&[side])?);
-        report(&format!("sum rows {side}"), 5, || reduce::sum("sum", &rows, &a, &[1]))?;
-        report(&format!("sum columns {side}"), 5, || reduce::sum("sum", &columns, &a, &[0]))?;
+        report(&format!("sum rows {side}"), 5, || reduce::sum(&rows, &a, &[1]))?;
+        report(&format!("sum columns {side}"), 5, || reduce::sum(&columns, &a, &[0]))?;
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn products() -> Result<()> {
     for side in [8, 64, 256, 1024] {
         let (a, b, out) = (filled(&[side, side])?, filled(&[side, side])?, empty(&[side, side])?);
         let calls = (100_000_000 / (side * side * side)).clamp(1, 100_000) as u32;
-        let ns = best(calls, || matmul::mm("mm", &out, &a, &b))?;
+        let ns = best(calls, || matmul::mm(&out, &a, &b))?;
         println!(
             "{:<44} {ns:>14.1} ns {:>8.1} GFLOP/s",
             format!("mm {side}"),

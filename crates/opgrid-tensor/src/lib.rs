@@ -1,13 +1,40 @@
-//! Dense tensors: geometry, memory, loops over elements, printing and files.
+//! Dense tensors and their operators: geometry, memory, loops over elements, printing and files.
 //!
 //! [`Array`] is the data half of a tensor: a [`TensorSpec`] (sizes, strides, dtype, device) and the shared
-//! [`Storage`] that it addresses. [`kernels`] loops over arrays, [`files`] reads and writes them.
+//! [`Storage`] that it addresses. [`kernels`] loops over arrays, [`files`] reads and writes them. [`Tensor`] is an
+//! array behind the dispatcher's handle; [`ops`] holds the operators on tensors, one file for each family.
+//!
+//! The global dispatcher has the operators from the first typed call on; [`register`] gives them to another.
+//!
+//! # Examples
+//!
+//! ```
+//! use opgrid_core::{Dispatcher, Scalar};
+//! use opgrid_tensor::{Tensor, ops::AddTensor};
+//!
+//! let x = Tensor::from_slice(&[1i64, 2], &[2])?;
+//! assert_eq!(x.add(&x, 2)?.to_vec::<i64>()?, [3, 6]);
+//!
+//! let own = Dispatcher::new();
+//! let _registration = opgrid_tensor::register(&own)?;
+//! let sum = own.call(AddTensor, (&x, &x, Scalar::Int(1)))?;
+//! assert_eq!(sum.to_string(), "tensor([2, 4])");
+//! # Ok::<(), opgrid_core::Error>(())
+//! ```
 
 #![deny(unsafe_code)]
 
+mod api;
 mod error;
 pub mod files;
 pub mod kernels;
+pub mod ops;
 pub mod tensor;
 
-pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, TensorSpec};
+pub use ops::{home, register};
+pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec};
+
+#[doc(hidden)]
+pub mod __private {
+    pub use opgrid_core::DType;
+}

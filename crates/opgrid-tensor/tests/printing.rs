@@ -35,7 +35,7 @@ fn check(case: &Value) {
         Array::empty(TensorSpec::contiguous(&sizes, dtype, device).unwrap())
     } else {
         let numbers = numbers(case, dtype, sizes.iter().product());
-        with_dtype!(dtype, "printing", T => {
+        with_dtype!(dtype, T => {
             let elements: Vec<T> = numbers.into_iter().map(T::from_number).collect();
             Array::from_slice(&elements, &sizes)
         })

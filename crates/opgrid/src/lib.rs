@@ -1,1 +1,63 @@
-//! (under construction)
+//! The operator dispatcher together with dense tensors and their operators.
+//!
+//! This crate re-exports the dispatcher (`opgrid-core`) and the tensors (`opgrid-tensor`), and fills the global
+//! dispatcher with the operators on first use.
+//!
+//! # Examples
+//!
+//! An operator of one's own beside the ones that are there, called typed and by name:
+//!
+//! ```
+//! use opgrid::prelude::*;
+//!
+//! operator! {
+//!     pub Twice = "docs::twice(Tensor self) -> Tensor";
+//! }
+//!
+//! fn twice(input: &Tensor) -> Result<Tensor> {
+//!     input.add(input, 1)
+//! }
+//!
+//! let dispatcher = opgrid::dispatcher()?;
+//! let mut library = dispatcher.library("docs");
+//! library.define(Twice).kernel(DispatchKey::CompositeImplicitAutograd, twice);
+//! let _registration = library.finish()?;
+//!
+//! let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
+//! assert_eq!(Twice.call(&x)?.to_string(), "tensor([2., 4., 6.])");
+//!
+//! let add = dispatcher.find("aten::add.Tensor")?;
+//! let results = add.call_with(vec![Value::from(&x), Value::from(&x)], vec![("alpha".into(), Value::from(2))])?;
+//! assert_eq!(results[0].to_string(), "tensor([3., 6., 9.])");
+//! # Ok::<(), opgrid::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub use opgrid_core::*;
+// `Element` is that of tensors here; that of lists and dicts is `argument::Element`.
+pub use opgrid_tensor::{
+    Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, files, home, kernels, ops, register,
+    with_dtype,
+};
+
+/// The global dispatcher, with this crate's operators.
+///
+/// Typed calls need no such step: an overload of this crate registers the operators itself.
+///
+/// # Errors
+///
+/// Somebody else has taken the namespace `aten` of the global dispatcher.
+pub fn dispatcher() -> Result<&'static Dispatcher> {
+    home()?;
+    Ok(Dispatcher::global())
+}
+
+/// The names that most programs use.
+pub mod prelude {
+    pub use opgrid_core::{
+        AnyTensor, BoxedCall, DType, Device, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind,
+        Kernel, Layout, Library, MemoryFormat, Next, Operator, OperatorHandle, Registration, Result, Scalar,
+        Value, excluding, including, operator,
+    };
+    pub use opgrid_tensor::Tensor;
+}

@@ -10,7 +10,19 @@ use crate::rust_source::has_word;
 const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-core",
-        &["value", "tensor", "stack", "boxing", "kernel", "table", "local", "signature", "retire"],
+        &[
+            "value",
+            "tensor",
+            "stack",
+            "boxing",
+            "kernel",
+            "table",
+            "local",
+            "signature",
+            "retire",
+            "call",
+            "operator",
+        ],
     ),
     (
         "opgrid-tensor",

@@ -72,8 +72,7 @@ pub(super) fn decode(name: &str, reader: &mut dyn Read, length: u64) -> Result<A
 /// Writes an array to a stream; `name` is for messages.
 pub(super) fn encode(name: &str, array: &Array, writer: &mut dyn Write) -> Result<()> {
     let header = header::encode(name, array.dtype(), array.sizes())?;
-    let rows =
-        if array.geometry().is_contiguous() { array.clone() } else { copy::contiguous("writing", array)? };
+    let rows = if array.geometry().is_contiguous() { array.clone() } else { copy::contiguous(array)? };
     let guard = rows.storage().read().map_err(|error| error.within(name))?;
     let size = rows.dtype().size_in_bytes();
     let start = rows.geometry().offset() as usize * size;
@@ -111,7 +110,7 @@ fn shaped(header: &Header, storage: Storage) -> Result<Array> {
     let order: Dims = (0..reversed.len() as i64).rev().collect();
     let geometry = Geometry::contiguous(&reversed)?.permute(&order)?;
     let columns = Array::new(TensorSpec::new(geometry, header.dtype, device), storage)?;
-    copy::contiguous("reading", &columns)
+    copy::contiguous(&columns)
 }
 
 /// A stream with a position.

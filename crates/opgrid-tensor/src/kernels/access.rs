@@ -6,7 +6,7 @@
 use opgrid_core::{Error, ErrorKind, Result};
 
 use super::iter::{Input, Output, View, ViewMut};
-use crate::tensor::{Array, Element, ReadGuard, WriteGuard};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
 
 /// Whether an input may lie where the output lies.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,11 +31,9 @@ impl<'a, const N: usize> Access<'a, N> {
     ///
     /// Overlaps, memory that others use, tensors without data.
     pub(super) fn new(out: &'a Array, inputs: [&'a Array; N], aliasing: Aliasing) -> Result<Self> {
-        if out.geometry().repeats() {
-            return Err(overlap("more than one element of the written-to tensor refers"));
-        }
-        for input in inputs.iter().filter(|input| input.storage().is_same(out.storage())) {
-            check_overlap(out, input, aliasing)?;
+        check_written(out.geometry())?;
+        for input in inputs {
+            check(out, input, aliasing)?;
         }
         let writer = out.storage().write()?;
         let mut readers = [const { None }; N];
@@ -81,7 +79,23 @@ pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
     Output::of(&access.writer, access.out.geometry())?.apart_from(inputs)
 }
 
-fn check_overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
+/// # Errors
+///
+/// Several indices of what is written lead to one element.
+pub(crate) fn check_written(out: &Geometry) -> Result<()> {
+    if out.repeats() {
+        return Err(overlap("more than one element of the written-to tensor refers"));
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// Elements of `input` lie where `out` has some, in a way that `aliasing` does not allow.
+pub(super) fn check(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
+    if !input.storage().is_same(out.storage()) {
+        return Ok(());
+    }
     let (written, read) = (out.geometry(), input.geometry());
     if written.numel() == 0 || read.numel() == 0 {
         return Ok(());

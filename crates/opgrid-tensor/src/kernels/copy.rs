@@ -6,7 +6,7 @@ use super::elementwise;
 use crate::tensor::{Array, TensorSpec};
 use crate::with_dtype;
 
-/// Writes `input`, stretched and converted, to `out`; `operator` is named where a dtype has no kernel.
+/// Writes `input`, stretched and converted, to `out`.
 ///
 /// Conversions are those of [`Element::from_number`](crate::Element::from_number). Copying a tensor to itself does
 /// nothing.
@@ -14,8 +14,8 @@ use crate::with_dtype;
 /// # Errors
 ///
 /// As [`elementwise::unary`]; a dtype without data.
-pub fn copy(operator: &str, out: &Array, input: &Array) -> Result<()> {
-    with_dtype!(out.dtype(), operator, O => with_dtype!(input.dtype(), operator, A => {
+pub fn copy(out: &Array, input: &Array) -> Result<()> {
+    with_dtype!(out.dtype(), O => with_dtype!(input.dtype(), A => {
         elementwise::unary(out, input, |a: A| crate::Element::cast::<O>(a))
     }))
 }
@@ -25,10 +25,10 @@ pub fn copy(operator: &str, out: &Array, input: &Array) -> Result<()> {
 /// # Errors
 ///
 /// As [`copy`]; no memory.
-pub fn contiguous(operator: &str, input: &Array) -> Result<Array> {
+pub fn contiguous(input: &Array) -> Result<Array> {
     let out = Array::empty(TensorSpec::contiguous(input.sizes(), input.dtype(), input.device())?)?;
     if input.storage().has_data() {
-        copy(operator, &out, input)?;
+        copy(&out, input)?;
     }
     Ok(out)
 }

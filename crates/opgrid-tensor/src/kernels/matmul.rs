@@ -29,7 +29,7 @@ pub fn sizes(a: &[i64], b: &[i64]) -> Result<Dims> {
     }
 }
 
-/// `out = a @ b` for matrices of one dtype; `operator` is named where a dtype has no kernel.
+/// `out = a @ b` for matrices of one dtype.
 ///
 /// # Errors
 ///
@@ -42,11 +42,11 @@ pub fn sizes(a: &[i64], b: &[i64]) -> Result<Dims> {
 ///
 /// let a = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
 /// let out = Array::empty(a.spec().clone())?;
-/// matmul::mm("aten::mm", &out, &a, &a)?;
+/// matmul::mm(&out, &a, &a)?;
 /// assert_eq!(out.to_vec::<f32>()?, [7.0, 10.0, 15.0, 22.0]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn mm(operator: &str, out: &Array, a: &Array, b: &Array) -> Result<()> {
+pub fn mm(out: &Array, a: &Array, b: &Array) -> Result<()> {
     let expected = sizes(a.sizes(), b.sizes())?;
     if out.sizes() != expected.as_slice() {
         let message = format!("the output has shape {:?}, expected {expected:?}", out.sizes());
@@ -56,7 +56,7 @@ pub fn mm(operator: &str, out: &Array, a: &Array, b: &Array) -> Result<()> {
     if out.dtype() == DType::I64 {
         return integer(&mut access);
     }
-    with_dtype!(out.dtype(), operator, T: Float => {
+    with_dtype!(out.dtype(), T: Float => {
         iter::multiply::<T>(access.output()?, access.input(0)?, access.input(1)?)
     })
 }

@@ -5,12 +5,14 @@
 //! broadcast inputs to the output. Arguments' dtypes are those of the closure; a kernel picks it with
 //! [`with_dtype!`](crate::with_dtype).
 
-mod access;
+pub(crate) mod access;
+pub mod arithmetic;
 pub mod copy;
 pub mod elementwise;
 pub mod iter;
 pub mod matmul;
 mod plan;
+pub mod promoted;
 pub mod reduce;
 
 pub use iter::{Input, Output};

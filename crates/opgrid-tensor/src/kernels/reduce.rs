@@ -67,7 +67,7 @@ pub fn sizes(sizes: &[i64], dims: &[i64], keepdim: bool) -> Result<Dims> {
 ///
 /// # Errors
 ///
-/// Shapes or dimensions that do not fit; a dtype without sums, which is named with `operator`; overlap of `out` and
+/// Shapes or dimensions that do not fit; a dtype without sums; overlap of `out` and
 /// `input`; tensors without data or used by others.
 ///
 /// # Examples
@@ -77,11 +77,11 @@ pub fn sizes(sizes: &[i64], dims: &[i64], keepdim: bool) -> Result<Dims> {
 ///
 /// let x = Array::from_slice(&[1i64, 2, 3, 4], &[2, 2])?;
 /// let out = Array::from_slice(&[0i64, 0], &[2])?;
-/// reduce::sum("aten::sum.dim_IntList", &out, &x, &[0])?;
+/// reduce::sum(&out, &x, &[0])?;
 /// assert_eq!(out.to_vec::<i64>()?, [4, 6]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn sum(operator: &str, out: &Array, input: &Array, dims: &[i64]) -> Result<()> {
+pub fn sum(out: &Array, input: &Array, dims: &[i64]) -> Result<()> {
     let kept = sizes(input.sizes(), dims, true)?;
     let dropped = sizes(input.sizes(), dims, false)?;
     if ![kept.as_slice(), &dropped].contains(&out.sizes()) {
@@ -90,7 +90,7 @@ pub fn sum(operator: &str, out: &Array, input: &Array, dims: &[i64]) -> Result<(
     }
     let reduced = normalise_dims(dims, input.sizes().len())?;
     let mut access = Access::new(out, [input], Aliasing::Never)?;
-    with_dtype!(out.dtype(), operator, O: Number => with_dtype!(input.dtype(), operator, A => {
+    with_dtype!(out.dtype(), O: Number => with_dtype!(input.dtype(), A => {
         let (out, [input]) = views::<O, A, 1>(&mut access)?;
         sum_views(out, input, &reduced);
         Ok(())

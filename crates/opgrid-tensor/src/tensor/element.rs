@@ -148,24 +148,24 @@ impl Element for Bool {
     }
 }
 
-/// The error for an operator that has no kernel for a dtype.
+/// The error for a dtype that a kernel does not take; whoever knows the operator adds its name.
 #[cold]
 #[inline(never)]
-pub fn unsupported(operator: &str, dtype: DType) -> opgrid_core::Error {
-    let message = format!("{operator}: not implemented for dtype {dtype}");
+pub fn unsupported(dtype: DType) -> opgrid_core::Error {
+    let message = format!("not implemented for dtype {dtype}");
     opgrid_core::Error::new(opgrid_core::ErrorKind::NotImplemented, message)
 }
 
 /// Runs one generic body with the Rust type of a dtype that is known at run time only.
 ///
-/// `with_dtype!(dtype, "aten::neg", T: Number => body)` expands to
+/// `with_dtype!(dtype, T: Number => body)` expands to
 ///
 /// ```text
 /// match dtype {
 ///     DType::F32 => { type T = f32; body }
 ///     DType::F64 => { type T = f64; body }
 ///     DType::I64 => { type T = i64; body }
-///     other => Err(unsupported("aten::neg", other)),
+///     other => Err(unsupported(other)),
 /// }
 /// ```
 ///
@@ -177,31 +177,31 @@ pub fn unsupported(operator: &str, dtype: DType) -> opgrid_core::Error {
 /// use opgrid_core::DType;
 /// use opgrid_tensor::{Element, with_dtype};
 ///
-/// let size = with_dtype!(DType::F64, "myops::size", T => Ok::<_, opgrid_core::Error>(size_of::<T>()))?;
+/// let size = with_dtype!(DType::F64, T => Ok::<_, opgrid_core::Error>(size_of::<T>()))?;
 /// assert_eq!(size, 8);
-/// let error = with_dtype!(DType::Bool, "myops::neg", T: Number => Ok(T::DTYPE)).unwrap_err();
-/// assert_eq!(error.to_string(), "myops::neg: not implemented for dtype bool");
+/// let error = with_dtype!(DType::Bool, T: Number => Ok(T::DTYPE)).unwrap_err();
+/// assert_eq!(error.to_string(), "not implemented for dtype bool");
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 #[macro_export]
 macro_rules! with_dtype {
-    ($dtype:expr, $operator:expr, $T:ident => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $operator, $T, $body,
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::with_dtype!(@arms $dtype, $T, $body,
             [(F32, f32), (F64, f64), (I64, i64), (Bool, $crate::Bool)])
     };
-    ($dtype:expr, $operator:expr, $T:ident: Number => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $operator, $T, $body, [(F32, f32), (F64, f64), (I64, i64)])
+    ($dtype:expr, $T:ident: Number => $body:expr) => {
+        $crate::with_dtype!(@arms $dtype, $T, $body, [(F32, f32), (F64, f64), (I64, i64)])
     };
-    ($dtype:expr, $operator:expr, $T:ident: Float => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $operator, $T, $body, [(F32, f32), (F64, f64)])
+    ($dtype:expr, $T:ident: Float => $body:expr) => {
+        $crate::with_dtype!(@arms $dtype, $T, $body, [(F32, f32), (F64, f64)])
     };
-    (@arms $dtype:expr, $operator:expr, $T:ident, $body:expr, [$(($variant:ident, $type:ty)),*]) => {
+    (@arms $dtype:expr, $T:ident, $body:expr, [$(($variant:ident, $type:ty)),*]) => {
         match $dtype {
-            $(::opgrid_core::DType::$variant => {
+            $($crate::__private::DType::$variant => {
                 type $T = $type;
                 $body
             })*
-            other => ::core::result::Result::Err($crate::tensor::element::unsupported($operator, other)),
+            other => ::core::result::Result::Err($crate::tensor::element::unsupported(other)),
         }
     };
 }

@@ -4,7 +4,9 @@ pub mod allocator;
 pub mod array;
 pub mod element;
 pub mod geometry;
+pub mod handle;
 pub mod print;
+pub mod promote;
 pub mod spec;
 pub mod storage;
 pub mod views;
@@ -13,5 +15,7 @@ pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator
 pub use array::Array;
 pub use element::{Bool, Element, Number};
 pub use geometry::{Dims, Geometry, broadcast};
+pub use handle::Tensor;
+pub use promote::{can_cast, promote_types, result_type};
 pub use spec::TensorSpec;
 pub use storage::{Allocation, ReadGuard, Storage, WriteGuard};

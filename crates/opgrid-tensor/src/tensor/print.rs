@@ -34,7 +34,7 @@ pub fn array(array: &Array, suffixes: &[&str]) -> Result<String> {
         return Ok(tensor(array.spec(), &|_| Number::Bool(false), suffixes));
     }
     let guard = array.storage().read()?;
-    with_dtype!(array.dtype(), "printing", T => {
+    with_dtype!(array.dtype(), T => {
         let elements = guard.slice::<T>()?;
         let geometry = array.geometry();
         let element = |index: &[i64]| {

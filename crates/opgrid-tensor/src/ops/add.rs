@@ -1,0 +1,63 @@
+//! `aten::add`: sum of two tensors, the second one scaled.
+//!
+//! `out[i] = self[i] + alpha * other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; on bools `+` is "or" and `*` is "and". Integers wrap around.
+//! - Aliasing: `add_` writes `self`, `add.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: a float `alpha` for integers or bools, a bool one for anything but bools; an in-place result or an
+//!   `out` of a lower kind of dtype than the sum; outputs that overlap inputs in part.
+//! - Source: torch.add, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
+    pub AddInplaceTensor = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
+    pub AddOut = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(AddTensor).structured(shape, cpu);
+    library.define(AddInplaceTensor).in_place(shape, cpu);
+    library.define(AddOut).out_of(AddTensor, shape, cpu);
+    library.define(AddScalar).kernel(DispatchKey::CompositeExplicitAutograd, scalar);
+}
+
+fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
+    let spec = pointwise::shape(&[("self", input), ("other", other)])?;
+    check_alpha(alpha, spec.dtype())?;
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    promoted::run(out, [input, other], dtype, |out, [a, b]| {
+        with_dtype!(dtype, T => {
+            let alpha = arithmetic::element::<T>(alpha)?;
+            promoted::binary(out, &a, &b, |a: T, b: T| a.plus(alpha.times(b)))
+        })
+    })
+}
+
+/// The number becomes a tensor without memory, so that layers see one operator for both.
+fn scalar(input: &Tensor, other: Scalar, alpha: Scalar) -> Result<Tensor> {
+    AddTensor.call(input, &Tensor::number(other), alpha)
+}
+
+/// # Errors
+///
+/// `alpha` is of a higher kind than what it multiplies.
+fn check_alpha(alpha: Scalar, dtype: DType) -> Result<()> {
+    let message = match alpha {
+        Scalar::Bool(_) if dtype != DType::Bool => "is a bool, which is only for results of dtype bool",
+        Scalar::Float(_) if !dtype.is_floating_point() && !dtype.is_complex() => {
+            "must not be a floating-point number for integral inputs"
+        }
+        Scalar::Complex(_) if !dtype.is_complex() => "must not be a complex number for real inputs",
+        _ => return Ok(()),
+    };
+    Err(argument(format!("argument `alpha` {message}, found {alpha} for a result of dtype {dtype}")))
+}

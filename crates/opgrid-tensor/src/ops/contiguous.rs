@@ -1,0 +1,34 @@
+//! `aten::contiguous`: the same elements in the order of a memory format.
+//!
+//! - Aliasing: a tensor that is in this order already is the result itself.
+//! - Dispatch: a composite of `empty` and `copy_`.
+//! - Errors: `preserve_format`, which asks for nothing; a format for another number of dimensions.
+//! - Source: torch.Tensor.contiguous, PyTorch 2.15; there a copy is made by `clone`.
+
+use super::prelude::*;
+use super::{CopyInplace, EmptyMemoryFormat};
+
+operator! {
+    home = crate::home;
+    pub Contiguous = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Contiguous).kernel(DispatchKey::CompositeImplicitAutograd, contiguous);
+}
+
+fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
+    if memory_format == MemoryFormat::Preserve {
+        let message =
+            "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
+        return Err(argument(message));
+    }
+    let spec = input.spec()?;
+    if spec.geometry().is_in_format(memory_format) {
+        return Ok(input.clone());
+    }
+    let (dtype, device) = (Some(spec.dtype()), Some(spec.device()));
+    let result = EmptyMemoryFormat.call(spec.sizes(), dtype, None, device, None, Some(memory_format))?;
+    CopyInplace.call(&result, input, false)?;
+    Ok(result)
+}

@@ -1,0 +1,57 @@
+//! `aten::empty`: a new tensor with any content.
+//!
+//! - Shapes: `size`, in the order of `memory_format`.
+//! - Dtypes: `dtype`, float32 by default.
+//! - Dispatch: no argument is a tensor, so the kernel for `BackendSelect` computes the key from dtype, layout and
+//!   device and calls on with it alone. What has no kernel fails with the error of that key.
+//! - Errors: pinned memory, which needs a device that copies from it.
+//! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
+
+use opgrid_core::{compute_dispatch_key, operator};
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub EmptyMemoryFormat = "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(EmptyMemoryFormat).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
+}
+
+fn select(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    let key = compute_dispatch_key(dtype, layout, device)?;
+    let args = (size, dtype, layout, device, pin_memory, memory_format);
+    operator::redispatch(EmptyMemoryFormat, key.key_set(), args)
+}
+
+fn empty(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    if pin_memory == Some(true) {
+        let message = "argument `pin_memory` asks for pinned memory, which needs a device that copies from it and \
+                       its allocator; leave it out";
+        return Err(argument(message));
+    }
+    if let Some(layout) = layout.filter(|layout| *layout != Layout::Strided) {
+        return Err(argument(format!("argument `layout` is {layout}, expected strided")));
+    }
+    let geometry = match memory_format {
+        None => Geometry::contiguous(size)?,
+        Some(format) => Geometry::in_format(size, format)?,
+    };
+    Tensor::allocate(TensorSpec::new(geometry, dtype.unwrap_or(DType::F32), device.unwrap_or_default()))
+}

@@ -1,0 +1,28 @@
+//! `aten::fill_`: sets every element to a number.
+//!
+//! `self[i] = value`
+//!
+//! - Dtypes: `value` is converted to that of `self`; a fraction is cut off for integers.
+//! - Aliasing: writes `self`, which must not repeat elements.
+//! - Errors: a number beyond the range of the dtype.
+//! - Source: torch.Tensor.fill_, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::elementwise;
+
+operator! {
+    home = crate::home;
+    pub FillInplaceScalar = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(FillInplaceScalar).in_place(shape, cpu);
+}
+
+fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {
+    input.spec().cloned()
+}
+
+fn cpu(_input: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(out.dtype(), T => elementwise::fill(out.array()?, arithmetic::element::<T>(value)?))
+}

@@ -1,0 +1,79 @@
+//! The operators, one file for each family; to add one, write its file and its line in the list below.
+//!
+//! A file declares overloads with [`operator!`](opgrid_core::operator) and registers their kernels. Its header gives
+//! the formula, shapes, dtypes, aliasing, errors and source.
+
+mod pointwise;
+mod prelude;
+pub mod structured;
+
+use opgrid_core::{Dispatcher, Library, Registration, Result};
+
+/// Declares the modules, re-exports their overloads and lists their registrations.
+///
+/// `operators! { add, mul }` expands to `pub mod add; pub use add::*;`, the same for `mul`, and a function
+/// `define_all` that calls `add::register` and `mul::register`.
+macro_rules! operators {
+    ($($name:ident),* $(,)?) => {
+        $(
+            pub mod $name;
+            pub use $name::*;
+        )*
+
+        fn define_all(library: &mut Library) {
+            $($name::register(library);)*
+        }
+    };
+}
+
+operators! {
+    add,
+    as_strided,
+    contiguous,
+    copy,
+    empty,
+    fill,
+    mm,
+    mul,
+    neg,
+    select,
+    slice,
+    sum,
+    view,
+}
+
+/// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
+///
+/// # Errors
+///
+/// The namespace is taken.
+pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
+    let mut library = dispatcher.library("aten");
+    define_all(&mut library);
+    library.finish()
+}
+
+/// Gives the global dispatcher the operators, unless it has them.
+///
+/// Typed overloads of this crate do so on their first call. It takes no lock while listeners run: they may call
+/// operators.
+///
+/// # Errors
+///
+/// Somebody else has taken the namespace `aten`.
+pub fn home() -> Result<()> {
+    let global = Dispatcher::global();
+    let present = || global.find("aten::empty.memory_format").is_ok();
+    if present() {
+        return Ok(());
+    }
+    match register(global) {
+        Ok(registration) => {
+            registration.keep();
+            Ok(())
+        }
+        // Another thread was faster.
+        Err(_) if present() => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,13 @@
+//! The names that operator files use.
+
+pub(super) use opgrid_core::{
+    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, operator,
+};
+
+pub(super) use super::pointwise;
+pub(super) use super::structured::Kernels;
+pub(super) use crate::error::argument;
+pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
+pub(super) use crate::kernels::promoted;
+pub(super) use crate::tensor::{Geometry, Tensor, TensorSpec, result_type};
+pub(super) use crate::with_dtype;

@@ -1,0 +1,21 @@
+//! `aten::view`: the same elements in the same order under other sizes.
+//!
+//! - Shapes: `size`, of which one may be -1; as many elements as `self`.
+//! - Aliasing: a view of `self`.
+//! - Errors: sizes that do not fit, or that strides cannot express.
+//! - Source: torch.Tensor.view, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(View).on_cpu_and_meta(view);
+}
+
+fn view(input: &Tensor, size: &[i64]) -> Result<Tensor> {
+    input.view_as(input.spec()?.geometry().view(size)?)
+}

@@ -1,0 +1,388 @@
+//! The tensor that operators take and give: the dispatcher's handle with the methods of an array.
+//!
+//! ```text
+//! Tensor ──► keys │ count │ content: array, number or nothing │ the array that took its place ──► …
+//! ```
+//!
+//! A tensor's sizes do not change under those who look at them, with one exception: an `out` argument without
+//! elements takes the shape of the result. The new array is then chained to the old one, so that reading takes no
+//! lock. A number in a tensor's place has no storage until somebody asks for its array.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use opgrid_core::{
+    AnyTensor, DType, Device, DispatchKey, DispatchKeySet, Result, Scalar, TensorData, TensorType,
+    compute_dispatch_key, inference_tensor_key_set, is_inference_mode, tensor_key_set,
+};
+
+use super::array::Array;
+use super::element::{Bool, Element};
+use super::geometry::Geometry;
+use super::spec::TensorSpec;
+use crate::error::argument;
+
+/// A dense tensor. Clones are the same tensor; views are others on the same memory.
+///
+/// Invariant: the handle's data is a `Record`.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::Tensor;
+///
+/// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
+/// let y = x.add(&x, 1)?;
+/// assert_eq!(y.to_string(), "tensor([2., 4., 6.])");
+/// assert_eq!(y.sum()?.to_vec::<f32>()?, [12.0]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone)]
+#[repr(transparent)]
+pub struct Tensor(AnyTensor);
+
+// SAFETY:
+// - `Tensor` is `#[repr(transparent)]` over `AnyTensor`.
+// - What its methods rely on, that the data is a `Record`, is what `accepts` asks for; a wrong answer could only
+//   make them panic, for they get at the data by `AnyTensor::data`, which checks again.
+unsafe impl TensorType for Tensor {
+    #[inline]
+    fn accepts(tensor: &AnyTensor) -> bool {
+        tensor.data::<Record>().is_some()
+    }
+}
+
+/// What a handle leads to.
+struct Record {
+    content: Content,
+    /// The array that took the content's place, if one has.
+    later: OnceLock<Box<Later>>,
+}
+
+enum Content {
+    Array(Array),
+    /// A number in a tensor's place.
+    Number {
+        spec: TensorSpec,
+        value: Scalar,
+    },
+    /// A tensor that is not there.
+    Undefined(TensorSpec),
+}
+
+/// An array that took the place of a record's content, and what took its place in turn.
+struct Later {
+    array: Array,
+    later: OnceLock<Box<Later>>,
+}
+
+impl Drop for Later {
+    /// Drops the chain one by one: recursion could run out of stack.
+    fn drop(&mut self) {
+        let mut next = self.later.take();
+        while let Some(mut later) = next {
+            next = later.later.take();
+        }
+    }
+}
+
+impl Record {
+    /// The array that has taken the content's place, and where the next one would go.
+    #[inline]
+    fn end(&self) -> (Option<&Array>, &OnceLock<Box<Later>>) {
+        let (mut array, mut end) = (None, &self.later);
+        while let Some(later) = end.get() {
+            (array, end) = (Some(&later.array), &later.later);
+        }
+        (array, end)
+    }
+
+    #[inline]
+    fn spec(&self) -> &TensorSpec {
+        match (self.end().0, &self.content) {
+            (Some(array), _) | (None, Content::Array(array)) => array.spec(),
+            (None, Content::Number { spec, .. } | Content::Undefined(spec)) => spec,
+        }
+    }
+
+    #[inline]
+    fn array(&self) -> Result<&Array> {
+        match (self.end(), &self.content) {
+            ((Some(array), _), _) | ((None, _), Content::Array(array)) => Ok(array),
+            ((None, end), Content::Number { value, .. }) => {
+                let array = array_of(*value)?;
+                Ok(&end.get_or_init(|| Box::new(Later { array, later: OnceLock::new() })).array)
+            }
+            ((None, _), Content::Undefined(_)) => Err(undefined()),
+        }
+    }
+}
+
+/// The array of one element that a number stands for.
+fn array_of(value: Scalar) -> Result<Array> {
+    match value {
+        Scalar::Int(value) => Array::from_slice(&[value], &[]),
+        Scalar::Float(value) => Array::from_slice(&[value], &[]),
+        Scalar::Bool(value) => Array::from_slice(&[Bool::from(value)], &[]),
+        Scalar::Complex(_) => {
+            Err(argument("complex numbers have no arrays yet, expected an integer, a float or a bool"))
+        }
+    }
+}
+
+fn dtype_of(value: Scalar) -> DType {
+    match value {
+        Scalar::Int(_) => DType::I64,
+        Scalar::Float(_) => DType::F64,
+        Scalar::Bool(_) => DType::Bool,
+        Scalar::Complex(_) => DType::Complex128,
+    }
+}
+
+#[cold]
+fn undefined() -> opgrid_core::Error {
+    argument("found an undefined tensor, expected one with elements; pass a tensor")
+}
+
+impl TensorData for Record {
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.array() {
+            Ok(array) => fmt::Display::fmt(array, f),
+            Err(_) => match &self.content {
+                Content::Number { value, .. } => write!(f, "tensor({value})"),
+                _ => f.write_str("tensor(<undefined>)"),
+            },
+        }
+    }
+}
+
+/// A CPU tensor's spec with sizes that no check refuses.
+fn small_spec(sizes: &[i64], dtype: DType) -> TensorSpec {
+    let geometry = Geometry::contiguous(sizes).expect("at most one dimension of size zero");
+    TensorSpec::new(geometry, dtype, Device::CPU)
+}
+
+/// The keys that a new tensor with data of this key carries.
+fn with_autograd_unless_inference(key: DispatchKey) -> DispatchKeySet {
+    if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) }
+}
+
+impl Tensor {
+    fn new(keys: DispatchKeySet, content: Content) -> Self {
+        Self(AnyTensor::new(keys, Record { content, later: OnceLock::new() }))
+    }
+
+    /// A tensor of this array. In inference mode it carries no autograd keys.
+    ///
+    /// # Errors
+    ///
+    /// A device without dense tensors.
+    pub fn from_array(array: Array) -> Result<Self> {
+        let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
+        Ok(Self::new(with_autograd_unless_inference(key), Content::Array(array)))
+    }
+
+    /// A new row-major CPU tensor of these elements.
+    ///
+    /// # Errors
+    ///
+    /// Sizes that ask for another number of elements; no memory.
+    pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Self> {
+        Self::from_array(Array::from_slice(elements, sizes)?)
+    }
+
+    /// A new tensor, which reads as zero until it is written. It is made here and now, without a dispatch: kernels
+    /// make their results so.
+    ///
+    /// # Errors
+    ///
+    /// No memory; a device other than CPU and meta.
+    pub fn allocate(spec: TensorSpec) -> Result<Self> {
+        Self::from_array(Array::empty(spec)?)
+    }
+
+    /// A number in a tensor's place: it has no dimensions, counts least in type promotion, and has no memory.
+    pub fn number(value: impl Into<Scalar>) -> Self {
+        let value = value.into();
+        let keys = with_autograd_unless_inference(DispatchKey::Cpu);
+        Self::new(keys, Content::Number { spec: small_spec(&[], dtype_of(value)), value })
+    }
+
+    /// A tensor that is not there, as autograd uses it for a gradient that is zero.
+    pub fn undefined() -> Self {
+        let keys = tensor_key_set(DispatchKey::Undefined);
+        Self::new(keys, Content::Undefined(small_spec(&[0], DType::F32)))
+    }
+
+    /// Another view of the same memory; it carries the same keys.
+    ///
+    /// # Errors
+    ///
+    /// A geometry that leads beyond the storage; an undefined tensor.
+    pub fn view_as(&self, geometry: Geometry) -> Result<Self> {
+        Ok(Self::new(self.keys(), Content::Array(self.array()?.view(geometry)?)))
+    }
+
+    #[inline]
+    fn record(&self) -> &Record {
+        self.0.data().expect("the data of a tensor is a record")
+    }
+
+    /// The keys that this tensor brings into a call.
+    #[inline]
+    pub fn keys(&self) -> DispatchKeySet {
+        self.0.keys()
+    }
+
+    /// Whether both are one tensor, not only equal or on the same memory.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.0.is_same(&other.0)
+    }
+
+    /// Whether there is a tensor at all.
+    pub fn is_defined(&self) -> bool {
+        !matches!(self.record().content, Content::Undefined(_))
+    }
+
+    /// Whether this is a number in a tensor's place.
+    #[inline]
+    pub fn is_number(&self) -> bool {
+        matches!(self.record().content, Content::Number { .. })
+    }
+
+    /// The value of a number that has no array yet. Once it has one, that may be written, and only it counts.
+    #[inline]
+    pub(crate) fn bare_number(&self) -> Option<Scalar> {
+        match self.record() {
+            Record { content: Content::Number { value, .. }, later } if later.get().is_none() => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Spec and memory.
+    ///
+    /// # Errors
+    ///
+    /// An undefined tensor; a number that no array can hold.
+    #[inline]
+    pub fn array(&self) -> Result<&Array> {
+        self.record().array()
+    }
+
+    /// Sizes, strides, dtype and device.
+    ///
+    /// # Errors
+    ///
+    /// An undefined tensor.
+    #[inline]
+    pub fn spec(&self) -> Result<&TensorSpec> {
+        if self.is_defined() { Ok(self.record().spec()) } else { Err(undefined()) }
+    }
+
+    /// Puts `array` in the place of an array without elements.
+    ///
+    /// # Errors
+    ///
+    /// Another thread was faster.
+    pub(crate) fn replace(&self, array: Array) -> Result<()> {
+        let (_, end) = self.record().end();
+        let later = Box::new(Later { array, later: OnceLock::new() });
+        end.set(later).map_err(|_| argument("two threads give one tensor its shape; give each its own"))
+    }
+
+    /// The size of each dimension; `[0]` for an undefined tensor.
+    pub fn sizes(&self) -> &[i64] {
+        self.record().spec().sizes()
+    }
+
+    /// The distance between neighbours in each dimension, in elements.
+    pub fn strides(&self) -> &[i64] {
+        self.record().spec().strides()
+    }
+
+    /// The number of dimensions.
+    pub fn dim(&self) -> usize {
+        self.sizes().len()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> i64 {
+        self.record().spec().numel()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.record().spec().dtype()
+    }
+
+    /// Where the elements are.
+    pub fn device(&self) -> Device {
+        self.record().spec().device()
+    }
+
+    /// Whether elements lie in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        self.record().spec().geometry().is_contiguous()
+    }
+
+    /// All elements in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::to_vec`]; an undefined tensor.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.array()?.to_vec()
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl From<Tensor> for AnyTensor {
+    fn from(tensor: Tensor) -> Self {
+        tensor.0
+    }
+}
+
+impl From<Tensor> for opgrid_core::Value {
+    fn from(tensor: Tensor) -> Self {
+        tensor.0.into()
+    }
+}
+
+impl From<&Tensor> for opgrid_core::Value {
+    fn from(tensor: &Tensor) -> Self {
+        tensor.0.clone().into()
+    }
+}
+
+impl TryFrom<opgrid_core::Value> for Tensor {
+    type Error = opgrid_core::Error;
+
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`](opgrid_core::ErrorKind::Value) where the value is no tensor of this crate.
+    fn try_from(value: opgrid_core::Value) -> Result<Self> {
+        <Self as opgrid_core::Element>::take(value)
+    }
+}
+
+impl TryFrom<AnyTensor> for Tensor {
+    type Error = opgrid_core::Error;
+
+    fn try_from(tensor: AnyTensor) -> Result<Self> {
+        Self::from_any(tensor).map_err(|other| {
+            argument(format!("found a tensor of another library ({other}), expected a dense one"))
+        })
+    }
+}
