@@ -137,9 +137,7 @@ impl Record {
     /// Notes which of the operator's signatures fit a new definition.
     fn compare_signatures(&mut self, definition: &Definition) {
         for pinned in [&mut self.typed, &mut self.symbolic].into_iter().flatten() {
-            let signature = &pinned.signature;
-            let inferred = (signature.schema)(definition.schema.name.clone());
-            pinned.fits = check_signature(&definition.schema, &inferred, signature.is_symbolic()).is_ok();
+            pinned.fits = pinned.signature.fits(&definition.schema);
         }
     }
 

@@ -456,6 +456,22 @@ fn kernels_fit_each_other_and_the_definition() {
     );
 }
 
+/// A kernel that was never registered leaves no signature behind either, where its operator was there before.
+#[test]
+fn a_library_that_fails_leaves_no_signature() {
+    let dispatcher = Dispatcher::new();
+    let mut library = dispatcher.implementations("test", Key::Cuda);
+    library.implement("foo").add(boxed());
+    let _registration = library.finish().unwrap();
+    let mut library = dispatcher.implementations("test", None);
+    library.implement("foo").add(unary().at(Key::Cpu));
+    library.implement("foo").add(boxed().at(Key::Cuda));
+    check_error(&library.finish().unwrap_err(), ErrorKind::Duplicate, &["test::foo", "key CUDA"]);
+    let mut library = dispatcher.implementations("test", Key::Cpu);
+    library.implement("foo").add(binary());
+    let _binary = library.finish().unwrap();
+}
+
 /// A kernel's signature outlives it, and a definition that came in between is still compared with it.
 #[test]
 fn a_kernel_is_compared_with_the_present_definition() {
@@ -625,7 +641,7 @@ fn a_definition_that_goes_leaves_its_kernels() {
     let operator = dispatcher.find("test::foo").unwrap();
     drop(definition);
     assert_eq!(dispatcher.find_with_or_without_schema("test::foo").unwrap(), operator);
-    assert_eq!(dispatcher.dangling_implementations(), [operator.clone()]);
+    assert_eq!(dispatcher.dangling_implementations(), std::slice::from_ref(&operator));
     check_error(
         &operator.schema().unwrap_err(),
         ErrorKind::Schema,
