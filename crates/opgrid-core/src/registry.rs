@@ -6,6 +6,7 @@
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -86,6 +87,8 @@ struct Pinned {
     signature: SignatureOf,
     key: Option<DispatchKey>,
     debug: String,
+    /// Whether it fits the operator's definition; a definition that comes later has to be asked again.
+    fits: bool,
 }
 
 /// One operator in the registry.
@@ -167,10 +170,13 @@ impl Record {
         let pinned = self.pinned(signature.is_symbolic());
         match pinned {
             None => {
-                *pinned = Some(Pinned { signature, key, debug: kernel.debug() });
+                *pinned = Some(Pinned { signature, key, debug: kernel.debug(), fits: true });
                 Ok(true)
             }
-            Some(first) if first.signature.id == signature.id => Ok(false),
+            Some(first) if first.signature.id == signature.id => {
+                first.fits = true;
+                Ok(false)
+            }
             Some(first) => {
                 let key_name =
                     |key: Option<DispatchKey>| key.map_or("(catch all)".into(), |key| key.to_string());
@@ -309,6 +315,11 @@ impl Inner {
         })
     }
 
+    /// Whether this is another dispatcher than the global one.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// A counted handle of this dispatcher.
     pub(crate) fn shared(&self) -> Option<Arc<Self>> {
         self.me.upgrade()
@@ -365,7 +376,8 @@ impl Inner {
             match handler {
                 Some(handler) => handler(warning),
                 None if !self.warned.swap(true, Ordering::Relaxed) => {
-                    eprintln!("warning (only once; other operators may also be overridden): {warning}");
+                    let what = "warning (only once; other operators may also be overridden)";
+                    let _ = writeln!(std::io::stderr(), "{what}: {warning}");
                 }
                 None => {}
             }
@@ -411,13 +423,15 @@ impl Inner {
         if !own_fits || !other_fits {
             return Err(record.wrong_signature(&asked));
         }
-        if own.is_none() {
-            let debug = "given by a typed handle".to_owned();
-            if let Some(definition) = record.definition.clone() {
-                record.check_schema(&definition, &asked, &debug)?;
-            }
-            *record.pinned(asked.is_symbolic()) = Some(Pinned { signature: asked, key: None, debug });
+        if own.as_ref().is_some_and(|pinned| pinned.fits) {
+            return Ok(());
         }
+        let debug = "given by a typed handle".to_owned();
+        if let Some(definition) = record.definition.clone() {
+            record.check_schema(&definition, &asked, &debug)?;
+        }
+        let own = record.pinned(asked.is_symbolic());
+        own.get_or_insert(Pinned { signature: asked, key: None, debug, fits: true }).fits = true;
         Ok(())
     }
 
@@ -661,6 +675,9 @@ impl Registry {
                 }
             }
         }
+        for pinned in [&mut record.typed, &mut record.symbolic].into_iter().flatten() {
+            pinned.fits = false;
+        }
         let definition = Arc::new(definition);
         record.definition = Some(definition.clone());
         aftermath.events.push((record.handle.clone(), definition.clone(), true));
@@ -694,7 +711,7 @@ impl Registry {
         let record = self.record(inner, &name);
         if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
             let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
-            if known.as_ref().is_none_or(|known| known.signature.id != signature.id) {
+            if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
                 record.check_schema(definition, signature, &kernel.debug())?;
             }
         }
