@@ -104,10 +104,18 @@ impl ThreadState {
         if nest >= self.checked_from.get() {
             self.admit(nest)?;
         }
+        Ok(self.mark())
+    }
+
+    /// Says that the thread may hold tables from here on, however deep its calls are nested: for looking at a table,
+    /// which runs no kernel.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Nested<'_> {
+        let nest = self.nest.load(Ordering::Relaxed);
         self.nest.store(nest + 1, Ordering::Relaxed);
         // The compiler must not read a table before the mark; the processor's half is the writer's barrier.
         compiler_fence(Ordering::SeqCst);
-        Ok(Nested(self))
+        Nested(self)
     }
 
     /// Whether a call that is nested so deep may begin: within the limit, and with stack left for its kernel.

@@ -242,7 +242,7 @@ impl OperatorHandle {
                 crate::retire::attend(thread);
             }
             let _orphan = crate::retire::Orphan::enter(thread);
-            let _nested = thread.enter()?;
+            let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
             let table = unsafe { TableRef::new(self.0.table.load(Ordering::Acquire)) };
             table.map(body).ok_or_else(|| self.stale())

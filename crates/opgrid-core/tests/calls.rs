@@ -273,3 +273,50 @@ fn observers_see_calls_of_every_thread_those_of_ending_ones_too() {
     assert_eq!(counter.failed.load(Ordering::Relaxed), 2);
     quiesce().unwrap();
 }
+
+/// The trace is read from the environment once per process, so it is looked at in a process of its own.
+#[test]
+fn the_trace_prints_each_step_with_its_depth() {
+    const INSIDE: &str = "OPGRID_TEST_TRACES";
+    if std::env::var_os(INSIDE).is_some() {
+        let dispatcher = Dispatcher::new();
+        let _defined = define(&dispatcher, "traced(Tensor x) -> ()").unwrap();
+        let pass = Kernel::boxed(|call| call.below());
+        let _layer = implement(&dispatcher, "traced", DispatchKey::AutogradCpu, pass).unwrap();
+        let _kernel = implement(&dispatcher, "traced", DispatchKey::Cpu, common::nothing()).unwrap();
+        let x = common::tensor(DispatchKey::Cpu.key_set() | DispatchKey::AutogradCpu.key_set());
+        dispatcher.find("test::traced").unwrap().call_values(vec![x.into()]).unwrap();
+        return;
+    }
+    let run = |trace: Option<&str>| {
+        let mut process = std::process::Command::new(std::env::current_exe().unwrap());
+        process.args(["--exact", "the_trace_prints_each_step_with_its_depth", "--nocapture"]);
+        process.env(INSIDE, "1").env_remove("OPGRID_SHOW_DISPATCH_TRACE");
+        if let Some(trace) = trace {
+            process.env("OPGRID_SHOW_DISPATCH_TRACE", trace);
+        }
+        let output = process.output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let steps =
+        "[callBoxed] op=[test::traced], key=[AutogradCPU]\n [redispatchBoxed] op=[test::traced], key=[CPU]\n";
+    assert!(run(Some("1")).contains(steps));
+    assert!(!run(None).contains("test::traced"));
+    assert!(!run(Some("0")).contains("test::traced"));
+    let other = run(Some("yes"));
+    assert!(other.contains("OPGRID_SHOW_DISPATCH_TRACE is `yes`") && !other.contains("op=["), "{other}");
+}
+
+#[test]
+fn what_can_be_asked_of_an_operator_does_not_depend_on_the_depth() {
+    let dispatcher = Dispatcher::new();
+    let _defined = define(&dispatcher, "deep(Tensor x) -> ()").unwrap();
+    let operator = dispatcher.find("test::deep").unwrap();
+    on_own_thread(move || {
+        set_depth_limit(0);
+        assert!(operator.has_schema());
+        assert_eq!(operator.schema().unwrap().to_string(), "test::deep(Tensor x) -> ()");
+        assert_eq!(operator.call_values(vec![cpu().into()]).unwrap_err().kind(), ErrorKind::Depth);
+    });
+}
