@@ -448,3 +448,29 @@ fn state_is_freed_exactly_once() {
         assert_eq!(FREED.load(Ordering::Relaxed), round + 1);
     }
 }
+
+#[test]
+fn dropping_a_fallback_never_makes_a_table_too_large() {
+    let dispatcher = Dispatcher::bare();
+    dispatcher.on_override(|_| ());
+    let columns: Vec<_> =
+        opgrid_core::torch_columns().into_iter().filter(|key| *key != DispatchKey::Undefined).collect();
+    let mut library = dispatcher.implementations("_", None);
+    for key in &columns {
+        library.fallback(common::nothing().at(*key));
+    }
+    let _fallbacks = library.finish().unwrap();
+    let mut library = dispatcher.implementations("_", None);
+    library.allow_override();
+    library.fallback(common::nothing().at(DispatchKey::CompositeExplicitAutograd));
+    library.fallback(common::nothing().at(DispatchKey::Autograd));
+    let over = library.finish().unwrap();
+    let _defined = define(&dispatcher, "f() -> ()").unwrap();
+    let mut library = dispatcher.implementations("test", None);
+    for key in &columns {
+        library.implement("f").add(common::nothing().at(*key));
+    }
+    let _kernels = library.finish().unwrap();
+    drop(over);
+    dispatcher.check_invariants().unwrap();
+}
