@@ -377,7 +377,7 @@ impl OperatorHandle {
     pub fn table_bytes(&self) -> usize {
         let size = |dispatcher: std::sync::Arc<crate::registry::Inner>| {
             dispatcher.look(|registry| {
-                let record = registry.operators.get(self.name())?;
+                let record = registry.operators.get(self.name()).filter(|record| record.handle == *self)?;
                 record.table.as_ref().map(crate::table::Table::size_in_bytes)
             })
         };

@@ -6,6 +6,7 @@
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -115,7 +116,10 @@ impl Record {
                 *pinned = Some(Pinned { signature, key, debug: kernel.debug(), fits: true });
                 Ok(true)
             }
-            Some(first) if first.signature.id == signature.id => Ok(false),
+            Some(first) if first.signature.id == signature.id => {
+                first.fits = true;
+                Ok(false)
+            }
             Some(first) => {
                 let key_name =
                     |key: Option<DispatchKey>| key.map_or("(catch all)".into(), |key| key.to_string());
@@ -228,6 +232,11 @@ impl Inner {
         })
     }
 
+    /// Whether this is another dispatcher than the global one.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// A counted handle of this dispatcher.
     pub(crate) fn shared(&self) -> Option<Arc<Self>> {
         self.me.upgrade()
@@ -284,7 +293,8 @@ impl Inner {
             match handler {
                 Some(handler) => handler(warning),
                 None if !self.warned.swap(true, Ordering::Relaxed) => {
-                    eprintln!("warning (only once; other operators may also be overridden): {warning}");
+                    let what = "warning (only once; other operators may also be overridden)";
+                    let _ = writeln!(std::io::stderr(), "{what}: {warning}");
                 }
                 None => {}
             }
@@ -339,9 +349,7 @@ impl Inner {
             record.check_schema(definition, &asked, &debug)?;
         }
         let own = record.pinned(asked.is_symbolic());
-        if own.is_none() {
-            *own = Some(Pinned { signature: asked, key: None, debug, fits: true });
-        }
+        own.get_or_insert(Pinned { signature: asked, key: None, debug, fits: true }).fits = true;
         Ok(())
     }
 
