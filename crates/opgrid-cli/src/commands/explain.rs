@@ -21,10 +21,10 @@ pub(crate) struct Explain {
     /// The tensors of the call, as in `cpu+grad cpu`.
     argspec: Vec<String>,
     /// Keys that the thread includes, as in `Tracer,Python`.
-    #[arg(long, value_name = "KEYS", default_value = "")]
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
     include: String,
     /// Keys that the thread excludes, as in `AutogradCPU`; backends stay, whatever is excluded.
-    #[arg(long, value_name = "KEYS", default_value = "")]
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
     exclude: String,
 }
 
