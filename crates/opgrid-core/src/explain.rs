@@ -138,7 +138,13 @@ impl fmt::Display for Explanation {
         for (name, keys) in &self.arguments {
             write!(f, "  {name} {}", Braces(*keys))?;
         }
-        writeln!(f, "  included {}  excluded {}", Braces(self.local.included), Braces(self.local.excluded))?;
+        let beside = |set: DispatchKeySet, default: DispatchKeySet| match set == default {
+            true => "default".to_owned(),
+            false => Braces(set).to_string(),
+        };
+        let included = beside(self.local.included, LocalKeys::DEFAULT.included);
+        let excluded = beside(self.local.excluded, LocalKeys::DEFAULT.excluded);
+        writeln!(f, "  included {included}  excluded {excluded}")?;
         let width = |text: &dyn Fn(&Hop) -> usize| self.hops.iter().map(text).max().unwrap_or(0);
         let title = |hop: &Hop| match &hop.kernel {
             Some(kernel) => kernel.title().to_owned(),

@@ -40,9 +40,17 @@ fn myadd(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     check(input, other)?;
     let (input, other) = (input.contiguous()?, other.contiguous()?);
     let result = ops::EmptyMemoryFormat.call(input.sizes(), None, None, None, None, None)?;
-    let sums: Vec<f32> =
-        input.to_vec::<f32>()?.iter().zip(other.to_vec::<f32>()?).map(|(a, b)| a + b).collect();
-    result.copy_(&Tensor::from_slice(&sums, input.sizes())?)?;
+    {
+        // Guards are checked at run time: nobody else writes the inputs, nobody else touches the result.
+        let (a, b) = (input.array()?, other.array()?);
+        let (first, second) = (a.geometry().offset() as usize, b.geometry().offset() as usize);
+        let (a, b) = (a.storage().read()?, b.storage().read()?);
+        let mut out = result.array()?.storage().write()?;
+        let inputs = a.slice::<f32>()?[first..].iter().zip(&b.slice::<f32>()?[second..]);
+        for (out, (a, b)) in out.slice::<f32>()?.iter_mut().zip(inputs) {
+            *out = a + b;
+        }
+    }
     Ok(result)
 }
 
