@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fails, json, opgrid_in, prints};
+use common::{Folder, fails, json, opgrid_in, prints};
 use serde_json::json as value;
 
 #[test]
@@ -63,7 +63,7 @@ fn tables_are_shown() {
 #[test]
 fn calls_are_explained_without_tensors() {
     let text = prints(&["explain", "aten::add.Tensor", "cpu+grad", "cpu"]);
-    assert!(text.contains("keys  self {CPU, AutogradCPU}  other {CPU}  "), "{text}");
+    assert!(text.contains("keys  self {CPU, AutogradCPU}  other {CPU}"), "{text}");
     assert!(text.contains(" 1  CPU  aten::add.Tensor"), "{text}");
     assert!(text.contains("AutogradCPU (fallthrough)"), "{text}");
     let meta = json(&["explain", "aten::add.Tensor", "{CPU,AutogradCPU}", "meta"]);
@@ -119,6 +119,17 @@ fn the_demo_runs_anywhere_and_tells_the_same() {
     let told = json(&["demo"]);
     assert_eq!(told["accuracy"], told["restored_accuracy"]);
     assert_eq!(told["calls"]["demo::normalize"], 1);
+}
+
+#[test]
+fn the_demo_refuses_other_data() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.file("examples/data")).unwrap();
+    let path = folder.file("examples/data/digits.npz");
+    std::fs::write(&path, "no archive").unwrap();
+    let broken = opgrid_in(folder.path(), &["demo"]);
+    assert_eq!((broken.status, broken.out.as_str()), (Some(2), ""));
+    assert!(broken.err.starts_with("error: examples/data/digits.npz: "), "{}", broken.err);
 }
 
 #[test]

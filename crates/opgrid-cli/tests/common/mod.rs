@@ -74,6 +74,10 @@ impl Folder {
         self.0.join(name).display().to_string()
     }
 
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// How many files lie in it.
     pub fn count(&self) -> usize {
         std::fs::read_dir(&self.0).expect("the folder is there").count()
