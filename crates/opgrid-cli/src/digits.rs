@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use opgrid::{Result, Tensor, files::npz};
+use opgrid::{Error, ErrorKind, Result, Tensor, files::npz};
 
 /// Where the data lies, seen from the root of the repository.
 const FILE: &str = "examples/data/digits.npz";
+/// How many images there are.
+const COUNT: usize = 1797;
 const COPY: &[u8] = include_bytes!("../../../examples/data/digits.npz");
 
 /// Images and what they show.
@@ -23,7 +25,7 @@ impl Digits {
     ///
     /// # Errors
     ///
-    /// A file that is broken.
+    /// A file that is broken, or holds something else.
     pub(crate) fn load() -> Result<Self> {
         let path = Path::new(FILE);
         let (source, images, labels) = if path.is_file() {
@@ -33,6 +35,15 @@ impl Digits {
             (name, npz::decode(name, COPY, "images")?, npz::decode(name, COPY, "labels")?)
         };
         let labels = labels.to_vec::<i64>()?;
+        if labels.len() != COUNT || images.sizes() != [COUNT as i64, 8, 8] {
+            let message = format!(
+                "{source}: found images of shape {:?} and {} labels, expected [{COUNT}, 8, 8] and {COUNT}; run the \
+                 demo in another directory to use its own copy",
+                images.sizes(),
+                labels.len()
+            );
+            return Err(Error::new(ErrorKind::File, message));
+        }
         Ok(Self { images: Tensor::from_array(images)?, labels, source: source.to_owned() })
     }
 

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     match without_panic(|| line.command.run(line.json)).and_then(|text| print(&text)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", error.to_string().trim_end());
             ExitCode::from(2)
         }
     }
@@ -86,5 +86,18 @@ fn print(text: &str) -> Result<()> {
             Err(Error::new(ErrorKind::File, format!("standard output: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_one_line() {
+        let error = without_panic(|| panic!("what\nnow")).unwrap_err().to_string();
+        assert!(error.starts_with("a defect of opgrid") && error.contains("what now"), "{error}");
+        assert!(error.contains("main.rs") && !error.contains('\n'), "{error}");
+        assert_eq!(without_panic(|| Ok("fine".into())).unwrap(), "fine");
     }
 }

@@ -66,6 +66,10 @@ fn read_arguments(schema: &FunctionSchema, texts: &[String]) -> Result<Arguments
     for text in texts {
         if let Some((name, text)) = split_keyword(text) {
             let place = schema.argument_index(name).ok_or_else(|| unknown_keyword(schema, name))?;
+            if place < positional.len() || keyword.iter().any(|(known, _)| known == name) {
+                let message = format!("{}: argument `{name}` is given twice, expected once", schema.name);
+                return Err(Error::new(ErrorKind::Value, message));
+            }
             keyword.push((name.to_owned(), read(&schema.arguments[place], text)?));
             continue;
         }

@@ -21,10 +21,10 @@ pub(crate) struct Explain {
     /// The tensors of the call, as in `cpu+grad cpu`.
     argspec: Vec<String>,
     /// Keys that the thread includes, as in `Tracer,Python`.
-    #[arg(long, value_name = "KEYS", default_value = "")]
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
     include: String,
-    /// Keys that the thread excludes, as in `Autograd`.
-    #[arg(long, value_name = "KEYS", default_value = "")]
+    /// Keys that the thread excludes, as in `AutogradCPU`; backends stay, whatever is excluded.
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
     exclude: String,
 }
 
@@ -94,7 +94,7 @@ fn read_spec(spec: &str) -> Result<DispatchKeySet> {
     let key = read_base(parts.next().unwrap_or_default())?;
     parts.try_fold(key.key_set(), |keys, part| match part {
         "grad" => Ok(keys.add(autograd_key(key.backend()))),
-        part => Ok(keys | part.parse::<DispatchKey>()?.key_set()),
+        part => Ok(keys.add(read_key(part)?)),
     })
 }
 
@@ -103,7 +103,7 @@ fn read_base(text: &str) -> Result<DispatchKey> {
     if let Ok(device) = text.parse::<Device>() {
         return compute_dispatch_key(None, None, Some(device));
     }
-    text.parse::<DispatchKey>().map_err(|error| {
+    read_key(text).map_err(|error| {
         let message = format!(
             "`{text}` describes no tensor, expected a device such as cpu or a dispatch key such as SparseCPU: {error}"
         );
@@ -111,7 +111,7 @@ fn read_base(text: &str) -> Result<DispatchKey> {
     })
 }
 
-/// The keys of a list such as `{CPU, AutogradCPU}`; aliases stand for what they stand for in registrations.
+/// The keys of a list such as `{CPU, AutogradCPU}`.
 fn read_keys(text: &str) -> Result<DispatchKeySet> {
     let inner = text.strip_prefix('{').map_or(Some(text), |rest| rest.strip_suffix('}'));
     let inner = inner.ok_or_else(|| {
@@ -120,9 +120,20 @@ fn read_keys(text: &str) -> Result<DispatchKeySet> {
         Error::new(ErrorKind::Unknown, message)
     })?;
     let names = inner.split(',').map(str::trim).filter(|name| !name.is_empty());
-    names
-        .map(|name| Ok(name.parse::<DispatchKey>()?.runtime_set().unwrap_or(DispatchKeySet::EMPTY)))
-        .try_fold(DispatchKeySet::EMPTY, |keys, more: Result<DispatchKeySet>| Ok(keys | more?))
+    names.map(read_key).try_fold(DispatchKeySet::EMPTY, |keys, key| Ok(keys.add(key?)))
+}
+
+/// A key that a set can hold.
+fn read_key(name: &str) -> Result<DispatchKey> {
+    let key = name.parse::<DispatchKey>()?;
+    if key.is_alias() {
+        let message = format!(
+            "`{name}` is an alias, which only registrations know, expected a key such as AutogradCPU; \
+             `opgrid keys` lists what it stands for"
+        );
+        return Err(Error::new(ErrorKind::Unknown, message));
+    }
+    Ok(key)
 }
 
 #[cfg(test)]
@@ -151,5 +162,6 @@ mod tests {
         check("cpo", "`cpo` describes no tensor");
         check("cpu+grd", "grd");
         check("{CPU", "expected `}` at its end");
+        check("{CPU,Autograd}", "`Autograd` is an alias");
     }
 }

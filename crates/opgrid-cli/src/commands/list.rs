@@ -4,7 +4,6 @@ use opgrid::schema::FunctionSchema;
 use opgrid::{OperatorHandle, Result};
 use serde_json::{Value as Json, json};
 
-use super::dispatcher;
 use crate::json;
 
 /// List the registered operators with their schemas.
@@ -16,7 +15,7 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
-        let operators = dispatcher()?.operators();
+        let operators = opgrid::dispatcher()?.operators();
         let chosen = operators.iter().filter(|operator| self.admits(&operator.name().to_string()));
         let schemas = chosen.map(|operator| Ok((operator, operator.schema()?)));
         let schemas = schemas.collect::<Result<Vec<_>>>()?;

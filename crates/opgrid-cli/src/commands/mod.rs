@@ -8,7 +8,7 @@ mod list;
 mod schema;
 mod table;
 
-use opgrid::{Dispatcher, OperatorHandle, Result};
+use opgrid::{OperatorHandle, Result};
 
 /// What the command line can be asked to do.
 #[derive(clap::Subcommand)]
@@ -37,12 +37,7 @@ impl Command {
     }
 }
 
-/// The dispatcher with everything that opgrid registers.
-fn dispatcher() -> Result<&'static Dispatcher> {
-    opgrid::dispatcher()
-}
-
 /// The operator of that name.
 fn operator(name: &str) -> Result<OperatorHandle> {
-    dispatcher()?.find(name)
+    opgrid::dispatcher()?.find(name)
 }

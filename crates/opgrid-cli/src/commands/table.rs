@@ -42,7 +42,9 @@ impl Table {
 
 fn row(column: &Column) -> [String; 4] {
     let (title, place) = match &column.kernel {
-        Some(_) if column.fallthrough => ("fallthrough", ""),
+        Some(kernel) if column.fallthrough => {
+            ("fallthrough", kernel.description.as_deref().unwrap_or(&kernel.place))
+        }
         Some(kernel) => (kernel.title(), kernel.place.as_str()),
         None => ("-", ""),
     };
