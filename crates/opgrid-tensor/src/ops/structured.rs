@@ -216,7 +216,7 @@ fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     if out.numel() != 0 {
         return Err(wrong_shape("out", out, spec));
     }
-    out.replace(Array::empty(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+    out.replace_empty(Array::empty(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
 }
 
 #[cold]

@@ -1,16 +1,17 @@
 //! The tensor that operators take and give: the dispatcher's handle with the methods of an array.
 //!
 //! ```text
-//! Tensor ──► keys │ count │ content: array, number or nothing │ the array that took its place ──► …
+//! Tensor ──► keys │ count │ content: array, number or nothing │ array that took its place ──► array before ──► …
 //! ```
 //!
 //! A tensor's sizes do not change under those who look at them, with one exception: an `out` argument without
-//! elements takes the shape of the result. The new array is then chained to the old one, so that reading takes no
+//! elements takes the shape of the result. The old array is then kept behind the new one, so that reading takes no
 //! lock. A number in a tensor's place has no storage until somebody asks for its array.
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_core::{
     AnyTensor, DType, Device, DispatchKey, DispatchKeySet, Result, Scalar, TensorData, TensorType,
@@ -54,10 +55,13 @@ unsafe impl TensorType for Tensor {
 }
 
 /// What a handle leads to.
+///
+/// Invariant: `latest` is null or leads to a [`Later`] made by `Box::into_raw`; that and all before it live as long
+/// as the record and never change.
 struct Record {
     content: Content,
     /// The array that took the content's place, if one has.
-    later: OnceLock<Box<Later>>,
+    latest: AtomicPtr<Later>,
 }
 
 enum Content {
@@ -71,36 +75,51 @@ enum Content {
     Undefined(TensorSpec),
 }
 
-/// An array that took the place of a record's content, and what took its place in turn.
+/// An array that took the place of a record's content, and the one that it took it from. That is kept, because
+/// somebody may still look at it.
 struct Later {
     array: Array,
-    later: OnceLock<Box<Later>>,
+    before: *mut Later,
 }
 
-impl Drop for Later {
-    /// Drops the chain one by one: recursion could run out of stack.
+impl Drop for Record {
     fn drop(&mut self) {
-        let mut next = self.later.take();
-        while let Some(mut later) = next {
-            next = later.later.take();
+        let mut next = *self.latest.get_mut();
+        while !next.is_null() {
+            // SAFETY: by the invariant a box's, of which each is met once; nobody looks at a record that is dropped.
+            let later = unsafe { Box::from_raw(next) };
+            next = later.before;
         }
     }
 }
 
 impl Record {
-    /// The array that has taken the content's place, and where the next one would go.
+    fn new(content: Content) -> Self {
+        Self { content, latest: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// The array that took the content's place.
     #[inline]
-    fn end(&self) -> (Option<&Array>, &OnceLock<Box<Later>>) {
-        let (mut array, mut end) = (None, &self.later);
-        while let Some(later) = end.get() {
-            (array, end) = (Some(&later.array), &later.later);
+    fn later(&self) -> Option<&Array> {
+        let latest = self.latest.load(Ordering::Acquire);
+        // SAFETY: by the invariant null or alive and unchanging as long as `self`; the load sees what was published.
+        unsafe { latest.as_ref() }.map(|later| &later.array)
+    }
+
+    /// Puts `array` in the place of the array that lies at `before`, unless another thread was faster.
+    fn replace(&self, before: *mut Later, array: Array) -> bool {
+        let later = Box::into_raw(Box::new(Later { array, before }));
+        let published = self.latest.compare_exchange(before, later, Ordering::AcqRel, Ordering::Relaxed);
+        if published.is_err() {
+            // SAFETY: made by `Box::into_raw` above, and never published.
+            drop(unsafe { Box::from_raw(later) });
         }
-        (array, end)
+        published.is_ok()
     }
 
     #[inline]
     fn spec(&self) -> &TensorSpec {
-        match (self.end().0, &self.content) {
+        match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => array.spec(),
             (None, Content::Number { spec, .. } | Content::Undefined(spec)) => spec,
         }
@@ -108,13 +127,13 @@ impl Record {
 
     #[inline]
     fn array(&self) -> Result<&Array> {
-        match (self.end(), &self.content) {
-            ((Some(array), _), _) | ((None, _), Content::Array(array)) => Ok(array),
-            ((None, end), Content::Number { value, .. }) => {
-                let array = array_of(*value)?;
-                Ok(&end.get_or_init(|| Box::new(Later { array, later: OnceLock::new() })).array)
+        match (self.later(), &self.content) {
+            (Some(array), _) | (None, Content::Array(array)) => Ok(array),
+            (None, Content::Number { value, .. }) => {
+                self.replace(ptr::null_mut(), array_of(*value)?);
+                Ok(self.later().expect("this thread or a faster one has put an array there"))
             }
-            ((None, _), Content::Undefined(_)) => Err(undefined()),
+            (None, Content::Undefined(_)) => Err(undefined()),
         }
     }
 }
@@ -170,7 +189,7 @@ fn with_autograd_unless_inference(key: DispatchKey) -> DispatchKeySet {
 
 impl Tensor {
     fn new(keys: DispatchKeySet, content: Content) -> Self {
-        Self(AnyTensor::new(keys, Record { content, later: OnceLock::new() }))
+        Self(AnyTensor::new(keys, Record::new(content)))
     }
 
     /// A tensor of this array. In inference mode it carries no autograd keys.
@@ -255,7 +274,11 @@ impl Tensor {
     #[inline]
     pub(crate) fn bare_number(&self) -> Option<Scalar> {
         match self.record() {
-            Record { content: Content::Number { value, .. }, later } if later.get().is_none() => Some(*value),
+            Record { content: Content::Number { value, .. }, latest }
+                if latest.load(Ordering::Acquire).is_null() =>
+            {
+                Some(*value)
+            }
             _ => None,
         }
     }
@@ -280,15 +303,18 @@ impl Tensor {
         if self.is_defined() { Ok(self.record().spec()) } else { Err(undefined()) }
     }
 
-    /// Puts `array` in the place of an array without elements.
+    /// Gives a tensor without elements another array.
     ///
     /// # Errors
     ///
     /// Another thread was faster.
-    pub(crate) fn replace(&self, array: Array) -> Result<()> {
-        let (_, end) = self.record().end();
-        let later = Box::new(Later { array, later: OnceLock::new() });
-        end.set(later).map_err(|_| argument("two threads give one tensor its shape; give each its own"))
+    pub(crate) fn replace_empty(&self, array: Array) -> Result<()> {
+        let record = self.record();
+        let before = record.latest.load(Ordering::Acquire);
+        if record.spec().numel() == 0 && record.replace(before, array) {
+            return Ok(());
+        }
+        Err(argument("another thread gave the output a shape just now; give each thread its own"))
     }
 
     /// The size of each dimension; `[0]` for an undefined tensor.
