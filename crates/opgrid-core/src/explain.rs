@@ -187,7 +187,7 @@ fn hop_of(table: TableRef<'_>, kind: CallKind, all: DispatchKeySet, keys: Dispat
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
-        kernel: (slot.reason != Reason::Missing).then(|| KernelInfo::of(&slot.kernel)),
+        kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
         reason: slot.reason,
     }
 }
@@ -198,7 +198,7 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
     let mut hops = vec![hop_of(table, CallKind::Call, all, keys)];
     while let Some(hop) = hops.last() {
         let ends = match hop.reason {
-            Reason::Missing | Reason::Ambiguous => true,
+            Reason::Missing | Reason::SteppedOver | Reason::Ambiguous => true,
             Reason::Alias(alias) => alias != DispatchKey::Autograd,
             Reason::Direct | Reason::Fallback => false,
         };
@@ -215,7 +215,7 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
 }
 
 fn hop_of_step(step: Step) -> Hop {
-    let missing = step.reason == Reason::Missing;
+    let missing = !step.reason.is_registered();
     Hop {
         depth: step.depth,
         operator: step.operator.name().to_string(),
@@ -329,7 +329,7 @@ impl OperatorHandle {
                     key,
                     reason: slot.reason,
                     fallthrough: slot.kernel.is_fallthrough(),
-                    kernel: (slot.reason != Reason::Missing).then(|| KernelInfo::of(&slot.kernel)),
+                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
                 }
             };
             torch_columns().into_iter().map(column).collect()
@@ -370,7 +370,7 @@ impl OperatorHandle {
             let message = format!("{key}: alias keys do not have runtime kernel registrations");
             return Err(Error::new(ErrorKind::Registration, message));
         }
-        self.look(|table| table.slot_of(key).reason != Reason::Missing)
+        self.look(|table| table.slot_of(key).reason.is_registered())
     }
 
     /// How many bytes the operator's table takes.
@@ -496,7 +496,7 @@ fn dump_table(table: TableRef<'_>) -> String {
     let mut text = String::new();
     for key in torch_columns() {
         let slot = table.slot_of(key);
-        if slot.reason != Reason::Missing {
+        if slot.reason.is_registered() {
             let skip = if slot.kernel.is_fallthrough() { "fallthrough " } else { "" };
             let _ = writeln!(text, "{key}: {skip}{} [{}]", slot.kernel.debug(), slot.reason.provenance());
         }
@@ -506,7 +506,7 @@ fn dump_table(table: TableRef<'_>) -> String {
 
 fn list_columns(table: TableRef<'_>) -> String {
     let filled =
-        |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason != Reason::Missing;
+        |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason.is_registered();
     let names: Vec<_> = torch_columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
     format!("[{}]", names.join(", "))
 }

@@ -18,11 +18,11 @@ use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
 use crate::listener::{Listener, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
-use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
+use crate::resolve::{Kernels, base_of, draft_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
-use crate::table::{Draft, Slot, Table};
-use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Operator, Result};
+use crate::table::{Draft, Table};
+use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
 /// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
 /// because typed handles rely on it.
@@ -805,48 +805,6 @@ impl Record {
     }
 }
 
-/// The table of an operator without kernels: the fallbacks alone.
-///
-/// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
-/// that PrivateUse1 has.
-fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
-    let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
-    let mut draft =
-        Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
-    let skip = Kernel::fallthrough().describe("stepped over by default");
-    let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::Fallback };
-    for position in 0..Functionality::COUNT as u32 {
-        let Some(layer) = Functionality::at(position) else { continue };
-        let mut row = [0; BackendComponent::COUNT];
-        if layer.name().is_none() {
-            row = [draft.number(skip.clone())?; BackendComponent::COUNT];
-        } else {
-            for (backend, number) in row.iter_mut().enumerate() {
-                let backend =
-                    BackendComponent::at(backend as u32).expect("a row has as many places as backends");
-                let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
-                let key = match layer.is_per_backend() {
-                    true => DispatchKey::runtime(layer, stand_in),
-                    false => DispatchKey::of_functionality(layer),
-                };
-                if let Some(kernel) = fallback(key) {
-                    *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
-                } else if stepped_over.contains(&key) {
-                    *number = draft.number(skip.clone())?;
-                }
-            }
-        }
-        draft.set_row(layer, row)?;
-    }
-    Ok(draft)
-}
-
 fn table_of(record: &Record, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
-    let mut draft = base.clone();
-    let touched = record.keys().fold(0, |mask, key| mask | layers_touched_by(key));
-    for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
-        let row = base.row(layer);
-        fill_row(&mut draft, record, ambiguous, layer, row)?;
-    }
-    draft.publish(record.handle.clone(), record.definition.clone())
+    draft_of(record, base, ambiguous)?.publish(record.handle.clone(), record.definition.clone())
 }
