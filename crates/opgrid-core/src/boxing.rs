@@ -56,7 +56,7 @@ fn enter_boxed<S: Signature>(
     })
 }
 
-/// Calls a kernel with values and checks what it leaves.
+/// Calls a kernel with values and checks what it leaves; where it fails, it leaves nothing.
 #[inline]
 pub(crate) fn enter_values(
     kernel: &KernelRecord,
@@ -65,28 +65,49 @@ pub(crate) fn enter_values(
     values: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
-    let before = returns.len();
+    if !returns.is_empty() {
+        return enter_apart(kernel, table, keys, values, returns);
+    }
     let mut call = BoxedCall::new(table, keys, values, returns);
     // SAFETY: the record's own boxed side.
-    unsafe { (kernel.boxed)(kernel, &mut call)? };
-    if kernel.role == Role::Boxed {
-        check_results(kernel, table, before, returns)?;
+    let mut result = unsafe { (kernel.boxed)(kernel, &mut call) };
+    if kernel.role == Role::Boxed && result.is_ok() {
+        result = check_results(kernel, table, returns);
     }
+    if result.is_err() {
+        returns.clear();
+    }
+    result
+}
+
+/// [`enter_values`] beside results of other calls, which the kernel gets no hold of.
+#[cold]
+#[inline(never)]
+fn enter_apart(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    values: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    let mut own = Returns::new();
+    enter_values(kernel, table, keys, values, &mut own)?;
+    own.into_vec().into_iter().for_each(|value| returns.push(value));
     Ok(())
 }
 
 /// Compares the results that a boxed kernel left with the operator's schema, if it has one.
-fn check_results(kernel: &KernelRecord, table: TableRef<'_>, before: usize, returns: &Returns) -> Result<()> {
+fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) -> Result<()> {
     let Some(definition) = table.definition() else { return Ok(()) };
     let expected = &definition.schema.returns;
     if definition.schema.is_varret {
         return Ok(());
     }
-    if returns.len() - before != expected.len() {
-        return Err(wrong_results(kernel, table, expected.len(), returns.len() - before));
+    if returns.len() != expected.len() {
+        return Err(wrong_results(kernel, table, expected.len(), returns.len()));
     }
     for (place, declared) in expected.iter().enumerate() {
-        let value = returns.value(before + place).map_or(Boxed::NONE, |value| value.borrow());
+        let value = returns.value(place).map_or(Boxed::NONE, |value| value.borrow());
         if !fits(value, &declared.real_type) {
             let error = crate::value::mismatch(&declared.real_type.python_name(), value);
             return Err(of_kernel(error.within(format_args!("return {}", place + 1)), kernel, table));
@@ -95,7 +116,7 @@ fn check_results(kernel: &KernelRecord, table: TableRef<'_>, before: usize, retu
     Ok(())
 }
 
-/// Whether a value is of a kind that a schema type admits; only the outermost kind is looked at.
+/// Whether a value is of a kind that a schema type admits.
 fn fits(value: Boxed<'_>, declared: &Type) -> bool {
     match (value.view(), declared) {
         (View::Tensor(_), Type::Tensor)
@@ -112,14 +133,26 @@ fn fits(value: Boxed<'_>, declared: &Type) -> bool {
             Type::Scalar,
         ) => true,
         (
-            View::Ints(_)
-            | View::Floats(_)
-            | View::Bools(_)
-            | View::Tensors(_)
-            | View::OptionalTensors(_)
-            | View::List(..),
-            declared,
-        ) => matches!(declared, Type::List(_)),
+            View::Ints([])
+            | View::Floats([])
+            | View::Bools([])
+            | View::Tensors([])
+            | View::OptionalTensors([]),
+            _,
+        ) => {
+            matches!(declared, Type::List(_))
+        }
+        (View::Ints(_), Type::List(element)) => fits(Boxed::from(0), element),
+        (View::Floats(_), Type::List(element)) => fits(Boxed::from(0.0), element),
+        (View::Bools(_), Type::List(element)) => fits(Boxed::from(false), element),
+        (View::Tensors(_), Type::List(element)) => {
+            matches!(element.without_optional(), Type::Tensor | Type::Any | Type::Var(_) | Type::Union(_))
+        }
+        (View::OptionalTensors(items), Type::List(element)) => match &**element {
+            Type::Tensor => items.iter().all(Option::is_some),
+            element => *element.without_optional() == Type::Tensor || fits(Boxed::NONE, element),
+        },
+        (View::List(_, items), Type::List(element)) => items.iter().all(|item| fits(item.borrow(), element)),
         (_, declared) => value.value_type().is_subtype_of(declared),
     }
 }

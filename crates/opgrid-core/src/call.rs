@@ -42,9 +42,10 @@ pub(crate) unsafe fn call<S: Signature>(
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
     }
-    let _nested = thread.enter()?;
+    let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
     let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+        drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
     };
@@ -72,9 +73,10 @@ pub(crate) unsafe fn redispatch<S: Signature>(
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     }
-    let _nested = thread.enter()?;
+    let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
     let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+        drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     };

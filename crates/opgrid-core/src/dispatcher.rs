@@ -170,7 +170,7 @@ impl Dispatcher {
     ///
     /// Those of the kernel, and of the dispatcher where there is none.
     pub fn call<O: Operator>(&self, operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
-        self.operator(operator)?.typed::<O::Signature>()?.call(args)
+        crate::operator::call_on(&self.0, operator, args)
     }
 
     /// Every defined operator, by name.

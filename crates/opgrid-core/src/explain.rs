@@ -37,9 +37,20 @@ impl KernelInfo {
         }
     }
 
-    fn title(&self) -> &str {
+    /// What a listing calls the kernel: its name, else its author's text, else its sort.
+    pub fn title(&self) -> &str {
         let plain = if self.typed { "typed kernel" } else { "boxed kernel" };
         self.name.as_deref().or(self.description.as_deref()).unwrap_or(plain)
+    }
+
+    /// The kernel as JSON.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "typed": self.typed,
+            "place": self.place,
+        })
     }
 }
 
@@ -90,12 +101,7 @@ impl Explanation {
                 "key": hop.key.to_string(),
                 "keys": names(hop.keys),
                 "fallthrough": names(layers_with_backends(hop.fallen_through, hop.keys)),
-                "kernel": hop.kernel.as_ref().map(|kernel| json!({
-                    "name": kernel.name,
-                    "description": kernel.description,
-                    "typed": kernel.typed,
-                    "place": kernel.place,
-                })),
+                "kernel": hop.kernel.as_ref().map(KernelInfo::to_json),
                 "reason": hop.reason.to_string(),
                 "provenance": hop.reason.provenance(),
             })
@@ -132,7 +138,13 @@ impl fmt::Display for Explanation {
         for (name, keys) in &self.arguments {
             write!(f, "  {name} {}", Braces(*keys))?;
         }
-        writeln!(f, "  included {}  excluded {}", Braces(self.local.included), Braces(self.local.excluded))?;
+        let beside = |set: DispatchKeySet, default: DispatchKeySet| match set == default {
+            true => "default".to_owned(),
+            false => Braces(set).to_string(),
+        };
+        let included = beside(self.local.included, LocalKeys::DEFAULT.included);
+        let excluded = beside(self.local.excluded, LocalKeys::DEFAULT.excluded);
+        writeln!(f, "  included {included}  excluded {excluded}")?;
         let width = |text: &dyn Fn(&Hop) -> usize| self.hops.iter().map(text).max().unwrap_or(0);
         let title = |hop: &Hop| match &hop.kernel {
             Some(kernel) => kernel.title().to_owned(),
@@ -175,7 +187,7 @@ fn hop_of(table: TableRef<'_>, kind: CallKind, all: DispatchKeySet, keys: Dispat
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
-        kernel: (slot.reason != Reason::Missing).then(|| KernelInfo::of(&slot.kernel)),
+        kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
         reason: slot.reason,
     }
 }
@@ -186,7 +198,7 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
     let mut hops = vec![hop_of(table, CallKind::Call, all, keys)];
     while let Some(hop) = hops.last() {
         let ends = match hop.reason {
-            Reason::Missing | Reason::Ambiguous => true,
+            Reason::Missing | Reason::SteppedOver | Reason::Ambiguous => true,
             Reason::Alias(alias) => alias != DispatchKey::Autograd,
             Reason::Direct | Reason::Fallback => false,
         };
@@ -203,7 +215,7 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
 }
 
 fn hop_of_step(step: Step) -> Hop {
-    let missing = step.reason == Reason::Missing;
+    let missing = !step.reason.is_registered();
     Hop {
         depth: step.depth,
         operator: step.operator.name().to_string(),
@@ -317,7 +329,7 @@ impl OperatorHandle {
                     key,
                     reason: slot.reason,
                     fallthrough: slot.kernel.is_fallthrough(),
-                    kernel: (slot.reason != Reason::Missing).then(|| KernelInfo::of(&slot.kernel)),
+                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
                 }
             };
             torch_columns().into_iter().map(column).collect()
@@ -358,14 +370,14 @@ impl OperatorHandle {
             let message = format!("{key}: alias keys do not have runtime kernel registrations");
             return Err(Error::new(ErrorKind::Registration, message));
         }
-        self.look(|table| table.slot_of(key).reason != Reason::Missing)
+        self.look(|table| table.slot_of(key).reason.is_registered())
     }
 
     /// How many bytes the operator's table takes.
     pub fn table_bytes(&self) -> usize {
         let size = |dispatcher: std::sync::Arc<crate::registry::Inner>| {
             dispatcher.look(|registry| {
-                let record = registry.operators.get(self.name())?;
+                let record = registry.operators.get(self.name()).filter(|record| record.handle == *self)?;
                 record.table.as_ref().map(crate::table::Table::size_in_bytes)
             })
         };
@@ -484,7 +496,7 @@ fn dump_table(table: TableRef<'_>) -> String {
     let mut text = String::new();
     for key in torch_columns() {
         let slot = table.slot_of(key);
-        if slot.reason != Reason::Missing {
+        if slot.reason.is_registered() {
             let skip = if slot.kernel.is_fallthrough() { "fallthrough " } else { "" };
             let _ = writeln!(text, "{key}: {skip}{} [{}]", slot.kernel.debug(), slot.reason.provenance());
         }
@@ -494,7 +506,7 @@ fn dump_table(table: TableRef<'_>) -> String {
 
 fn list_columns(table: TableRef<'_>) -> String {
     let filled =
-        |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason != Reason::Missing;
+        |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason.is_registered();
     let names: Vec<_> = torch_columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
     format!("[{}]", names.join(", "))
 }

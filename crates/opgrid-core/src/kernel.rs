@@ -10,7 +10,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-use opgrid_schema::{FunctionSchema, OperatorName};
+use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
@@ -55,6 +55,12 @@ impl SignatureOf {
 
     pub(crate) fn is_symbolic(&self) -> bool {
         self.id != self.concrete
+    }
+
+    /// Whether the schema inferred from it fits that of a definition.
+    pub(crate) fn fits(&self, definition: &FunctionSchema) -> bool {
+        let inferred = (self.schema)(definition.name.clone());
+        check_signature(definition, &inferred, self.is_symbolic()).is_ok()
     }
 }
 

@@ -27,9 +27,9 @@ impl Options {
         self
     }
 
-    /// A kernel for one key.
+    /// A kernel for one key; `CatchAll` stands for [every key](Self::catch_all).
     pub fn kernel(mut self, key: DispatchKey, kernel: Kernel) -> Self {
-        self.kernels.push((Some(key), kernel));
+        self.kernels.push(((key != DispatchKey::CatchAll).then_some(key), kernel));
         self
     }
 

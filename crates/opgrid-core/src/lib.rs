@@ -26,6 +26,7 @@ pub mod argument;
 mod binding;
 mod boxing;
 pub mod dict;
+pub mod element;
 pub mod kernel;
 pub mod operator;
 pub mod signature;
@@ -51,7 +52,7 @@ pub mod observe;
 pub mod error;
 mod spelling;
 
-pub use argument::{Argument, Element};
+pub use argument::Argument;
 pub use call::{BoxedCall, Next};
 pub use device::{Device, DeviceType};
 pub use device_key::{
@@ -60,6 +61,7 @@ pub use device_key::{
 pub use dict::Dict;
 pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
+pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Column, Explanation, Hop, KernelInfo};
 pub use kernel::Kernel;

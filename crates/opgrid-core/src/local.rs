@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
@@ -29,6 +31,13 @@ pub(crate) mod flag {
 /// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
 pub const DEFAULT_DEPTH_LIMIT: u32 = 1_000;
 
+/// From which depth on a call looks at the stack that is left.
+const LOOKS_AT_STACK: u32 = 16;
+
+/// How much of its stack a thread keeps for the kernel that is called last, and for the error.
+#[cfg(target_os = "linux")]
+const STACK_RESERVE: usize = 256 << 10;
+
 /// The state of one thread. Only its thread writes it, but for `flags`, which writers of tables set.
 #[repr(align(64))]
 pub(crate) struct ThreadState {
@@ -36,6 +45,8 @@ pub(crate) struct ThreadState {
     /// How many dispatches are running. Writers read it to learn whether the thread may hold a table.
     pub(crate) nest: AtomicU32,
     limit: Cell<u32>,
+    /// The depth from which on calls take the long way to be let in; at most `limit`.
+    checked_from: Cell<u32>,
     included_backends: Cell<u32>,
     included_layers: Cell<u64>,
     /// The complement of the excluded layers, so that a call needs one `and`.
@@ -45,6 +56,8 @@ pub(crate) struct ThreadState {
     pub(crate) seen: AtomicU64,
     /// The dispatcher whose kernels run; null for the global one.
     pub(crate) dispatcher: Cell<*const ()>,
+    /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
+    stack_floor: Cell<usize>,
 }
 
 thread_local! {
@@ -53,12 +66,14 @@ thread_local! {
             flags: AtomicU32::new(flag::NEW),
             nest: AtomicU32::new(0),
             limit: Cell::new(DEFAULT_DEPTH_LIMIT),
+            checked_from: Cell::new(LOOKS_AT_STACK),
             included_backends: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.backends()),
             included_layers: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.layers()),
             kept_layers: Cell::new(!DispatchKeySet::DEFAULT_EXCLUDED.layers()),
             excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
             seen: AtomicU64::new(0),
             dispatcher: Cell::new(std::ptr::null()),
+            stack_floor: Cell::new(0),
         }
     };
 }
@@ -102,13 +117,35 @@ impl ThreadState {
     #[inline(always)]
     pub(crate) fn enter(&self) -> Result<Nested<'_>> {
         let nest = self.nest.load(Ordering::Relaxed);
-        if nest >= self.limit.get() {
-            return Err(too_deep(self.limit.get()));
+        if nest >= self.checked_from.get() {
+            self.admit(nest)?;
         }
+        Ok(self.mark())
+    }
+
+    /// Says that the thread may hold tables from here on, however deep its calls are nested: for looking at a table,
+    /// which runs no kernel.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Nested<'_> {
+        let nest = self.nest.load(Ordering::Relaxed);
         self.nest.store(nest + 1, Ordering::Relaxed);
         // The compiler must not read a table before the mark; the processor's half is the writer's barrier.
         compiler_fence(Ordering::SeqCst);
-        Ok(Nested(self))
+        Nested(self)
+    }
+
+    /// Whether a call that is nested so deep may begin: within the limit, and with stack left for its kernel.
+    #[cold]
+    #[inline(never)]
+    fn admit(&self, nest: u32) -> Result<()> {
+        if nest >= self.limit.get() {
+            return Err(too_deep(self.limit.get()));
+        }
+        if self.stack_floor.get() == 0 {
+            self.stack_floor.set(stack_floor());
+        }
+        let here = std::ptr::from_ref(&nest).addr();
+        if here < self.stack_floor.get() { Err(no_stack(nest)) } else { Ok(()) }
     }
 
     /// Whether something out of the ordinary is to be attended to.
@@ -178,9 +215,45 @@ fn too_deep(limit: u32) -> Error {
     Error::new(ErrorKind::Depth, message)
 }
 
-/// Sets how deep calls may be nested on this thread, and returns the limit before.
+#[cold]
+#[inline(never)]
+fn no_stack(depth: u32) -> Error {
+    let message = format!(
+        "calls are nested {depth} deep and the stack of this thread is nearly used up: a kernel calls itself again \
+         through the dispatcher, or the thread needs a larger stack"
+    );
+    Error::new(ErrorKind::Depth, message)
+}
+
+/// The address below which this thread's stack is kept for the last kernel. 1 where it cannot be known.
+#[cfg(target_os = "linux")]
+fn stack_floor() -> usize {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: the thread asks about itself, and the place is as large as the attributes.
+    if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0 {
+        return 1;
+    }
+    let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the call before filled the attributes in.
+    let found = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &mut lowest, &mut size) } == 0;
+    // SAFETY: as before, and nobody uses them afterwards.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    if found { lowest.addr() + STACK_RESERVE.min(size / 4) } else { 1 }
+}
+
+/// Elsewhere only the number of nested calls is limited.
+#[cfg(not(target_os = "linux"))]
+fn stack_floor() -> usize {
+    1
+}
+
+/// Sets how deep calls may be nested on this thread, and returns the limit before. Where the stack ends earlier,
+/// that is an error too.
 pub fn set_depth_limit(limit: u32) -> u32 {
-    with_thread(|thread| thread.limit.replace(limit))
+    with_thread(|thread| {
+        thread.checked_from.set(limit.min(LOOKS_AT_STACK));
+        thread.limit.replace(limit)
+    })
 }
 
 /// The keys that a thread adds to every call and takes away from it.

@@ -3,6 +3,7 @@
 //! Nobody watching costs nothing: whoever watches raises a flag that ordinary calls test anyway.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -115,12 +116,16 @@ impl Drop for Recording {
     }
 }
 
-/// Runs `body` and returns, beside its result, every step that its calls took on this thread.
+/// Runs `body` and returns, beside its result, every step that its calls took on this thread. A recording around
+/// this one gets the steps too.
 pub fn record<X>(body: impl FnOnce() -> X) -> (X, Vec<Step>) {
-    let recording = Recording { outer: RECORD.replace(Some(Vec::new())), thread: PhantomData };
+    let mut recording = Recording { outer: RECORD.replace(Some(Vec::new())), thread: PhantomData };
     with_thread(|thread| thread.set_flag(flag::RECORDED, true));
     let result = body();
     let steps = RECORD.with_borrow_mut(Option::take).unwrap_or_default();
+    if let Some(outer) = &mut recording.outer {
+        outer.extend_from_slice(&steps);
+    }
     drop(recording);
     (result, steps)
 }
@@ -131,7 +136,9 @@ struct Trace;
 impl Observer for Trace {
     fn before(&self, step: &Step) {
         let indent = " ".repeat(step.depth as usize);
-        eprintln!("{indent}[{}] op=[{}], key=[{}]", step.kind.name(), step.operator.name(), step.key);
+        let (kind, name) = (step.kind.name(), step.operator.name());
+        // Nobody may be there to read it, which is no reason to panic in a call.
+        let _ = writeln!(std::io::stderr(), "{indent}[{kind}] op=[{name}], key=[{}]", step.key);
     }
 
     fn after(&self, _: &Step, _: Option<&Error>) {}
@@ -152,11 +159,13 @@ pub(crate) fn trace_if_asked() {
 
 /// Tells everybody who watches this thread about a step around `body`.
 pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> crate::Result<X>) -> crate::Result<X> {
-    RECORD.with_borrow_mut(|record| {
-        if let Some(steps) = record {
+    let keep = |record: &RefCell<Option<Vec<Step>>>| {
+        if let Some(steps) = &mut *record.borrow_mut() {
             steps.push(step.clone());
         }
-    });
+    };
+    // A thread that ends may have lost its record already; then nobody waits for it.
+    let _ = RECORD.try_with(keep);
     let observers = lock(&OBSERVERS).clone();
     for observer in &observers {
         observer.before(&step);

@@ -114,6 +114,28 @@ pub fn redispatch<O: Operator>(
     unsafe { call::redispatch::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), keys, args) }
 }
 
+/// Calls an overload on a dispatcher, whichever one runs the kernel around.
+#[inline]
+pub(crate) fn call_on<O: Operator>(
+    dispatcher: &Inner,
+    _operator: O,
+    args: ArgsOf<'_, O>,
+) -> Result<OutputOf<O>> {
+    let route = OverloadOn::<O>(dispatcher, PhantomData);
+    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature, and only by the global dispatcher;
+    // for others the pointer is not used.
+    unsafe { call::call::<O::Signature>(&O::cell().0, dispatcher.is_foreign(), &route, args) }
+}
+
+/// Finds the operator of an overload on a given dispatcher.
+struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
+
+impl<O: Operator> Route for OverloadOn<'_, O> {
+    fn operator(&self) -> Result<OperatorHandle> {
+        self.0.operator_of::<O>()
+    }
+}
+
 /// Finds the operator of an overload when its cell cannot be used.
 struct Overload<O>(PhantomData<O>);
 
@@ -220,7 +242,7 @@ impl OperatorHandle {
                 crate::retire::attend(thread);
             }
             let _orphan = crate::retire::Orphan::enter(thread);
-            let _nested = thread.enter()?;
+            let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
             let table = unsafe { TableRef::new(self.0.table.load(Ordering::Acquire)) };
             table.map(body).ok_or_else(|| self.stale())

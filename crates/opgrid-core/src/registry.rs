@@ -6,6 +6,7 @@
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -17,17 +18,20 @@ use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
 use crate::listener::{Listener, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
-use crate::resolve::{Kernels, Reason, fill_row, layers_touched_by};
+use crate::resolve::{Kernels, base_of, draft_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
-use crate::table::{Draft, Slot, Table};
-use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Operator, Result};
+use crate::table::{Draft, Table};
+use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
-/// The signature that the kernels and callers of an operator agreed on.
+/// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
+/// because typed handles rely on it.
 struct Pinned {
     signature: SignatureOf,
     key: Option<DispatchKey>,
     debug: String,
+    /// Whether it fits the definition, where there is one: a definition may come when the kernel is gone.
+    fits: bool,
 }
 
 /// One operator in the registry.
@@ -109,10 +113,13 @@ impl Record {
         let pinned = self.pinned(signature.is_symbolic());
         match pinned {
             None => {
-                *pinned = Some(Pinned { signature, key, debug: kernel.debug() });
+                *pinned = Some(Pinned { signature, key, debug: kernel.debug(), fits: true });
                 Ok(true)
             }
-            Some(first) if first.signature.id == signature.id => Ok(false),
+            Some(first) if first.signature.id == signature.id => {
+                first.fits = true;
+                Ok(false)
+            }
             Some(first) => {
                 let key_name =
                     |key: Option<DispatchKey>| key.map_or("(catch all)".into(), |key| key.to_string());
@@ -128,6 +135,13 @@ impl Record {
                 );
                 Err(Error::new(ErrorKind::Signature, message))
             }
+        }
+    }
+
+    /// Notes which of the operator's signatures fit a new definition.
+    fn compare_signatures(&mut self, definition: &Definition) {
+        for pinned in [&mut self.typed, &mut self.symbolic].into_iter().flatten() {
+            pinned.fits = pinned.signature.fits(&definition.schema);
         }
     }
 
@@ -218,6 +232,11 @@ impl Inner {
         })
     }
 
+    /// Whether this is another dispatcher than the global one.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// A counted handle of this dispatcher.
     pub(crate) fn shared(&self) -> Option<Arc<Self>> {
         self.me.upgrade()
@@ -274,7 +293,8 @@ impl Inner {
             match handler {
                 Some(handler) => handler(warning),
                 None if !self.warned.swap(true, Ordering::Relaxed) => {
-                    eprintln!("warning (only once; other operators may also be overridden): {warning}");
+                    let what = "warning (only once; other operators may also be overridden)";
+                    let _ = writeln!(std::io::stderr(), "{what}: {warning}");
                 }
                 None => {}
             }
@@ -282,7 +302,9 @@ impl Inner {
     }
 
     pub(crate) fn set_on_override(&self, handler: OnOverride) {
-        *lock(&self.on_override) = Some(handler);
+        let before = lock(&self.on_override).replace(handler);
+        // The handler before may own anything, so it goes without the lock.
+        drop(before);
     }
 
     pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
@@ -315,16 +337,19 @@ impl Inner {
         };
         let own = record.pinned(asked.is_symbolic());
         let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
+        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
         if !own_fits || !other_fits {
             return Err(record.wrong_signature(&asked));
         }
-        if own.is_none() {
-            let debug = "given by a typed handle".to_owned();
-            if let Some(definition) = record.definition.clone() {
-                record.check_schema(&definition, &asked, &debug)?;
-            }
-            *record.pinned(asked.is_symbolic()) = Some(Pinned { signature: asked, key: None, debug });
+        if known {
+            return Ok(());
         }
+        let debug = "given by a typed handle".to_owned();
+        if let Some(definition) = &record.definition {
+            record.check_schema(definition, &asked, &debug)?;
+        }
+        let own = record.pinned(asked.is_symbolic());
+        own.get_or_insert(Pinned { signature: asked, key: None, debug, fits: true }).fits = true;
         Ok(())
     }
 
@@ -568,6 +593,7 @@ impl Registry {
                 }
             }
         }
+        record.compare_signatures(&definition);
         let definition = Arc::new(definition);
         record.definition = Some(definition.clone());
         aftermath.events.push((record.handle.clone(), definition.clone(), true));
@@ -601,7 +627,7 @@ impl Registry {
         let record = self.record(inner, &name);
         if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
             let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
-            if known.as_ref().is_none_or(|known| known.signature.id != signature.id) {
+            if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
                 record.check_schema(definition, signature, &kernel.debug())?;
             }
         }
@@ -621,7 +647,9 @@ impl Registry {
                 return Err(Error::new(ErrorKind::Duplicate, message));
             }
         };
-        if let Some(previous) = replaced.filter(|_| column != DispatchKey::Meta) {
+        // Kernels for Meta and MTIA are replaced as a matter of course, as in torch.
+        let expected = matches!(column, DispatchKey::Meta | DispatchKey::Mtia);
+        if let Some(previous) = replaced.filter(|_| !expected) {
             aftermath.overrides.push(Override {
                 operator: record.title(),
                 definition: record.definition_debug(),
@@ -777,48 +805,6 @@ impl Record {
     }
 }
 
-/// The table of an operator without kernels: the fallbacks alone.
-///
-/// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
-/// that PrivateUse1 has.
-fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
-    let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
-    let mut draft =
-        Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
-    let skip = Kernel::fallthrough().describe("stepped over by default");
-    let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::Fallback };
-    for position in 0..Functionality::COUNT as u32 {
-        let Some(layer) = Functionality::at(position) else { continue };
-        let mut row = [0; BackendComponent::COUNT];
-        if layer.name().is_none() {
-            row = [draft.number(skip.clone())?; BackendComponent::COUNT];
-        } else {
-            for (backend, number) in row.iter_mut().enumerate() {
-                let backend =
-                    BackendComponent::at(backend as u32).expect("a row has as many places as backends");
-                let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
-                let key = match layer.is_per_backend() {
-                    true => DispatchKey::runtime(layer, stand_in),
-                    false => DispatchKey::of_functionality(layer),
-                };
-                if let Some(kernel) = fallback(key) {
-                    *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
-                } else if stepped_over.contains(&key) {
-                    *number = draft.number(skip.clone())?;
-                }
-            }
-        }
-        draft.set_row(layer, row)?;
-    }
-    Ok(draft)
-}
-
 fn table_of(record: &Record, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
-    let mut draft = base.clone();
-    let touched = record.keys().fold(0, |mask, key| mask | layers_touched_by(key));
-    for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
-        let row = base.row(layer);
-        fill_row(&mut draft, record, ambiguous, layer, row)?;
-    }
-    draft.publish(record.handle.clone(), record.definition.clone())
+    draft_of(record, base, ambiguous)?.publish(record.handle.clone(), record.definition.clone())
 }

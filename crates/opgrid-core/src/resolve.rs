@@ -6,7 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::kernel::KernelRecord;
+use crate::chain::Chain;
+use crate::kernel::{Kernel, KernelRecord};
 use crate::table::{Draft, Row, Slot};
 use crate::{BackendComponent, DispatchKey, DispatchKeySet, Functionality, Result, alias_backends};
 
@@ -21,6 +22,8 @@ pub enum Reason {
     Fallback,
     /// A composite kernel and a kernel of a backend mapped to AutogradOther, between which no rule chooses.
     Ambiguous,
+    /// No kernel, and no layer that would need one: calls step over the key.
+    SteppedOver,
     /// No kernel.
     Missing,
 }
@@ -39,8 +42,14 @@ impl Reason {
             Self::Alias(_) => "autograd kernel",
             Self::Fallback => "backend fallback",
             Self::Ambiguous => "ambiguous autogradother",
+            Self::SteppedOver => "stepped over",
             Self::Missing => "missing",
         }
+    }
+
+    /// Whether somebody registered a kernel that the rule chose.
+    pub fn is_registered(self) -> bool {
+        !matches!(self, Self::SteppedOver | Self::Missing)
     }
 }
 
@@ -51,6 +60,7 @@ impl fmt::Display for Reason {
             Self::Alias(alias) => write!(f, "alias {alias}"),
             Self::Fallback => f.write_str("fallback"),
             Self::Ambiguous => f.write_str("ambiguous"),
+            Self::SteppedOver => f.write_str("stepped over"),
             Self::Missing => f.write_str("missing"),
         }
     }
@@ -101,7 +111,7 @@ fn backends_with_kernels(kernels: &impl Kernels, layer: Functionality) -> u32 {
 /// Fills the row of `layer` from the operator's kernels; the backends that no rule covers keep the row of the base.
 ///
 /// `base` is the row that the fallbacks alone give.
-pub(crate) fn fill_row(
+fn fill_row(
     draft: &mut Draft,
     kernels: &impl Kernels,
     ambiguous: &Arc<KernelRecord>,
@@ -164,7 +174,7 @@ pub(crate) fn fill_row(
 }
 
 /// The layers whose rows the kernels under `key` can change.
-pub(crate) fn layers_touched_by(key: DispatchKey) -> u64 {
+fn layers_touched_by(key: DispatchKey) -> u64 {
     if !key.is_alias() {
         // A backend's kernel also decides whether composites reach autograd.
         return 1 << key.functionality().position() | DispatchKeySet::AUTOGRAD.layers();
@@ -173,4 +183,50 @@ pub(crate) fn layers_touched_by(key: DispatchKey) -> u64 {
         .filter(|layer| alias_backends(key, *layer) != 0)
         .fold(0, |mask, layer| mask | 1u64 << layer.position());
     covered | 1 << Functionality::Undefined.position()
+}
+
+/// The table of an operator without kernels: the fallbacks alone.
+///
+/// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
+/// that PrivateUse1 has.
+pub(crate) fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
+    let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
+    let mut draft =
+        Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
+    let skip = Kernel::fallthrough().describe("stepped over by default");
+    let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::SteppedOver };
+    for position in 0..Functionality::COUNT as u32 {
+        let Some(layer) = Functionality::at(position) else { continue };
+        let mut row = [0; BackendComponent::COUNT];
+        if layer.name().is_none() {
+            row = [draft.number(skip.clone())?; BackendComponent::COUNT];
+        } else {
+            for (backend, number) in row.iter_mut().enumerate() {
+                let backend =
+                    BackendComponent::at(backend as u32).expect("a row has as many places as backends");
+                let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
+                let key = match layer.is_per_backend() {
+                    true => DispatchKey::runtime(layer, stand_in),
+                    false => DispatchKey::of_functionality(layer),
+                };
+                if let Some(kernel) = fallback(key) {
+                    *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+                } else if stepped_over.contains(&key) {
+                    *number = draft.number(skip.clone())?;
+                }
+            }
+        }
+        draft.set_row(layer, row)?;
+    }
+    Ok(draft)
+}
+
+/// The table that the rules give for an operator's kernels over a base.
+pub(crate) fn draft_of(kernels: &impl Kernels, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Draft> {
+    let mut draft = base.clone();
+    let touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
+    for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
+        fill_row(&mut draft, kernels, ambiguous, layer, base.row(layer))?;
+    }
+    Ok(draft)
 }

@@ -105,6 +105,8 @@ impl Orphan {
         let orphan = thread.flags() & flag::ORPHAN != 0;
         orphan.then(|| {
             ORPHANS.fetch_add(1, Ordering::SeqCst);
+            // The count comes before every pointer that the call reads, as a writer that sees none assumes.
+            fence(Ordering::SeqCst);
             Self(())
         })
     }

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::{Argument as SchemaArgument, FunctionSchema, OperatorName, Type};
 
-use crate::argument::{Argument, Element};
+use crate::argument::Argument;
 use crate::dict::Dict;
+use crate::element::Element;
 use crate::kernel::KernelRecord;
 use crate::table::TableRef;
 use crate::{

@@ -38,8 +38,8 @@ pub(crate) struct Slot {
     pub(crate) reason: Reason,
 }
 
-/// One kernel number per backend.
-pub(crate) type Row = [u8; BACKENDS];
+/// One kernel number per backend, while a table is put together.
+pub(crate) type Row = [u16; BACKENDS];
 
 /// A table while it is put together.
 #[derive(Clone)]
@@ -65,16 +65,16 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Registration`] for the 256th distinct kernel.
-    pub(crate) fn number(&mut self, slot: Slot) -> Result<u8> {
+    /// [`ErrorKind::Registration`] for more kernels than there can be keys.
+    pub(crate) fn number(&mut self, slot: Slot) -> Result<u16> {
         let same = |known: &Slot| Arc::ptr_eq(&known.kernel, &slot.kernel) && known.reason == slot.reason;
         let known = self.slots.iter().rposition(same);
         let number = known.unwrap_or_else(|| {
             self.slots.push(slot);
             self.slots.len() - 1
         });
-        u8::try_from(number).map_err(|_| {
-            let message = "one operator cannot have more than 256 distinct kernels; merge some of them";
+        u16::try_from(number).map_err(|_| {
+            let message = "one operator cannot have more than 65,536 distinct kernels; merge some of them";
             Error::new(ErrorKind::Registration, message)
         })
     }
@@ -101,6 +101,32 @@ impl Draft {
         Ok(())
     }
 
+    /// The slots that some cell of the rows `used` holds, and those rows by the new numbers.
+    ///
+    /// Fallbacks that the operator's own kernels stand before drop out here. What is left is at most one slot for
+    /// each key, so that a number fits a byte.
+    fn reached(&self, used: &[u8]) -> Result<(Vec<Slot>, Vec<[u8; BACKENDS]>)> {
+        let mut numbers = vec![None; self.slots.len()];
+        let mut slots = Vec::new();
+        let mut rows = Vec::with_capacity(used.len());
+        for &row in used {
+            let mut line = [0; BACKENDS];
+            for (byte, &old) in line.iter_mut().zip(&self.rows[usize::from(row)]) {
+                let number = *numbers[usize::from(old)].get_or_insert_with(|| {
+                    slots.push(self.slots[usize::from(old)].clone());
+                    slots.len() - 1
+                });
+                *byte = u8::try_from(number).map_err(|_| {
+                    let message =
+                        "one operator cannot reach more than 256 distinct kernels; merge some of them";
+                    Error::new(ErrorKind::Registration, message)
+                })?;
+            }
+            rows.push(line);
+        }
+        Ok((slots, rows))
+    }
+
     /// The finished block.
     pub(crate) fn publish(
         self,
@@ -111,7 +137,8 @@ impl Draft {
         let mut used: Vec<u8> = self.row_of.to_vec();
         used.sort_unstable();
         used.dedup();
-        let first_row = (KERNELS + self.slots.len() * 8).div_ceil(LINE);
+        let (slots, rows) = self.reached(&used)?;
+        let first_row = (KERNELS + slots.len() * 8).div_ceil(LINE);
         let size = (first_row + used.len()) * LINE;
         if first_row + used.len() > 256 {
             let message = format!("{}: too many distinct kernels for one operator", operator.name());
@@ -129,15 +156,15 @@ impl Draft {
         }
         let line_of = |row: u8| (first_row + used.partition_point(|&other| other < row)) as u8;
         put(ROW, &self.row_of.map(line_of));
-        for (place, &row) in used.iter().enumerate() {
-            put((first_row + place) * LINE, &self.rows[usize::from(row)]);
+        for (place, row) in rows.iter().enumerate() {
+            put((first_row + place) * LINE, row);
         }
-        for (number, slot) in self.slots.iter().enumerate() {
+        for (number, slot) in slots.iter().enumerate() {
             let pointer = Arc::as_ptr(&slot.kernel);
             // SAFETY: within `size`, and aligned: `KERNELS` is a multiple of 8.
             unsafe { block.add(KERNELS + number * 8).cast::<*const KernelRecord>().write(pointer) };
         }
-        let about = Box::new(About { operator, definition, slots: self.slots });
+        let about = Box::new(About { operator, definition, slots });
         // SAFETY: within `size`, and aligned: `ABOUT` is a multiple of 8.
         unsafe { block.add(ABOUT).cast::<*const About>().write(Box::into_raw(about)) };
         Ok(Table { block, layout })

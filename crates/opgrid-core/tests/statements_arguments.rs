@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex};
 use common::tensor;
 use opgrid_core::signature::Return;
 use opgrid_core::{
-    AnyTensor, DispatchKey, Dispatcher, Kernel, OperatorHandle, Options, Registration, Returns, Signature,
-    Value,
+    AnyTensor, DispatchKey, Dispatcher, Kernel, OperatorHandle, Options, Registration, Returns, Value,
 };
 use opgrid_core::{Argument, Dict, Element};
 
@@ -63,19 +62,16 @@ fn call_boxed<T: Element>(operator: &OperatorHandle, value: &T) -> Vec<Value> {
     returns.into_vec()
 }
 
-/// Sends `value` through operators of signature `S`, whose typed kernels `kernel` makes and whose boxed ones leave
-/// `results`. `seen` is where kernels leave what they got.
-fn send<T, S>(
+/// Sends `value` through operators whose typed kernels `kernel` makes and whose boxed ones leave `results`, calling
+/// them typed by `call`. `seen` is where typed kernels leave what they got.
+fn send<T: Sample>(
     kind: &str,
     results: (&str, &[Value]),
     value: &T,
     kernel: impl Fn() -> Kernel,
     call: impl Fn(&OperatorHandle) -> Vec<Value>,
     seen: &Mutex<Vec<T>>,
-) where
-    T: Sample,
-    S: Signature,
-{
+) {
     let (declared, results) = results;
     let schema = format!("op({kind} x) -> {declared}");
     let sent = value.clone().into_value();
@@ -135,7 +131,7 @@ fn check<T: Sample>(
         assert_eq!(result, value);
         vec![result.into_value()]
     };
-    send::<T, Same<T>>(kind, (kind, std::slice::from_ref(&packed)), &value, kernel, call, &seen);
+    send(kind, (kind, std::slice::from_ref(&packed)), &value, kernel, call, &seen);
 
     type Nothing<T> = fn(T);
     let kernel = || {
@@ -149,7 +145,7 @@ fn check<T: Sample>(
         operator.typed::<Nothing<T>>().unwrap().call(((way.lend)(&value),)).unwrap();
         Vec::new()
     };
-    send::<T, Nothing<T>>(kind, ("()", &[]), &value, kernel, call, &seen);
+    send(kind, ("()", &[]), &value, kernel, call, &seen);
 
     type Several<T> = fn(T) -> (i64, T, String, T);
     let kernel = || {
@@ -166,7 +162,7 @@ fn check<T: Sample>(
     };
     let declared = format!("(int, {kind}, str, {kind})");
     let results = [Value::from(7), packed.clone(), Value::from("among others"), packed.clone()];
-    send::<T, Several<T>>(kind, (&declared, &results), &value, kernel, call, &seen);
+    send(kind, (&declared, &results), &value, kernel, call, &seen);
 }
 
 /// Calls a generic check with two samples of each type that lists are made of, tensors included.

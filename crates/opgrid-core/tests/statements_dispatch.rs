@@ -6,7 +6,7 @@
 mod cases;
 
 use cases::What::{Binary, Define, DefineAs, Fallback, Infer, Kernel as Unary, Legacy, Symbolic};
-use cases::{Step, all, check_error, check_refused, check_state, check_table, columns, walk};
+use cases::{Step, all, check_accepted, check_error, check_refused, check_state, check_table, columns, walk};
 use opgrid_core::schema::AliasAnalysis;
 use opgrid_core::{
     AnyTensor, Boxed, DispatchKey as Key, Dispatcher, ErrorKind, Kernel, OperatorHandle, Options,
@@ -101,8 +101,7 @@ fn d4_a_kernel_that_does_not_fit_the_definition_is_refused() {
 #[test]
 fn d5_schemas_of_kernels_are_compared_with_the_definition_only() {
     let symbolic = ("symbolic", Symbolic(Key::Cuda));
-    let one_each = walk(&[CPU, symbolic]);
-    assert!(one_each.iter().all(Vec::is_empty));
+    check_accepted(&[CPU, symbolic]);
 
     for refusals in walk(&[DEFINITION, CPU, symbolic]) {
         let [refused] = refusals.as_slice() else {

@@ -19,7 +19,6 @@ use Expected::{Ambiguous, Answer, Missing};
 /// Registers a boxed kernel for a key and every operator.
 fn fall_back(dispatcher: &Dispatcher, key: DispatchKey, label: &'static str) -> Registration {
     let mut library = dispatcher.implementations("_", key);
-    library.allow_override();
     library.fallback(answer_boxed(label));
     library.finish().unwrap()
 }

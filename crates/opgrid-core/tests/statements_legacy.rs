@@ -273,6 +273,20 @@ fn r17_r20_replacing_a_kernel_warns() {
     }
 }
 
+/// R17: for Meta and MTIA replacing is the ordinary course, and nothing is said.
+#[test]
+fn r17_replacing_a_meta_or_mtia_kernel_does_not_warn() {
+    for key in [DispatchKey::Meta, DispatchKey::Mtia] {
+        let dispatcher = Dispatcher::new();
+        let warnings = Arc::new(Mutex::new(Vec::new()));
+        let log = warnings.clone();
+        dispatcher.on_override(move |warning| log.lock().unwrap().push(warning.to_string()));
+        let _first = implement(&dispatcher, "op", key, answer("first")).unwrap();
+        let _second = implement(&dispatcher, "op", key, answer("second")).unwrap();
+        assert_eq!(*warnings.lock().unwrap(), Vec::<String>::new(), "{key}");
+    }
+}
+
 /// R18, R21: one call cannot give two kernels for one key, nor two catch-all kernels.
 #[test]
 fn r18_r21_two_kernels_for_one_key_in_one_call_fail() {

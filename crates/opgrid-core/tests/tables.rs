@@ -25,7 +25,7 @@ fn keys(json: &Json) -> DispatchKeySet {
 /// The character by which the vectors name what fills a column.
 fn code(reason: Reason, fallthrough: bool) -> char {
     match reason {
-        Reason::Missing => '.',
+        Reason::Missing | Reason::SteppedOver => '.',
         Reason::Direct => 'k',
         Reason::Ambiguous => 'x',
         Reason::Fallback if fallthrough => 'f',

@@ -97,7 +97,13 @@ fn numpy_archives() {
     assert_eq!(stored[0].1.to_vec::<f32>().unwrap(), MATRIX);
     assert_eq!(stored[1].1.to_vec::<i64>().unwrap(), [1, 2, 3]);
     assert!(stored[2].1.sizes().is_empty());
+    let bytes = fs::read(data("deflated.npz")).unwrap();
+    let in_memory = npz::decode("memory", &bytes, "w").unwrap();
+    let missing = message(npz::decode("memory", &bytes, "none"));
+    assert!(missing.starts_with("memory: no array `none`"), "{missing}");
+    assert!(message(npz::decode("memory", &bytes[..100], "w")).starts_with("memory: the zip directory"));
     let packed = npz::read(&data("deflated.npz"), "w").unwrap();
+    assert_eq!(in_memory.to_string(), packed.to_string());
     assert_eq!(packed.sizes(), [100, 3]);
     assert_eq!(packed.to_vec::<f32>().unwrap()[294..], MATRIX);
     let columns = npz::read(&data("deflated.npz"), "f").unwrap();

@@ -26,7 +26,7 @@ const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-tensor", "opgrid-g
 /// Crates that are not listed choose freely; so do tests.
 const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-schema", &[]),
-    ("opgrid-core", &["foldhash", "hashbrown", "loom", "num-complex", "rustix", "serde_json"]),
+    ("opgrid-core", &["foldhash", "hashbrown", "libc", "loom", "num-complex", "rustix", "serde_json"]),
 ];
 
 /// Checks the packages as `cargo metadata` prints them.

@@ -228,11 +228,17 @@ pub fn all(steps: &[Step]) -> (Dispatcher, Vec<Registration>) {
     (dispatcher, registrations)
 }
 
+/// Checks that no step is refused in any order.
+pub fn check_accepted(steps: &[Step]) {
+    let refusals = walk(steps);
+    let text = |refused: &Refusal| format!("{} beside {:?}: {}", refused.step, refused.live, refused.error);
+    let refused: Vec<_> = refusals.iter().flatten().map(text).collect();
+    assert!(refused.is_empty(), "refused: {refused:#?}");
+}
+
 /// Checks that no step is refused in any order, and what is registered in the end.
 pub fn check_state(steps: &[Step], expected: &str) {
-    for refused in walk(steps).iter().flatten() {
-        panic!("{} was refused beside {:?}: {}", refused.step, refused.live, refused.error);
-    }
+    check_accepted(steps);
     let (dispatcher, _registrations) = all(steps);
     let operator = dispatcher.find_with_or_without_schema("test::foo").unwrap();
     assert_eq!(operator.dump_state().unwrap(), expected);
@@ -254,9 +260,7 @@ pub fn columns(dispatcher: &Dispatcher, keys: &str) -> String {
 /// Checks that no step is refused in any order, how the computed table fills `keys`, and that calls with exactly such
 /// a key run what the table says.
 pub fn check_table(steps: &[Step], keys: &str, expected: &str) {
-    for refused in walk(steps).iter().flatten() {
-        panic!("{} was refused beside {:?}: {}", refused.step, refused.live, refused.error);
-    }
+    check_accepted(steps);
     for order in orders(steps.len()) {
         let ordered: Vec<_> = order.iter().map(|&place| steps[place]).collect();
         let (dispatcher, _registrations) = all(&ordered);

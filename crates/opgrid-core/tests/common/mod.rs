@@ -44,3 +44,15 @@ pub fn define(dispatcher: &Dispatcher, schema: &str) -> Result<Registration> {
     library.define(schema);
     library.finish()
 }
+
+/// A tensor on the CPU and nothing else.
+pub fn cpu() -> AnyTensor {
+    tensor(DispatchKey::Cpu)
+}
+
+/// Runs `body` on a thread with the stack that the standard library gives by default, so that limits and keys of
+/// the thread are its own.
+pub fn on_own_thread(body: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(body).expect("a thread can be made");
+    thread.join().expect("no assertion failed on the thread");
+}

@@ -1,8 +1,8 @@
 //! Several arrays by name in numpy's `.npz` format: a zip archive of `.npy` files, stored or deflated.
 
 use std::fs::File;
-use std::io::{self, BufReader};
-use std::path::Path;
+use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
 
 use opgrid_core::{Error, Result};
 use zip::result::ZipError;
@@ -20,7 +20,13 @@ const LARGEST_RATIO: u64 = 1032;
 const LARGE: u64 = 1 << 31;
 const ENDING: &str = ".npy";
 
-type Archive = ZipArchive<BufReader<File>>;
+/// An archive and where it comes from, for messages.
+struct Archive<R> {
+    name: PathBuf,
+    /// How many bytes it has.
+    length: u64,
+    zip: ZipArchive<R>,
+}
 
 /// The names of the arrays, in the order of the archive.
 ///
@@ -28,13 +34,7 @@ type Archive = ZipArchive<BufReader<File>>;
 ///
 /// A file that cannot be read or is no archive; an entry that is no array.
 pub fn names(path: &Path) -> Result<Vec<String>> {
-    let archive = open(path)?;
-    let name = |index| match archive.name_for_index(index) {
-        Some(Ok(name)) => array_name(path, &name),
-        Some(Err(error)) => Err(broken(path, &format!("name of entry {index}"), error)),
-        None => Err(broken(path, &format!("name of entry {index}"), ZipError::FileNotFound)),
-    };
-    (0..archive.len()).map(name).collect()
+    Archive::open(path)?.names()
 }
 
 /// All arrays with their names, in the order of the archive.
@@ -43,10 +43,9 @@ pub fn names(path: &Path) -> Result<Vec<String>> {
 ///
 /// As [`names`] and [`npy::read`].
 pub fn read_all(path: &Path) -> Result<Vec<(String, Array)>> {
-    let names = names(path)?;
-    let mut archive = open(path)?;
-    let arrays = names.into_iter().enumerate();
-    arrays.map(|(index, name)| entry(path, &mut archive, index).map(|array| (name, array))).collect()
+    let mut archive = Archive::open(path)?;
+    let arrays = archive.names()?.into_iter().enumerate();
+    arrays.map(|(index, name)| archive.entry(index).map(|array| (name, array))).collect()
 }
 
 /// The array of one name.
@@ -55,15 +54,16 @@ pub fn read_all(path: &Path) -> Result<Vec<(String, Array)>> {
 ///
 /// As [`read_all`]; an archive without that name, with the names it has.
 pub fn read(path: &Path, name: &str) -> Result<Array> {
-    let mut archive = open(path)?;
-    match archive.index_for_name(&format!("{name}{ENDING}")) {
-        Some(index) => entry(path, &mut archive, index),
-        None => {
-            let known = names(path)?.join(", ");
-            let message = format!("{}: no array `{name}`, expected one of {known}", path.display());
-            Err(error::file(message))
-        }
-    }
+    Archive::open(path)?.named(name)
+}
+
+/// The array of one name in an archive that is in memory; `archive` is what messages call it.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn decode(archive: &str, bytes: &[u8], name: &str) -> Result<Array> {
+    Archive::new(archive.into(), bytes.len() as u64, Cursor::new(bytes))?.named(name)
 }
 
 /// Writes arrays under their names, uncompressed, whole or not at all.
@@ -96,38 +96,70 @@ fn write_archive(path: &Path, arrays: &[(&str, &Array)], target: impl Target) ->
     Ok(())
 }
 
-fn open(path: &Path) -> Result<Archive> {
-    let failed = |error: io::Error| io_error(path, "cannot be read", error);
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(error::file(format!("{}: expected a file", path.display())));
+impl Archive<BufReader<File>> {
+    fn open(path: &Path) -> Result<Self> {
+        let failed = |error: io::Error| io_error(path, "cannot be read", error);
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(error::file(format!("{}: expected a file", path.display())));
+        }
+        Self::new(path.to_owned(), metadata.len(), BufReader::new(file))
     }
-    ZipArchive::new(BufReader::new(file)).map_err(|error| {
-        let message = format!(
-            "{}: the zip directory at the end of the file: {error}, expected an archive as numpy's savez writes",
-            path.display()
-        );
-        error::file(message).caused_by(error)
-    })
 }
 
-fn entry(path: &Path, archive: &mut Archive, index: usize) -> Result<Array> {
-    let length = std::fs::metadata(path).map_err(|error| io_error(path, "cannot be read", error))?.len();
-    let mut file = archive.by_index(index).map_err(|error| broken(path, &format!("entry {index}"), error))?;
-    let name = file.name().map_err(|error| broken(path, &format!("name of entry {index}"), error))?;
-    let name = format!("{}:{}", path.display(), array_name(path, &name)?);
-    let (packed, size) = (file.compressed_size(), file.size());
-    let largest = match file.compression() {
-        CompressionMethod::Stored => packed,
-        _ => packed.saturating_mul(LARGEST_RATIO),
-    };
-    if packed > length || size > largest {
-        let message = format!(
-            "{name}: the zip directory says {size} bytes packed into {packed}, which the file's {length} bytes cannot hold"
-        );
-        return Err(error::file(message));
+impl<R: Read + Seek> Archive<R> {
+    fn new(name: PathBuf, length: u64, reader: R) -> Result<Self> {
+        let zip = ZipArchive::new(reader).map_err(|error| {
+            let message = format!(
+                "{}: the zip directory at the end of the file: {error}, expected an archive as numpy's savez writes",
+                name.display()
+            );
+            error::file(message).caused_by(error)
+        })?;
+        Ok(Self { name, length, zip })
     }
-    npy::decode(&name, &mut file, size)
+
+    fn names(&self) -> Result<Vec<String>> {
+        let name = |index| match self.zip.name_for_index(index) {
+            Some(Ok(name)) => array_name(&self.name, &name),
+            Some(Err(error)) => Err(broken(&self.name, &format!("name of entry {index}"), error)),
+            None => Err(broken(&self.name, &format!("name of entry {index}"), ZipError::FileNotFound)),
+        };
+        (0..self.zip.len()).map(name).collect()
+    }
+
+    fn named(&mut self, name: &str) -> Result<Array> {
+        match self.zip.index_for_name(&format!("{name}{ENDING}")) {
+            Some(index) => self.entry(index),
+            None => {
+                let known = self.names()?.join(", ");
+                let message = format!("{}: no array `{name}`, expected one of {known}", self.name.display());
+                Err(error::file(message))
+            }
+        }
+    }
+
+    fn entry(&mut self, index: usize) -> Result<Array> {
+        let path = &self.name;
+        let mut file =
+            self.zip.by_index(index).map_err(|error| broken(path, &format!("entry {index}"), error))?;
+        let name = file.name().map_err(|error| broken(path, &format!("name of entry {index}"), error))?;
+        let name = format!("{}:{}", path.display(), array_name(path, &name)?);
+        let (packed, size) = (file.compressed_size(), file.size());
+        let largest = match file.compression() {
+            CompressionMethod::Stored => packed,
+            _ => packed.saturating_mul(LARGEST_RATIO),
+        };
+        if packed > self.length || size > largest {
+            let length = self.length;
+            let message = format!(
+                "{name}: the zip directory says {size} bytes packed into {packed}, which the file's {length} bytes cannot hold"
+            );
+            return Err(error::file(message));
+        }
+        npy::decode(&name, &mut file, size)
+    }
 }
 
 /// The name of the array in a file of the archive.

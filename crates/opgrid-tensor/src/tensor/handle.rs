@@ -402,6 +402,17 @@ impl From<&Tensor> for opgrid_core::Value {
     }
 }
 
+impl TryFrom<opgrid_core::Value> for Tensor {
+    type Error = opgrid_core::Error;
+
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`](opgrid_core::ErrorKind::Value) where the value is no tensor of this crate.
+    fn try_from(value: opgrid_core::Value) -> Result<Self> {
+        <Self as opgrid_core::Element>::take(value)
+    }
+}
+
 impl TryFrom<AnyTensor> for Tensor {
     type Error = opgrid_core::Error;
 

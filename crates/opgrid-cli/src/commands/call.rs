@@ -1,0 +1,224 @@
+//! `opgrid call`: calls any registered operator with values from files and literals.
+
+use std::path::{Path, PathBuf};
+
+use opgrid::schema::{Argument, FunctionSchema};
+use opgrid::{
+    Array, Error, ErrorKind, Explanation, List, OperatorHandle, Result, Returns, Tensor, Value, files,
+};
+use serde_json::json;
+
+use super::operator;
+use crate::{json, literal};
+
+/// Call an operator, boxed, with files and literals as arguments.
+///
+/// ARG is a file (`x.npy`, `set.npz:name`), a tensor (`[[1,2],[3,4]]:f32`, int64, float32 or bool by its numbers
+/// where no dtype is given), a number, `true`, `none`, `"text"`, a list (`[2,3]`), or the name of a dtype, a device
+/// or a layout: whatever the schema wants at that place. `name=ARG` gives an argument by its name.
+#[derive(clap::Args)]
+pub(crate) struct Call {
+    /// The operator, as in aten::add.Tensor.
+    operator: String,
+    /// The arguments in the order of the schema, then those by name.
+    #[arg(value_name = "ARG|NAME=ARG", allow_negative_numbers = true)]
+    args: Vec<String>,
+    /// Write the result to FILE: one tensor to .npy; any number of them to .npz, as 0, 1, ….
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show below the result which kernels ran, and why.
+    #[arg(long)]
+    explain: bool,
+}
+
+impl Call {
+    pub(crate) fn run(&self, json: bool) -> Result<String> {
+        let operator = operator(&self.operator)?;
+        let target = self.out.as_deref().map(Target::of).transpose()?;
+        let (positional, keyword) = read_arguments(&operator.schema()?, &self.args)?;
+        let arguments = operator.bind(positional, keyword)?;
+        let (results, explanation) = call(&operator, &arguments, self.explain)?;
+        if let Some(target) = &target {
+            target.write(&results).map_err(|error| error.within(operator.name()))?;
+        }
+        if json {
+            return describe(&operator, &results, self.out.as_deref(), explanation);
+        }
+        let mut text = String::new();
+        if target.is_none() {
+            text.extend(results.iter().map(|result| format!("{result}\n")));
+        }
+        text.extend(explanation.map(|explanation| explanation.to_string()));
+        Ok(text)
+    }
+}
+
+/// Positional values, and values by name.
+type Arguments = (Vec<Value>, Vec<(String, Value)>);
+
+/// The values of the texts, each read as the schema says for its place or name.
+fn read_arguments(schema: &FunctionSchema, texts: &[String]) -> Result<Arguments> {
+    let read = |argument: &Argument, text: &str| {
+        let subject = || format!("{}: argument `{}`", schema.name, argument.name);
+        literal::read(argument, text).map_err(|error| error.within(subject()))
+    };
+    let (mut positional, mut keyword) = (Vec::new(), Vec::new());
+    for text in texts {
+        if let Some((name, text)) = split_keyword(text) {
+            let place = schema.argument_index(name).ok_or_else(|| unknown_keyword(schema, name))?;
+            if place < positional.len() || keyword.iter().any(|(known, _)| known == name) {
+                let message = format!("{}: argument `{name}` is given twice, expected once", schema.name);
+                return Err(Error::new(ErrorKind::Value, message));
+            }
+            keyword.push((name.to_owned(), read(&schema.arguments[place], text)?));
+            continue;
+        }
+        if !keyword.is_empty() {
+            let message =
+                format!("{}: found `{text}` after arguments by name, expected it before them", schema.name);
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let argument = schema.arguments.get(positional.len()).ok_or_else(|| too_many(schema, texts))?;
+        positional.push(read(argument, text)?);
+    }
+    Ok((positional, keyword))
+}
+
+/// The name and the text of `name=text`.
+fn split_keyword(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let is_name = starts_well && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some((name, value))
+}
+
+#[cold]
+fn unknown_keyword(schema: &FunctionSchema, name: &str) -> Error {
+    let message =
+        format!("{}: no argument is named `{name}`, expected one of {}", schema.name, names(schema));
+    Error::new(ErrorKind::Value, message)
+}
+
+#[cold]
+fn too_many(schema: &FunctionSchema, texts: &[String]) -> Error {
+    let found = texts.iter().filter(|text| split_keyword(text).is_none()).count();
+    let expected = schema.arguments.len();
+    let message =
+        format!("{}: found {found} arguments, expected at most {expected}: {}", schema.name, names(schema));
+    Error::new(ErrorKind::Value, message)
+}
+
+fn names(schema: &FunctionSchema) -> String {
+    let names: Vec<_> = schema.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
+    names.join(", ")
+}
+
+fn call(
+    operator: &OperatorHandle,
+    arguments: &[Value],
+    explain: bool,
+) -> Result<(Vec<Value>, Option<Explanation>)> {
+    let arguments: Vec<_> = arguments.iter().map(Value::borrow).collect();
+    let mut returns = Returns::new();
+    if explain {
+        let (result, explanation) = operator.call_explained(&arguments, &mut returns)?;
+        result?;
+        return Ok((returns.into_vec(), Some(explanation)));
+    }
+    operator.call_boxed(&arguments, &mut returns)?;
+    Ok((returns.into_vec(), None))
+}
+
+/// Where results are written.
+enum Target<'a> {
+    Npy(&'a Path),
+    Npz(&'a Path),
+}
+
+impl<'a> Target<'a> {
+    fn of(path: &'a Path) -> Result<Self> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("npy") => Ok(Self::Npy(path)),
+            Some("npz") => Ok(Self::Npz(path)),
+            _ => {
+                let message =
+                    format!("--out: found `{}`, expected a name that ends in .npy or .npz", path.display());
+                Err(Error::new(ErrorKind::File, message))
+            }
+        }
+    }
+
+    fn write(&self, results: &[Value]) -> Result<()> {
+        let mut tensors = Vec::new();
+        for (place, result) in results.iter().enumerate() {
+            add_tensors(place, result, &mut tensors)?;
+        }
+        let arrays = tensors.iter().map(Tensor::array).collect::<Result<Vec<&Array>>>()?;
+        match (self, arrays.as_slice()) {
+            (Self::Npy(path), [array]) => files::npy::write(path, array),
+            (Self::Npy(path), arrays) => {
+                let message = format!(
+                    "found {} tensors for {}, expected one; write them to a file that ends in .npz",
+                    arrays.len(),
+                    path.display()
+                );
+                Err(Error::new(ErrorKind::Value, message))
+            }
+            (Self::Npz(path), arrays) => {
+                let names: Vec<_> = (0..arrays.len()).map(|place| place.to_string()).collect();
+                let named: Vec<_> = names.iter().map(String::as_str).zip(arrays.iter().copied()).collect();
+                files::npz::write(path, &named)
+            }
+        }
+    }
+}
+
+/// The tensors of a result, those in lists one by one.
+fn add_tensors(place: usize, result: &Value, tensors: &mut Vec<Tensor>) -> Result<()> {
+    match result {
+        Value::Tensor(tensor) => tensors.push(Tensor::try_from(tensor.clone())?),
+        Value::List(list) if matches!(**list, List::Tensors(_)) => {
+            for tensor in list.values() {
+                add_tensors(place, &tensor, tensors)?;
+            }
+        }
+        other => {
+            let found = other.value_type();
+            let message =
+                format!("result {place} is {found}, expected a tensor; leave --out away to print it");
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+    }
+    Ok(())
+}
+
+fn describe(
+    operator: &OperatorHandle,
+    results: &[Value],
+    out: Option<&Path>,
+    explanation: Option<Explanation>,
+) -> Result<String> {
+    let results = results.iter().map(json::value).collect::<Result<Vec<_>>>()?;
+    let mut description = json!({"operator": operator.name().to_string(), "results": results});
+    if let Some(path) = out {
+        description["out"] = json!(path.display().to_string());
+    }
+    if let Some(explanation) = explanation {
+        description["explanation"] = explanation.to_json();
+    }
+    Ok(json::line(&description))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_begin_with_a_name() {
+        assert_eq!(split_keyword("alpha=2"), Some(("alpha", "2")));
+        assert_eq!(split_keyword("path=a=b"), Some(("path", "a=b")));
+        for positional in ["2", "\"a=b\"", "./x=1.npy", "[1]", "=1", "1a=2", "a b=1"] {
+            assert_eq!(split_keyword(positional), None, "{positional}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `opgrid explain`: which kernels a described call would run, and why.
+
+use opgrid::schema::{FunctionSchema, Type};
+use opgrid::{
+    Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Result, autograd_key, compute_dispatch_key,
+    excluding, including,
+};
+
+use super::operator;
+use crate::json;
+
+/// Say which kernels a call would run, and why, from a description of its tensors.
+///
+/// Each ARGSPEC describes one tensor argument, in the order of the schema: a device (`cpu`, `meta`, `cuda:1`) or a
+/// dispatch key (`SparseCPU`) stands for tensors of it without gradients; `+grad` adds its autograd key and `+KEY`
+/// any other; `none` is an argument left out. `{CPU,AutogradCPU}` gives the keys themselves.
+#[derive(clap::Args)]
+pub(crate) struct Explain {
+    /// The operator, as in aten::add.Tensor.
+    operator: String,
+    /// The tensors of the call, as in `cpu+grad cpu`.
+    argspec: Vec<String>,
+    /// Keys that the thread includes, as in `Tracer,Python`.
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
+    include: String,
+    /// Keys that the thread excludes, as in `AutogradCPU`; backends stay, whatever is excluded.
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
+    exclude: String,
+}
+
+impl Explain {
+    pub(crate) fn run(&self, json: bool) -> Result<String> {
+        let operator = operator(&self.operator)?;
+        let arguments = self.arguments(&operator.schema()?)?;
+        let included = read_keys(&self.include).map_err(|error| error.within("--include"))?;
+        let excluded = read_keys(&self.exclude).map_err(|error| error.within("--exclude"))?;
+        let explanation = including(included, || excluding(excluded, || operator.explain_keys(arguments)))?;
+        Ok(if json { json::line(&explanation.to_json()) } else { explanation.to_string() })
+    }
+
+    /// The described arguments under their names.
+    fn arguments(&self, schema: &FunctionSchema) -> Result<Vec<(String, DispatchKeySet)>> {
+        let tensors: Vec<_> = schema.arguments.iter().filter(|it| takes_tensors(&it.real_type)).collect();
+        let required = tensors.iter().filter(|it| it.default.is_none()).count();
+        if !(required..=tensors.len()).contains(&self.argspec.len()) {
+            return Err(wrong_count(schema, &self.argspec, &tensors, required));
+        }
+        let named = tensors.iter().zip(&self.argspec).map(|(argument, spec)| {
+            let subject = format!("{}: argument `{}`", schema.name, argument.name);
+            Ok((argument.name.clone(), read_spec(spec).map_err(|error| error.within(subject))?))
+        });
+        named.collect()
+    }
+}
+
+/// Whether arguments of this type are tensors, or lists or options of them.
+fn takes_tensors(declared: &Type) -> bool {
+    match declared {
+        Type::List(inner) | Type::Optional(inner) => takes_tensors(inner),
+        declared => *declared == Type::Tensor,
+    }
+}
+
+fn wrong_count(
+    schema: &FunctionSchema,
+    found: &[String],
+    tensors: &[&opgrid::schema::Argument],
+    required: usize,
+) -> Error {
+    let names: Vec<_> = tensors.iter().map(|argument| format!("`{}`", argument.name)).collect();
+    let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+    let expected = if required == tensors.len() {
+        required.to_string()
+    } else {
+        format!("{required} to {}", tensors.len())
+    };
+    let message = format!(
+        "{}: {} tensors are described, expected {expected}, one for each tensor argument ({names})",
+        schema.name,
+        found.len()
+    );
+    Error::new(ErrorKind::Value, message)
+}
+
+/// The keys of a described tensor.
+fn read_spec(spec: &str) -> Result<DispatchKeySet> {
+    if spec.starts_with('{') {
+        return read_keys(spec);
+    }
+    if spec == "none" {
+        return Ok(DispatchKeySet::EMPTY);
+    }
+    let mut parts = spec.split('+').map(str::trim);
+    let key = read_base(parts.next().unwrap_or_default())?;
+    parts.try_fold(key.key_set(), |keys, part| match part {
+        "grad" => Ok(keys.add(autograd_key(key.backend()))),
+        part => Ok(keys.add(read_key(part)?)),
+    })
+}
+
+/// The key of the data: that of a device's dense tensors, or the one named.
+fn read_base(text: &str) -> Result<DispatchKey> {
+    if let Ok(device) = text.parse::<Device>() {
+        return compute_dispatch_key(None, None, Some(device));
+    }
+    read_key(text).map_err(|error| {
+        let message = format!(
+            "`{text}` describes no tensor, expected a device such as cpu or a dispatch key such as SparseCPU: {error}"
+        );
+        Error::new(ErrorKind::Unknown, message)
+    })
+}
+
+/// The keys of a list such as `{CPU, AutogradCPU}`.
+fn read_keys(text: &str) -> Result<DispatchKeySet> {
+    let inner = text.strip_prefix('{').map_or(Some(text), |rest| rest.strip_suffix('}'));
+    let inner = inner.ok_or_else(|| {
+        let message =
+            format!("`{text}` is no set of keys, expected `}}` at its end, as in {{CPU,AutogradCPU}}");
+        Error::new(ErrorKind::Unknown, message)
+    })?;
+    let names = inner.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.map(read_key).try_fold(DispatchKeySet::EMPTY, |keys, key| Ok(keys.add(key?)))
+}
+
+/// A key that a set can hold.
+fn read_key(name: &str) -> Result<DispatchKey> {
+    let key = name.parse::<DispatchKey>()?;
+    if key.is_alias() {
+        let message = format!(
+            "`{name}` is an alias, which only registrations know, expected a key such as AutogradCPU; \
+             `opgrid keys` lists what it stands for"
+        );
+        return Err(Error::new(ErrorKind::Unknown, message));
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(spec: &str, expected: &str) {
+        let found = match read_spec(spec) {
+            Ok(keys) => json::keys(keys).join(" "),
+            Err(error) => error.to_string(),
+        };
+        assert!(found.contains(expected), "{spec}: {found}");
+        assert_eq!(found.is_empty(), expected.is_empty(), "{spec}: {found}");
+    }
+
+    #[test]
+    fn specs_are_read() {
+        check("cpu", "CPU");
+        check("cpu+grad", "CPU AutogradCPU");
+        check("cuda:1+grad+Tracer", "CUDA AutogradCUDA Tracer");
+        check("meta", "Meta");
+        check("SparseCPU+grad", "SparseCPU AutogradCPU");
+        check("none", "");
+        check("{}", "");
+        check("{CPU, AutogradCPU}", "CPU AutogradCPU");
+        check("cpo", "`cpo` describes no tensor");
+        check("cpu+grd", "grd");
+        check("{CPU", "expected `}` at its end");
+        check("{CPU,Autograd}", "`Autograd` is an alias");
+    }
+}

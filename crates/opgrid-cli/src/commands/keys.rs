@@ -1,0 +1,153 @@
+//! `opgrid keys`: every dispatch key, every alias and every named set.
+
+use opgrid::{DispatchKey, DispatchKeySet, Functionality, KeyKind, NAMED_SETS, Result};
+use serde_json::{Value as Json, json};
+
+use crate::columns::aligned;
+use crate::json;
+
+/// Show every dispatch key: its sort, its places in opgrid's and torch's sets and tables, what an alias stands for.
+///
+/// A place is a position in the word of layers or, after `b`, of backends; both are priorities. A bit is that of
+/// torch's 64-bit set. Column is torch's; of a functionality, the first of its columns, and mask says which backends
+/// choose among them.
+#[derive(clap::Args)]
+pub(crate) struct Keys {}
+
+impl Keys {
+    pub(crate) fn run(&self, json: bool) -> Result<String> {
+        let rows: Vec<_> = DispatchKey::all().map(Row::of).collect();
+        Ok(if json { json::line(&describe(&rows)) } else { print(&rows) })
+    }
+}
+
+/// What there is to say about one key.
+struct Row {
+    key: DispatchKey,
+    /// The position in the word of layers; none for aliases and `Undefined`.
+    layer: Option<u32>,
+    /// The position in the word of backends.
+    backend: Option<u32>,
+    torch_bit: Option<u32>,
+    column: Option<usize>,
+    /// The first column and the backends that choose among them, for functionalities.
+    offset_and_mask: Option<(usize, u64)>,
+    expansion: Option<DispatchKeySet>,
+}
+
+impl Row {
+    fn of(key: DispatchKey) -> Self {
+        let functionality = key.functionality();
+        let is_alias = key.kind() == KeyKind::Alias;
+        let has_place = !is_alias && key != DispatchKey::Undefined;
+        let alone = DispatchKey::of_functionality(functionality);
+        let layer_bits = alone.key_set().to_torch_bits();
+        Self {
+            key,
+            layer: has_place.then(|| functionality.position()),
+            backend: key.backend().map(|backend| backend.position()),
+            torch_bit: has_place.then(|| layer_bits.checked_ilog2()).flatten(),
+            column: key.torch_column(),
+            offset_and_mask: (key == alone && !is_alias).then(|| offset_and_mask(functionality)),
+            expansion: key.runtime_set().filter(|_| is_alias),
+        }
+    }
+}
+
+/// torch's first column of a functionality and its mask of backends: all of them, or none where it has one column.
+fn offset_and_mask(functionality: Functionality) -> (usize, u64) {
+    let alone = DispatchKey::of_functionality(functionality).key_set();
+    let backends = DispatchKeySet::ALL_BACKENDS.to_torch_bits();
+    (alone.torch_column(), if functionality.is_per_backend() { backends } else { 0 })
+}
+
+/// How many columns torch's table has, counted from the functionalities and the backends.
+fn column_count() -> (usize, usize, usize) {
+    let backends = DispatchKeySet::ALL_BACKENDS.to_torch_bits().count_ones() as usize;
+    let built_in = || Functionality::all().filter(|functionality| functionality.torch_value().is_some());
+    let per_backend = built_in().filter(|functionality| functionality.is_per_backend()).count();
+    (built_in().count() - per_backend, per_backend, backends)
+}
+
+fn print(rows: &[Row]) -> String {
+    let number = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
+    let place = |row: &Row| match (row.layer, row.backend) {
+        (Some(layer), Some(backend)) => format!("{layer} b{backend}"),
+        (layer, _) => number(layer),
+    };
+    let mut cells =
+        vec![["key", "kind", "place", "torch bit", "column", "offset", "mask"].map(str::to_owned)];
+    cells.extend(rows.iter().filter(|row| row.expansion.is_none()).map(|row| {
+        let (offset, mask) = match row.offset_and_mask {
+            Some((offset, mask)) => (offset.to_string(), format!("{mask:#06x}")),
+            None => Default::default(),
+        };
+        let column = row.column.map_or(String::new(), |column| column.to_string());
+        let kind = row.key.kind().to_string();
+        [row.key.to_string(), kind, place(row), number(row.torch_bit), column, offset, mask]
+    }));
+    let mut text = aligned(&cells);
+    text.push_str("\naliases\n");
+    for (row, set) in rows.iter().filter_map(|row| Some((row, row.expansion?))) {
+        text.push_str(&format!("{}  {}\n", row.key, braces(set)));
+    }
+    text.push_str("\nnamed sets\n");
+    for (name, set) in NAMED_SETS {
+        text.push_str(&format!("{name}  {:#018x}  {}\n", set.to_torch_bits(), braces(set)));
+    }
+    let (single, per_backend, backends) = column_count();
+    let total = single + per_backend * backends;
+    text.push_str(&format!(
+        "\n{total} columns: {single} functionalities with one, {per_backend} with one for each of {backends} backends\n"
+    ));
+    text
+}
+
+/// The keys of a set; where it holds halves of keys only, the functionalities and the backends.
+fn braces(set: DispatchKeySet) -> String {
+    let keys = json::keys(set);
+    let names = if keys.is_empty() { [functionalities(set), backends(set)].concat() } else { keys };
+    format!("{{{}}}", names.join(", "))
+}
+
+fn functionalities(set: DispatchKeySet) -> Vec<String> {
+    let alone = |functionality: &Functionality| DispatchKey::of_functionality(*functionality).key_set();
+    let present = Functionality::all().filter(|it| !alone(it).is_empty() && set.has_all(alone(it)));
+    present.map(|functionality| functionality.to_string()).collect()
+}
+
+fn backends(set: DispatchKeySet) -> Vec<String> {
+    let present = opgrid::BackendComponent::all().filter(|backend| set.has_backend(*backend));
+    present.map(|backend| backend.to_string()).collect()
+}
+
+fn describe(rows: &[Row]) -> Json {
+    let (single, per_backend, of_each) = column_count();
+    let keys: Vec<_> = rows.iter().filter(|row| row.expansion.is_none()).map(describe_key).collect();
+    let alias = |row: &Row| Some(json!({"name": row.key.to_string(), "keys": json::keys(row.expansion?)}));
+    let set = |(name, set): &(&str, DispatchKeySet)| {
+        let bits = format!("{:#018x}", set.to_torch_bits());
+        json!({"name": name, "torch_bits": bits, "keys": json::keys(*set), "functionalities": functionalities(*set), "backends": backends(*set)})
+    };
+    json!({
+        "keys": keys,
+        "aliases": rows.iter().filter_map(alias).collect::<Vec<_>>(),
+        "named_sets": NAMED_SETS.iter().map(set).collect::<Vec<_>>(),
+        "columns": single + per_backend * of_each,
+    })
+}
+
+fn describe_key(row: &Row) -> Json {
+    json!({
+        "name": row.key.to_string(),
+        "kind": row.key.kind().name(),
+        "position": row.layer,
+        "backend": row.key.backend().and_then(|backend| backend.name()),
+        "backend_position": row.backend,
+        "torch_value": row.key.torch_value(),
+        "torch_bit": row.torch_bit,
+        "column": row.column,
+        "offset": row.offset_and_mask.map(|(offset, _)| offset),
+        "mask": row.offset_and_mask.map(|(_, mask)| mask),
+    })
+}

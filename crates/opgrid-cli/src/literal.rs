@@ -1,0 +1,204 @@
+//! What a literal means where the schema wants a value of some type.
+//!
+//! | type | literal |
+//! |---|---|
+//! | `Tensor` | a file (`x.npy`, `set.npz:name`), a list of numbers or of lists, or one number; `:dtype` behind it |
+//! | `int`, `float`, `bool`, `complex`, `Scalar` | `2`, `1.5`, `true`, `1+2j`; an integer is a float where one is wanted |
+//! | `str` | `"text"`; without quotes the whole argument |
+//! | `ScalarType`, `Layout`, `MemoryFormat`, `Device` | `float64`, `sparse_coo`, `channels_last`, `cuda:1` |
+//! | `T[]`, `(A, B)` | `[x, y]`; a sized list such as `int[2]` also takes one `x` for all |
+//! | `T?` | `none`, or as `T` |
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use opgrid::schema::{Argument, Type};
+use opgrid::{Complex64, DType, Device, Error, ErrorKind, Layout, List, MemoryFormat, Result, Value};
+
+use crate::grammar::Literal;
+use crate::tensor_literal;
+
+/// The value of an argument's text.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] where the text is no literal of the argument's type; those of files.
+pub(crate) fn read(argument: &Argument, text: &str) -> Result<Value> {
+    let literal = Literal::parse(text)?;
+    if let (Some(size), Literal::Word(word), Type::List(element)) =
+        (argument.size, &literal, argument.real_type.without_optional())
+        && word != "none"
+    {
+        let repeated = vec![of_type(&literal, element)?; size];
+        return Ok(Value::from(List::of(element.without_symint(), repeated)?));
+    }
+    of_type(&literal, &argument.real_type)
+}
+
+fn of_type(literal: &Literal, declared: &Type) -> Result<Value> {
+    match (declared, literal) {
+        (Type::Optional(_) | Type::None, Literal::Word(word)) if word == "none" => Ok(Value::None),
+        (Type::Optional(inner), _) => of_type(literal, inner),
+        (Type::Tensor, _) => tensor_literal::read(literal),
+        (Type::List(element), Literal::List(items, None)) => {
+            let values = items.iter().map(|item| of_type(item, element)).collect::<Result<Vec<_>>>()?;
+            Ok(Value::from(List::of(element.without_symint(), values)?))
+        }
+        (Type::Tuple(types), Literal::List(items, None)) if items.len() == types.len() => {
+            let values = items.iter().zip(types).map(|(item, declared)| of_type(item, declared));
+            Ok(Value::Tuple(Arc::new(values.collect::<Result<_>>()?)))
+        }
+        (Type::Any | Type::Var(_), _) => guess(literal),
+        (Type::Str, Literal::Text(text)) => Ok(Value::from(text.as_str())),
+        (_, Literal::Word(word)) => of_word(word, declared)?.ok_or_else(|| mismatch(literal, declared)),
+        _ => Err(mismatch(literal, declared)),
+    }
+}
+
+/// The value of a word, if it is one of that type.
+fn of_word(word: &str, declared: &Type) -> Result<Option<Value>> {
+    Ok(match declared {
+        Type::Int | Type::SymInt => word.parse().ok().map(Value::Int),
+        Type::Float => float(word).map(Value::Float),
+        Type::Bool | Type::SymBool => word.parse().ok().map(Value::Bool),
+        Type::Complex => complex(word),
+        Type::Scalar => number(word).or_else(|| complex(word)),
+        Type::Str => Some(Value::from(word)),
+        Type::ScalarType => Some(Value::DType(named::<DType>(word)?)),
+        Type::Layout => Some(Value::Layout(named::<Layout>(word)?)),
+        Type::MemoryFormat => Some(Value::MemoryFormat(named::<MemoryFormat>(word)?)),
+        Type::Device => Some(Value::Device(named::<Device>(word)?)),
+        _ => None,
+    })
+}
+
+fn named<T: FromStr<Err = Error>>(word: &str) -> Result<T> {
+    word.parse()
+}
+
+/// A number with a point or an exponent, `inf`, `nan`, or an integer.
+fn float(word: &str) -> Option<f64> {
+    word.parse().ok()
+}
+
+fn complex(word: &str) -> Option<Value> {
+    word.parse::<Complex64>().ok().map(|value| Value::Complex(Arc::new(value)))
+}
+
+/// The number or truth value that a word is, with the type that it is written as.
+pub(crate) fn number(word: &str) -> Option<Value> {
+    let is_integer = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-'));
+    if is_integer {
+        return word.parse().ok().map(Value::Int);
+    }
+    word.parse().ok().map(Value::Bool).or_else(|| float(word).map(Value::Float))
+}
+
+/// The value where any type is welcome: what the literal looks like.
+fn guess(literal: &Literal) -> Result<Value> {
+    match literal {
+        Literal::Text(text) => Ok(Value::from(text.as_str())),
+        Literal::Word(word) if word == "none" => Ok(Value::None),
+        Literal::Word(word) => match number(word) {
+            Some(value) => Ok(value),
+            None => tensor_literal::read(literal),
+        },
+        Literal::List(_, Some(_)) => tensor_literal::read(literal),
+        Literal::List(items, None) => {
+            let values = items.iter().map(guess).collect::<Result<Vec<_>>>()?;
+            let element = values.first().map_or(Type::Any, Value::value_type);
+            let same = values.iter().all(|value| value.value_type() == element);
+            Ok(Value::from(List::of(if same { element } else { Type::Any }, values)?))
+        }
+    }
+}
+
+#[cold]
+fn mismatch(literal: &Literal, declared: &Type) -> Error {
+    let found = match literal {
+        Literal::Word(word) => format!("`{word}`"),
+        Literal::Text(text) => format!("the text {text:?}"),
+        Literal::List(items, None) => format!("a list of {}", items.len()),
+        Literal::List(_, Some(dtype)) => format!("a tensor of {dtype}"),
+    };
+    let message = match example(declared) {
+        Some(example) => format!("found {found}, expected {declared}, such as {example}"),
+        None => format!("found {found}, but values of type {declared} cannot be written on the command line"),
+    };
+    Error::new(ErrorKind::Value, message)
+}
+
+/// How values of a type are written; `None` where they cannot be.
+fn example(declared: &Type) -> Option<String> {
+    Some(match declared {
+        Type::Int | Type::SymInt => "2".into(),
+        Type::Float => "1.5".into(),
+        Type::Scalar => "2 or 1.5".into(),
+        Type::Complex => "1+2j".into(),
+        Type::Bool | Type::SymBool => "true or false".into(),
+        Type::Str => "\"text\"".into(),
+        Type::Tensor => "x.npy or [[1,2],[3,4]]:f32".into(),
+        Type::ScalarType => "float32".into(),
+        Type::Layout => "strided".into(),
+        Type::MemoryFormat => "contiguous_format".into(),
+        Type::Device => "cpu".into(),
+        Type::None => "none".into(),
+        Type::Optional(inner) => format!("{} or none", example(inner)?),
+        Type::List(inner) => format!("[{}]", example(inner)?),
+        Type::Tuple(types) => {
+            let examples: Option<Vec<_>> = types.iter().map(example).collect();
+            format!("[{}]", examples?.join(", "))
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opgrid::schema::FunctionSchema;
+
+    fn check(declared: &str, text: &str, expected: &str) {
+        let schema = FunctionSchema::parse(&format!("my::op({declared} x) -> ()")).unwrap();
+        let found = match read(&schema.arguments[0], text) {
+            Ok(value) => format!("{} {value}", value.value_type()),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(found, expected, "{declared} {text}");
+    }
+
+    #[test]
+    fn literals_are_read_as_the_type_says() {
+        check("int", "-3", "int -3");
+        check("SymInt", "3", "int 3");
+        check("float", "3", "float 3.");
+        check("float", "1e3", "float 1000.");
+        check("Scalar", "3", "int 3");
+        check("Scalar", "2.5", "float 2.5");
+        check("Scalar", "true", "bool True");
+        check("bool", "false", "bool False");
+        check("str", "\"none\"", "str none");
+        check("str?", "none", "NoneType None");
+        check("int[]", "[2,3]", "int[] [2, 3]");
+        check("int[2]", "4", "int[] [4, 4]");
+        check("int[2]?", "none", "NoneType None");
+        check("float[]", "[1, 2.5]", "float[] [1., 2.5]");
+        check("ScalarType", "f64", "ScalarType float64");
+        check("Device?", "cuda:1", "Device cuda:1");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        check("int", "x.npy", "found `x.npy`, expected int, such as 2");
+        check("int", "99999999999999999999", "found `99999999999999999999`, expected int, such as 2");
+        check("float", "[1]", "found a list of 1, expected float, such as 1.5");
+        check("bool", "1", "found `1`, expected bool, such as true or false");
+        check("int[]", "[1,a]", "found `a`, expected int, such as 2");
+        check("int[]", "2", "found `2`, expected int[], such as [2]");
+        check(
+            "Generator",
+            "2",
+            "found `2`, but values of type Generator cannot be written on the command line",
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! Tensors on the command line: files, numbers and lists of numbers.
+//!
+//! Without a dtype a literal gets the one that `torch.tensor` gives: bool for truth values alone, int64 for integers,
+//! float32 as soon as a number is written as a float or there is none at all. With one, truth values and integers
+//! become what it says; a fraction in an integer tensor is an error, where torch would cut it off.
+
+use opgrid::{Array, Bool, DType, Error, ErrorKind, Result, Tensor, Value, files};
+
+use crate::grammar::Literal;
+use crate::literal;
+
+/// The tensor of a literal.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] for rows of different lengths, for items that are no numbers, for numbers that the dtype
+/// cannot hold; those of files.
+pub(crate) fn read(literal: &Literal) -> Result<Value> {
+    let array = match literal {
+        Literal::Word(word) => of_word(word)?,
+        Literal::Text(text) => return Err(no_tensor(&format!("the text {text:?}"))),
+        Literal::List(items, dtype) => {
+            let mut elements = Elements::default();
+            elements.add_list(items, 0)?;
+            elements.into_array(*dtype)?
+        }
+    };
+    Ok(Value::from(Tensor::from_array(array)?))
+}
+
+/// A file, or one number, which may have a dtype behind it.
+fn of_word(word: &str) -> Result<Array> {
+    let (text, dtype) = match word.rsplit_once(':') {
+        Some((text, dtype)) if literal::number(text).is_some() => (text, Some(dtype.parse()?)),
+        _ => (word, None),
+    };
+    match literal::number(text) {
+        Some(number) => Elements { numbers: vec![number], sizes: Vec::new() }.into_array(dtype),
+        None if word.contains(".np") => files::read(word),
+        None => Err(no_tensor(&format!("`{word}`"))),
+    }
+}
+
+#[cold]
+fn no_tensor(found: &str) -> Error {
+    let message = format!(
+        "found {found}, expected a tensor: a file such as x.npy or set.npz:name, or [[1,2],[3,4]]:f32"
+    );
+    Error::new(ErrorKind::Value, message)
+}
+
+/// Numbers in row-major order, and the sizes found so far.
+#[derive(Default)]
+struct Elements {
+    numbers: Vec<Value>,
+    sizes: Vec<i64>,
+}
+
+impl Elements {
+    fn add_list(&mut self, items: &[Literal], dim: usize) -> Result<()> {
+        match self.sizes.get(dim) {
+            None if self.numbers.is_empty() => self.sizes.push(items.len() as i64),
+            Some(&size) if size == items.len() as i64 => {}
+            found => return Err(ragged(dim, items.len(), found.copied())),
+        }
+        for item in items {
+            match item {
+                Literal::List(inner, None) => self.add_list(inner, dim + 1)?,
+                Literal::Word(word) if self.sizes.len() == dim + 1 => {
+                    let number = literal::number(word);
+                    let found = || Error::new(ErrorKind::Value, format!("found `{word}`, expected a number"));
+                    self.numbers.push(number.ok_or_else(found)?);
+                }
+                Literal::Word(word) => {
+                    let message = format!("found `{word}` beside a list, expected a list in dimension {dim}");
+                    return Err(Error::new(ErrorKind::Value, message));
+                }
+                _ => return Err(no_tensor("a text or a dtype inside of a list")),
+            }
+        }
+        Ok(())
+    }
+
+    fn into_array(self, dtype: Option<DType>) -> Result<Array> {
+        let (numbers, sizes) = (&self.numbers, &self.sizes);
+        match dtype.unwrap_or_else(|| self.dtype()) {
+            DType::F32 => Array::from_slice(&each(numbers, |it| Ok(as_f64(it)? as f32))?, sizes),
+            DType::F64 => Array::from_slice(&each(numbers, as_f64)?, sizes),
+            DType::I64 => Array::from_slice(&each(numbers, as_i64)?, sizes),
+            DType::Bool => Array::from_slice(&each(numbers, |it| Ok(Bool::from(as_f64(it)? != 0.0)))?, sizes),
+            other => {
+                let message = format!(
+                    "a tensor of {other} cannot be written as a literal, expected float32, float64, int64 or bool"
+                );
+                Err(Error::new(ErrorKind::Value, message))
+            }
+        }
+    }
+
+    /// The dtype that holds every number.
+    fn dtype(&self) -> DType {
+        let any = |sort: fn(&Value) -> bool| self.numbers.iter().any(sort);
+        if self.numbers.is_empty() || any(|number| matches!(number, Value::Float(_))) {
+            DType::F32
+        } else if any(|number| matches!(number, Value::Int(_))) {
+            DType::I64
+        } else {
+            DType::Bool
+        }
+    }
+}
+
+fn each<T>(numbers: &[Value], convert: impl Fn(&Value) -> Result<T>) -> Result<Vec<T>> {
+    numbers.iter().map(convert).collect()
+}
+
+fn as_f64(number: &Value) -> Result<f64> {
+    match number {
+        Value::Int(number) => Ok(*number as f64),
+        Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
+        Value::Float(number) => Ok(*number),
+        other => Err(no_tensor(&other.to_string())),
+    }
+}
+
+fn as_i64(number: &Value) -> Result<i64> {
+    match number {
+        Value::Int(number) => Ok(*number),
+        Value::Bool(truth) => Ok(i64::from(*truth)),
+        other => {
+            let message =
+                format!("found {other} in a tensor of int64, expected an integer; write :f32 for fractions");
+            Err(Error::new(ErrorKind::Value, message))
+        }
+    }
+}
+
+#[cold]
+fn ragged(dim: usize, found: usize, expected: Option<i64>) -> Error {
+    let message = match expected {
+        Some(expected) => format!(
+            "found a list of {found} in dimension {dim} where others have {expected}, expected rows of one length"
+        ),
+        None => format!("found a list beside numbers in dimension {dim}, expected numbers or lists only"),
+    };
+    Error::new(ErrorKind::Value, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let found = match Literal::parse(text).and_then(|literal| read(&literal)) {
+            Ok(value) => value.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+
+    #[test]
+    fn numbers_choose_the_dtype_as_torch_does() {
+        check("[1,2]", "tensor([1, 2])");
+        check("[1,2.5]", "tensor([1.0000, 2.5000])");
+        check("[true,false]", "tensor([ True, False])");
+        check("[true,2]", "tensor([1, 2])");
+        check("[]", "tensor([])");
+        check("2", "tensor(2)");
+        check("2.5:f64", "tensor(2.5000, dtype=torch.float64)");
+        check("[[1,2],[3,4]]:f32", "tensor([[1., 2.],\n        [3., 4.]])");
+        check("[0,3]:bool", "tensor([False,  True])");
+        check("[[],[]]", "size=(2, 0)");
+        check("[inf,nan]", "tensor([inf, nan])");
+    }
+
+    #[test]
+    fn what_is_no_tensor_is_an_error() {
+        check("[[1,2],[3]]", "found a list of 1 in dimension 1 where others have 2");
+        check("[1,[2]]", "found a list beside numbers in dimension 1");
+        check("[[1],2]", "found `2` beside a list");
+        check("[a]", "found `a`, expected a number");
+        check("[1.5]:i64", "found 1.5 in a tensor of int64, expected an integer");
+        check("[1]:f16", "a tensor of float16 cannot be written");
+        check("[1]:f33", "unknown dtype `f33`");
+        check("x.txt", "found `x.txt`, expected a tensor");
+        check("\"x\"", "expected a tensor");
+        check("missing.npy", "missing.npy");
+        check("[[1]:f32]", "a dtype inside of a list");
+    }
+}

@@ -1,0 +1,145 @@
+//! The commands that show what the dispatcher knows, and the demo.
+
+mod common;
+
+use common::{Folder, fails, json, opgrid_in, prints};
+use serde_json::json as value;
+
+#[test]
+fn operators_are_listed() {
+    let all = prints(&["list"]);
+    let adds = prints(&["list", "aten::add*"]);
+    assert!(all.contains("aten::mm(Tensor self, Tensor mat2) -> Tensor\n"), "{all}");
+    assert!(adds.lines().count() >= 4 && adds.lines().all(|line| line.starts_with("aten::add")), "{adds}");
+    assert_eq!(json(&["list", "aten::mm"])[0]["name"], "aten::mm");
+    assert_eq!(json(&["list", "nothing"]), value!([]));
+}
+
+#[test]
+fn schemas_are_read_and_printed() {
+    let text =
+        prints(&["schema", "my::scale( Tensor(a!) self,int[2] by=[2,2], *, float? to=None)->Tensor(a!)"]);
+    let canonical = "my::scale(Tensor(a!) self, int[2] by=2, *, float? to=None) -> Tensor(a!)";
+    assert_eq!(text.lines().next(), Some(canonical));
+    for part in ["alias (a!), written", "2 elements", "default", "keyword-only", "mutable: yes"] {
+        assert!(text.contains(part), "`{part}` is not in {text}");
+    }
+    let add = json(&["schema", "aten::add.Tensor"]);
+    assert_eq!(add["schema"], "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
+    assert_eq!(add["arguments"][2]["default"], "1");
+    assert_eq!(add["arguments"][2]["keyword_only"], true);
+    fails(
+        &["schema", "my::op(Tensor x,) -> Tensor"],
+        &["expected ident but found ')' here:\nmy::op(Tensor x,) -> Tensor\n                ~ <--- HERE"],
+    );
+    fails(&["schema", "aten::ad.Tensor"], &["did you mean aten::add.Tensor?"]);
+}
+
+#[test]
+fn schemas_are_compared() {
+    let (old, new) = ("my::op(int x) -> int", "my::op(int x, int y=1) -> int");
+    let both = prints(&["schema", "compare", new, old]);
+    assert!(both.contains("backward compatible: yes\nforward compatible: yes\n"), "{both}");
+    let without = json(&["schema", "compare", "my::op(int x, int y) -> int", old]);
+    assert_eq!(without["backward"]["compatible"], false);
+    assert_eq!(without["backward"]["reasons"].as_array().map(Vec::len), Some(1));
+    fails(&["schema", "compare", new], &["<OLD>"]);
+}
+
+#[test]
+fn tables_are_shown() {
+    let text = prints(&["table", "aten::add.Tensor"]);
+    let cpu = text.lines().find(|line| line.starts_with("CPU ")).unwrap();
+    assert!(cpu.contains("direct") && cpu.contains("ops/add.rs:"), "{cpu}");
+    assert!(!text.contains("missing"), "{text}");
+    let all = json(&["table", "aten::add.Tensor", "--all"]);
+    assert_eq!(all["columns"].as_array().map(Vec::len), Some(137));
+    assert_eq!(all["columns"][1]["key"], "CPU");
+    let raw = prints(&["table", "aten::add.Tensor", "--raw"]);
+    assert!(raw.starts_with("CPU: ") && raw.contains("[kernel]"), "{raw}");
+    fails(&["table", "aten::nothing"], &["aten::nothing"]);
+}
+
+#[test]
+fn calls_are_explained_without_tensors() {
+    let text = prints(&["explain", "aten::add.Tensor", "cpu+grad", "cpu"]);
+    assert!(text.contains("keys  self {CPU, AutogradCPU}  other {CPU}"), "{text}");
+    assert!(text.contains(" 1  CPU  aten::add.Tensor"), "{text}");
+    assert!(text.contains("AutogradCPU (fallthrough)"), "{text}");
+    let meta = json(&["explain", "aten::add.Tensor", "{CPU,AutogradCPU}", "meta"]);
+    assert_eq!(meta["arguments"][0], value!({"name": "self", "keys": ["CPU", "AutogradCPU"]}));
+    assert_eq!(meta["hops"][0]["key"], "Meta");
+    let missing = json(&["explain", "aten::neg", "cuda"]);
+    assert_eq!(
+        (&missing["hops"][0]["key"], &missing["hops"][0]["reason"]),
+        (&"CUDA".into(), &"missing".into())
+    );
+    let local = json(&["explain", "aten::neg", "cpu", "--include", "Tracer", "--exclude", "ADInplaceOrView"]);
+    let holds = |set: &str, key: &str| local[set].as_array().unwrap().contains(&key.into());
+    assert!(holds("included", "Tracer") && holds("excluded", "ADInplaceOrView"), "{local}");
+    fails(
+        &["explain", "aten::add.Tensor", "cpu"],
+        &["1 tensors are described, expected 2", "`self`, `other`"],
+    );
+    fails(&["explain", "aten::neg", "cpo"], &["aten::neg: argument `self`: `cpo` describes no tensor"]);
+    fails(&["explain", "aten::neg", "cpu", "--include", "Tracr"], &["--include", "Tracr", "Tracer"]);
+}
+
+#[test]
+fn keys_are_listed() {
+    let text = prints(&["keys"]);
+    assert!(text.lines().last().unwrap().starts_with("137 columns: "), "{text}");
+    for part in ["\naliases\n", "\nnamed sets\n", "\nFuncTorchBatchedDecomposition  {FuncTorchBatched}\n"] {
+        assert!(text.contains(part), "`{part}` is not in {text}");
+    }
+    let all = json(&["keys"]);
+    let key = |name: &str| {
+        let keys = all["keys"].as_array().unwrap();
+        keys.iter().find(|key| key["name"] == name).unwrap_or_else(|| panic!("no key {name}")).clone()
+    };
+    assert_eq!(all["columns"], 137);
+    assert_eq!(all["aliases"].as_array().map(Vec::len), Some(6));
+    assert_eq!((&key("AutogradCPU")["column"], &key("AutogradCPU")["backend"]), (&96.into(), &"CPU".into()));
+    assert_eq!((&key("Dense")["offset"], &key("Dense")["mask"]), (&1.into(), &65535.into()));
+    assert_eq!((&key("FPGA")["torch_bit"], &key("FPGA")["mask"]), (&17.into(), &0.into()));
+}
+
+#[test]
+fn the_demo_runs_anywhere_and_tells_the_same() {
+    let here = prints(&["demo"]);
+    for part in
+        ["accuracy  88.1 %", "accuracy  83.4 %", "3 x aten::mm", "size=(597, 10)", "alias CompositeImplicit"]
+    {
+        assert!(here.contains(part), "`{part}` is not in {here}");
+    }
+    let elsewhere = opgrid_in(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")), &["demo"]);
+    assert_eq!((elsewhere.status, elsewhere.err.as_str()), (Some(0), ""));
+    let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
+    assert_eq!(body(&elsewhere.out), body(&here));
+    let told = json(&["demo"]);
+    assert_eq!(told["accuracy"], told["restored_accuracy"]);
+    assert_eq!(told["calls"]["demo::normalize"], 1);
+}
+
+#[test]
+fn the_demo_refuses_other_data() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.file("examples/data")).unwrap();
+    let path = folder.file("examples/data/digits.npz");
+    std::fs::write(&path, "no archive").unwrap();
+    let broken = opgrid_in(folder.path(), &["demo"]);
+    assert_eq!((broken.status, broken.out.as_str()), (Some(2), ""));
+    assert!(broken.err.starts_with("error: examples/data/digits.npz: "), "{}", broken.err);
+}
+
+#[test]
+fn mistakes_in_the_arguments_are_one_message() {
+    fails(&[], &["subcommand"]);
+    fails(&["tabel"], &["tabel", "table"]);
+    fails(&["call"], &["<OPERATOR>"]);
+    fails(&["call", "aten::neg", "[1]", "--ouut", "x.npy"], &["--ouut", "--out"]);
+    fails(&["table", "aten::neg", "--all", "--raw"], &["--all", "--raw"]);
+    assert!(prints(&["--help"]).contains("explain"));
+    assert!(prints(&["call", "--help"]).contains("--out <FILE>"));
+    assert!(prints(&["--version"]).starts_with("opgrid "));
+}
