@@ -27,9 +27,9 @@ impl Options {
         self
     }
 
-    /// A kernel for one key.
+    /// A kernel for one key; for `CatchAll` it is a [`catch_all`](Self::catch_all) one.
     pub fn kernel(mut self, key: DispatchKey, kernel: Kernel) -> Self {
-        self.kernels.push((Some(key), kernel));
+        self.kernels.push(((key != DispatchKey::CatchAll).then_some(key), kernel));
         self
     }
 
