@@ -297,10 +297,16 @@ fn r18_r21_two_kernels_for_one_key_in_one_call_fail() {
                 let options = Options::new().kernel(DispatchKey::Cpu, answer("first"));
                 dispatcher.register(text, options.kernel(DispatchKey::Cpu, answer("second")))
             });
-            refused(&dispatcher, ErrorKind::Registration, &["multiple catch-all kernels", text], || {
-                let options = Options::new().catch_all(answer("first")).catch_all(answer("second"));
-                dispatcher.register(text, options)
-            });
+            let catch_all = || Options::new().catch_all(answer("first"));
+            let twice = [
+                catch_all().catch_all(answer("second")),
+                catch_all().kernel(DispatchKey::CatchAll, answer("second")),
+            ];
+            for options in twice {
+                refused(&dispatcher, ErrorKind::Registration, &["multiple catch-all kernels", text], || {
+                    dispatcher.register(text, options)
+                });
+            }
         }
     }
 }

@@ -34,7 +34,7 @@
 #![forbid(unsafe_code)]
 
 pub use opgrid_core::*;
-// `Element` is that of tensors here; that of lists and dicts is `argument::Element`.
+// `Element` is that of tensors here; that of lists and dicts is `element::Element`.
 pub use opgrid_tensor::{
     Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, files, home, kernels, ops, register,
     with_dtype,
