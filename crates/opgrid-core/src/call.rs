@@ -292,6 +292,17 @@ pub(crate) fn call_boxed_for_key(
     })
 }
 
+/// A boxed call of one kernel, whatever the table says.
+pub(crate) fn call_held(
+    operator: &OperatorHandle,
+    kernel: &KernelRecord,
+    keys: DispatchKeySet,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    with_thread(|thread| prepared(thread, operator, |table| enter_values(kernel, table, keys, args, returns)))
+}
+
 /// A dispatch from within a kernel, on the table that the call reads.
 #[inline(always)]
 fn nested<X>(

@@ -9,6 +9,7 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
@@ -94,6 +95,8 @@ pub(crate) struct KernelRecord {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) description: Option<Arc<str>>,
     pub(crate) place: &'static Location<'static>,
+    /// Set when the registration is dropped: kernels held apart from tables look at it.
+    pub(crate) dropped: AtomicBool,
 }
 
 // SAFETY: `state` is a function pointer or a boxed `Send + Sync` closure; the rest is plain data.
@@ -177,8 +180,20 @@ impl Kernel {
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
         let (state, free) = state;
         let (name, description, place) = (None, None, Location::caller());
-        let record =
-            KernelRecord { typed, symbolic, boxed, state, free, role, signature, name, description, place };
+        let dropped = AtomicBool::new(false);
+        let record = KernelRecord {
+            typed,
+            symbolic,
+            boxed,
+            state,
+            free,
+            role,
+            signature,
+            name,
+            description,
+            place,
+            dropped,
+        };
         Self { record, key: None }
     }
 

@@ -46,6 +46,7 @@ mod table;
 // Calls.
 pub mod call;
 pub mod explain;
+pub mod held;
 pub mod local;
 pub mod observe;
 
@@ -64,6 +65,7 @@ pub use dtype::DType;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Column, Explanation, Hop, KernelInfo};
+pub use held::HeldKernel;
 pub use kernel::Kernel;
 pub use key::{DispatchKey, KeyKind, alias_backends, torch_columns};
 pub use key_parts::{BackendComponent, Functionality};

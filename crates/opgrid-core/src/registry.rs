@@ -721,6 +721,7 @@ impl Registry {
                 touched.names.insert(name);
             }
             Change::Implemented(name, key, kernel, pinned) => {
+                kernel.dropped.store(true, Ordering::Release);
                 if let Some(record) = self.operators.get_mut(&name) {
                     record.chain_mut(key).remove(&kernel);
                     record.kernels.retain(|(_, chain)| !chain.is_empty());
@@ -733,6 +734,7 @@ impl Registry {
                 aftermath.removed.push(kernel);
             }
             Change::FellBack(columns, kernel) => {
+                kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
                 aftermath.removed.push(kernel);
