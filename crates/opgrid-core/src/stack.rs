@@ -3,7 +3,7 @@
 //! [`Returns`] is lent by the caller and holds up to four values in place, so that ordinary calls allocate nothing.
 #![allow(unsafe_code)]
 
-use std::mem::{self, MaybeUninit};
+use std::mem::{self, ManuallyDrop, MaybeUninit};
 
 use crate::{Error, ErrorKind, Result, Value};
 
@@ -26,19 +26,19 @@ pub struct Returns {
     len: usize,
     /// Invariant: the first `min(len, IN_PLACE)` are initialised.
     in_place: [MaybeUninit<Value>; IN_PLACE],
-    /// The values from the fifth on.
-    #[allow(
-        clippy::box_collection,
-        reason = "one word, in a struct that every boxed call puts on its stack"
-    )]
-    more: Option<Box<Vec<Value>>>,
+    /// The values from the fifth on. Behind one word and not dropped by the compiler's glue, because every boxed call
+    /// puts this struct on its stack, and nearly every one drops it with `more` unused.
+    ///
+    /// Invariant: `None` while `len` is 0, so that dropping has to test `len` alone.
+    #[allow(clippy::box_collection)]
+    more: ManuallyDrop<Option<Box<Vec<Value>>>>,
 }
 
 impl Returns {
     /// No results yet.
     #[inline]
     pub const fn new() -> Self {
-        Self { len: 0, in_place: [const { MaybeUninit::uninit() }; IN_PLACE], more: None }
+        Self { len: 0, in_place: [const { MaybeUninit::uninit() }; IN_PLACE], more: ManuallyDrop::new(None) }
     }
 
     /// How many results there are.
@@ -118,7 +118,7 @@ impl Returns {
     /// Drops every result.
     pub fn clear(&mut self) {
         let live = mem::take(&mut self.len).min(IN_PLACE);
-        self.more = None;
+        drop(self.more.take());
         for slot in &mut self.in_place[..live] {
             // SAFETY: the invariant for the old length; the length is 0 by now, so nothing is dropped twice.
             unsafe { slot.assume_init_drop() };
