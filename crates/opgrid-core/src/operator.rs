@@ -16,7 +16,7 @@ use crate::signature::Signature;
 use crate::table::TableRef;
 use crate::{Boxed, DispatchKeySet, Dispatcher, Error, ErrorKind, Result, Returns, Stack, Value};
 
-/// An overload known at compile time; [`operator!`](crate::operator) implements it.
+/// An overload known at compile time; [`operator!`](crate::operator!) implements it.
 ///
 /// Two crates may each declare a type for one overload; both reach the same operator.
 pub trait Operator: Copy + Send + Sync + 'static {
@@ -103,7 +103,7 @@ pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O
 ///
 /// # Errors
 ///
-/// As [`call`].
+/// As [`call()`].
 #[inline]
 pub fn redispatch<O: Operator>(
     _operator: O,
