@@ -198,7 +198,8 @@ fn watch<X>(
 #[inline]
 fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
     let Some(definition) = table.definition() else {
-        return Ok(args.iter().fold(DispatchKeySet::EMPTY, |keys, arg| keys | arg.tensor_keys()));
+        // Which arguments select is up to the schema.
+        return Ok(DispatchKeySet::EMPTY);
     };
     if args.len() != definition.schema.arguments.len() && !definition.schema.is_vararg {
         return Err(wrong_count(table, definition.schema.arguments.len(), args.len()));
@@ -320,11 +321,29 @@ fn nested<X>(
     body(table.kernel(keys))
 }
 
-/// `keys` without the highest layer and everything above it.
+/// `keys` without the highest layer and everything above it, and that layer.
+///
+/// # Errors
+///
+/// Undefined is the highest layer: below it, a kernel would only meet itself again.
 #[inline(always)]
-fn below(keys: DispatchKeySet) -> (DispatchKeySet, u32) {
+fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u32)> {
     let layer = (keys.layers() | 1).ilog2();
-    (DispatchKeySet::from_parts(keys.layers() & ((1 << layer) - 1), keys.backends()), layer)
+    if layer == 0 {
+        return Err(nothing_below(table));
+    }
+    Ok((DispatchKeySet::from_parts(keys.layers() & ((1 << layer) - 1), keys.backends()), layer))
+}
+
+#[cold]
+#[inline(never)]
+fn nothing_below(table: TableRef<'_>) -> Error {
+    let message = format!(
+        "{}: a kernel that was reached without keys (Undefined) calls on, but no key is below that; compute the result \
+         there, or redispatch with the keys that are meant",
+        table.operator().name()
+    );
+    Error::new(ErrorKind::MissingKernel, message)
 }
 
 /// The way on for a typed layer: the keys below the one that it was reached by.
@@ -357,10 +376,10 @@ impl<'n, S: Signature> Next<'n, S> {
     ///
     /// # Errors
     ///
-    /// Those of the kernel below.
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
-        let (keys, layer) = below(self.keys);
+        let (keys, layer) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
         let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
         self.redispatch(keys, args)
@@ -461,7 +480,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// Those of the kernel below.
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below(&mut self) -> Result<()> {
         self.below_with(self.args)
     }
@@ -470,9 +489,9 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// Those of the kernel below.
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
-        let (keys, layer) = below(self.keys);
+        let (keys, layer) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
         let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
         self.redispatch_with(keys, args)

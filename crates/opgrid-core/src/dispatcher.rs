@@ -98,7 +98,7 @@ impl Dispatcher {
         };
         let items = REFERENCE_FALLBACKS.into_iter().map(fallback).collect();
         let changes = dispatcher.0.apply(items, std::panic::Location::caller());
-        changes.expect("every reference fallback has a key of its own");
+        changes.expect("every reference fallback has a key of its own").keep();
         dispatcher
     }
 

@@ -474,7 +474,7 @@ fn dump_record(record: &crate::registry::Record) -> String {
         for (place, kernel) in chain.all().enumerate() {
             let inferred = match &kernel.signature {
                 // Torch leaves the name of inferred schemas empty.
-                Some(signature) => (signature.schema)(opgrid_schema::OperatorName::new("", "")).to_string(),
+                Some(signature) => signature.schema.to_string(),
                 None => "(none)".into(),
             };
             let state = match kernel.role {

@@ -15,6 +15,7 @@ use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
+use crate::inferred::schema_of;
 use crate::signature::Signature;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
@@ -41,7 +42,8 @@ pub(crate) struct SignatureOf {
     /// The signature with `i64` in the place of symbolic integers.
     pub(crate) concrete: TypeId,
     pub(crate) text: fn() -> &'static str,
-    pub(crate) schema: fn(OperatorName) -> FunctionSchema,
+    /// The schema inferred from the types, with an empty name.
+    pub(crate) schema: &'static FunctionSchema,
 }
 
 impl SignatureOf {
@@ -50,7 +52,7 @@ impl SignatureOf {
             id: TypeId::of::<S>(),
             concrete: TypeId::of::<S::Concrete>(),
             text: || type_name::<S>(),
-            schema: S::schema,
+            schema: schema_of::<S>(),
         }
     }
 
@@ -60,8 +62,12 @@ impl SignatureOf {
 
     /// Whether the schema inferred from it fits that of a definition.
     pub(crate) fn fits(&self, definition: &FunctionSchema) -> bool {
-        let inferred = (self.schema)(definition.name.clone());
-        check_signature(definition, &inferred, self.is_symbolic()).is_ok()
+        check_signature(definition, self.schema, self.is_symbolic()).is_ok()
+    }
+
+    /// The inferred schema as that of the operator `name`.
+    pub(crate) fn schema_named(&self, name: OperatorName) -> FunctionSchema {
+        FunctionSchema { name, ..self.schema.clone() }
     }
 }
 
@@ -304,7 +310,7 @@ impl Kernel {
 
     /// The schema that can be inferred from the kernel's signature; boxed kernels have none.
     pub fn inferred_schema(&self, name: OperatorName) -> Option<FunctionSchema> {
-        self.record.signature.map(|signature| (signature.schema)(name))
+        self.record.signature.map(|signature| signature.schema_named(name))
     }
 }
 

@@ -10,6 +10,7 @@ use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, Pa
 
 use crate::kernel::{Kernel, Place};
 use crate::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf};
+use crate::panics::Panics;
 use crate::registry::{Change, Inner, Item};
 use crate::{BoxedCall, DispatchKey, Dispatcher, Error, ErrorKind, Next, Operator, Result};
 
@@ -338,8 +339,7 @@ impl Library {
             return Err(error);
         }
         let items = std::mem::take(&mut self.items);
-        let changes = self.dispatcher.0.apply(items, self.place)?;
-        Ok(Registration { parts: vec![(std::sync::Arc::downgrade(&self.dispatcher.0), changes)] })
+        self.dispatcher.0.apply(items, self.place)
     }
 }
 
@@ -486,6 +486,10 @@ pub struct Registration {
 }
 
 impl Registration {
+    pub(crate) fn new(dispatcher: Weak<Inner>, changes: Vec<Change>) -> Self {
+        Self { parts: vec![(dispatcher, changes)] }
+    }
+
     /// A registration of nothing, to be [`joined`](Self::join) by others.
     pub const fn empty() -> Self {
         Self { parts: Vec::new() }
@@ -504,11 +508,16 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
+        let mut panics = Panics::default();
         for (dispatcher, changes) in self.parts.drain(..).rev() {
-            if let Some(dispatcher) = dispatcher.upgrade() {
-                dispatcher.undo(changes);
-            }
+            // What one part frees may panic; the others are undone all the same.
+            panics.catch(|| {
+                if let Some(dispatcher) = dispatcher.upgrade() {
+                    dispatcher.undo(changes);
+                }
+            });
         }
+        panics.resume();
     }
 }
 

@@ -16,8 +16,10 @@ use opgrid_schema::{OperatorName, check_signature};
 
 use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
-use crate::listener::{Listener, OnOverride, Override};
+use crate::library::Registration;
+use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
+use crate::panics::Panics;
 use crate::resolve::{Kernels, base_of, draft_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
@@ -147,8 +149,8 @@ impl Record {
 
     /// Checks that the schema inferred from a kernel fits the definition.
     fn check_schema(&self, definition: &Definition, signature: &SignatureOf, debug: &str) -> Result<()> {
-        let inferred = (signature.schema)(definition.schema.name.clone());
-        check_signature(&definition.schema, &inferred, signature.is_symbolic()).map_err(|reason| {
+        check_signature(&definition.schema, signature.schema, signature.is_symbolic()).map_err(|reason| {
+            let inferred = signature.schema_named(definition.schema.name.clone());
             let message = format!(
                 "inferred operator schema for a kernel function doesn't match the expected function schema\n  \
                  operator: {}\n  expected schema: {}\n    {}\n  inferred schema: {}\n    {debug}\n  reason: {reason}",
@@ -184,15 +186,13 @@ pub(crate) struct Registry {
     stepped_over: Vec<DispatchKey>,
     base: Draft,
     ambiguous: Arc<KernelRecord>,
-    listeners: Vec<Arc<dyn Listener>>,
 }
 
 /// What a transaction leaves to be done after the lock is released.
 #[derive(Default)]
 struct Aftermath {
     retired: Vec<Table>,
-    events: Vec<(OperatorHandle, Arc<Definition>, bool)>,
-    listeners: Vec<Arc<dyn Listener>>,
+    events: Vec<Event>,
     overrides: Vec<Override>,
     removed: Vec<Arc<KernelRecord>>,
     unapplied: Vec<Item>,
@@ -205,6 +205,7 @@ pub(crate) struct Inner {
     me: Weak<Inner>,
     /// Overloads of other dispatchers than the global one, by their type.
     overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
+    listeners: Listeners,
     on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
 }
@@ -220,13 +221,13 @@ impl Inner {
             base: base_of(&[], &stepped_over).expect("a table without kernels is small"),
             stepped_over,
             ambiguous: Arc::new(Kernel::ambiguous().record),
-            listeners: Vec::new(),
         };
         Arc::new_cyclic(|me| Self {
             registry: Mutex::new(registry),
             foreign,
             me: me.clone(),
             overloads: RwLock::default(),
+            listeners: Listeners::default(),
             on_override: Mutex::new(None),
             warned: AtomicBool::new(false),
         })
@@ -248,14 +249,18 @@ impl Inner {
     }
 
     /// Applies the items of a library, all or none.
-    pub(crate) fn apply(&self, items: Vec<Item>, place: &'static Location<'static>) -> Result<Vec<Change>> {
+    pub(crate) fn apply(&self, items: Vec<Item>, place: &'static Location<'static>) -> Result<Registration> {
         let mut aftermath = Aftermath::default();
-        let result = {
+        let changes = {
             let mut registry = lock(&self.registry);
-            registry.apply_all(self, items, place, &mut aftermath)
+            let changes = registry.apply_all(self, items, place, &mut aftermath);
+            self.listeners.announce(std::mem::take(&mut aftermath.events));
+            changes
         };
+        // Where a listener panics below, the registration goes out of scope and is undone.
+        let registration = changes.map(|changes| Registration::new(self.me.clone(), changes));
         self.finish(aftermath);
-        result
+        registration
     }
 
     /// Undoes what a library did.
@@ -269,35 +274,37 @@ impl Inner {
             }
             let published = registry.rebuild(&touched, &mut aftermath);
             published.expect("a table with fewer kernels is not larger than the one before");
-            aftermath.listeners = registry.listeners.clone();
+            self.listeners.announce(std::mem::take(&mut aftermath.events));
         }
         self.finish(aftermath);
     }
 
-    /// What may run code of users or take long: freed kernels, listeners, warnings.
+    /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
+    /// may panic.
     fn finish(&self, aftermath: Aftermath) {
-        let Aftermath { retired, events, listeners, overrides, removed, unapplied } = aftermath;
+        let Aftermath { retired, overrides, removed, unapplied, events: _ } = aftermath;
+        let mut panics = Panics::default();
         retire::retire(retired);
-        retire::collect();
-        drop((removed, unapplied));
-        for (handle, definition, defined) in &events {
-            for listener in &listeners {
-                match defined {
-                    true => listener.defined(handle, &definition.schema),
-                    false => listener.dropped(handle, &definition.schema),
-                }
-            }
-        }
+        panics.catch(retire::collect);
+        panics.drop_each(removed);
+        panics.drop_each(unapplied);
+        panics.catch(|| self.listeners.tell());
         for warning in &overrides {
-            let handler = lock(&self.on_override).clone();
-            match handler {
-                Some(handler) => handler(warning),
-                None if !self.warned.swap(true, Ordering::Relaxed) => {
-                    let what = "warning (only once; other operators may also be overridden)";
-                    let _ = writeln!(std::io::stderr(), "{what}: {warning}");
-                }
-                None => {}
+            panics.catch(|| self.warn(warning));
+        }
+        panics.resume();
+    }
+
+    /// Gives a warning to its handler, or to the user, once.
+    fn warn(&self, warning: &Override) {
+        let handler = lock(&self.on_override).clone();
+        match handler {
+            Some(handler) => handler(warning),
+            None if !self.warned.swap(true, Ordering::Relaxed) => {
+                let what = "warning (only once; other operators may also be overridden)";
+                let _ = writeln!(std::io::stderr(), "{what}: {warning}");
             }
+            None => {}
         }
     }
 
@@ -308,21 +315,19 @@ impl Inner {
     }
 
     pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
-        let known: Vec<_> = {
-            let mut registry = lock(&self.registry);
-            registry.listeners.push(listener.clone());
-            let defined = registry.operators.values().filter_map(|record| {
-                record.definition.clone().map(|definition| (record.handle.clone(), definition))
+        {
+            let registry = lock(&self.registry);
+            let there = registry.operators.values().filter_map(|record| {
+                let (operator, definition) = (record.handle.clone(), record.definition.clone()?);
+                Some(Event { operator, definition, defined: true })
             });
-            defined.collect()
-        };
-        for (handle, definition) in known {
-            listener.defined(&handle, &definition.schema);
+            self.listeners.add(listener, there);
         }
+        self.listeners.tell();
     }
 
     pub(crate) fn remove_listener(&self, listener: &Arc<dyn Listener>) {
-        lock(&self.registry).listeners.retain(|known| !Arc::ptr_eq(known, listener));
+        self.listeners.remove(listener);
     }
 
     /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
@@ -525,7 +530,6 @@ impl Registry {
             self.operators.retain(|_, record| record.table.is_some() || !record.is_gone());
             return Err(error);
         }
-        aftermath.listeners = self.listeners.clone();
         Ok(changes)
     }
 
@@ -596,7 +600,8 @@ impl Registry {
         record.compare_signatures(&definition);
         let definition = Arc::new(definition);
         record.definition = Some(definition.clone());
-        aftermath.events.push((record.handle.clone(), definition.clone(), true));
+        let (operator, definition) = (record.handle.clone(), definition.clone());
+        aftermath.events.push(Event { operator, definition: definition.clone(), defined: true });
         Ok(Change::Defined(name, definition))
     }
 
@@ -715,7 +720,8 @@ impl Registry {
             }
             Change::Defined(name, definition) => {
                 if let Some(record) = self.operators.get_mut(&name) {
-                    aftermath.events.push((record.handle.clone(), definition, false));
+                    let operator = record.handle.clone();
+                    aftermath.events.push(Event { operator, definition, defined: false });
                     record.definition = None;
                 }
                 touched.names.insert(name);

@@ -19,6 +19,7 @@ use std::time::Duration;
 use rustix::thread::{MembarrierCommand, membarrier};
 
 use crate::local::{ThreadState, flag, with_thread};
+use crate::panics::Panics;
 use crate::table::Table;
 use crate::{Error, ErrorKind, Result};
 
@@ -148,8 +149,9 @@ fn has_barrier() -> bool {
 
 /// Frees what no thread can hold any more. The caller holds no lock.
 pub(crate) fn collect() {
-    let garbage = take_garbage();
-    drop(garbage);
+    let mut panics = Panics::default();
+    panics.drop_each(take_garbage());
+    panics.resume();
 }
 
 fn take_garbage() -> Vec<Table> {

@@ -208,8 +208,9 @@ impl Drop for Table {
         let about = self.as_ref().about_ptr();
         // SAFETY: `publish` made both; the owner gives them up, and retirement has made sure that no call reads them.
         unsafe {
-            drop(Box::from_raw(about.cast_mut()));
+            // The kernels go last: freeing one may panic.
             dealloc(self.block.as_ptr(), self.layout);
+            drop(Box::from_raw(about.cast_mut()));
         }
     }
 }

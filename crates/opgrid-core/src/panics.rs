@@ -1,0 +1,30 @@
+//! Runs code of users step by step, where a panic in one step must not keep the others from running.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// The first panic of several steps, until all of them have run.
+#[derive(Default)]
+pub(crate) struct Panics(Option<Box<dyn Any + Send>>);
+
+impl Panics {
+    /// Runs one step. What it leaves behind when it panics has to be whole.
+    pub(crate) fn catch(&mut self, step: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(step)) {
+            self.0.get_or_insert(panic);
+        }
+    }
+
+    /// Drops every item.
+    pub(crate) fn drop_each<T>(&mut self, items: impl IntoIterator<Item = T>) {
+        items.into_iter().for_each(|item| self.catch(|| drop(item)));
+    }
+
+    /// Goes on with the first panic, if there was one. Where the thread unwinds already, a second panic would end the
+    /// process, and the one under way stands for both.
+    pub(crate) fn resume(self) {
+        if let Some(panic) = self.0.filter(|_| !std::thread::panicking()) {
+            resume_unwind(panic);
+        }
+    }
+}
