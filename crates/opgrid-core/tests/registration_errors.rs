@@ -685,7 +685,13 @@ fn looking_up_says_what_is_missing() {
     library.implement("bare").add(unary().at(Key::Cpu));
     let _registration = library.finish().unwrap();
     for (name, essentials) in [
-        ("test::nothing", ["could not find schema for test::nothing", ""]),
+        ("test::nothing", ["could not find schema for test::nothing", "list the operators"]),
+        (
+            "away::nothing",
+            ["could not find schema for away::nothing", "no operators in namespace away; register"],
+        ),
+        ("other::foo", ["could not find schema for other::foo", "did you mean test::foo?"]),
+        ("foo", ["could not find schema for foo", "did you mean test::foo?"]),
         ("test::foo.over", ["could not find schema for test::foo.over", "its overloads are test::foo"]),
         ("test::fooo", ["could not find schema for test::fooo", "did you mean test::foo?"]),
         (
