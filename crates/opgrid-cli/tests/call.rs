@@ -174,7 +174,10 @@ fn a_result_that_cannot_be_written() {
         &["out.txt", "expected a name that ends in .npy or .npz"],
     );
     let nowhere = folder.file("nowhere/out.npy");
-    fails(&["call", "aten::neg", "[1]", "--out", &nowhere], &["out.npy", "cannot be written"]);
+    fails(
+        &["call", "aten::neg", "[1]", "--out", &nowhere],
+        &["out.npy", "cannot be written, make its folder first"],
+    );
     let meta = folder.file("meta.npy");
     let empty = ["call", "aten::empty.memory_format", "[2]", "device=meta"];
     fails(&[&empty[..], &["--out", &meta]].concat(), &["aten::empty.memory_format", "meta"]);

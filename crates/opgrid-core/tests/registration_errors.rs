@@ -725,6 +725,25 @@ fn looking_up_says_what_is_missing() {
     assert!(!operator.has_kernel_for_any(Key::Cuda.key_set()));
 }
 
+#[test]
+fn a_layer_that_nothing_steps_over_says_how_to() {
+    let error = |dispatcher: Dispatcher, keys| {
+        let mut library = dispatcher.library("test");
+        library.define("foo(Tensor x) -> Tensor").add(unary().at(Key::Cpu));
+        let _registration = library.finish().unwrap();
+        let operator = dispatcher.find("test::foo").unwrap();
+        operator.call_values(vec![AnyTensor::new(keys, Nothing).into()]).unwrap_err()
+    };
+    check_error(
+        &error(Dispatcher::bare(), Key::Cpu.key_set() | Key::AutogradCpu.key_set()),
+        ErrorKind::MissingKernel,
+        &["AutogradCPU", "the key is a layer: register a fallthrough"],
+    );
+    let of_backend = error(Dispatcher::new(), Key::Cuda.key_set());
+    check_error(&of_backend, ErrorKind::MissingKernel, &["CUDA"]);
+    assert!(!of_backend.to_string().contains("is a layer"), "{of_backend}");
+}
+
 struct Nothing;
 
 impl opgrid_core::TensorData for Nothing {
