@@ -21,6 +21,9 @@ fn files_and_literals_are_arguments() {
         "tensor([[19., 22.],\n        [43., 50.]])\n",
     );
     check(&["aten::add.Scalar", "[1,2]", "-1"], "tensor([0, 1])\n");
+    check(&["aten::add.Scalar", "[1,2]", "true"], "tensor([2, 3])\n");
+    check(&["aten::add.Tensor", "[true,false]", "[false,false]", "alpha=true"], "tensor([ True, False])\n");
+    check(&["aten::fill_.Scalar", "[1.5]", "true"], "tensor([1.])\n");
     check(&["aten::add.Tensor", "[1,2]", "2.5"], "tensor([3.5000, 4.5000])\n");
     check(&["aten::neg", "self=[1.5,-2]"], "tensor([-1.5000,  2.0000])\n");
     check(&["aten::select.int", A, "0", "index=-1"], "tensor([4., 5., 6.])\n");
@@ -105,6 +108,9 @@ fn a_wrong_dtype() {
 #[test]
 fn a_wrong_operator() {
     mistake(&["aten::ad.Tensor", A, B], &["aten::ad.Tensor", "did you mean aten::add.Tensor?"]);
+    mistake(&["add.Tensor", A, B], &["add.Tensor", "did you mean aten::add.Tensor?"]);
+    mistake(&["aten::ad", A, B], &["did you mean aten::add.Scalar or aten::add.Tensor or aten::add.out?"]);
+    mistake(&["torch::mm", A, B], &["did you mean aten::mm?"]);
     mistake(&["aten::add.Tensro", A, B], &["aten::add.Tensro", "its overloads are", "aten::add.Tensor"]);
     mistake(&["no name", A], &["no name"]);
 }
@@ -168,7 +174,10 @@ fn a_result_that_cannot_be_written() {
         &["out.txt", "expected a name that ends in .npy or .npz"],
     );
     let nowhere = folder.file("nowhere/out.npy");
-    fails(&["call", "aten::neg", "[1]", "--out", &nowhere], &["out.npy", "cannot be written"]);
+    fails(
+        &["call", "aten::neg", "[1]", "--out", &nowhere],
+        &["out.npy", "cannot be written, make its folder first"],
+    );
     let meta = folder.file("meta.npy");
     let empty = ["call", "aten::empty.memory_format", "[2]", "device=meta"];
     fails(&[&empty[..], &["--out", &meta]].concat(), &["aten::empty.memory_format", "meta"]);

@@ -11,8 +11,13 @@ impl TypedValue for Value {
         Value::value_type(self)
     }
 
-    fn is_empty_dict(&self) -> bool {
-        matches!(self, Value::Dict(dict) if dict.entries().is_empty())
+    /// A truth value is a number here, as in torch's calls from Python; schemas themselves know no such subtype.
+    fn also_fits(&self, declared: &Type) -> bool {
+        match (self, declared) {
+            (Value::Dict(dict), Type::Dict(..)) => dict.entries().is_empty(),
+            (Value::Bool(_), declared) => *declared.without_optional() == Type::Scalar,
+            _ => false,
+        }
     }
 
     fn describe(&self) -> String {

@@ -12,7 +12,7 @@ use crate::observe::{CallKind, Step, record};
 use crate::resolve::Reason;
 use crate::table::{Slot, TableRef};
 use crate::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Functionality, LocalKeys};
-use crate::{OperatorHandle, Result, Returns, torch_columns};
+use crate::{KeyKind, OperatorHandle, Result, Returns, torch_columns};
 
 /// A kernel, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -527,12 +527,22 @@ pub(crate) fn missing_kernel(call: &BoxedCall<'_>) -> Error {
     } else {
         format!(
             "could not run '{operator}' with arguments from the '{key}' backend: the operator has no kernel for this \
-             backend, or the library that brings it was not registered. '{operator}' is only available for these \
+             backend, or the library that brings it was not registered{}. '{operator}' is only available for these \
              backends: {}",
+            if is_layer(key) {
+                "; the key is a layer: register a fallthrough or another fallback for it, or exclude it on the thread"
+            } else {
+                ""
+            },
             list_columns(table)
         )
     };
     Error::new(ErrorKind::MissingKernel, format!("{start}\n\n{}", dump_table(table)))
+}
+
+/// Whether a key stands above the data of tensors, so that calls may step over it.
+fn is_layer(key: DispatchKey) -> bool {
+    key.kind() == KeyKind::Layer || key.is_included_in(DispatchKey::Autograd)
 }
 
 /// The error of a call that reached AutogradOther where no rule chooses.

@@ -468,23 +468,6 @@ impl Registry {
         self.operators.get_mut(operator.name()).filter(|record| record.handle == *operator)
     }
 
-    /// The error for a name that is not there, with what was probably meant.
-    pub(crate) fn unknown(&self, name: &OperatorName) -> Error {
-        let overloads: Vec<_> =
-            self.operators.keys().filter(|known| known.name == name.name).map(ToString::to_string).collect();
-        let remedy = if overloads.is_empty() {
-            crate::spelling::nearest(&name.to_string(), self.operators.keys().map(ToString::to_string))
-                .map_or("list the operators to see what there is".into(), |near| {
-                    format!("did you mean {near}?")
-                })
-        } else {
-            format!("its overloads are {}", overloads.join(", "))
-        };
-        let dot = if name.overload.is_empty() { "" } else { "." };
-        let message = format!("could not find schema for {}{dot}{}: {remedy}", name.name, name.overload);
-        Error::new(ErrorKind::Unknown, message)
-    }
-
     fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
         self.operators.entry(name.clone()).or_insert_with(|| {
             let entry = Entry {

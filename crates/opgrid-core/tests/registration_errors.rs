@@ -685,7 +685,13 @@ fn looking_up_says_what_is_missing() {
     library.implement("bare").add(unary().at(Key::Cpu));
     let _registration = library.finish().unwrap();
     for (name, essentials) in [
-        ("test::nothing", ["could not find schema for test::nothing", ""]),
+        ("test::nothing", ["could not find schema for test::nothing", "list the operators"]),
+        (
+            "away::nothing",
+            ["could not find schema for away::nothing", "no operators in namespace away; register"],
+        ),
+        ("other::foo", ["could not find schema for other::foo", "did you mean test::foo?"]),
+        ("foo", ["could not find schema for foo", "did you mean test::foo?"]),
         ("test::foo.over", ["could not find schema for test::foo.over", "its overloads are test::foo"]),
         ("test::fooo", ["could not find schema for test::fooo", "did you mean test::foo?"]),
         (
@@ -717,6 +723,25 @@ fn looking_up_says_what_is_missing() {
     assert!(!operator.has_computed_kernel_for(Key::Cuda).unwrap());
     assert!(operator.has_kernel_for_any(Key::Cpu.key_set() | Key::Cuda.key_set()));
     assert!(!operator.has_kernel_for_any(Key::Cuda.key_set()));
+}
+
+#[test]
+fn a_layer_that_nothing_steps_over_says_how_to() {
+    let error = |dispatcher: Dispatcher, keys| {
+        let mut library = dispatcher.library("test");
+        library.define("foo(Tensor x) -> Tensor").add(unary().at(Key::Cpu));
+        let _registration = library.finish().unwrap();
+        let operator = dispatcher.find("test::foo").unwrap();
+        operator.call_values(vec![AnyTensor::new(keys, Nothing).into()]).unwrap_err()
+    };
+    check_error(
+        &error(Dispatcher::bare(), Key::Cpu.key_set() | Key::AutogradCpu.key_set()),
+        ErrorKind::MissingKernel,
+        &["AutogradCPU", "the key is a layer: register a fallthrough"],
+    );
+    let of_backend = error(Dispatcher::new(), Key::Cuda.key_set());
+    check_error(&of_backend, ErrorKind::MissingKernel, &["CUDA"]);
+    assert!(!of_backend.to_string().contains("is a layer"), "{of_backend}");
 }
 
 struct Nothing;

@@ -9,8 +9,10 @@ pub trait TypedValue {
     /// The value's type.
     fn value_type(&self) -> Type;
 
-    /// Whether the value is a dictionary without entries, which fits every dictionary type.
-    fn is_empty_dict(&self) -> bool {
+    /// Whether the value also fits a declared type that its own type is no subtype of, as a dictionary without
+    /// entries fits every dictionary type.
+    fn also_fits(&self, declared: &Type) -> bool {
+        let _ = declared;
         false
     }
 
@@ -132,9 +134,7 @@ impl FunctionSchema {
         value: &V,
     ) -> Result<(), BindError> {
         let found = value.value_type();
-        if accepts(argument, &found)
-            || (value.is_empty_dict() && matches!(argument.real_type, Type::Dict(..)))
-        {
+        if accepts(argument, &found) || value.also_fits(&argument.real_type) {
             return Ok(());
         }
         let mut message = format!(

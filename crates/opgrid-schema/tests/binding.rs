@@ -19,8 +19,8 @@ impl TypedValue for Value {
         }
     }
 
-    fn is_empty_dict(&self) -> bool {
-        *self == Value::EmptyDict
+    fn also_fits(&self, declared: &Type) -> bool {
+        *self == Value::EmptyDict && matches!(declared, Type::Dict(..))
     }
 
     fn describe(&self) -> String {

@@ -40,6 +40,8 @@ pub use opgrid_tensor::{
     with_dtype,
 };
 
+pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator};
+
 /// The global dispatcher, with this crate's operators.
 ///
 /// Typed calls need no such step: an overload of this crate registers the operators itself.

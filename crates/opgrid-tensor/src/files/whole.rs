@@ -57,6 +57,9 @@ fn create_beside(path: &Path) -> Result<(File, Temporary)> {
             Ok(file) => return Ok((file, Temporary { path: beside, kept: false })),
             // Left behind by an earlier process of the same number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(io_error(path, "cannot be written, make its folder first", error));
+            }
             Err(error) => return Err(io_error(path, "cannot be written", error)),
         }
     }
