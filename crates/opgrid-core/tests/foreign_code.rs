@@ -187,6 +187,31 @@ fn a_library_whose_listener_panics_is_undone() {
     }
 }
 
+/// Lets an operator come and go on another thread while it is told of the first one.
+struct Busy(Dispatcher, AtomicBool);
+
+impl Listener for Busy {
+    fn defined(&self, _: &OperatorHandle, _: &FunctionSchema) {
+        if !self.1.swap(true, Ordering::SeqCst) {
+            let come_and_go = || drop(define(&self.0, "two() -> ()").unwrap());
+            thread::scope(|scope| scope.spawn(come_and_go).join().unwrap());
+        }
+    }
+
+    fn dropped(&self, _: &OperatorHandle, _: &FunctionSchema) {}
+}
+
+#[test]
+fn events_come_in_the_order_of_registrations() {
+    let _alone = alone();
+    let dispatcher = Dispatcher::new();
+    let busy = Arc::new(Busy(dispatcher.clone(), AtomicBool::new(false)));
+    let log = Arc::new(Log::default());
+    let _listening = [dispatcher.listen(busy), dispatcher.listen(log.clone())];
+    let _one = define(&dispatcher, "one() -> ()").unwrap();
+    assert_eq!(log.taken(), ["+test::one", "+test::two", "-test::two"]);
+}
+
 /// Counts what is there; complains when an operator comes twice or goes without having come.
 #[derive(Default)]
 struct Balance {
