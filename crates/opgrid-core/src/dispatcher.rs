@@ -208,6 +208,9 @@ impl Dispatcher {
     }
 
     /// Gives kernels that replace others to `handler` instead of one warning on standard error.
+    ///
+    /// The dispatcher owns the handler. One that owns a handle of this dispatcher keeps both alive until another handler
+    /// takes its place.
     pub fn on_override(&self, handler: impl Fn(&Override) + Send + Sync + 'static) {
         self.0.set_on_override(Arc::new(handler));
     }

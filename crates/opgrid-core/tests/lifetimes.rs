@@ -401,6 +401,9 @@ fn overrides_are_reported_without_a_lock_and_name_the_kernel_really_replaced() {
         let _meta = (add(DispatchKey::Meta, "m"), add(DispatchKey::Meta, "n"));
         let expected = [("a", "b"), ("a", "c")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(*seen.lock().unwrap(), expected);
+        // The handler owns the dispatcher that owns it: without this, neither would ever be freed.
+        dispatcher.on_override(|_| ());
+        assert_eq!(Arc::strong_count(&seen), 1);
     });
 }
 
