@@ -332,9 +332,10 @@ impl Inner {
 
     /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
     pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
+        // The types of arguments may be code of users, which does not run under the lock.
+        let asked = SignatureOf::new::<S>();
         let mut registry = lock(&self.registry);
         let record = registry.record_of(operator).ok_or_else(|| operator.stale())?;
-        let asked = SignatureOf::new::<S>();
         let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
             (true, Some(typed), _) => typed.signature.id == asked.concrete,
             (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,

@@ -78,6 +78,11 @@ fn types_of_arguments_are_asked_for_without_a_lock() {
     let _kernel = implement(dispatcher, "odd", key, kernel()).unwrap();
     assert_eq!(typed().unwrap().call((5,)).unwrap(), 5);
 
+    // So it may where a typed handle is the first to use the signature.
+    let _two = define(dispatcher, "odd.two(int x, int y) -> int").unwrap();
+    let two = dispatcher.find("test::odd.two").unwrap();
+    two.typed::<fn(Odd, Odd) -> i64>().unwrap();
+
     // It is asked once for each signature.
     *BEFORE_TYPE.lock().unwrap() = Some(|| panic!("asked again"));
     drop(define(dispatcher, "odd.again(int x) -> int").unwrap());
