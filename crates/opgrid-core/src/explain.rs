@@ -10,7 +10,7 @@ use crate::call::BoxedCall;
 use crate::kernel::{KernelRecord, Place, Role};
 use crate::observe::{CallKind, Step, record};
 use crate::resolve::Reason;
-use crate::table::{Slot, TableRef};
+use crate::table::{SlotRef, TableRef};
 use crate::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Functionality, LocalKeys};
 use crate::{KeyKind, OperatorHandle, Result, Returns, torch_columns};
 
@@ -187,7 +187,7 @@ fn hop_of(table: TableRef<'_>, kind: CallKind, all: DispatchKeySet, keys: Dispat
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
-        kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
+        kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
         reason: slot.reason,
     }
 }
@@ -329,7 +329,7 @@ impl OperatorHandle {
                     key,
                     reason: slot.reason,
                     fallthrough: slot.kernel.is_fallthrough(),
-                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
+                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
                 }
             };
             torch_columns().into_iter().map(column).collect()
@@ -425,10 +425,10 @@ impl OperatorHandle {
     }
 }
 
-fn same_kernel(a: &Slot, b: &Slot) -> bool {
+fn same_kernel(a: SlotRef<'_>, b: SlotRef<'_>) -> bool {
     // Missing kernels and the fallthroughs that nobody registered belong to the base, which is built anew.
-    let of_base = |slot: &Slot| slot.reason == Reason::Missing || slot.kernel.is_fallthrough();
-    std::sync::Arc::ptr_eq(&a.kernel, &b.kernel) || of_base(a) && of_base(b)
+    let of_base = |slot: SlotRef<'_>| slot.reason == Reason::Missing || slot.kernel.is_fallthrough();
+    std::ptr::eq(a.kernel, b.kernel) || of_base(a) && of_base(b)
 }
 
 /// One column of an operator's table.

@@ -23,7 +23,7 @@ use crate::panics::Panics;
 use crate::resolve::{Kernels, base_of, draft_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
-use crate::table::{Draft, Table};
+use crate::table::{Base, Table};
 use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
 /// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
@@ -184,7 +184,7 @@ pub(crate) struct Registry {
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
-    base: Draft,
+    base: Arc<Base>,
     ambiguous: Arc<KernelRecord>,
 }
 
@@ -218,7 +218,7 @@ impl Inner {
             operators: HashMap::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: base_of(&[], &stepped_over).expect("a table without kernels is small"),
+            base: Arc::new(base_of(&[], &stepped_over).expect("a table without kernels is small")),
             stepped_over,
             ambiguous: Arc::new(Kernel::ambiguous().record),
         };
@@ -734,20 +734,21 @@ impl Registry {
 
     /// Builds the tables of everything that was touched, and publishes them if every one could be built.
     fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let base = if touched.all { Some(base_of(&self.fallbacks, &self.stepped_over)?) } else { None };
+        let new_base =
+            if touched.all { Some(Arc::new(base_of(&self.fallbacks, &self.stepped_over)?)) } else { None };
         let names: Vec<_> = match touched.all {
             true => self.operators.keys().cloned().collect(),
             false => {
                 touched.names.iter().filter(|name| self.operators.contains_key(*name)).cloned().collect()
             }
         };
-        let draft = base.as_ref().unwrap_or(&self.base);
+        let base = new_base.as_ref().unwrap_or(&self.base);
         let built = names.iter().map(|name| {
             let record = &self.operators[name];
-            (!record.is_gone()).then(|| table_of(record, draft, &self.ambiguous)).transpose()
+            (!record.is_gone()).then(|| table_of(record, base, &self.ambiguous)).transpose()
         });
         let tables = built.collect::<Result<Vec<_>>>()?;
-        if let Some(base) = base {
+        if let Some(base) = new_base {
             self.base = base;
         }
         for (name, table) in names.iter().zip(tables) {
@@ -764,7 +765,7 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        table_of(record, &base_of(&self.fallbacks, &self.stepped_over)?, &self.ambiguous)
+        table_of(record, &Arc::new(base_of(&self.fallbacks, &self.stepped_over)?), &self.ambiguous)
     }
 }
 
@@ -797,6 +798,6 @@ impl Record {
     }
 }
 
-fn table_of(record: &Record, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
+fn table_of(record: &Record, base: &Arc<Base>, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
     draft_of(record, base, ambiguous)?.publish(record.handle.clone(), record.definition.clone())
 }

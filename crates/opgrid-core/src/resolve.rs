@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord};
-use crate::table::{Draft, Row, Slot};
+use crate::table::{Base, Draft, Slot};
 use crate::{BackendComponent, DispatchKey, DispatchKeySet, Functionality, Result, alias_backends};
 
 /// The rule that filled a slot.
@@ -109,18 +109,15 @@ fn backends_with_kernels(kernels: &impl Kernels, layer: Functionality) -> u32 {
 }
 
 /// Fills the row of `layer` from the operator's kernels; the backends that no rule covers keep the row of the base.
-///
-/// `base` is the row that the fallbacks alone give.
 fn fill_row(
     draft: &mut Draft,
     kernels: &impl Kernels,
     ambiguous: &Arc<KernelRecord>,
     layer: Functionality,
-    base: Row,
 ) -> Result<()> {
     use DispatchKey as Key;
     let undefined = layer == Functionality::Undefined;
-    let mut row = base;
+    let mut row = draft.base_row(layer);
     let mut open = u32::MAX;
     let mut fill = |draft: &mut Draft, mask: u32, kernel: &Arc<KernelRecord>, reason: Reason| {
         let number = draft.number(Slot { kernel: kernel.clone(), reason })?;
@@ -170,7 +167,8 @@ fn fill_row(
             fill(draft, alias_backends(alias, layer), kernel, Reason::Alias(alias))?;
         }
     }
-    draft.set_row(layer, row)
+    draft.set_row(layer, row);
+    Ok(())
 }
 
 /// The layers whose rows the kernels under `key` can change.
@@ -189,17 +187,16 @@ fn layers_touched_by(key: DispatchKey) -> u64 {
 ///
 /// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
 /// that PrivateUse1 has.
-pub(crate) fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
+pub(crate) fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Base> {
     let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
-    let mut draft =
-        Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
+    let mut base = Base::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
     let skip = Kernel::fallthrough().describe("stepped over by default");
     let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::SteppedOver };
     for position in 0..Functionality::COUNT as u32 {
         let Some(layer) = Functionality::at(position) else { continue };
         let mut row = [0; BackendComponent::COUNT];
         if layer.name().is_none() {
-            row = [draft.number(skip.clone())?; BackendComponent::COUNT];
+            row = [base.number(skip.clone())?; BackendComponent::COUNT];
         } else {
             for (backend, number) in row.iter_mut().enumerate() {
                 let backend =
@@ -210,23 +207,27 @@ pub(crate) fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[Dispat
                     false => DispatchKey::of_functionality(layer),
                 };
                 if let Some(kernel) = fallback(key) {
-                    *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+                    *number = base.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
                 } else if stepped_over.contains(&key) {
-                    *number = draft.number(skip.clone())?;
+                    *number = base.number(skip.clone())?;
                 }
             }
         }
-        draft.set_row(layer, row)?;
+        base.set_row(layer, row);
     }
-    Ok(draft)
+    Ok(base)
 }
 
 /// The table that the rules give for an operator's kernels over a base.
-pub(crate) fn draft_of(kernels: &impl Kernels, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Draft> {
-    let mut draft = base.clone();
+pub(crate) fn draft_of(
+    kernels: &impl Kernels,
+    base: &Arc<Base>,
+    ambiguous: &Arc<KernelRecord>,
+) -> Result<Draft> {
+    let mut draft = Draft::of(base);
     let touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
     for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
-        fill_row(&mut draft, kernels, ambiguous, layer, base.row(layer))?;
+        fill_row(&mut draft, kernels, ambiguous, layer)?;
     }
     Ok(draft)
 }
