@@ -35,7 +35,7 @@ const KERNELS: usize = size_of::<Head>();
 const MOST_KERNELS: usize = 256;
 
 const _: () = assert!(BACKENDS == LINE, "a row is one line");
-const _: () = assert!(std::mem::offset_of!(Head, lines) == ROW && KERNELS % 8 == 0);
+const _: () = assert!(std::mem::offset_of!(Head, lines) == ROW && KERNELS.is_multiple_of(8));
 
 /// A kernel together with the rule that chose it.
 #[derive(Clone)]
