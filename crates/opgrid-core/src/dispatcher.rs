@@ -8,6 +8,7 @@ use opgrid_schema::{FunctionSchema, OperatorName};
 use crate::library::{Kind, Library, Registration};
 use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
+use crate::record::Record;
 use crate::registry::{Inner, Item};
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
 
@@ -142,7 +143,11 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        self.0.find_defined(&parse_name(name)?)
+        let (base, overload) = split_name(name);
+        match self.0.look(|registry| registry.operators.named(base, overload).filter(|record| record.definition.is_some()).map(Record::handle)) {
+            Some(operator) => Ok(operator),
+            None => self.0.find_defined(&parse_name(name)?),
+        }
     }
 
     /// The operator of that name, defined or only implemented.
@@ -188,11 +193,11 @@ impl Dispatcher {
         self.names_where(|record| key.is_none_or(|key| record.chain(key).is_some()))
     }
 
-    fn names_where(&self, admit: impl Fn(&crate::registry::Record) -> bool) -> Vec<OperatorHandle> {
+    fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
         let mut handles: Vec<_> = self.0.look(|registry| {
             registry
                 .operators
-                .values()
+                .iter()
                 .filter(|record| admit(record))
                 .map(|record| record.handle.clone())
                 .collect()
@@ -251,6 +256,11 @@ impl Drop for Listening {
     }
 }
 
+/// The parts of a name, unchecked.
+fn split_name(name: &str) -> (&str, &str) {
+    name.split_once('.').unwrap_or((name, ""))
+}
+
 fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
@@ -261,10 +271,10 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 }
 
 impl OperatorHandle {
-    fn with_record<X>(&self, body: impl FnOnce(&crate::registry::Record) -> X) -> Option<X> {
+    fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
         let dispatcher = self.0.dispatcher.upgrade()?;
         dispatcher.look(|registry| {
-            registry.operators.get(self.name()).filter(|record| record.handle == *self).map(body)
+            registry.operators.of(self).map(body)
         })
     }
 
@@ -275,7 +285,7 @@ impl OperatorHandle {
 
     /// Whether a kernel is registered for some key of `keys`; aliases do not count.
     pub fn has_kernel_for_any(&self, keys: DispatchKeySet) -> bool {
-        let covered = |record: &crate::registry::Record| {
+        let covered = |record: &Record| {
             record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key))
         };
         self.with_record(covered).unwrap_or(false)

@@ -31,8 +31,8 @@ impl KernelInfo {
     pub(crate) fn of(kernel: &KernelRecord) -> Self {
         Self {
             name: kernel.name.as_deref().map(str::to_owned),
-            description: kernel.description.as_deref().map(str::to_owned),
-            place: Place(kernel.place).to_string(),
+            description: kernel.origin.description.as_deref().map(str::to_owned),
+            place: Place(kernel.origin.place).to_string(),
             typed: kernel.role == Role::Typed,
         }
     }
@@ -293,7 +293,7 @@ impl OperatorHandle {
     pub fn dump_state(&self) -> Result<String> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         dispatcher.look(|registry| {
-            let record = registry.operators.get(self.name()).filter(|record| record.handle == *self);
+            let record = registry.operators.of(self);
             record.map(dump_record).ok_or_else(|| self.stale())
         })
     }
@@ -377,7 +377,7 @@ impl OperatorHandle {
     pub fn table_bytes(&self) -> usize {
         let size = |dispatcher: std::sync::Arc<crate::registry::Inner>| {
             dispatcher.look(|registry| {
-                let record = registry.operators.get(self.name()).filter(|record| record.handle == *self)?;
+                let record = registry.operators.of(self)?;
                 record.table.as_ref().map(crate::table::Table::size_in_bytes)
             })
         };
@@ -392,7 +392,7 @@ impl OperatorHandle {
     pub fn check_invariants(&self) -> Result<()> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         let broken = dispatcher.look(|registry| {
-            let Some(record) = registry.operators.get(self.name()).filter(|record| record.handle == *self)
+            let Some(record) = registry.operators.of(self)
             else {
                 return Err(self.stale());
             };
@@ -455,7 +455,7 @@ impl Dispatcher {
     }
 }
 
-fn dump_record(record: &crate::registry::Record) -> String {
+fn dump_record(record: &crate::record::Record) -> String {
     let name = record.handle.name();
     let mut text = format!("name: {name}\n");
     match &record.definition {
@@ -465,7 +465,7 @@ fn dump_record(record: &crate::registry::Record) -> String {
                 text,
                 "schema: {}\ndebug: {}\nalias analysis kind: {}\n",
                 definition.schema,
-                definition.debug,
+                definition.origin,
                 definition.alias_analysis_text()
             );
         }

@@ -99,8 +99,7 @@ pub(crate) struct KernelRecord {
     pub(crate) role: Role,
     pub(crate) signature: Option<SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
-    pub(crate) description: Option<Arc<str>>,
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) origin: Origin,
     /// Set when the registration is dropped: kernels held apart from tables look at it.
     pub(crate) dropped: AtomicBool,
 }
@@ -118,16 +117,35 @@ impl Drop for KernelRecord {
 }
 
 impl KernelRecord {
-    /// The text of dumps and errors: what the author gave, or where the kernel was registered.
+    /// The text of dumps and errors.
     pub(crate) fn debug(&self) -> String {
-        match &self.description {
-            Some(text) => text.to_string(),
-            None => format!("registered at {}", Place(self.place)),
-        }
+        self.origin.to_string()
     }
 
     pub(crate) fn is_fallthrough(&self) -> bool {
         self.role == Role::Fallthrough
+    }
+}
+
+/// Where a definition or a kernel comes from: what its author said, or the place of the registration.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) description: Option<Arc<str>>,
+    pub(crate) place: &'static Location<'static>,
+}
+
+impl Origin {
+    pub(crate) fn at(place: &'static Location<'static>) -> Self {
+        Self { description: None, place }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.description {
+            Some(text) => f.write_str(text),
+            None => write!(f, "registered at {}", Place(self.place)),
+        }
     }
 }
 
@@ -185,7 +203,7 @@ impl Kernel {
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
         let (state, free) = state;
-        let (name, description, place) = (None, None, Location::caller());
+        let (name, origin) = (None, Origin::at(Location::caller()));
         let dropped = AtomicBool::new(false);
         let record = KernelRecord {
             typed,
@@ -196,8 +214,7 @@ impl Kernel {
             role,
             signature,
             name,
-            description,
-            place,
+            origin,
             dropped,
         };
         Self { record, key: None }
@@ -292,7 +309,7 @@ impl Kernel {
 
     /// The same kernel with a text of its own for dumps and errors, in the place of file and line.
     pub fn describe(mut self, text: &str) -> Self {
-        self.record.description = Some(text.into());
+        self.record.origin.description = Some(text.into());
         self
     }
 
@@ -304,7 +321,7 @@ impl Kernel {
 
     /// The same kernel, registered at the place of this call.
     pub(crate) fn placed(mut self, place: &'static Location<'static>) -> Self {
-        self.record.place = place;
+        self.record.origin.place = place;
         self
     }
 
