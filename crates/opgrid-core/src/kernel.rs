@@ -20,7 +20,7 @@ use crate::signature::Signature;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
 /// The function or closure of a record, and how it is freed.
-type State = (*const (), unsafe fn(*const ()));
+type State = (*const (), Option<unsafe fn(*const ())>);
 
 /// The boxed side of a record.
 pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
@@ -95,7 +95,8 @@ pub(crate) struct KernelRecord {
     pub(crate) boxed: BoxedEntry,
     /// The function or the closure, as `boxed` and `entry` know it.
     pub(crate) state: *const (),
-    free: unsafe fn(*const ()),
+    /// Frees `state`, where it is more than a function pointer.
+    free: Option<unsafe fn(*const ())>,
     pub(crate) role: Role,
     pub(crate) signature: Option<SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
@@ -111,8 +112,10 @@ unsafe impl Sync for KernelRecord {}
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
-        // SAFETY: `free` was stored together with `state`, and a record is dropped once.
-        unsafe { (self.free)(self.state) }
+        if let Some(free) = self.free {
+            // SAFETY: `free` was stored together with `state`, and a record is dropped once.
+            unsafe { free(self.state) }
+        }
     }
 }
 
@@ -120,6 +123,11 @@ impl KernelRecord {
     /// The text of dumps and errors.
     pub(crate) fn debug(&self) -> String {
         self.origin.to_string()
+    }
+
+    /// Whether code of users runs when the record is freed.
+    pub(crate) fn owns_state(&self) -> bool {
+        self.free.is_some()
     }
 
     pub(crate) fn is_fallthrough(&self) -> bool {
@@ -183,9 +191,6 @@ pub struct Kernel {
     pub(crate) key: Option<DispatchKey>,
 }
 
-/// Nothing to free: the state is a function.
-unsafe fn keep(_: *const ()) {}
-
 /// Frees a boxed closure.
 ///
 /// # Safety
@@ -225,7 +230,7 @@ impl Kernel {
     pub fn function<S: Signature>(function: S::Returning<S::Output>) -> Self {
         let pointer = S::erase(function);
         let side = TypedSide { direct: pointer, entry: std::ptr::null() };
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, keep))
+        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, None))
     }
 
     /// A function that takes the keys of the call in front of the arguments.
@@ -233,7 +238,7 @@ impl Kernel {
     pub fn function_with_keys<S: Signature>(function: S::ReturningWithKeys<S::Output>) -> Self {
         let entry: crate::signature::Entry<S> = boxing::enter_with_keys::<S>;
         let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
-        let state = (S::erase_with_keys(function), keep as unsafe fn(*const ()));
+        let state = (S::erase_with_keys(function), None);
         Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
     }
 
@@ -257,7 +262,7 @@ impl Kernel {
         {
             let entry: crate::signature::Entry<S> = boxing::enter_layer::<S, F>;
             let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
-            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), free::<F>))
+            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), Some(free::<F>)))
         }
         let (side, state) = parts::<S, _>(layer);
         Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
@@ -270,7 +275,7 @@ impl Kernel {
         where
             F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
         {
-            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), free::<F>))
+            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), Some(free::<F>)))
         }
         let (boxed, state) = parts(kernel);
         Self::from_parts(None, TypedSide::NONE, boxed, state)
@@ -296,7 +301,7 @@ impl Kernel {
 
     #[track_caller]
     fn special(role: Role, boxed: BoxedEntry) -> Self {
-        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), keep));
+        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), None));
         kernel.record.role = role;
         kernel
     }

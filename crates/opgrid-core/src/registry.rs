@@ -61,6 +61,8 @@ struct Aftermath {
     events: Vec<Event>,
     overrides: Vec<Override>,
     removed: Vec<Arc<KernelRecord>>,
+    /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
+    frees_state: bool,
     unapplied: Vec<Item>,
 }
 
@@ -148,10 +150,12 @@ impl Inner {
     /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
     /// may panic.
     fn finish(&self, aftermath: Aftermath) {
-        let Aftermath { retired, overrides, removed, unapplied, events: _ } = aftermath;
+        let Aftermath { retired, overrides, removed, frees_state, unapplied, events: _ } = aftermath;
         let mut panics = Panics::default();
         retire::retire(retired);
-        panics.catch(retire::collect);
+        if frees_state || retire::is_collection_due() {
+            panics.catch(retire::collect);
+        }
         panics.drop_each(removed);
         panics.drop_each(unapplied);
         panics.catch(|| self.listeners.tell());
@@ -589,12 +593,14 @@ impl Registry {
                     }
                 }
                 touched.numbers.push(number);
+                aftermath.frees_state |= kernel.owns_state();
                 aftermath.removed.push(kernel);
             }
             Change::FellBack(columns, kernel) => {
                 kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
+                aftermath.frees_state |= kernel.owns_state();
                 aftermath.removed.push(kernel);
             }
         }

@@ -136,6 +136,10 @@ fn fill_row(
             fill(draft, mask, kernel, Reason::Direct)?;
         }
     }
+    if !kernels.keys().any(DispatchKey::is_alias) {
+        draft.set_row(layer, row);
+        return Ok(());
+    }
     // 2, 3. Explicit composites; Undefined belongs to them although no alias lists it.
     for alias in [Key::CompositeExplicitAutogradNonFunctional, Key::CompositeExplicitAutograd] {
         if let Some(kernel) = kernels.direct(alias) {
@@ -174,8 +178,7 @@ fn fill_row(
 /// The layers whose rows the kernels under `key` can change.
 fn layers_touched_by(key: DispatchKey) -> u64 {
     if !key.is_alias() {
-        // A backend's kernel also decides whether composites reach autograd.
-        return 1 << key.functionality().position() | DispatchKeySet::AUTOGRAD.layers();
+        return 1 << key.functionality().position();
     }
     let covered = Functionality::all()
         .filter(|layer| alias_backends(key, *layer) != 0)
@@ -226,8 +229,12 @@ pub(crate) fn draft_of(
 ) -> Result<Draft> {
     let mut draft = Draft::of(base);
     let touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
-    for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
-        fill_row(&mut draft, kernels, ambiguous, layer)?;
+    let mut left = touched;
+    while left != 0 {
+        if let Some(layer) = Functionality::at(left.trailing_zeros()) {
+            fill_row(&mut draft, kernels, ambiguous, layer)?;
+        }
+        left &= left - 1;
     }
     Ok(draft)
 }

@@ -202,7 +202,7 @@ impl Draft {
 ///
 /// Invariant: `base_kernels` and `own_kernels` pointers to kernels follow, then, from line `first_row`, the rows,
 /// then the reasons of the own kernels. The table owns a count of each own kernel; the base owns the others.
-#[repr(C, align(64))]
+#[repr(C)]
 struct Head {
     masks: [u64; BACKENDS],
     lines: [u8; LAYERS],
@@ -236,8 +236,8 @@ impl Table {
         // SAFETY: the size is not 0.
         let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
         // SAFETY: every place below lies within the block, which is new and nobody else's: `layout` counts the head,
-        // the pointers, the rows and the reasons; the block and so the head are aligned to 64 bytes, the pointers to
-        // 8 and the reasons to 32.
+        // the pointers, the rows and the reasons; head, pointers and lines begin at multiples of 8 of a block
+        // that is aligned so.
         unsafe {
             let kernels = block.byte_add(KERNELS).cast::<*const KernelRecord>();
             for (number, slot) in base.slots.iter().enumerate() {
