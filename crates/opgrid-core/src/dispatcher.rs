@@ -9,6 +9,7 @@ use crate::library::{Kind, Library, Registration};
 use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
 use crate::registry::{Inner, Item};
+use crate::resolve::Rules;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
@@ -82,12 +83,19 @@ impl Dispatcher {
     /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
     /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
     pub fn new() -> Self {
-        Self(Inner::new(true, layers_to_come()))
+        Self(Inner::new(true, Rules::ALL, layers_to_come()))
     }
 
     /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
     pub fn with_reference_fallbacks() -> Self {
-        let dispatcher = Self::bare();
+        Self::with_reference_fallbacks_and_rules(Rules::ALL)
+    }
+
+    /// [`with_reference_fallbacks`](Self::with_reference_fallbacks), resolving by other rules than all of them: for
+    /// programs that show that a missing rule is noticed.
+    #[doc(hidden)]
+    pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
+        let dispatcher = Self(Inner::new(true, rules, Vec::new()));
         let fallback = |(key, falls_through): (DispatchKey, bool)| {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
@@ -104,13 +112,13 @@ impl Dispatcher {
 
     /// A dispatcher with neither operators nor fallbacks, which steps over nothing.
     pub fn bare() -> Self {
-        Self(Inner::new(true, Vec::new()))
+        Self(Inner::new(true, Rules::ALL, Vec::new()))
     }
 
     /// The process's own dispatcher, the one that typed overloads call outside of kernels.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
-        GLOBAL.get_or_init(|| Self(Inner::new(false, layers_to_come())))
+        GLOBAL.get_or_init(|| Self(Inner::new(false, Rules::ALL, layers_to_come())))
     }
 
     /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.

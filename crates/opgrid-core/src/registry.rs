@@ -20,7 +20,7 @@ use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::panics::Panics;
-use crate::resolve::{Kernels, base_of, draft_of};
+use crate::resolve::{Kernels, Rules, base_of, draft_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
 use crate::table::{Draft, Table};
@@ -184,6 +184,7 @@ pub(crate) struct Registry {
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
+    rules: Rules,
     base: Draft,
     ambiguous: Arc<KernelRecord>,
 }
@@ -212,13 +213,14 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// A dispatcher without operators, whose calls step over the given columns.
-    pub(crate) fn new(foreign: bool, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
+    pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
             operators: HashMap::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: base_of(&[], &stepped_over).expect("a table without kernels is small"),
+            rules,
+            base: base_of(rules, &[], &stepped_over).expect("a table without kernels is small"),
             stepped_over,
             ambiguous: Arc::new(Kernel::ambiguous().record),
         };
@@ -734,7 +736,8 @@ impl Registry {
 
     /// Builds the tables of everything that was touched, and publishes them if every one could be built.
     fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let base = if touched.all { Some(base_of(&self.fallbacks, &self.stepped_over)?) } else { None };
+        let base =
+            if touched.all { Some(base_of(self.rules, &self.fallbacks, &self.stepped_over)?) } else { None };
         let names: Vec<_> = match touched.all {
             true => self.operators.keys().cloned().collect(),
             false => {
@@ -744,7 +747,7 @@ impl Registry {
         let draft = base.as_ref().unwrap_or(&self.base);
         let built = names.iter().map(|name| {
             let record = &self.operators[name];
-            (!record.is_gone()).then(|| table_of(record, draft, &self.ambiguous)).transpose()
+            (!record.is_gone()).then(|| self.table_of(record, draft)).transpose()
         });
         let tables = built.collect::<Result<Vec<_>>>()?;
         if let Some(base) = base {
@@ -764,7 +767,12 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        table_of(record, &base_of(&self.fallbacks, &self.stepped_over)?, &self.ambiguous)
+        self.table_of(record, &base_of(self.rules, &self.fallbacks, &self.stepped_over)?)
+    }
+
+    fn table_of(&self, record: &Record, base: &Draft) -> Result<Table> {
+        let draft = draft_of(self.rules, record, base, &self.ambiguous)?;
+        draft.publish(record.handle.clone(), record.definition.clone())
     }
 }
 
@@ -795,8 +803,4 @@ impl Record {
         );
         Error::new(ErrorKind::Signature, message)
     }
-}
-
-fn table_of(record: &Record, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
-    draft_of(record, base, ambiguous)?.publish(record.handle.clone(), record.definition.clone())
 }
