@@ -9,6 +9,7 @@ mod instructions;
 mod rust_source;
 mod test;
 mod tidy;
+mod torch;
 mod workspace;
 
 use failure::Failure;

@@ -52,11 +52,24 @@ impl Workspace {
     /// # Errors
     /// Cargo cannot read the manifests.
     pub fn packages(&self) -> Result<Vec<Value>, Failure> {
+        Ok(self.metadata()?["packages"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// The folder that cargo builds in, where other build output belongs too.
+    ///
+    /// # Errors
+    /// Cargo cannot read the manifests.
+    pub fn target(&self) -> Result<PathBuf, Failure> {
+        let metadata = self.metadata()?;
+        let folder = metadata["target_directory"].as_str();
+        folder.map(PathBuf::from).ok_or_else(|| Failure::new("cargo metadata names no target directory"))
+    }
+
+    fn metadata(&self) -> Result<Value, Failure> {
         let mut command = self.cargo();
         command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
-        let metadata: Value = serde_json::from_str(&output(&mut command)?)
-            .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))?;
-        Ok(metadata["packages"].as_array().cloned().unwrap_or_default())
+        serde_json::from_str(&output(&mut command)?)
+            .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))
     }
 
     /// The project's files relative to the root, with `/` between folders, sorted.

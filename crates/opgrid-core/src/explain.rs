@@ -392,8 +392,7 @@ impl OperatorHandle {
     pub fn check_invariants(&self) -> Result<()> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         let broken = dispatcher.look(|registry| {
-            let Some(record) = registry.operators.of(self)
-            else {
+            let Some(record) = registry.operators.of(self) else {
                 return Err(self.stale());
             };
             let named =
@@ -426,9 +425,9 @@ impl OperatorHandle {
 }
 
 fn same_kernel(a: SlotRef<'_>, b: SlotRef<'_>) -> bool {
-    // Missing kernels and the fallthroughs that nobody registered belong to the base, which is built anew.
-    let of_base = |slot: SlotRef<'_>| slot.reason == Reason::Missing || slot.kernel.is_fallthrough();
-    std::ptr::eq(a.kernel, b.kernel) || of_base(a) && of_base(b)
+    // Kernels that nobody registered belong to the base, which is built anew.
+    let of_base = |slot: SlotRef<'_>| !matches!(slot.kernel.role, Role::Typed | Role::Boxed);
+    std::ptr::eq(a.kernel, b.kernel) || a.kernel.role == b.kernel.role && of_base(a)
 }
 
 /// One column of an operator's table.

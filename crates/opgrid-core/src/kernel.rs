@@ -210,18 +210,8 @@ impl Kernel {
         let (state, free) = state;
         let (name, origin) = (None, Origin::at(Location::caller()));
         let dropped = AtomicBool::new(false);
-        let record = KernelRecord {
-            typed,
-            symbolic,
-            boxed,
-            state,
-            free,
-            role,
-            signature,
-            name,
-            origin,
-            dropped,
-        };
+        let record =
+            KernelRecord { typed, symbolic, boxed, state, free, role, signature, name, origin, dropped };
         Self { record, key: None }
     }
 

@@ -88,6 +88,8 @@ pub use observe::{CallKind, Observation, Observer, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
 pub use resolve::Reason;
+#[doc(hidden)]
+pub use resolve::{Rule, Rules};
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
 pub use signature::{First, Last, Return, Signature};

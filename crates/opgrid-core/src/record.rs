@@ -87,7 +87,9 @@ impl Record {
     }
 
     pub(crate) fn definition_debug(&self) -> String {
-        self.definition.as_ref().map_or_else(|| "no debug info".into(), |definition| definition.origin.to_string())
+        self.definition
+            .as_ref()
+            .map_or_else(|| "no debug info".into(), |definition| definition.origin.to_string())
     }
 
     pub(crate) fn pinned(&mut self, symbolic: bool) -> &mut Option<Pinned> {
@@ -111,7 +113,12 @@ impl Record {
     }
 
     #[cold]
-    fn mismatch(&mut self, kernel: &KernelRecord, signature: &SignatureOf, key: Option<DispatchKey>) -> Error {
+    fn mismatch(
+        &mut self,
+        kernel: &KernelRecord,
+        signature: &SignatureOf,
+        key: Option<DispatchKey>,
+    ) -> Error {
         let (title, definition) = (self.title(), self.definition_debug());
         let Some(first) = self.pinned(signature.is_symbolic()) else {
             return Error::new(ErrorKind::Internal, "a mismatch with no signature");
@@ -138,7 +145,12 @@ impl Record {
     }
 
     /// Checks that the schema inferred from a kernel fits the definition.
-    pub(crate) fn check_schema(&self, definition: &Definition, signature: &SignatureOf, origin: &Origin) -> Result<()> {
+    pub(crate) fn check_schema(
+        &self,
+        definition: &Definition,
+        signature: &SignatureOf,
+        origin: &Origin,
+    ) -> Result<()> {
         check_signature(&definition.schema, signature.schema, signature.is_symbolic()).map_err(|reason| {
             let inferred = signature.schema_named(definition.schema.name.clone());
             let message = format!(
@@ -178,8 +190,8 @@ impl Record {
     }
 
     /// The table that the rules give for the operator over a base.
-    pub(crate) fn table_over(&self, base: &Arc<Base>, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
-        draft_of(self, base, ambiguous)?.publish(self.handle.clone(), self.definition.clone())
+    pub(crate) fn table_over(&self, base: &Arc<Base>) -> Result<Table> {
+        draft_of(self, base)?.publish(self.handle.clone(), self.definition.clone())
     }
 
     pub(crate) fn handle(&self) -> OperatorHandle {

@@ -21,7 +21,7 @@ use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::operators::Operators;
 use crate::panics::Panics;
 use crate::record::{Pinned, Record};
-use crate::resolve::{Kernels, base_of};
+use crate::resolve::{Kernels, Rules, base_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
 use crate::table::{Base, Table};
@@ -51,7 +51,6 @@ pub(crate) struct Registry {
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
     base: Arc<Base>,
-    ambiguous: Arc<KernelRecord>,
 }
 
 /// What a transaction leaves to be done after the lock is released.
@@ -80,15 +79,14 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// A dispatcher without operators, whose calls step over the given columns.
-    pub(crate) fn new(foreign: bool, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
+    pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
             operators: Operators::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: Arc::new(base_of(&[], &stepped_over).expect("a table without kernels is small")),
+            base: Arc::new(base_of(rules, &[], &stepped_over).expect("a table without kernels is small")),
             stepped_over,
-            ambiguous: Arc::new(Kernel::ambiguous().record),
         };
         Arc::new_cyclic(|me| Self {
             registry: Mutex::new(registry),
@@ -379,7 +377,8 @@ impl Registry {
             aftermath.events.clear();
             // Nothing was published; operators that exist for this library alone go again.
             for number in touched.numbers {
-                if self.operators.get(number).is_some_and(|record| record.table.is_none() && record.is_gone()) {
+                if self.operators.get(number).is_some_and(|record| record.table.is_none() && record.is_gone())
+                {
                     self.operators.remove(number);
                 }
             }
@@ -608,8 +607,7 @@ impl Registry {
 
     /// Builds the tables of everything that was touched, and publishes them if every one could be built.
     fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let new_base =
-            if touched.all { Some(Arc::new(base_of(&self.fallbacks, &self.stepped_over)?)) } else { None };
+        let new_base = if touched.all { Some(self.new_base()?) } else { None };
         let mut numbers: Vec<_> = match touched.all {
             true => self.operators.iter().map(|record| record.handle.0.number).collect(),
             false => touched.numbers.clone(),
@@ -620,7 +618,7 @@ impl Registry {
         let base = new_base.as_ref().unwrap_or(&self.base);
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
-            record.map(|record| record.table_over(base, &self.ambiguous)).transpose()
+            record.map(|record| record.table_over(base)).transpose()
         });
         let tables = built.collect::<Result<Vec<_>>>()?;
         if let Some(base) = new_base {
@@ -640,7 +638,11 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        record.table_over(&Arc::new(base_of(&self.fallbacks, &self.stepped_over)?), &self.ambiguous)
+        record.table_over(&self.new_base()?)
+    }
+
+    /// The base that the fallbacks give now.
+    fn new_base(&self) -> Result<Arc<Base>> {
+        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.stepped_over)?))
     }
 }
-

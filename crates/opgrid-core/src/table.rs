@@ -21,9 +21,9 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::kernel::KernelRecord;
+use crate::kernel::{Kernel, KernelRecord};
 use crate::operator::{Definition, OperatorHandle};
-use crate::resolve::Reason;
+use crate::resolve::{Reason, Rules};
 use crate::{BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Functionality, Result};
 
 const BACKENDS: usize = BackendComponent::COUNT;
@@ -49,6 +49,9 @@ pub(crate) type Row = [u16; BACKENDS];
 
 /// The table of an operator without kernels, of which every table of the dispatcher is a changed copy.
 pub(crate) struct Base {
+    pub(crate) rules: Rules,
+    /// The kernel of AutogradOther where no rule chooses.
+    pub(crate) ambiguous: Arc<KernelRecord>,
     slots: Vec<Slot>,
     rows: Vec<[u8; BACKENDS]>,
     /// The number of each layer's row.
@@ -58,8 +61,10 @@ pub(crate) struct Base {
 
 impl Base {
     /// A base whose every slot is `slot`.
-    pub(crate) fn filled(slot: Slot) -> Self {
+    pub(crate) fn filled(rules: Rules, slot: Slot) -> Self {
         Self {
+            rules,
+            ambiguous: Arc::new(Kernel::ambiguous().record),
             slots: vec![slot],
             rows: vec![[0; BACKENDS]],
             row_of: [0; LAYERS],
@@ -148,9 +153,8 @@ impl Draft {
         self.base.slots.get(number).unwrap_or_else(|| &self.slots[number - self.base.slots.len()])
     }
 
-    /// The row of `layer` in the base.
-    pub(crate) fn base_row(&self, layer: Functionality) -> Row {
-        self.base.row(layer)
+    pub(crate) fn base(&self) -> &Arc<Base> {
+        &self.base
     }
 
     /// Sets the row of a layer.
@@ -184,7 +188,14 @@ impl Draft {
     /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
     /// kernels stand before.
     fn own_base(&self) -> Result<Base> {
-        let mut own = Base { slots: Vec::new(), rows: Vec::new(), row_of: [0; LAYERS], masks: self.masks };
+        let mut own = Base {
+            rules: self.base.rules,
+            ambiguous: self.base.ambiguous.clone(),
+            slots: Vec::new(),
+            rows: Vec::new(),
+            row_of: [0; LAYERS],
+            masks: self.masks,
+        };
         for layer in Functionality::all() {
             let changed = self.rows.iter().find(|(changed, _)| *changed == layer);
             let row = changed.map_or_else(|| self.base.row(layer), |(_, row)| *row);
