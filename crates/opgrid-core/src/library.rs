@@ -296,7 +296,7 @@ impl Library {
     /// Registers a kernel for a key and every operator that has none for it.
     ///
     /// Only for [`implementations`](Dispatcher::implementations) of the namespace `_`; the key is the kernel's own
-    /// ([`Kernel::at`]) or the library's.
+    /// ([`Kernel::at`]) or the library's. The kernel is boxed or a fallthrough, because it serves every signature.
     #[track_caller]
     pub fn fallback(&mut self, kernel: Kernel) -> &mut Self {
         let kernel = kernel.placed(Location::caller());
@@ -305,6 +305,15 @@ impl Library {
                 "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside an \
                  implementations block of namespace _?",
                 self.kind.name()
+            );
+            self.refuse(ErrorKind::Registration, message);
+            return self;
+        }
+        if let Some(signature) = kernel.record.signature {
+            let message = format!(
+                "fallback(...): a fallback serves operators of every signature, found a typed kernel ({}); make it with \
+                 Kernel::boxed or Kernel::fallthrough",
+                (signature.text)()
             );
             self.refuse(ErrorKind::Registration, message);
             return self;
