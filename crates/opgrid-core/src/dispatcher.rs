@@ -11,7 +11,10 @@ use crate::operator::{ArgsOf, OutputOf};
 use crate::record::Record;
 use crate::registry::{Inner, Item};
 use crate::resolve::Rules;
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
+use crate::{
+    BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle,
+    Result, autograd_key,
+};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
 ///
@@ -72,6 +75,13 @@ const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
     ]
 };
 
+/// What the reference fallback of AutogradPrivateUse1 is on the backends of users, allocated or not.
+fn fallbacks_of_users() -> impl Iterator<Item = (DispatchKey, bool)> {
+    let backends = (0..BackendComponent::COUNT as u32).filter_map(BackendComponent::at);
+    let of_users = backends.filter(|backend| backend.is_run_time());
+    of_users.map(|backend| (autograd_key(backend), false))
+}
+
 /// The keys of layers that torch has and that are not built here yet: calls step over them.
 fn layers_to_come() -> Vec<DispatchKey> {
     REFERENCE_FALLBACKS.iter().map(|(key, _)| *key).filter(|key| *key != DispatchKey::Meta).collect()
@@ -105,7 +115,7 @@ impl Dispatcher {
             };
             Item::Fallback { key, kernel, may_replace: false }
         };
-        let items = REFERENCE_FALLBACKS.into_iter().map(fallback).collect();
+        let items = REFERENCE_FALLBACKS.into_iter().chain(fallbacks_of_users()).map(fallback).collect();
         let changes = dispatcher.0.apply(items, std::panic::Location::caller());
         changes.expect("every reference fallback has a key of its own").keep();
         dispatcher
@@ -120,6 +130,17 @@ impl Dispatcher {
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
         GLOBAL.get_or_init(|| Self(Inner::new(false, Rules::ALL, layers_to_come())))
+    }
+
+    /// The key of a user's backend, allocated at run time if it is new: [`BackendComponent::register`] for those who
+    /// register kernels next. Keys belong to the process and are the same on all dispatchers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BackendComponent::register`].
+    #[track_caller]
+    pub fn backend(&self, name: &str) -> Result<DispatchKey> {
+        BackendComponent::register(name).map(BackendComponent::key)
     }
 
     /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.

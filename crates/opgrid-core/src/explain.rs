@@ -11,8 +11,9 @@ use crate::kernel::{KernelRecord, Place, Role};
 use crate::observe::{CallKind, Step, record};
 use crate::resolve::Reason;
 use crate::table::{SlotRef, TableRef};
+use crate::user_keys::excluded_below;
 use crate::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Functionality, LocalKeys};
-use crate::{KeyKind, OperatorHandle, Result, Returns, torch_columns};
+use crate::{KeyKind, OperatorHandle, Result, Returns, columns};
 
 /// A kernel, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +209,8 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
         if ends || chooses || backend >> layer.position() & 1 != 0 {
             break;
         }
-        keys = DispatchKeySet::from_parts(keys.layers() & ((1 << layer.position()) - 1), keys.backends());
+        let below = ((1 << layer.position()) - 1) & !excluded_below(layer.position());
+        keys = DispatchKeySet::from_parts(keys.layers() & below, keys.backends());
         hops.push(hop_of(table, CallKind::Redispatch, keys, keys));
     }
     hops
@@ -316,7 +318,7 @@ impl OperatorHandle {
         self.look(list_columns)
     }
 
-    /// Every column with what fills it, in torch's order.
+    /// Every column with what fills it, in torch's order; those of users' keys come last.
     ///
     /// # Errors
     ///
@@ -332,7 +334,7 @@ impl OperatorHandle {
                     kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
                 }
             };
-            torch_columns().into_iter().map(column).collect()
+            columns().into_iter().map(column).collect()
         })
     }
 
@@ -404,7 +406,7 @@ impl OperatorHandle {
             let fresh = registry.recompute(record)?;
             let same = |published: &crate::table::Table| {
                 let slots = |key: DispatchKey| (published.as_ref().slot_of(key), fresh.as_ref().slot_of(key));
-                torch_columns().into_iter().all(|key| {
+                columns().into_iter().all(|key| {
                     let (a, b) = slots(key);
                     a.reason == b.reason && same_kernel(a, b)
                 })
@@ -493,7 +495,7 @@ fn dump_record(record: &crate::record::Record) -> String {
 
 fn dump_table(table: TableRef<'_>) -> String {
     let mut text = String::new();
-    for key in torch_columns() {
+    for key in columns() {
         let slot = table.slot_of(key);
         if slot.reason.is_registered() {
             let skip = if slot.kernel.is_fallthrough() { "fallthrough " } else { "" };
@@ -506,7 +508,7 @@ fn dump_table(table: TableRef<'_>) -> String {
 fn list_columns(table: TableRef<'_>) -> String {
     let filled =
         |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason.is_registered();
-    let names: Vec<_> = torch_columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
+    let names: Vec<_> = columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
     format!("[{}]", names.join(", "))
 }
 

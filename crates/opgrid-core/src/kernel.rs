@@ -17,7 +17,7 @@ use crate::boxing;
 use crate::call::{BoxedCall, Next};
 use crate::inferred::schema_of;
 use crate::signature::Signature;
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
+use crate::{DispatchKey, Error, ErrorKind, Result};
 
 /// The function or closure of a record, and how it is freed.
 type State = (*const (), Option<unsafe fn(*const ())>);
@@ -335,12 +335,4 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
         call.key()
     );
     Err(Error::new(ErrorKind::Internal, message))
-}
-
-/// What layers below `functionality` see excluded while they run: autograd as a whole, else the layer itself.
-#[inline(always)]
-pub(crate) fn excluded_below(functionality: u32) -> u64 {
-    let layer = 1u64 << functionality;
-    let autograd = DispatchKeySet::AUTOGRAD.layers();
-    if layer & autograd != 0 { autograd } else { layer }
 }

@@ -331,6 +331,9 @@ impl Library {
                 ErrorKind::Registration,
                 "fallback(...): a fallback needs a dispatch key; give the block one, or the kernel".into(),
             ),
+            (Some(key), None) if !key.exists() => {
+                self.refuse(ErrorKind::Registration, format!("fallback(...): {}", crate::key::NOT_ALLOCATED));
+            }
             (Some(key), None) => {
                 self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
             }

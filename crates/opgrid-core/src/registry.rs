@@ -474,6 +474,10 @@ impl Registry {
         // Whatever becomes of it, the kernel's state is not dropped under the lock.
         aftermath.removed.push(kernel.clone());
         let column = key.unwrap_or(DispatchKey::CompositeImplicitAutograd);
+        if !column.exists() {
+            let message = format!("{name}: {} ({})", crate::key::NOT_ALLOCATED, kernel.debug());
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
         if column.is_building_block() || column.is_placeholder() {
             let message = format!(
                 "{name}: a kernel for {column} would never run, because {column} is no runtime key; register it for \
@@ -527,7 +531,7 @@ impl Registry {
         kernel: Arc<KernelRecord>,
         may_replace: bool,
     ) -> Result<Change> {
-        let columns: Vec<_> = key.runtime_set().map(|set| set.iter().collect()).unwrap_or_default();
+        let columns = key.fallback_columns();
         if columns.is_empty() {
             let message = format!(
                 "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or an \

@@ -141,11 +141,10 @@ pub(crate) trait Kernels {
 
 /// The backends that have a kernel of their own for `layer`.
 fn direct_backends(kernels: &impl Kernels, layer: Functionality) -> u32 {
-    let bits = |key: DispatchKey| key.backend().map_or(u32::MAX, |backend| 1 << backend.position());
     kernels
         .keys()
         .filter(|key| !key.is_alias() && key.functionality() == layer)
-        .fold(0, |mask, key| mask | bits(key))
+        .fold(0, |mask, key| mask | key.columns())
 }
 
 /// The backends for which a backend's kernel keeps composite-implicit ones out of the autograd layer `layer`.
@@ -193,9 +192,8 @@ fn fill_row(draft: &mut Draft, kernels: &impl Kernels, layer: Functionality) -> 
     let is_own =
         |key: &DispatchKey| !key.is_alias() && key.functionality() == layer && *key != Key::Undefined;
     for key in kernels.keys().filter(|key| base.rules.has(Rule::Direct) && is_own(key)) {
-        let mask = key.backend().map_or(u32::MAX, |backend| 1 << backend.position());
         if let Some(kernel) = kernels.direct(key) {
-            fill(draft, mask, kernel, Reason::Direct)?;
+            fill(draft, key.columns(), kernel, Reason::Direct)?;
         }
     }
     if !kernels.keys().any(DispatchKey::is_alias) {
@@ -260,8 +258,8 @@ fn layers_touched_by(key: DispatchKey) -> u64 {
 
 /// The table of an operator without kernels: the fallbacks alone.
 ///
-/// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
-/// that PrivateUse1 has.
+/// Calls step over layers of users and over the autocast keys of their backends, allocated or not. For the rest, calls
+/// on backends of users step over what they step over on PrivateUse1.
 pub(crate) fn base_of(
     rules: Rules,
     fallbacks: &[(DispatchKey, Chain)],
@@ -276,22 +274,20 @@ pub(crate) fn base_of(
     for position in 0..Functionality::COUNT as u32 {
         let Some(layer) = Functionality::at(position) else { continue };
         let mut row = [0; BackendComponent::COUNT];
-        if layer.name().is_none() {
-            row = [base.number(skip.clone())?; BackendComponent::COUNT];
-        } else {
-            for (backend, number) in row.iter_mut().enumerate() {
-                let backend =
-                    BackendComponent::at(backend as u32).expect("a row has as many places as backends");
-                let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
-                let key = match layer.is_per_backend() {
-                    true => DispatchKey::runtime(layer, stand_in),
-                    false => DispatchKey::of_functionality(layer),
-                };
-                if let Some(kernel) = fallback(key) {
-                    *number = base.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
-                } else if stepped_over.contains(&key) || !rules.has(Rule::Missing) {
-                    *number = base.number(skip.clone())?;
-                }
+        for (backend, number) in row.iter_mut().enumerate() {
+            let backend = BackendComponent::at(backend as u32).expect("a row has as many places as backends");
+            let key_on = |backend| match layer.has_instance_on(backend) {
+                true => DispatchKey::runtime(layer, backend),
+                false => DispatchKey::of_functionality(layer),
+            };
+            let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
+            let is_layer_of_user =
+                layer.is_run_time() || layer.has_instance_on(backend) && !layer.is_per_backend();
+            let stepped_over = is_layer_of_user || stepped_over.contains(&key_on(stand_in));
+            if let Some(kernel) = fallback(key_on(backend)) {
+                *number = base.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+            } else if stepped_over || !rules.has(Rule::Missing) {
+                *number = base.number(skip.clone())?;
             }
         }
         base.set_row(layer, row);
