@@ -5,6 +5,8 @@ use std::mem;
 
 use crate::call::{BoxedCall, Next};
 use crate::kernel::{KernelRecord, Role};
+use crate::provider::{Settled, holds, settle};
+use crate::resolve::Reason;
 use crate::signature::{Entry, Return, Signature};
 use crate::table::TableRef;
 use crate::value::View;
@@ -267,6 +269,23 @@ where
     // SAFETY: the caller's word.
     let layer = unsafe { &*kernel.state.cast::<F>() };
     layer(Next::new(table, keys), args)
+}
+
+/// The entry of a chain: asks the providers, and enters the one that accepts.
+///
+/// # Safety
+///
+/// The operator's typed kernels are of signature `S`, or of its symbolic or concrete counterpart on the other side.
+pub(crate) unsafe fn enter_chain<S: Signature>(
+    chain: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let first = Settled { kernel: chain, reason: Reason::Direct, keys };
+    let settled = settle(first, table, &mut |condition| holds::<S>(condition, args), &mut |_| {})?;
+    // SAFETY: the caller's word; the kernel is one of the same operator.
+    unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
 }
 
 /// The boxed side of a boxed kernel.

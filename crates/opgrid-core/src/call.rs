@@ -9,7 +9,9 @@ use crate::boxing::{enter, enter_values};
 use crate::explain::KernelInfo;
 use crate::kernel::KernelRecord;
 use crate::local::{self, ThreadState, flag, with_thread};
-use crate::observe::{CallKind, Step, watched};
+use crate::observe::{CallKind, Refusal, Step, watched};
+use crate::provider::{Condition, Settled, holds, holds_of_values, settle};
+use crate::resolve::Reason;
 use crate::retire::{Orphan, attend};
 use crate::signature::Signature;
 use crate::table::TableRef;
@@ -160,27 +162,39 @@ unsafe fn call_watched<S: Signature>(
             None => (CallKind::Call, thread.apply(S::keys(args))),
         };
         let keys = if given.is_some() { all } else { table.mask(all) };
-        watch(thread, kind, table, all, keys, |kernel| {
+        let mut asked = |condition: &Condition| holds::<S>(condition, args);
+        watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
             // SAFETY: the caller's word.
             unsafe { enter::<S>(kernel, table, keys, args) }
         })
     })
 }
 
-/// Runs `body` with the kernel of `keys`, telling those who watch.
+/// Runs `body` with the kernel of `keys`, telling those who watch; `asked` answers the conditions of chains.
 fn watch<X>(
     thread: &ThreadState,
     kind: CallKind,
     table: TableRef<'_>,
     all: DispatchKeySet,
     keys: DispatchKeySet,
-    body: impl FnOnce(&KernelRecord) -> Result<X>,
+    asked: &mut dyn FnMut(&Condition) -> Result<bool>,
+    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
 ) -> Result<X> {
-    let kernel = table.kernel(keys);
-    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
-        return body(kernel);
-    }
     let slot = table.slot(keys);
+    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
+        return body(slot.kernel, keys);
+    }
+    let mut refused = Vec::new();
+    let first = Settled { kernel: slot.kernel, reason: slot.reason, keys };
+    let settled = match slot.kernel.links {
+        None => Ok(first),
+        Some(_) => settle(first, table, asked, &mut |provider| refused.push(Refusal::of(provider))),
+    };
+    // Where nobody accepts, the step is told with the chain.
+    let (kernel, reason, keys) = match &settled {
+        Ok(settled) => (settled.kernel, settled.reason, settled.keys),
+        Err(_) => (slot.kernel, Reason::Missing, keys),
+    };
     let step = Step {
         kind,
         operator: table.operator().clone(),
@@ -189,10 +203,11 @@ fn watch<X>(
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
         kernel: KernelInfo::of(kernel),
-        reason: slot.reason,
+        reason,
+        refused,
         unobserved: table.definition().is_some_and(|definition| definition.unobserved),
     };
-    watched(step, || body(kernel))
+    watched(step, || body(settled?.kernel, keys))
 }
 
 /// The keys that the arguments of a boxed call bring.
@@ -255,7 +270,8 @@ fn call_boxed_watched(
     prepared(thread, operator, |table| {
         let all = thread.apply(boxed_keys(table, args)?);
         let keys = table.mask(all);
-        watch(thread, CallKind::CallBoxed, table, all, keys, |kernel| {
+        let mut asked = |condition: &Condition| holds_of_values(condition, args);
+        watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
             enter_values(kernel, table, keys, args, returns)
         })
     })
@@ -270,7 +286,8 @@ pub(crate) fn redispatch_boxed(
 ) -> Result<()> {
     with_thread(|thread| {
         prepared(thread, operator, |table| {
-            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, |kernel| {
+            let mut asked = |condition: &Condition| holds_of_values(condition, args);
+            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
                 enter_values(kernel, table, keys, args, returns)
             })
         })
@@ -311,15 +328,16 @@ fn nested<X>(
     table: TableRef<'_>,
     kind: CallKind,
     keys: DispatchKeySet,
-    body: impl FnOnce(&KernelRecord) -> Result<X>,
+    mut asked: impl FnMut(&Condition) -> Result<bool>,
+    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
 ) -> Result<X> {
     // SAFETY: the reference stays in this function.
     let thread = unsafe { local::current() };
     let _nested = thread.enter()?;
     if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
-        return watch(thread, kind, table, keys, keys, body);
+        return watch(thread, kind, table, keys, keys, &mut asked, body);
     }
-    body(table.kernel(keys))
+    body(table.kernel(keys), keys)
 }
 
 /// The keys below the highest layer of `keys`, without those that it has excluded, and the layers that it has.
@@ -396,7 +414,8 @@ impl<'n, S: Signature> Next<'n, S> {
     /// Those of the kernel.
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        nested(self.table, CallKind::Redispatch, keys, |kernel| {
+        let asked = |condition: &Condition| holds::<S>(condition, args);
+        nested(self.table, CallKind::Redispatch, keys, asked, |kernel, keys| {
             // SAFETY: a `Next<S>` is made only by the entry of a kernel of signature `S` of this operator.
             unsafe { enter::<S>(kernel, self.table, keys, args) }
         })
@@ -518,7 +537,8 @@ impl<'c> BoxedCall<'c> {
     /// Those of the kernel.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
-        nested(table, CallKind::RedispatchBoxed, keys, |kernel| {
+        let asked = |condition: &Condition| holds_of_values(condition, args);
+        nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {
             enter_values(kernel, table, keys, args, returns)
         })
     }

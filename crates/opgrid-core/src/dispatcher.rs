@@ -10,7 +10,7 @@ use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
 use crate::record::Record;
 use crate::registry::{Inner, Item};
-use crate::resolve::Rules;
+use crate::resolve::{Kernels, Rules};
 use crate::{
     BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle,
     Result, autograd_key,
@@ -225,7 +225,7 @@ impl Dispatcher {
 
     /// The operators with a kernel registered for exactly this key, alias or not; all operators without a key.
     pub fn registrations_for(&self, key: Option<DispatchKey>) -> Vec<OperatorHandle> {
-        self.names_where(|record| key.is_none_or(|key| record.chain(key).is_some()))
+        self.names_where(|record| key.is_none_or(|key| record.cell(key).is_some()))
     }
 
     fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
@@ -306,14 +306,14 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 }
 
 impl OperatorHandle {
-    fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
+    pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
         let dispatcher = self.0.dispatcher.upgrade()?;
         dispatcher.look(|registry| registry.operators.of(self).map(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.
     pub fn has_kernel_for(&self, key: DispatchKey) -> bool {
-        self.with_record(|record| record.chain(key).is_some()).unwrap_or(false)
+        self.with_record(|record| record.cell(key).is_some()).unwrap_or(false)
     }
 
     /// Whether a kernel is registered for some key of `keys`; aliases do not count.

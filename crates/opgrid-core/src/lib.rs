@@ -41,9 +41,10 @@ pub mod dispatcher;
 pub mod legacy;
 pub mod library;
 pub mod listener;
-mod operators;
 mod panics;
+pub mod provider;
 mod record;
+mod records;
 mod registry;
 pub mod resolve;
 pub mod retire;
@@ -86,9 +87,10 @@ pub use local::{
 };
 pub use named_sets::{NAMED_SETS, autocast_key, autocast_related, autograd_key, autograd_related};
 pub use num_complex::Complex64;
-pub use observe::{CallKind, Observation, Observer, Step, observe, record};
+pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
+pub use provider::Provider;
 pub use resolve::Reason;
 #[doc(hidden)]
 pub use resolve::{Rule, Rules};

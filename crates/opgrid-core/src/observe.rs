@@ -7,6 +7,7 @@ use std::io::Write;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::kernel::KernelRecord;
 use crate::local::{flag, with_thread};
 use crate::resolve::Reason;
 use crate::retire::{lock, set_common_flag};
@@ -61,8 +62,36 @@ pub struct Step {
     pub kernel: crate::KernelInfo,
     /// The rule that chose the kernel.
     pub reason: Reason,
+    /// The providers that were asked before and refused.
+    pub refused: Vec<Refusal>,
     /// Whether profilers leave the operator out.
     pub unobserved: bool,
+}
+
+/// A provider whose condition did not hold for the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The provider's name.
+    pub provider: String,
+    /// What it runs when.
+    pub condition: String,
+}
+
+impl Refusal {
+    pub(crate) fn of(provider: &KernelRecord) -> Self {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let condition = provider.condition.as_ref().map(|condition| &*condition.text);
+        Self {
+            provider: text(Some(provider.name.as_deref().unwrap_or("(unnamed)"))),
+            condition: text(condition),
+        }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (runs when {})", self.provider, self.condition)
+    }
 }
 
 /// Somebody who watches every call of the process.

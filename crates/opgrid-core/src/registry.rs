@@ -18,21 +18,37 @@ use crate::kernel::{Kernel, KernelRecord, Origin, Place, SignatureOf};
 use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
-use crate::operators::Operators;
 use crate::panics::Panics;
+use crate::provider::{Names, Orders};
 use crate::record::{Pinned, Record};
-use crate::resolve::{Kernels, Rules, base_of};
+use crate::records::Records;
+use crate::resolve::{Kernels, Reason, Rules, base_of};
 use crate::retire::{self, lock};
 use crate::signature::Signature;
-use crate::table::{Base, Table};
+use crate::table::{Base, Slot, Table};
 use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
 /// One thing that a library asks for.
 pub(crate) enum Item {
     Namespace(String),
     Define(Box<Definition>),
-    Implement { name: OperatorName, key: Option<DispatchKey>, kernel: Kernel, may_replace: bool },
-    Fallback { key: DispatchKey, kernel: Kernel, may_replace: bool },
+    Implement {
+        name: OperatorName,
+        key: Option<DispatchKey>,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    Fallback {
+        key: DispatchKey,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    /// Without a name, for the fallbacks of a key.
+    Order {
+        name: Option<OperatorName>,
+        key: Option<DispatchKey>,
+        names: Names,
+    },
 }
 
 /// One thing that was done, to be undone.
@@ -41,13 +57,15 @@ pub(crate) enum Change {
     Defined(u32, Arc<Definition>),
     Implemented(u32, DispatchKey, Arc<KernelRecord>, bool),
     FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
+    Ordered(Option<u32>, Names),
 }
 
 /// Everything behind the lock.
 pub(crate) struct Registry {
-    pub(crate) operators: Operators,
+    pub(crate) operators: Records,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
     base: Arc<Base>,
@@ -82,10 +100,14 @@ impl Inner {
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
-            operators: Operators::default(),
+            operators: Records::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: Arc::new(base_of(rules, &[], &stepped_over).expect("a table without kernels is small")),
+            fallback_orders: Orders::default(),
+            base: Arc::new(
+                base_of(rules, &[], &Orders::default(), &stepped_over)
+                    .expect("a table without kernels is small"),
+            ),
             stepped_over,
         };
         Arc::new_cyclic(|me| Self {
@@ -300,12 +322,12 @@ impl Inner {
     ) -> Result<Arc<KernelRecord>> {
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        if let Some(kernel) = record.direct(key) {
-            return Ok(kernel.clone());
+        let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
+        if let Some(cell) = record.cell(key) {
+            return Ok(cell.kernel(record.order(key), nothing));
         }
-        let fallback =
-            registry.fallbacks.iter().find(|(known, _)| *known == key).and_then(|(_, chain)| chain.active());
-        fallback.cloned().ok_or_else(|| {
+        let fallback = registry.fallbacks.iter().find(|(known, _)| *known == key);
+        fallback.map(|(_, chain)| chain.kernel(registry.fallback_orders.of(key), nothing)).ok_or_else(|| {
             let message =
                 format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
             Error::new(ErrorKind::MissingKernel, message)
@@ -407,6 +429,22 @@ impl Registry {
                 aftermath.removed.push(kernel.clone());
                 self.fall_back(key, kernel, may_replace)
             }
+            Item::Order { name, key, names } => {
+                let number = match name {
+                    None => {
+                        touched.all = true;
+                        self.fallback_orders.add(key, names.clone());
+                        None
+                    }
+                    Some(name) => {
+                        let record = self.record(inner, &name);
+                        record.orders.add(key, names.clone());
+                        touched.numbers.push(record.handle.0.number);
+                        Some(record.handle.0.number)
+                    }
+                };
+                Ok(Change::Ordered(number, names))
+            }
         }
     }
 
@@ -495,6 +533,7 @@ impl Registry {
                 record.check_schema(definition, signature, &kernel.origin)?;
             }
         }
+        record.admit_to_alias(column, &kernel)?;
         let pinned = record.pin(&kernel, key)?;
         let replaced = match record.chain_mut(column).add(kernel.clone(), may_replace) {
             Ok(replaced) => replaced,
@@ -599,6 +638,16 @@ impl Registry {
                 aftermath.frees_state |= kernel.owns_state();
                 aftermath.removed.push(kernel);
             }
+            Change::Ordered(None, names) => {
+                self.fallback_orders.remove(&names);
+                touched.all = true;
+            }
+            Change::Ordered(Some(number), names) => {
+                if let Some(record) = self.operators.get_mut(number) {
+                    record.orders.remove(&names);
+                }
+                touched.numbers.push(number);
+            }
             Change::FellBack(columns, kernel) => {
                 kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
@@ -647,6 +696,6 @@ impl Registry {
 
     /// The base that the fallbacks give now.
     fn new_base(&self) -> Result<Arc<Base>> {
-        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.stepped_over)?))
+        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
     }
 }
