@@ -198,16 +198,12 @@ pub(crate) fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[Dispat
         let mut row = [0; BackendComponent::COUNT];
         for (backend, number) in row.iter_mut().enumerate() {
             let backend = BackendComponent::at(backend as u32).expect("a row has as many places as backends");
-            let key_on = |backend| match layer.has_instance_on(backend) {
-                true => DispatchKey::runtime(layer, backend),
-                false => DispatchKey::of_functionality(layer),
-            };
             let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
             let is_layer_of_user =
                 layer.is_run_time() || layer.has_instance_on(backend) && !layer.is_per_backend();
-            if let Some(kernel) = fallback(key_on(backend)) {
+            if let Some(kernel) = fallback(DispatchKey::on(layer, backend)) {
                 *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
-            } else if is_layer_of_user || stepped_over.contains(&key_on(stand_in)) {
+            } else if is_layer_of_user || stepped_over.contains(&DispatchKey::on(layer, stand_in)) {
                 *number = draft.number(skip.clone())?;
             }
         }
