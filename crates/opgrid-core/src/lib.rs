@@ -41,7 +41,9 @@ pub mod dispatcher;
 pub mod legacy;
 pub mod library;
 pub mod listener;
+mod operators;
 mod panics;
+mod record;
 mod registry;
 pub mod resolve;
 pub mod retire;
@@ -88,6 +90,8 @@ pub use observe::{CallKind, Observation, Observer, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
 pub use resolve::Reason;
+#[doc(hidden)]
+pub use resolve::{Rule, Rules};
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
 pub use signature::{First, Last, Return, Signature};
