@@ -318,11 +318,7 @@ pub(crate) fn base_of(
         let mut before: Option<(DispatchKey, u8)> = None;
         for (backend, number) in row.iter_mut().enumerate() {
             let backend = BackendComponent::at(backend as u32).expect("a row has as many places as backends");
-            let key_on = |backend| match layer.has_instance_on(backend) {
-                true => DispatchKey::runtime(layer, backend),
-                false => DispatchKey::of_functionality(layer),
-            };
-            let key = key_on(backend);
+            let key = DispatchKey::on(layer, backend);
             if let Some((_, known)) = before.filter(|(known, _)| *known == key) {
                 *number = known;
                 continue;
@@ -330,7 +326,7 @@ pub(crate) fn base_of(
             let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
             let is_layer_of_user =
                 layer.is_run_time() || layer.has_instance_on(backend) && !layer.is_per_backend();
-            let stepped_over = is_layer_of_user || stepped_over.contains(&key_on(stand_in));
+            let stepped_over = is_layer_of_user || stepped_over.contains(&DispatchKey::on(layer, stand_in));
             let nothing = if stepped_over || !rules.has(Rule::Missing) { &skip } else { &missing };
             let slot = match fallbacks.iter().find(|(known, _)| *known == key) {
                 None => nothing.clone(),
