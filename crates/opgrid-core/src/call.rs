@@ -361,6 +361,10 @@ impl<'n, S: Signature> Next<'n, S> {
         Self { table, keys, signature: PhantomData }
     }
 
+    pub(crate) fn table(&self) -> TableRef<'n> {
+        self.table
+    }
+
     /// The keys of the call; the highest is the layer's own.
     pub fn keys(&self) -> DispatchKeySet {
         self.keys

@@ -9,13 +9,15 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
 use crate::inferred::schema_of;
+use crate::ledger::note_fallback;
+use crate::shard::Serial;
 use crate::signature::Signature;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
@@ -93,6 +95,10 @@ pub(crate) struct KernelRecord {
     pub(crate) typed: TypedSide,
     pub(crate) symbolic: TypedSide,
     pub(crate) boxed: BoxedEntry,
+    /// By what typed calls are counted that take the boxed side. Fallbacks count themselves.
+    pub(crate) serial: Serial,
+    /// The kernel's own boxed side, where `boxed` counts fallbacks first.
+    behind: BoxedEntry,
     /// The function or the closure, as `boxed` and `entry` know it.
     pub(crate) state: *const (),
     free: unsafe fn(*const ()),
@@ -112,9 +118,18 @@ unsafe impl Sync for KernelRecord {}
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
+        ALIVE.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: `free` was stored together with `state`, and a record is dropped once.
         unsafe { (self.free)(self.state) }
     }
+}
+
+/// How many records there are.
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many kernels there are: registered, on the way to it, or waiting with the tables that they were in.
+pub(crate) fn kernels_alive() -> usize {
+    ALIVE.load(Ordering::Relaxed)
 }
 
 impl KernelRecord {
@@ -187,10 +202,13 @@ impl Kernel {
         let (state, free) = state;
         let (name, description, place) = (None, None, Location::caller());
         let dropped = AtomicBool::new(false);
+        ALIVE.fetch_add(1, Ordering::Relaxed);
         let record = KernelRecord {
             typed,
             symbolic,
             boxed,
+            serial: Serial::next(),
+            behind: boxed,
             state,
             free,
             role,
@@ -281,6 +299,7 @@ impl Kernel {
     fn special(role: Role, boxed: BoxedEntry) -> Self {
         let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), keep));
         kernel.record.role = role;
+        kernel.record.serial = Serial::UNCOUNTED;
         kernel
     }
 
@@ -308,6 +327,15 @@ impl Kernel {
         self
     }
 
+    /// The same kernel as the fallback of a key: calls of it are counted.
+    pub(crate) fn for_fallback(mut self) -> Self {
+        if self.record.role == Role::Boxed {
+            self.record.serial = Serial::UNCOUNTED;
+            self.record.boxed = run_fallback;
+        }
+        self
+    }
+
     /// The schema that can be inferred from the kernel's signature; boxed kernels have none.
     pub fn inferred_schema(&self, name: OperatorName) -> Option<FunctionSchema> {
         self.record.signature.map(|signature| signature.schema_named(name))
@@ -323,6 +351,13 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
         call.key()
     );
     Err(Error::new(ErrorKind::Internal, message))
+}
+
+/// The boxed side of a fallback.
+fn run_fallback(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    note_fallback(kernel, call)?;
+    // SAFETY: the record's own boxed side.
+    unsafe { (kernel.behind)(kernel, call) }
 }
 
 /// What layers below `functionality` see excluded while they run: autograd as a whole, else the layer itself.

@@ -49,8 +49,11 @@ mod table;
 pub mod call;
 pub mod explain;
 pub mod held;
+pub mod ledger;
 pub mod local;
 pub mod observe;
+mod shard;
+pub mod strict;
 
 pub mod error;
 mod spelling;
@@ -73,6 +76,7 @@ pub use key::{DispatchKey, KeyKind, alias_backends, torch_columns};
 pub use key_parts::{BackendComponent, Functionality};
 pub use key_set::DispatchKeySet;
 pub use layout::{Layout, MemoryFormat};
+pub use ledger::{SlowPath, SlowPathCount, Stats, note, reset_stats, stats};
 pub use legacy::Options;
 pub use library::{Library, Operators, Registration, Target};
 pub use listener::{Listener, Override};
@@ -90,6 +94,7 @@ pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
 pub use signature::{First, Last, Return, Signature};
 pub use stack::{Returns, Stack};
+pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};
 pub use value::{Boxed, Class, DictValue, Generator, List, Object, Value, View};
 

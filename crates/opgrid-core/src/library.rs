@@ -332,6 +332,7 @@ impl Library {
                 "fallback(...): a fallback needs a dispatch key; give the block one, or the kernel".into(),
             ),
             (Some(key), None) => {
+                let kernel = kernel.for_fallback();
                 self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
             }
         }

@@ -249,6 +249,16 @@ impl OperatorHandle {
         })
     }
 
+    /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.table.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Whether the operator is one of `dispatcher`.
+    pub(crate) fn belongs_to(&self, dispatcher: &Dispatcher) -> bool {
+        std::ptr::eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
+    }
+
     #[cold]
     pub(crate) fn stale(&self) -> Error {
         let message = format!("{}: the operator is no longer registered; find it again", self.0.name);
