@@ -146,7 +146,8 @@ fn note_subject(subject: Subject, kernel: Option<&KernelRecord>, tag: Option<Tag
     }
     // The kernel of an adaptation may serve several keys; its line counts them together.
     let key = subject.key.filter(|_| subject.path != SlowPath::BOXED_ADAPTATION);
-    Shard::count(tag, Subject { key, ..subject }, rules.is_none());
+    let short = rules.is_none_or(|rules| !rules.refuses_some());
+    Shard::count(tag, Subject { key, ..subject }, short);
     Ok(())
 }
 

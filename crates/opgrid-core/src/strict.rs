@@ -13,7 +13,7 @@ use crate::ledger::SlowPath;
 use crate::local::{flag, with_thread};
 use crate::retire::{lock, raise_flag};
 use crate::shard::{Lines, Subject};
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, KernelInfo};
+use crate::{BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, KernelInfo};
 
 /// Which slow paths are errors.
 ///
@@ -79,7 +79,7 @@ impl Strict {
         self
     }
 
-    /// The same, but slow paths of this kind are none at these keys.
+    /// The same, but slow paths of this kind are none at these keys; a layer without a backend stands for all backends.
     pub fn allow_at(mut self, path: SlowPath, keys: impl Into<DispatchKeySet>) -> Self {
         self.allowed.push((path, Some(keys.into())));
         self
@@ -88,9 +88,14 @@ impl Strict {
     /// Whether a slow path at a key is an error.
     pub fn refuses(&self, path: SlowPath, key: Option<DispatchKey>) -> bool {
         let allows = |(allowed, keys): &(SlowPath, Option<DispatchKeySet>)| {
-            *allowed == path && keys.is_none_or(|keys| key.is_some_and(|key| keys.contains(key)))
+            *allowed == path && keys.is_none_or(|keys| key.is_some_and(|key| covers(keys, key)))
         };
         self.refuses && !self.allowed.iter().any(allows)
+    }
+
+    /// Whether there can be a slow path that is an error.
+    pub(crate) fn refuses_some(&self) -> bool {
+        self.refuses
     }
 
     /// Runs `body` with these rules for the calls of this thread.
@@ -113,6 +118,13 @@ pub fn set_strict(rules: Option<Strict>) -> Option<Strict> {
     raise_flag(flag::STRICTNESS);
     look_again();
     before.map(Arc::unwrap_or_clone)
+}
+
+/// Whether `keys` has the layer of `key`, and its backend if it has backends at all.
+fn covers(keys: DispatchKeySet, key: DispatchKey) -> bool {
+    let layer = (keys.layers() >> key.functionality().position()) & 1 != 0;
+    let backend = |backend: BackendComponent| (keys.backends() >> backend.position()) & 1 != 0;
+    layer && (keys.backends() == 0 || key.backend().is_none_or(backend))
 }
 
 static PROCESS: Mutex<Option<Arc<Strict>>> = Mutex::new(None);
