@@ -139,8 +139,26 @@ impl<O: Operator> Route for OverloadOn<'_, O> {
 /// Finds the operator of an overload when its cell cannot be used.
 struct Overload<O>(PhantomData<O>);
 
+impl<O: Operator> Overload<O> {
+    /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
+    fn bound() -> Option<OperatorHandle> {
+        with_thread(|thread| {
+            if !thread.dispatcher.get().is_null() {
+                return None;
+            }
+            let _nested = thread.mark();
+            // SAFETY: the thread marked a dispatch before it reads the pointer.
+            let table = unsafe { TableRef::new(O::cell().0.load(Ordering::Acquire)) };
+            table.map(|table| table.operator().clone())
+        })
+    }
+}
+
 impl<O: Operator> Route for Overload<O> {
     fn operator(&self) -> Result<OperatorHandle> {
+        if let Some(operator) = Self::bound() {
+            return Ok(operator);
+        }
         Dispatcher::current().0.operator_of::<O>()
     }
 }

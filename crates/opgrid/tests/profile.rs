@@ -1,11 +1,19 @@
 //! The profiler: what it sees on every thread, and that its traces keep to the rules of the format.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opgrid::prelude::*;
 use opgrid::{AnyTensor, Outcome, Profile, Timeline, TimelineEvent};
 use serde_json::Value as Json;
+
+/// A profile sees the whole process, so that the tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 type Unary = fn(Tensor) -> Tensor;
 
@@ -58,31 +66,26 @@ fn call(dispatcher: &Dispatcher, name: &str) -> Result<Tensor> {
     including(DispatchKey::Tracer, traced)?.into_iter().next().unwrap_or_default().try_into()
 }
 
-/// The events of this file's operators: other tests of the process call operators too.
-fn own(timeline: &Timeline) -> Vec<&TimelineEvent> {
-    let is_own = |event: &&TimelineEvent| event.step.operator.name().to_string().starts_with("profile::");
-    timeline.events().iter().filter(is_own).collect()
-}
-
 fn named(event: &TimelineEvent) -> (String, String) {
     (event.step.operator.name().to_string(), event.step.key.to_string())
 }
 
 #[test]
 fn redispatched_and_nested_calls_are_events_within_events() {
+    let _turn = turn();
     let (dispatcher, _registration) = populated();
     let profile = Profile::start();
     std::thread::scope(|scope| {
         scope.spawn(|| (0..3).for_each(|_| drop(call(&dispatcher, "outer").unwrap())));
     });
     let timeline = profile.finish();
-    let events = own(&timeline);
-    let steps: Vec<_> = events.iter().map(|event| named(event)).collect();
+    let events = timeline.events();
+    let steps: Vec<_> = events.iter().map(named).collect();
     let once = [("profile::outer", "Tracer"), ("profile::inner", "CPU"), ("profile::outer", "CPU")];
     let expected: Vec<_> =
         [once; 3].iter().flatten().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     assert_eq!(steps, expected);
-    let [layer, inner, kernel] = events[..3] else { panic!("three steps: {events:?}") };
+    let [layer, inner, kernel] = &events[..3] else { panic!("three steps: {events:?}") };
     assert_eq!([layer.recursive, inner.recursive, kernel.recursive], [false, false, true]);
     assert_eq!((inner.step.kernel.title(), kernel.step.kernel.title()), ("plain", "slow"));
     assert!(layer.step.depth < kernel.step.depth);
@@ -105,6 +108,7 @@ fn redispatched_and_nested_calls_are_events_within_events() {
 
 #[test]
 fn errors_and_panics_end_their_events() {
+    let _turn = turn();
     let (dispatcher, _registration) = populated();
     let profile = Profile::start();
     call(&dispatcher, "fails").unwrap_err();
@@ -113,7 +117,7 @@ fn errors_and_panics_end_their_events() {
     call(&dispatcher, "inner").unwrap();
     let timeline = profile.finish();
     let ends: Vec<_> =
-        own(&timeline).into_iter().map(|event| (named(event).0, event.outcome.clone())).collect();
+        timeline.events().iter().map(|event| (named(event).0, event.outcome.clone())).collect();
     let expected = [
         ("profile::fails", Outcome::Failed("no \"luck\"".into())),
         ("profile::panics", Outcome::Panicked),
@@ -131,10 +135,11 @@ fn errors_and_panics_end_their_events() {
 
 #[test]
 fn steps_that_run_when_the_profile_ends_are_marked() {
+    let _turn = turn();
     let dispatcher = Dispatcher::new();
     let (began, waits) = std::sync::mpsc::channel();
     let (go_on, release) = std::sync::mpsc::channel::<()>();
-    let parts = std::sync::Mutex::new((began, release));
+    let parts = Mutex::new((began, release));
     let wait = move |(x,): (&Tensor,)| {
         let parts = parts.lock().unwrap();
         parts.0.send(()).unwrap();
@@ -151,7 +156,7 @@ fn steps_that_run_when_the_profile_ends_are_marked() {
         let timeline = profile.finish();
         go_on.send(()).unwrap();
         caller.join().unwrap();
-        assert_eq!(own(&timeline)[0].outcome, Outcome::Unfinished);
+        assert_eq!(timeline.events()[0].outcome, Outcome::Unfinished);
         let trace = check_trace(&timeline);
         assert!(trace.iter().any(|event| event["args"]["unfinished"] == true));
     });
@@ -159,6 +164,7 @@ fn steps_that_run_when_the_profile_ends_are_marked() {
 
 #[test]
 fn profiles_run_beside_each_other_and_threads_end_within_them() {
+    let _turn = turn();
     let (dispatcher, _registration) = populated();
     let first = Profile::start();
     call(&dispatcher, "inner").unwrap();
@@ -171,7 +177,7 @@ fn profiles_run_beside_each_other_and_threads_end_within_them() {
     });
     let (second, first) = (second.finish(), first.finish());
     call(&dispatcher, "inner").unwrap();
-    assert_eq!((own(&first).len(), own(&second).len()), (201, 200));
+    assert_eq!((first.events().len(), second.events().len()), (201, 200));
     let mut workers: Vec<_> = second.threads().iter().filter(|name| name.starts_with("worker")).collect();
     workers.sort();
     assert_eq!(workers, ["worker 0", "worker 1", "worker 2", "worker 3"]);
@@ -220,6 +226,8 @@ fn check_trace(timeline: &Timeline) -> Vec<Json> {
         let start = nanoseconds(event, "ts");
         let end = start + nanoseconds(event, "dur");
         let depth = args["depth"].as_u64().unwrap();
+        let beside = |&&(other, _, inner): &&(u64, u64, u64)| other == thread && inner >= depth;
+        assert!(open.iter().filter(beside).all(|&(_, until, _)| until <= start), "{event} overlaps another");
         // What is around this event has the same thread, a lower depth, and room for it.
         open.retain(|&(other, _, outer)| other == thread && outer < depth);
         if let Some(&(_, until, _)) = open.last() {
@@ -233,6 +241,7 @@ fn check_trace(timeline: &Timeline) -> Vec<Json> {
 
 #[test]
 fn a_trace_of_real_operators_keeps_to_the_format() {
+    let _turn = turn();
     let profile = Profile::start();
     let y = x().add(&x(), 2).unwrap().mul(&x()).unwrap();
     assert_eq!(y.to_string(), "tensor([ 3., 12., 27.])");
