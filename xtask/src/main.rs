@@ -7,8 +7,10 @@
 mod failure;
 mod instructions;
 mod rust_source;
+mod stress;
 mod test;
 mod tidy;
+mod torch;
 mod workspace;
 
 use failure::Failure;
@@ -41,6 +43,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--check] [--json FILE] [--binary FILE] [CASE…]",
         about: "machine instructions per call, counted by valgrind, and the locked ones among them",
         run: instructions::run,
+    },
+    Command {
+        name: "stress",
+        arguments: "[--calls N] [--threads T]",
+        about: "many calls on several threads while everything that is registered changes",
+        run: stress::run,
     },
 ];
 
@@ -102,7 +110,7 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json"] {
+        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1"] {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

@@ -214,7 +214,7 @@ pub struct Stats {
     /// How many replaced tables wait until calls that may read them have ended.
     pub retired_tables: usize,
     /// How many kernels there are: those of every dispatcher, and those that wait with their tables.
-    pub kernels: usize,
+    pub kernels: u64,
 }
 
 /// What every thread and every dispatcher of the process has counted.

@@ -8,7 +8,7 @@ use std::sync::Weak;
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
-use crate::kernel::{Kernel, Place};
+use crate::kernel::{Kernel, Origin, Place};
 use crate::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf};
 use crate::panics::Panics;
 use crate::registry::{Change, Inner, Item};
@@ -239,7 +239,7 @@ impl Library {
         }
         schema.name = name.with_namespace_if_missing(&namespace);
         let name = schema.name.clone();
-        let definition = Definition::new(schema, format!("registered at {}", Place(place)));
+        let definition = Definition::new(schema, Origin::at(place));
         self.items.push(Item::Define(Box::new(definition)));
         let defined = Some(self.items.len() - 1);
         Operators { library: self, name: Some(name), defined, target: std::marker::PhantomData }
@@ -331,6 +331,9 @@ impl Library {
                 ErrorKind::Registration,
                 "fallback(...): a fallback needs a dispatch key; give the block one, or the kernel".into(),
             ),
+            (Some(key), None) if !key.exists() => {
+                self.refuse(ErrorKind::Registration, format!("fallback(...): {}", crate::key::NOT_ALLOCATED));
+            }
             (Some(key), None) => {
                 let kernel = kernel.for_fallback();
                 self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
@@ -389,7 +392,7 @@ impl<'l, T> Operators<'l, T> {
     /// Gives the definition another text for dumps and errors than where it stands.
     pub fn describe(mut self, text: &str) -> Self {
         if let Some(definition) = self.definition() {
-            definition.debug = text.to_owned();
+            definition.origin.description = Some(text.into());
         }
         self
     }

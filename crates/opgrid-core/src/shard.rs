@@ -34,6 +34,8 @@ pub(crate) struct Serial {
     place: u8,
 }
 
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 impl Serial {
     /// The number of kernels that are not counted. The line in its place belongs to nobody, so that counting it does
     /// nothing and costs no test.
@@ -45,9 +47,13 @@ impl Serial {
 
     /// A number that no kernel had before. Its lowest byte is not 0.
     pub(crate) fn next() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         Self::of(((next / 255) << 8) | (next % 255 + 1))
+    }
+
+    /// How many numbers were given away.
+    pub(crate) fn count() -> u64 {
+        NEXT.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_counted(self) -> bool {
