@@ -5,6 +5,8 @@ use std::mem;
 
 use crate::call::{BoxedCall, Next};
 use crate::kernel::{KernelRecord, Role};
+use crate::ledger::note_adapted;
+use crate::local::with_thread;
 use crate::provider::{Settled, holds, settle};
 use crate::resolve::Reason;
 use crate::signature::{Entry, Return, Signature};
@@ -41,6 +43,35 @@ pub(crate) unsafe fn enter<S: Signature>(
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
 #[inline(never)]
 fn enter_boxed<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // Both ways on are jumps, so that no register has to be saved for the count.
+    if with_thread(|thread| thread.lines.get()).count_adapted(&kernel.serial) {
+        lend::<S>(kernel, table, keys, args)
+    } else {
+        enter_noted::<S>(kernel, table, keys, args)
+    }
+}
+
+/// [`enter_boxed`] of a kernel that the thread has not counted yet, or in strict mode.
+#[cold]
+#[inline(never)]
+fn enter_noted<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    note_adapted(kernel, table, keys)?;
+    lend::<S>(kernel, table, keys, args)
+}
+
+/// Lends the arguments as values, and takes the results from values.
+#[inline(never)]
+fn lend<S: Signature>(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
@@ -282,8 +313,9 @@ pub(crate) unsafe fn enter_chain<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let first = Settled { kernel: chain, reason: Reason::Direct, keys };
+    let first = Settled::first(chain, Reason::Direct, keys);
     let settled = settle(first, table, &mut |condition| holds::<S>(condition, args), &mut |_| {})?;
+    let settled = settled.noted(table)?;
     // SAFETY: the caller's word; the kernel is one of the same operator.
     unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
 }

@@ -185,7 +185,7 @@ fn watch<X>(
         return body(slot.kernel, keys);
     }
     let mut refused = Vec::new();
-    let first = Settled { kernel: slot.kernel, reason: slot.reason, keys };
+    let first = Settled::first(slot.kernel, slot.reason, keys);
     let settled = match slot.kernel.links {
         None => Ok(first),
         Some(_) => settle(first, table, asked, &mut |provider| refused.push(Refusal::of(provider))),
@@ -207,7 +207,7 @@ fn watch<X>(
         refused,
         unobserved: table.definition().is_some_and(|definition| definition.unobserved),
     };
-    watched(step, || body(settled?.kernel, keys))
+    watched(step, || body(settled?.noted(table)?.kernel, keys))
 }
 
 /// The keys that the arguments of a boxed call bring.
@@ -380,6 +380,10 @@ impl<'n, S: Signature> Next<'n, S> {
     #[inline(always)]
     pub(crate) fn new(table: TableRef<'n>, keys: DispatchKeySet) -> Self {
         Self { table, keys, signature: PhantomData }
+    }
+
+    pub(crate) fn table(&self) -> TableRef<'n> {
+        self.table
     }
 
     /// The keys of the call; the highest is the layer's own.

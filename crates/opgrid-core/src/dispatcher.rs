@@ -111,7 +111,7 @@ impl Dispatcher {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
                 (DispatchKey::Meta, _) => Kernel::boxed(|call| Err(crate::explain::missing_kernel(call))),
-                _ => Kernel::boxed(|call| call.below()),
+                _ => Kernel::boxed(|call| call.below()).for_fallback(),
             };
             Item::Fallback { key, kernel, may_replace: false }
         };

@@ -211,7 +211,7 @@ fn hop_of(
 ) -> Result<Hop> {
     let slot = table.slot(keys);
     let mut refused = Vec::new();
-    let mut now = Settled { kernel: slot.kernel, reason: slot.reason, keys };
+    let mut now = Settled::first(slot.kernel, slot.reason, keys);
     match (slot.kernel.links.as_deref(), args) {
         (None, _) => {}
         (Some(links), None) => {
@@ -223,7 +223,7 @@ fn hop_of(
             match settle(now, table, &mut holds, &mut |provider| refused.push(Refusal::of(provider))) {
                 Ok(settled) => now = settled,
                 Err(error) if error.kind() == ErrorKind::MissingKernel => {
-                    now = Settled { kernel: slot.kernel, reason: Reason::Missing, keys };
+                    now = Settled::first(slot.kernel, Reason::Missing, keys);
                 }
                 Err(error) => return Err(error),
             }

@@ -9,14 +9,16 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
 use crate::inferred::schema_of;
+use crate::ledger::note_fallback;
 use crate::provider::{Condition, Links};
+use crate::shard::Serial;
 use crate::signature::{Entry, Signature};
 use crate::{DispatchKey, Error, ErrorKind, Result};
 
@@ -102,6 +104,10 @@ pub(crate) struct KernelRecord {
     pub(crate) typed: TypedSide,
     pub(crate) symbolic: TypedSide,
     pub(crate) boxed: BoxedEntry,
+    /// By what typed calls are counted that take the boxed side. Fallbacks count themselves.
+    pub(crate) serial: Serial,
+    /// The kernel's own boxed side, where `boxed` counts fallbacks first.
+    behind: BoxedEntry,
     /// The function or the closure, as `boxed` and `entry` know it.
     pub(crate) state: *const (),
     /// Frees `state`, where it is more than a function pointer.
@@ -125,11 +131,22 @@ unsafe impl Sync for KernelRecord {}
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
+        DROPPED.fetch_add(1, Ordering::Release);
         if let Some(free) = self.free {
             // SAFETY: `free` was stored together with `state`, and a record is dropped once.
             unsafe { free(self.state) }
         }
     }
+}
+
+/// How many records were dropped.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// How many kernels there are: registered, on the way to it, or waiting with the tables that they were in.
+pub(crate) fn kernels_alive() -> u64 {
+    // In this order, because every record is made before it is dropped.
+    let dropped = DROPPED.load(Ordering::Acquire);
+    Serial::count() - dropped
 }
 
 impl KernelRecord {
@@ -227,6 +244,8 @@ impl Kernel {
             typed,
             symbolic,
             boxed,
+            serial: Serial::next(),
+            behind: boxed,
             state,
             free,
             role,
@@ -333,6 +352,7 @@ impl Kernel {
     fn special(role: Role, boxed: BoxedEntry) -> Self {
         let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), None));
         kernel.record.role = role;
+        kernel.record.serial = Serial::UNCOUNTED;
         kernel
     }
 
@@ -372,6 +392,15 @@ impl Kernel {
         self
     }
 
+    /// The same kernel as the fallback of a key: calls of it are counted.
+    pub(crate) fn for_fallback(mut self) -> Self {
+        if self.record.role == Role::Boxed {
+            self.record.serial = Serial::UNCOUNTED;
+            self.record.boxed = run_fallback;
+        }
+        self
+    }
+
     /// The schema that can be inferred from the kernel's signature; boxed kernels have none.
     pub fn inferred_schema(&self, name: OperatorName) -> Option<FunctionSchema> {
         self.record.signature.map(|signature| signature.schema_named(name))
@@ -387,4 +416,11 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
         call.key()
     );
     Err(Error::new(ErrorKind::Internal, message))
+}
+
+/// The boxed side of a fallback.
+fn run_fallback(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    note_fallback(kernel, call)?;
+    // SAFETY: the record's own boxed side.
+    unsafe { (kernel.behind)(kernel, call) }
 }

@@ -336,6 +336,7 @@ impl Library {
                 self.refuse(ErrorKind::Registration, format!("fallback(...): {}", crate::key::NOT_ALLOCATED));
             }
             (Some(key), None) => {
+                let kernel = kernel.for_fallback();
                 self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
             }
         }

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
+use crate::shard::Lines;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
 /// Bits of [`ThreadState::flags`].
@@ -26,6 +27,8 @@ pub(crate) mod flag {
     pub const RECORDED: u32 = 16;
     /// The thread has left the list of threads and counts its calls in a global.
     pub const ORPHAN: u32 = 32;
+    /// The rules about slow paths have changed.
+    pub const STRICTNESS: u32 = 64;
 }
 
 /// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
@@ -58,6 +61,8 @@ pub(crate) struct ThreadState {
     pub(crate) dispatcher: Cell<*const ()>,
     /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
     stack_floor: Cell<usize>,
+    /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
+    pub(crate) lines: Cell<&'static Lines>,
 }
 
 thread_local! {
@@ -74,6 +79,7 @@ thread_local! {
             seen: AtomicU64::new(0),
             dispatcher: Cell::new(std::ptr::null()),
             stack_floor: Cell::new(0),
+            lines: Cell::new(Lines::none()),
         }
     };
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::kernel::KernelRecord;
 use crate::local::{flag, with_thread};
+use crate::panics::Panics;
 use crate::resolve::Reason;
 use crate::retire::{lock, set_common_flag};
 use crate::{DispatchKey, DispatchKeySet, Error, OperatorHandle};
@@ -99,8 +100,11 @@ pub trait Observer: Send + Sync {
     /// A kernel is about to run.
     fn before(&self, step: &Step);
 
-    /// The kernel has returned, with an error or without. Not called where it panicked.
+    /// The kernel has returned, with an error or without.
     fn after(&self, step: &Step, error: Option<&Error>);
+
+    /// The kernel has panicked, and the thread unwinds: called in the place of [`after`](Self::after).
+    fn panicked(&self, _step: &Step) {}
 }
 
 static OBSERVERS: Mutex<Vec<Arc<dyn Observer>>> = Mutex::new(Vec::new());
@@ -195,13 +199,34 @@ pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> crate::Result<X>) ->
     };
     // A thread that ends may have lost its record already; then nobody waits for it.
     let _ = RECORD.try_with(keep);
-    let observers = lock(&OBSERVERS).clone();
-    for observer in &observers {
-        observer.before(&step);
+    let mut told = Told { step, observers: lock(&OBSERVERS).clone(), count: 0 };
+    while let Some(observer) = told.observers.get(told.count) {
+        // Counted first: one that panics is told that the step panicked.
+        told.count += 1;
+        observer.before(&told.step);
     }
     let result = body();
-    for observer in &observers {
-        observer.after(&step, result.as_ref().err());
+    told.count = 0;
+    for observer in &told.observers {
+        observer.after(&told.step, result.as_ref().err());
     }
     result
+}
+
+/// Those who were told that a step begins and wait for its end.
+struct Told {
+    step: Step,
+    observers: Vec<Arc<dyn Observer>>,
+    /// How many of them, in order.
+    count: usize,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let mut panics = Panics::default();
+        for observer in &self.observers[..self.count] {
+            panics.catch(|| observer.panicked(&self.step));
+        }
+        panics.resume();
+    }
 }

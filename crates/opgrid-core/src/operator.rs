@@ -140,8 +140,26 @@ impl<O: Operator> Route for OverloadOn<'_, O> {
 /// Finds the operator of an overload when its cell cannot be used.
 struct Overload<O>(PhantomData<O>);
 
+impl<O: Operator> Overload<O> {
+    /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
+    fn bound() -> Option<OperatorHandle> {
+        with_thread(|thread| {
+            if !thread.dispatcher.get().is_null() {
+                return None;
+            }
+            let _nested = thread.mark();
+            // SAFETY: the thread marked a dispatch before it reads the pointer.
+            let table = unsafe { TableRef::new(O::cell().0.load(Ordering::Acquire)) };
+            table.map(|table| table.operator().clone())
+        })
+    }
+}
+
 impl<O: Operator> Route for Overload<O> {
     fn operator(&self) -> Result<OperatorHandle> {
+        if let Some(operator) = Self::bound() {
+            return Ok(operator);
+        }
         Dispatcher::current().0.operator_of::<O>()
     }
 }
@@ -250,6 +268,16 @@ impl OperatorHandle {
             let table = unsafe { TableRef::new(self.0.table.load(Ordering::Acquire)) };
             table.map(body).ok_or_else(|| self.stale())
         })
+    }
+
+    /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.table.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Whether the operator is one of `dispatcher`.
+    pub(crate) fn belongs_to(&self, dispatcher: &Dispatcher) -> bool {
+        std::ptr::eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
     }
 
     #[cold]

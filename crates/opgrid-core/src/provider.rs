@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::call::BoxedCall;
 use crate::explain::no_provider;
 use crate::kernel::{Kernel, KernelRecord, Role};
+use crate::ledger::note_refused;
 use crate::resolve::Reason;
 use crate::signature::Signature;
 use crate::table::{Slot, TableRef};
@@ -135,6 +136,27 @@ pub(crate) struct Settled<'t> {
     pub(crate) reason: Reason,
     /// The keys of the call, without those above a key that was stepped over.
     pub(crate) keys: DispatchKeySet,
+    /// The first provider that refused.
+    refused_by: Option<&'t KernelRecord>,
+}
+
+impl<'t> Settled<'t> {
+    /// What a table gives, before anybody was asked.
+    pub(crate) fn first(kernel: &'t KernelRecord, reason: Reason, keys: DispatchKeySet) -> Self {
+        Self { kernel, reason, keys, refused_by: None }
+    }
+
+    /// Counts that the first provider refused, if one did.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SlowPath`] in strict mode.
+    pub(crate) fn noted(self, table: TableRef<'_>) -> Result<Self> {
+        if let Some(provider) = self.refused_by {
+            note_refused(provider, table, self.keys)?;
+        }
+        Ok(self)
+    }
 }
 
 /// Asks the chain that `keys` lead to, and those that follow where it refuses, until a kernel is found.
@@ -158,21 +180,23 @@ pub(crate) fn settle<'t>(
             let below = now.keys.layers() & ((1 << layer) - 1);
             let keys = table.mask(DispatchKeySet::from_parts(below, now.keys.backends()));
             let slot = table.slot(keys);
-            now = Settled { kernel: slot.kernel, reason: slot.reason, keys };
+            now = Settled { kernel: slot.kernel, reason: slot.reason, keys, ..now };
             continue;
         }
         let Some(links) = now.kernel.links.as_deref() else { break };
+        let mut refused_by = now.refused_by;
         let asked = links.in_order(table.operator(), &mut |provider| {
             let Some(condition) = &provider.condition else { return Ok(true) };
             let holds = holds(condition).map_err(|error| of_condition(error, table, provider))?;
             if !holds {
+                refused_by = refused_by.or(Some(provider));
                 refused(provider);
             }
             Ok(holds)
         })?;
         now = match asked {
-            Some(provider) => Settled { kernel: provider, ..now },
-            None => Settled { kernel: &links.next.kernel, reason: links.next.reason, ..now },
+            Some(provider) => Settled { kernel: provider, refused_by, ..now },
+            None => Settled { kernel: &links.next.kernel, reason: links.next.reason, refused_by, ..now },
         };
     }
     if now.kernel.role == Role::Missing { Err(no_provider(table, chain, now.keys)) } else { Ok(now) }
@@ -187,11 +211,11 @@ fn of_condition(error: Error, table: TableRef<'_>, provider: &KernelRecord) -> E
 
 impl Links {
     /// The first provider that is accepted: those preferred on this thread first, then in the order of the chain.
-    fn in_order(
-        &self,
+    fn in_order<'l>(
+        &'l self,
         operator: &OperatorHandle,
-        accepts: &mut dyn FnMut(&KernelRecord) -> Result<bool>,
-    ) -> Result<Option<&KernelRecord>> {
+        accepts: &mut dyn FnMut(&'l KernelRecord) -> Result<bool>,
+    ) -> Result<Option<&'l KernelRecord>> {
         let preferred = preference(operator).unwrap_or_default();
         let is_preferred =
             |provider: &KernelRecord| preferred.iter().any(|name| provider.name.as_ref() == Some(name));
@@ -228,8 +252,9 @@ pub(crate) fn holds_of_values(condition: &Condition, values: &[Boxed<'_>]) -> Re
 /// The boxed side of a chain.
 pub(crate) fn run_chain(chain: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
     let (table, values) = (call.table(), call.args());
-    let first = Settled { kernel: chain, reason: Reason::Direct, keys: call.keys() };
+    let first = Settled::first(chain, Reason::Direct, call.keys());
     let settled = settle(first, table, &mut |condition| holds_of_values(condition, values), &mut |_| {})?;
+    let settled = settled.noted(table)?;
     crate::boxing::enter_values(settled.kernel, table, settled.keys, values, call.returns())
 }
 

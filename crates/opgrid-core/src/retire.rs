@@ -20,6 +20,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 
 use crate::local::{ThreadState, flag, with_thread};
 use crate::panics::Panics;
+use crate::shard::Lines;
 use crate::table::Table;
 use crate::{Error, ErrorKind, Result};
 
@@ -83,6 +84,10 @@ pub(crate) fn attend(thread: &ThreadState) {
         thread.set_flag(flag::REPORT, false);
         thread.seen.store(EPOCH.load(Ordering::Acquire), Ordering::Release);
     }
+    if flags & flag::STRICTNESS != 0 {
+        thread.set_flag(flag::STRICTNESS, false);
+        thread.lines.set(Lines::none());
+    }
 }
 
 fn join(thread: &ThreadState) {
@@ -130,6 +135,11 @@ pub(crate) fn set_common_flag(bit: u32, on: bool) {
     for listed in threads.iter() {
         listed.state().set_flag(bit, on);
     }
+}
+
+/// Raises a flag on every thread that is on the list, for each to lower when it has attended to it.
+pub(crate) fn raise_flag(bit: u32) {
+    lock(&THREADS).iter().for_each(|listed| listed.state().set_flag(bit, true));
 }
 
 /// Puts tables into limbo that no new call can reach any more.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opgrid_core::{
     AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Library, Provider,
-    Registration, Result, Returns, Value, operator, record,
+    Registration, Result, Returns, SlowPath, Value, operator, record, strict,
 };
 
 operator! {
@@ -384,6 +384,23 @@ fn a_held_chain_ends_with_any_of_its_providers() {
     drop(default);
     assert!(!held.is_valid());
     assert_eq!(pick(&dispatcher, 5).unwrap_err().kind(), ErrorKind::MissingKernel);
+}
+
+#[test]
+fn refusals_are_counted_and_errors_in_strict_mode() {
+    let (dispatcher, _registration) = dispatcher(three_providers);
+    let tensor = cpu();
+    let refused = || dispatcher.stats().total(SlowPath::PROVIDER_REFUSED);
+    dispatcher.call(Pick, (&tensor, 4)).unwrap();
+    assert_eq!(refused(), 0);
+    for _ in 0..3 {
+        dispatcher.call(Pick, (&tensor, 5)).unwrap();
+    }
+    assert_eq!(refused(), 3, "once for each call, however many refuse");
+    let error = strict(|| dispatcher.call(Pick, (&tensor, 5))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SlowPath);
+    assert!(error.message().contains("provider refused") && error.message().contains("even"), "{error}");
+    assert_eq!(strict(|| dispatcher.call(Pick, (&tensor, 4))).unwrap(), 1);
 }
 
 #[test]
