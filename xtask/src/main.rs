@@ -4,6 +4,7 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod failure;
 mod instructions;
 mod rust_source;
@@ -42,6 +43,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--check] [--json FILE] [--binary FILE] [CASE…]",
         about: "machine instructions per call, counted by valgrind, and the locked ones among them",
         run: instructions::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
+        about: "times, memory and instructions, beside those of PyTorch measured in the same run",
+        run: bench::run,
     },
 ];
 
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json"] {
+        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json", "bench"] {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }
