@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::Equivalent;
 use opgrid_schema::{FunctionSchema, OperatorName};
 
 use crate::library::{Kind, Library, Registration};
@@ -142,7 +143,17 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        self.0.find_defined(&parse_name(name)?)
+        let found = Spelled::of(name).and_then(|spelled| {
+            self.0.look(|registry| {
+                let record = registry.operators.get(&spelled)?;
+                record.definition.is_some().then(|| record.handle.clone())
+            })
+        });
+        match found {
+            Some(handle) => Ok(handle),
+            // Parsing knows other ways to write a name, and what is wrong with those that are none.
+            None => self.0.find_defined(&parse_name(name)?),
+        }
     }
 
     /// The operator of that name, defined or only implemented.
@@ -251,6 +262,32 @@ impl Drop for Listening {
     }
 }
 
+/// A name as [`OperatorName`] prints it, for looking it up without taking it apart into strings of its own.
+///
+/// Invariant: the fields are those of [`OperatorName`] in type and order, so that both hash to the same.
+#[derive(Hash)]
+struct Spelled<'a> {
+    name: &'a str,
+    overload: &'a str,
+}
+
+impl<'a> Spelled<'a> {
+    /// `None` where a dot stands at the end: that is no name.
+    fn of(text: &'a str) -> Option<Self> {
+        match text.split_once('.') {
+            Some((_, "")) => None,
+            Some((name, overload)) => Some(Self { name, overload }),
+            None => Some(Self { name: text, overload: "" }),
+        }
+    }
+}
+
+impl Equivalent<OperatorName> for Spelled<'_> {
+    fn equivalent(&self, name: &OperatorName) -> bool {
+        self.name == name.name && self.overload == name.overload
+    }
+}
+
 fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
@@ -284,5 +321,28 @@ impl OperatorHandle {
     /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
     pub fn find_schema(&self) -> Option<FunctionSchema> {
         self.schema().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spelled_name_is_looked_up_like_the_name_it_spells() {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("spelled");
+        for name in ["a", "a.b", "b.a"] {
+            library.define(format!("{name}(int x) -> int").as_str());
+        }
+        library.implement("c").add(Kernel::boxed(|call| call.below()));
+        let _registration = library.finish().unwrap();
+        for text in ["spelled::a", "spelled::a.b", "spelled::b.a"] {
+            assert_eq!(dispatcher.find(text).unwrap().name().to_string(), text);
+        }
+        assert_eq!(dispatcher.find(" spelled :: a . b").unwrap().name().to_string(), "spelled::a.b");
+        for text in ["spelled::b", "spelled::c", "spelled::a.", "spelled::a.b.c", ".a", ""] {
+            assert!(dispatcher.find(text).is_err(), "{text}");
+        }
     }
 }
