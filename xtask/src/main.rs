@@ -4,6 +4,7 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod failure;
 mod instructions;
 mod rust_source;
@@ -49,6 +50,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--calls N] [--threads T]",
         about: "many calls on several threads while everything that is registered changes",
         run: stress::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
+        about: "times, memory and instructions, beside those of PyTorch measured in the same run",
+        run: bench::run,
     },
 ];
 
@@ -110,7 +117,9 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1"] {
+        let lines =
+            ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1", "bench"];
+        for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

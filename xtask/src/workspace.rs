@@ -72,6 +72,24 @@ impl Workspace {
             .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))
     }
 
+    /// Builds a target with optimisation and says where its program lies; `chosen` chooses it for cargo, `name` is its
+    /// name.
+    ///
+    /// # Errors
+    /// The target does not build, or is no program.
+    pub fn build(&self, chosen: &[&str], name: &str) -> Result<PathBuf, Failure> {
+        let mut command = self.cargo();
+        command.args(["build", "--release", "--message-format", "json-render-diagnostics"]).args(chosen);
+        let messages = output(&mut command)?;
+        let mut executables = messages.lines().filter_map(|line| {
+            let message: Value = serde_json::from_str(line).ok()?;
+            let is_program = message["target"]["name"] == name;
+            message["executable"].as_str().filter(|_| is_program).map(PathBuf::from)
+        });
+        let executable = executables.next_back();
+        executable.ok_or_else(|| Failure::new(format!("cargo built `{name}` without an executable")))
+    }
+
     /// The project's files relative to the root, with `/` between folders, sorted.
     ///
     /// In a git checkout these are the files git tracks or would track; elsewhere every file but build output,

@@ -220,13 +220,13 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
     if args.len() != definition.schema.arguments.len() && !definition.schema.is_vararg {
         return Err(wrong_count(table, definition.schema.arguments.len(), args.len()));
     }
-    let mut left = definition.dispatch_arguments;
+    let mut dispatches = definition.dispatch_arguments;
     let mut keys = DispatchKeySet::EMPTY;
-    while left != 0 {
-        if let Some(arg) = args.get(left.trailing_zeros() as usize) {
+    for arg in args {
+        if dispatches & 1 != 0 {
             keys |= arg.tensor_keys();
         }
-        left &= left - 1;
+        dispatches >>= 1;
     }
     Ok(keys)
 }

@@ -188,8 +188,13 @@ impl ThreadState {
     fn set(&self, local: LocalKeys) {
         self.included_layers.set(local.included.layers());
         self.included_backends.set(local.included.backends());
-        self.kept_layers.set(!local.excluded.layers());
-        self.excluded_backends.set(local.excluded.backends());
+        self.set_excluded(local.excluded);
+    }
+
+    #[inline(always)]
+    fn set_excluded(&self, keys: DispatchKeySet) {
+        self.kept_layers.set(!keys.layers());
+        self.excluded_backends.set(keys.backends());
     }
 
     /// Takes `layers` out of what this thread's calls reach, until the guard is dropped.
@@ -381,36 +386,46 @@ pub struct ExcludeGuard {
 
 impl ExcludeGuard {
     /// Excludes `keys` until the guard is dropped.
+    #[inline]
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
-        let local = LocalKeys::current();
-        LocalKeys { excluded: local.excluded | keys.into(), ..local }.force();
-        Self { before: local.excluded, thread: PhantomData }
+        let keys = keys.into();
+        // SAFETY: the reference stays in this function.
+        let thread = unsafe { current() };
+        let before = thread.excluded();
+        thread.set_excluded(before | keys);
+        Self { before, thread: PhantomData }
     }
 
     /// No autograd of any backend: what runs below it.
+    #[inline]
     pub fn below_autograd() -> Self {
         Self::new(DispatchKeySet::AUTOGRAD)
     }
 
     /// Neither autograd nor the bookkeeping of in-place operators and views.
+    #[inline]
     pub fn below_adinplace_or_view() -> Self {
         Self::new(DispatchKeySet::AUTOGRAD_WITH_INPLACE)
     }
 
     /// No functionalisation.
+    #[inline]
     pub fn skip_functionalize() -> Self {
         Self::new(DispatchKey::Functionalize)
     }
 
     /// No tracing.
+    #[inline]
     pub fn no_tracer() -> Self {
         Self::new(DispatchKey::Tracer)
     }
 }
 
 impl Drop for ExcludeGuard {
+    #[inline]
     fn drop(&mut self) {
-        LocalKeys { excluded: self.before, ..LocalKeys::current() }.force();
+        // SAFETY: the reference stays in this function.
+        unsafe { current() }.set_excluded(self.before);
     }
 }
 
