@@ -3,14 +3,13 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::boxing::{enter, enter_values};
 use crate::explain::KernelInfo;
 use crate::kernel::{KernelRecord, excluded_below};
-use crate::local::{self, ThreadState, flag, with_thread};
+use crate::local::{self, ThreadState, with_thread};
 use crate::observe::{CallKind, Step, watched};
-use crate::retire::{Orphan, attend};
+use crate::retire::{Published, attend, flag, orphan};
 use crate::signature::Signature;
 use crate::table::TableRef;
 use crate::{
@@ -31,7 +30,7 @@ pub(crate) trait Route {
 /// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
-    pointer: &AtomicPtr<u8>,
+    pointer: &Published,
     foreign: bool,
     route: &impl Route,
     args: S::Args<'_>,
@@ -44,7 +43,7 @@ pub(crate) unsafe fn call<S: Signature>(
     }
     let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
@@ -61,7 +60,7 @@ pub(crate) unsafe fn call<S: Signature>(
 /// As [`call`].
 #[inline(always)]
 pub(crate) unsafe fn redispatch<S: Signature>(
-    pointer: &AtomicPtr<u8>,
+    pointer: &Published,
     foreign: bool,
     route: &impl Route,
     keys: DispatchKeySet,
@@ -75,7 +74,7 @@ pub(crate) unsafe fn redispatch<S: Signature>(
     }
     let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
@@ -131,12 +130,12 @@ fn prepared<X>(
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
     attend(thread);
-    let _orphan = Orphan::enter(thread);
+    let _orphan = orphan(thread);
     let operator = route.operator()?;
     let _dispatcher = OnDispatcher::switch(thread, &operator)?;
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let table = unsafe { TableRef::new(operator.0.table.load(Ordering::Acquire)) };
+    let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
 }
 
@@ -183,7 +182,7 @@ fn watch<X>(
     let step = Step {
         kind,
         operator: table.operator().clone(),
-        depth: thread.nest.load(Ordering::Relaxed) - 1,
+        depth: thread.mark.depth() - 1,
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
@@ -235,7 +234,7 @@ pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns:
     }
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(entry.table.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(entry.table.read()) }) else {
         return Err(operator.stale());
     };
     let keys = table.mask(thread.apply(boxed_keys(table, args)?));

@@ -43,6 +43,7 @@ mod panics;
 mod registry;
 pub mod resolve;
 pub mod retire;
+mod sync;
 mod table;
 
 // Calls.

@@ -8,7 +8,7 @@ use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
@@ -21,8 +21,9 @@ use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::panics::Panics;
 use crate::resolve::{Kernels, base_of, draft_of};
-use crate::retire::{self, lock};
+use crate::retire::{self, Published};
 use crate::signature::Signature;
+use crate::sync::lock;
 use crate::table::{Draft, Table};
 use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
@@ -44,7 +45,7 @@ pub(crate) struct Record {
     typed: Option<Pinned>,
     symbolic: Option<Pinned>,
     /// Overloads of the global dispatcher whose cell holds this operator's table.
-    cells: Vec<&'static AtomicPtr<u8>>,
+    cells: Vec<&'static Published>,
     pub(crate) table: Option<Table>,
 }
 
@@ -369,7 +370,7 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
+            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
             }
@@ -393,13 +394,13 @@ impl Inner {
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
         let mut registry = lock(&self.registry);
         let Some(record) = registry.record_of(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.publish(record.handle.0.table.read());
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -449,7 +450,7 @@ impl Drop for Inner {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut tables = Vec::new();
         for record in registry.operators.values_mut() {
-            record.handle.0.table.store(std::ptr::null_mut(), Ordering::Release);
+            record.handle.0.table.publish(std::ptr::null_mut());
             tables.extend(record.table.take());
         }
         retire::retire(tables);
@@ -472,7 +473,7 @@ impl Registry {
     fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
         self.operators.entry(name.clone()).or_insert_with(|| {
             let entry = Entry {
-                table: AtomicPtr::default(),
+                table: Published::new(),
                 foreign: inner.foreign,
                 name: name.clone(),
                 dispatcher: inner.me.clone(),
@@ -772,9 +773,9 @@ impl Record {
     /// Swaps the table that calls read; the old one comes back.
     fn publish(&mut self, table: Option<Table>) -> Option<Table> {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
-        self.handle.0.table.store(pointer, Ordering::Release);
+        self.handle.0.table.publish(pointer);
         for cell in &self.cells {
-            cell.store(pointer, Ordering::Release);
+            cell.publish(pointer);
         }
         std::mem::replace(&mut self.table, table)
     }

@@ -1,0 +1,288 @@
+//! The protocol of retirement, in every order that its steps can take: `cargo xtask loom`.
+//!
+//! The module under test is the dispatcher's own, compiled here against loom's atomics. loom knows no `membarrier`; both
+//! halves of the asymmetric barrier are fences here, and `cargo xtask stress` runs the real one. A table is a cell that
+//! only its writer, calls that are marked, and the one who frees it may touch; loom reports any two of them at once.
+#![cfg(loom)]
+#![allow(unsafe_code, dead_code)]
+
+#[path = "../../src/retire/protocol.rs"]
+mod protocol;
+mod sync;
+
+use std::ptr;
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+use protocol::{Limbo, Mark, Published, flag};
+
+/// What stands in a table that was freed.
+const FREED: u32 = 0;
+
+/// One operator's published pointer, the tables that there will be, and the limbo.
+struct World {
+    limbo: Limbo<usize>,
+    published: Published,
+    tables: Vec<UnsafeCell<u32>>,
+    /// The number of the newest table; writers take turns, as they do under the registry's lock.
+    newest: Mutex<usize>,
+}
+
+impl World {
+    /// A world whose table number 1 is published.
+    fn new(tables: usize) -> Arc<Self> {
+        let world = Arc::new(Self {
+            limbo: Limbo::new(),
+            published: Published::new(),
+            tables: (0..=tables).map(|_| UnsafeCell::new(FREED)).collect(),
+            newest: Mutex::new(0),
+        });
+        assert!(world.limbo.len() == 0 && world.limbo.take_garbage(&Mark::new()).is_empty());
+        world.publish_next();
+        world
+    }
+
+    /// Writes the next table and publishes it. Returns the one before, if there was one.
+    fn publish_next(&self) -> Option<usize> {
+        let mut newest = self.newest.lock().unwrap();
+        let before = *newest;
+        *newest += 1;
+        // SAFETY: nobody knows the table yet; loom checks that.
+        self.tables[*newest].with_mut(|table| unsafe { *table = *newest as u32 });
+        self.published.publish(ptr::without_provenance_mut(*newest));
+        (before != 0).then_some(before)
+    }
+
+    /// A registration: publishes, retires what was there, and frees what can be freed.
+    fn replace(&self, own: &Mark) {
+        self.limbo.retire(self.publish_next().into_iter().collect());
+        self.collect(own);
+    }
+
+    fn collect(&self, own: &Mark) {
+        for table in self.limbo.take_garbage(own) {
+            // SAFETY: nobody reads the table any more; loom checks that.
+            self.tables[table].with_mut(|table| unsafe { *table = FREED });
+        }
+    }
+
+    /// Reads the published table, which the caller's mark keeps.
+    fn look(&self) -> usize {
+        let number = self.published.read().addr();
+        // SAFETY: the mark keeps the table; loom checks that.
+        let content = self.tables[number].with(|table| unsafe { *table });
+        assert_eq!(content as usize, number, "a call read a table that is not written or was freed");
+        number
+    }
+
+    /// A call that is not nested.
+    fn call(&self, mark: &Mark) -> usize {
+        if mark.flags() != 0 {
+            self.limbo.report(mark);
+        }
+        let _orphan = self.limbo.orphan(mark);
+        let _nested = mark.begin();
+        self.look()
+    }
+
+    /// A thread's mark, on the list.
+    fn joined(&self) -> Arc<Mark> {
+        let mark = Arc::new(Mark::new());
+        // SAFETY: each model lets the thread leave.
+        unsafe { self.limbo.join(&mark) };
+        mark
+    }
+
+    /// Ends a model: nobody calls any more, so that everything retired can be freed.
+    fn end(&self, own: &Mark) {
+        self.collect(own);
+        assert_eq!(self.limbo.len(), 0, "a table is left in limbo although nobody calls");
+    }
+}
+
+fn explore(has_barrier: bool, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(move || {
+        sync::set_barrier(has_barrier);
+        model();
+    });
+}
+
+/// One thread calls `calls` times and leaves while another replaces the table `changes` times.
+fn one_caller(calls: usize, changes: usize) {
+    let world = World::new(1 + changes);
+    let mark = world.joined();
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let mut last = 0;
+            for _ in 0..calls {
+                let found = world.call(&mark);
+                assert!(last <= found, "a call saw an older table than the call before");
+                last = found;
+            }
+            world.limbo.leave(&mark);
+        }
+    });
+    let own = Mark::new();
+    (0..changes).for_each(|_| world.replace(&own));
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn calls_under_the_barrier() {
+    explore(true, 3, || one_caller(2, 1));
+    explore(true, 2, || one_caller(2, 2));
+}
+
+#[test]
+fn calls_that_report() {
+    explore(false, 3, || one_caller(2, 1));
+    explore(false, 2, || one_caller(2, 2));
+}
+
+#[test]
+fn two_callers() {
+    explore(true, 2, || {
+        let world = World::new(2);
+        let callers: Vec<_> = (0..2)
+            .map(|_| {
+                let (world, mark) = (world.clone(), world.joined());
+                thread::spawn(move || {
+                    world.call(&mark);
+                    world.limbo.leave(&mark);
+                })
+            })
+            .collect();
+        let own = Mark::new();
+        world.replace(&own);
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+        world.end(&own);
+    });
+}
+
+#[test]
+fn two_writers() {
+    explore(true, 2, || {
+        let world = World::new(3);
+        let mark = world.joined();
+        let caller = thread::spawn({
+            let world = world.clone();
+            move || {
+                world.call(&mark);
+                world.limbo.leave(&mark);
+            }
+        });
+        let writer = thread::spawn({
+            let world = world.clone();
+            move || world.replace(&Mark::new())
+        });
+        let own = Mark::new();
+        world.replace(&own);
+        caller.join().unwrap();
+        writer.join().unwrap();
+        world.end(&own);
+    });
+}
+
+/// A kernel replaces its own operator's table while another thread does the same, and goes on reading.
+fn a_kernel_registers() {
+    let world = World::new(3);
+    let mark = world.joined();
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            {
+                let _nested = mark.begin();
+                let number = world.look();
+                world.replace(&mark);
+                {
+                    let _deeper = mark.begin();
+                    assert!(world.look() > number, "a nested call does not see what its thread published");
+                }
+                // The outer call still holds what it read first.
+                world.tables[number].with(|table| unsafe { assert_eq!(*table as usize, number) });
+            }
+            world.limbo.leave(&mark);
+        }
+    });
+    let own = Mark::new();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn kernels_that_register() {
+    explore(true, 2, a_kernel_registers);
+    explore(false, 2, a_kernel_registers);
+}
+
+/// A thread that is past being listed calls.
+fn an_orphan() {
+    let world = World::new(2);
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let mark = Mark::new();
+            world.limbo.join_as_orphan(&mark);
+            world.call(&mark);
+        }
+    });
+    let own = Mark::new();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn orphans() {
+    explore(true, 3, an_orphan);
+    explore(false, 3, an_orphan);
+}
+
+/// A thread joins, calls, leaves, calls as an orphan, and its mark's memory ends, all while a writer looks at marks.
+fn a_thread_comes_and_goes() {
+    let world = World::new(2);
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let mark = Mark::new();
+            // SAFETY: the thread leaves below.
+            unsafe { world.limbo.join(&mark) };
+            world.call(&mark);
+            world.limbo.leave(&mark);
+            world.call(&mark);
+        }
+    });
+    let own = Mark::new();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn threads_that_come_and_go() {
+    explore(true, 2, a_thread_comes_and_goes);
+    explore(false, 2, a_thread_comes_and_goes);
+}
+
+#[test]
+fn a_common_flag_reaches_threads_that_join() {
+    explore(true, 3, || {
+        let world = World::new(1);
+        let joining = thread::spawn({
+            let world = world.clone();
+            move || world.joined()
+        });
+        world.limbo.set_common_flag(flag::WATCHED, true);
+        let mark = joining.join().unwrap();
+        assert_eq!(mark.flags(), flag::WATCHED);
+        world.limbo.leave(&mark);
+    });
+}
