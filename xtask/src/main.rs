@@ -6,6 +6,7 @@
 
 mod failure;
 mod instructions;
+mod loom;
 mod rust_source;
 mod stress;
 mod test;
@@ -48,6 +49,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--calls N] [--threads T]",
         about: "many calls on several threads while everything that is registered changes",
         run: stress::run,
+    },
+    Command {
+        name: "loom",
+        arguments: "",
+        about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
+        run: loom::run,
     },
 ];
 
@@ -109,7 +116,9 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1"] {
+        for line in
+            ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1", "loom all"]
+        {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

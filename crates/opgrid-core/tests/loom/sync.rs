@@ -1,6 +1,7 @@
 //! `opgrid-core`'s module of this name against loom's model of memory, with switches that weaken it.
 //!
 //! loom has no constant constructors and the protocol wants them, so each wrapper makes its model at first use.
+#![allow(unsafe_code)]
 
 pub use loom::sync::MutexGuard;
 pub use std::sync::atomic::Ordering;
