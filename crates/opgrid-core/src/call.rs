@@ -200,8 +200,9 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
         // Which arguments select is up to the schema.
         return Ok(DispatchKeySet::EMPTY);
     };
-    if args.len() != definition.schema.arguments.len() && !definition.schema.is_vararg {
-        return Err(wrong_count(table, definition.schema.arguments.len(), args.len()));
+    let expected = definition.schema.arguments.len();
+    if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
+        return Err(wrong_count(table, expected, args.len()));
     }
     let mut left = definition.dispatch_arguments;
     let mut keys = DispatchKeySet::EMPTY;
@@ -217,9 +218,12 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
 #[cold]
 fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
     let operator = table.operator().name();
-    let schema = table.definition().map(|definition| definition.schema.to_string()).unwrap_or_default();
-    let message =
-        format!("{operator}: expected {expected} arguments but got {found}; the schema is {schema}");
+    let schema = table.definition().map(|definition| &definition.schema);
+    let at_least = if schema.is_some_and(|schema| schema.is_vararg) { "at least " } else { "" };
+    let schema = schema.map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "{operator}: expected {at_least}{expected} arguments but got {found}; the schema is {schema}"
+    );
     Error::new(ErrorKind::Value, message)
 }
 
