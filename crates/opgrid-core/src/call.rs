@@ -3,16 +3,15 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::boxing::{enter, enter_values};
 use crate::explain::KernelInfo;
 use crate::kernel::KernelRecord;
-use crate::local::{self, ThreadState, flag, with_thread};
+use crate::local::{self, ThreadState, with_thread};
 use crate::observe::{CallKind, Refusal, Step, watched};
 use crate::provider::{Condition, Settled, holds, holds_of_values, settle};
 use crate::resolve::Reason;
-use crate::retire::{Orphan, attend};
+use crate::retire::{Published, attend, flag, orphan};
 use crate::signature::Signature;
 use crate::table::TableRef;
 use crate::user_keys::excluded_below;
@@ -34,7 +33,7 @@ pub(crate) trait Route {
 /// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
-    pointer: &AtomicPtr<u8>,
+    pointer: &Published,
     foreign: bool,
     route: &impl Route,
     args: S::Args<'_>,
@@ -47,7 +46,7 @@ pub(crate) unsafe fn call<S: Signature>(
     }
     let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
@@ -64,7 +63,7 @@ pub(crate) unsafe fn call<S: Signature>(
 /// As [`call`].
 #[inline(always)]
 pub(crate) unsafe fn redispatch<S: Signature>(
-    pointer: &AtomicPtr<u8>,
+    pointer: &Published,
     foreign: bool,
     route: &impl Route,
     keys: DispatchKeySet,
@@ -78,7 +77,7 @@ pub(crate) unsafe fn redispatch<S: Signature>(
     }
     let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
@@ -134,12 +133,12 @@ fn prepared<X>(
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
     attend(thread);
-    let _orphan = Orphan::enter(thread);
+    let _orphan = orphan(thread);
     let operator = route.operator()?;
     let _dispatcher = OnDispatcher::switch(thread, &operator)?;
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let table = unsafe { TableRef::new(operator.0.table.load(Ordering::Acquire)) };
+    let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
 }
 
@@ -198,7 +197,7 @@ fn watch<X>(
     let step = Step {
         kind,
         operator: table.operator().clone(),
-        depth: thread.nest.load(Ordering::Relaxed) - 1,
+        depth: thread.mark.depth() - 1,
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
@@ -217,8 +216,9 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
         // Which arguments select is up to the schema.
         return Ok(DispatchKeySet::EMPTY);
     };
-    if args.len() != definition.schema.arguments.len() && !definition.schema.is_vararg {
-        return Err(wrong_count(table, definition.schema.arguments.len(), args.len()));
+    let expected = definition.schema.arguments.len();
+    if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
+        return Err(wrong_count(table, expected, args.len()));
     }
     let mut dispatches = definition.dispatch_arguments;
     let mut keys = DispatchKeySet::EMPTY;
@@ -234,9 +234,12 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
 #[cold]
 fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
     let operator = table.operator().name();
-    let schema = table.definition().map(|definition| definition.schema.to_string()).unwrap_or_default();
-    let message =
-        format!("{operator}: expected {expected} arguments but got {found}; the schema is {schema}");
+    let schema = table.definition().map(|definition| &definition.schema);
+    let at_least = if schema.is_some_and(|schema| schema.is_vararg) { "at least " } else { "" };
+    let schema = schema.map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "{operator}: expected {at_least}{expected} arguments but got {found}; the schema is {schema}"
+    );
     Error::new(ErrorKind::Value, message)
 }
 
@@ -251,7 +254,7 @@ pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns:
     }
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(entry.table.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(entry.table.read()) }) else {
         return Err(operator.stale());
     };
     let keys = table.mask(thread.apply(boxed_keys(table, args)?));

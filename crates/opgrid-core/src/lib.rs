@@ -48,6 +48,7 @@ mod records;
 mod registry;
 pub mod resolve;
 pub mod retire;
+mod sync;
 mod table;
 
 // Calls.

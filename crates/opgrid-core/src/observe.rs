@@ -8,10 +8,11 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::kernel::KernelRecord;
-use crate::local::{flag, with_thread};
+use crate::local::with_thread;
 use crate::panics::Panics;
 use crate::resolve::Reason;
-use crate::retire::{lock, set_common_flag};
+use crate::retire::{flag, set_common_flag};
+use crate::sync::lock;
 use crate::{DispatchKey, DispatchKeySet, Error, OperatorHandle};
 
 /// How a kernel was reached.

@@ -3,8 +3,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
@@ -13,6 +11,7 @@ use crate::call::{self, Route};
 use crate::kernel::Origin;
 use crate::local::with_thread;
 use crate::registry::Inner;
+use crate::retire::Published;
 use crate::signature::Signature;
 use crate::table::TableRef;
 use crate::{Boxed, DispatchKeySet, Dispatcher, Error, ErrorKind, Result, Returns, Stack, Value};
@@ -79,13 +78,13 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 /// }
 /// ```
 #[derive(Debug)]
-pub struct OperatorCell<S>(pub(crate) AtomicPtr<u8>, PhantomData<fn() -> S>);
+pub struct OperatorCell<S>(pub(crate) Published, PhantomData<fn() -> S>);
 
 impl<S> OperatorCell<S> {
     /// An overload that nobody has called.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
+        Self(Published::new(), PhantomData)
     }
 }
 
@@ -149,7 +148,7 @@ impl<O: Operator> Overload<O> {
             }
             let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
-            let table = unsafe { TableRef::new(O::cell().0.load(Ordering::Acquire)) };
+            let table = unsafe { TableRef::new(O::cell().0.read()) };
             table.map(|table| table.operator().clone())
         })
     }
@@ -212,7 +211,7 @@ fn brings_keys(declared: &Type) -> bool {
 
 /// One operator of one dispatcher.
 pub(crate) struct Entry {
-    pub(crate) table: AtomicPtr<u8>,
+    pub(crate) table: Published,
     /// Whether the dispatcher is another one than the global.
     pub(crate) foreign: bool,
     pub(crate) name: OperatorName,
@@ -262,17 +261,17 @@ impl OperatorHandle {
             if thread.flags() != 0 {
                 crate::retire::attend(thread);
             }
-            let _orphan = crate::retire::Orphan::enter(thread);
+            let _orphan = crate::retire::orphan(thread);
             let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
-            let table = unsafe { TableRef::new(self.0.table.load(Ordering::Acquire)) };
+            let table = unsafe { TableRef::new(self.0.table.read()) };
             table.map(body).ok_or_else(|| self.stale())
         })
     }
 
     /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
     pub(crate) fn is_gone(&self) -> bool {
-        self.0.table.load(Ordering::Relaxed).is_null()
+        self.0.table.read().is_null()
     }
 
     /// Whether the operator is one of `dispatcher`.

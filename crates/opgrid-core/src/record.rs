@@ -1,7 +1,6 @@
 //! What a dispatcher knows of one operator: its definition, its kernels by key, the signature they agreed on, its table.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_schema::check_signature;
 
@@ -10,6 +9,7 @@ use crate::kernel::{KernelRecord, Origin, SignatureOf};
 use crate::operator::{Definition, OperatorHandle};
 use crate::provider::Orders;
 use crate::resolve::{Kernels, draft_of};
+use crate::retire::Published;
 use crate::table::{Base, Table};
 use crate::{DispatchKey, Error, ErrorKind, Result};
 
@@ -33,7 +33,7 @@ pub(crate) struct Record {
     pub(crate) typed: Option<Pinned>,
     pub(crate) symbolic: Option<Pinned>,
     /// Overloads of the global dispatcher whose cell holds this operator's table.
-    pub(crate) cells: Vec<&'static AtomicPtr<u8>>,
+    pub(crate) cells: Vec<&'static Published>,
     pub(crate) table: Option<Table>,
 }
 
@@ -189,9 +189,9 @@ impl Record {
     /// Swaps the table that calls read; the old one comes back.
     pub(crate) fn publish(&mut self, table: Option<Table>) -> Option<Table> {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
-        self.handle.0.table.store(pointer, Ordering::Release);
+        self.handle.0.table.publish(pointer);
         for cell in &self.cells {
-            cell.store(pointer, Ordering::Release);
+            cell.publish(pointer);
         }
         std::mem::replace(&mut self.table, table)
     }

@@ -7,7 +7,7 @@
 use std::any::TypeId;
 use std::io::Write;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
@@ -23,8 +23,9 @@ use crate::provider::{Names, Orders};
 use crate::record::{Pinned, Record};
 use crate::records::Records;
 use crate::resolve::{Kernels, Reason, Rules, base_of};
-use crate::retire::{self, lock};
+use crate::retire::{self, Published};
 use crate::signature::Signature;
+use crate::sync::lock;
 use crate::table::{Base, Slot, Table};
 use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
@@ -260,7 +261,7 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
+            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
             }
@@ -284,13 +285,13 @@ impl Inner {
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
         let mut registry = lock(&self.registry);
         let Some(record) = registry.operators.of_mut(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.publish(record.handle.0.table.read());
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -340,7 +341,7 @@ impl Drop for Inner {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut tables = Vec::new();
         for record in registry.operators.iter_mut() {
-            record.handle.0.table.store(std::ptr::null_mut(), Ordering::Release);
+            record.handle.0.table.publish(std::ptr::null_mut());
             tables.extend(record.table.take());
         }
         retire::retire(tables);
@@ -359,7 +360,7 @@ impl Registry {
     fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
         self.operators.named_or_new(name, |number| {
             OperatorHandle(Arc::new(Entry {
-                table: AtomicPtr::default(),
+                table: Published::new(),
                 foreign: inner.foreign,
                 name: name.clone(),
                 number,

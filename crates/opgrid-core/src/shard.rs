@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::ledger::SlowPath;
 use crate::local::with_thread;
-use crate::retire::lock;
+use crate::sync::lock;
 use crate::{DispatchKey, DispatchKeySet, OperatorHandle};
 
 /// What is counted apart.

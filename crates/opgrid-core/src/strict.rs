@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::kernel::KernelRecord;
 use crate::ledger::SlowPath;
-use crate::local::{flag, with_thread};
-use crate::retire::{lock, raise_flag};
+use crate::local::with_thread;
+use crate::retire::{flag, raise_flag};
 use crate::shard::{Lines, Subject};
+use crate::sync::lock;
 use crate::{BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, KernelInfo};
 
 /// Which slow paths are errors.

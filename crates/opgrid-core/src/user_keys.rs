@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use crate::kernel::Place;
 use crate::key_parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, Backend, Layer};
-use crate::retire::lock;
+use crate::sync::lock;
 use crate::{
     BackendComponent, DeviceType, DispatchKey, DispatchKeySet, Error, ErrorKind, Functionality, Result,
 };
