@@ -3,6 +3,7 @@
 mod input;
 mod model;
 mod program;
+mod stacks;
 
 use opgrid_core::{DispatchKey, Dispatcher, Kernel, Reason};
 use proptest::collection::vec;
@@ -16,6 +17,12 @@ proptest! {
     #[test]
     fn programs_of_registrations(bytes in vec(any::<u8>(), 0..400)) {
         program::run(&bytes);
+    }
+
+    /// Boxed calls with random values end in results or in errors about values.
+    #[test]
+    fn boxed_calls_with_random_values(bytes in vec(any::<u8>(), 0..200)) {
+        stacks::run(&bytes);
     }
 
     /// The order in which libraries come does not matter, as long as no kernel replaces another.

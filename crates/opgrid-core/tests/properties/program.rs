@@ -13,7 +13,8 @@ type FloatOperator = fn(AnyTensor) -> f64;
 
 const OPERATORS: usize = 3;
 
-struct Bare;
+/// A tensor that is nothing but its keys.
+pub struct Bare;
 
 impl TensorData for Bare {
     fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
