@@ -8,6 +8,7 @@ mod bench;
 mod failure;
 mod instructions;
 mod rust_source;
+mod stress;
 mod test;
 mod tidy;
 mod torch;
@@ -49,6 +50,12 @@ const COMMANDS: &[Command] = &[
         arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run",
         run: bench::run,
+    },
+    Command {
+        name: "stress",
+        arguments: "[--calls N] [--threads T]",
+        about: "many calls on several threads while everything that is registered changes",
+        run: stress::run,
     },
 ];
 
@@ -110,7 +117,9 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json", "bench"] {
+        for line in
+            ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1", "bench"]
+        {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

@@ -171,6 +171,16 @@ pub fn output(command: &mut Command) -> Result<String, Failure> {
     String::from_utf8(output.stdout).map_err(|_| Failure::new(format!("`{shown}` printed what is not UTF-8")))
 }
 
+/// Runs a command that prints for itself.
+///
+/// # Errors
+/// The command is not installed or fails.
+pub fn passes(command: &mut Command) -> Result<(), Failure> {
+    let shown = shown(command);
+    let status = command.status().map_err(|error| Failure::new(format!("cannot run `{shown}`: {error}")))?;
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("`{shown}` ended with {status}"))) }
+}
+
 /// A command as the user would type it, without the folders of the program.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
@@ -255,5 +265,12 @@ mod tests {
         assert!(failure.to_string().contains("`false once` failed with exit status: 1"), "{failure}");
         let failure = output(&mut Command::new("no-such-program-here")).unwrap_err();
         assert!(failure.to_string().contains("cannot run `no-such-program-here`"), "{failure}");
+    }
+
+    #[test]
+    fn a_command_that_does_not_pass_is_named() {
+        assert!(passes(&mut Command::new("true")).is_ok());
+        let failure = passes(&mut Command::new("false")).unwrap_err();
+        assert!(failure.to_string().contains("`false` ended with exit status: 1"), "{failure}");
     }
 }

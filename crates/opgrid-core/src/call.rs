@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::boxing::{enter, enter_values};
 use crate::explain::KernelInfo;
-use crate::kernel::{KernelRecord, excluded_below};
+use crate::kernel::KernelRecord;
 use crate::local::{self, ThreadState, flag, with_thread};
 use crate::observe::{CallKind, Step, watched};
 use crate::retire::{Orphan, attend};
 use crate::signature::Signature;
 use crate::table::TableRef;
+use crate::user_keys::excluded_below;
 use crate::{
     AnyTensor, Boxed, DispatchKey, DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, Returns, Value,
 };
@@ -321,18 +322,20 @@ fn nested<X>(
     body(table.kernel(keys))
 }
 
-/// `keys` without the highest layer and everything above it, and that layer.
+/// The keys below the highest layer of `keys`, without those that it has excluded, and the layers that it has.
 ///
 /// # Errors
 ///
 /// Undefined is the highest layer: below it, a kernel would only meet itself again.
 #[inline(always)]
-fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u32)> {
+fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u64)> {
     let layer = (keys.layers() | 1).ilog2();
     if layer == 0 {
         return Err(nothing_below(table));
     }
-    Ok((DispatchKeySet::from_parts(keys.layers() & ((1 << layer) - 1), keys.backends()), layer))
+    let excluded = excluded_below(layer);
+    let layers = keys.layers() & ((1 << layer) - 1) & !excluded;
+    Ok((DispatchKeySet::from_parts(layers, keys.backends()), excluded))
 }
 
 #[cold]
@@ -372,16 +375,17 @@ impl<'n, S: Signature> Next<'n, S> {
     }
 
     /// Calls on with the keys below the layer, which stays excluded on this thread until the call returns, so that
-    /// operators called further down skip it too.
+    /// operators called further down skip it too. Of an autograd key that is all of autograd; a user's layer may say
+    /// what else is skipped ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
     ///
     /// # Errors
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
-        let (keys, layer) = below(self.table, self.keys)?;
+        let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
-        let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
+        let _excluded = unsafe { local::current() }.exclude_layers(excluded);
         self.redispatch(keys, args)
     }
 
@@ -476,7 +480,8 @@ impl<'c> BoxedCall<'c> {
     }
 
     /// Calls on with the keys below the one that the kernel was reached by. That layer stays excluded on this thread
-    /// until the call returns, so that operators called further down skip it too.
+    /// until the call returns, so that operators called further down skip it too. Of an autograd key that is all of
+    /// autograd; a user's layer may say what else ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
     ///
     /// # Errors
     ///
@@ -491,9 +496,9 @@ impl<'c> BoxedCall<'c> {
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
-        let (keys, layer) = below(self.table, self.keys)?;
+        let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
-        let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
+        let _excluded = unsafe { local::current() }.exclude_layers(excluded);
         self.redispatch_with(keys, args)
     }
 

@@ -3,14 +3,18 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use hashbrown::Equivalent;
 use opgrid_schema::{FunctionSchema, OperatorName};
 
 use crate::library::{Kind, Library, Registration};
 use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
+use crate::record::Record;
 use crate::registry::{Inner, Item};
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
+use crate::resolve::Rules;
+use crate::{
+    BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle,
+    Result, autograd_key,
+};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
 ///
@@ -71,6 +75,13 @@ const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
     ]
 };
 
+/// What the reference fallback of AutogradPrivateUse1 is on the backends of users, allocated or not.
+fn fallbacks_of_users() -> impl Iterator<Item = (DispatchKey, bool)> {
+    let backends = (0..BackendComponent::COUNT as u32).filter_map(BackendComponent::at);
+    let of_users = backends.filter(|backend| backend.is_run_time());
+    of_users.map(|backend| (autograd_key(backend), false))
+}
+
 /// The keys of layers that torch has and that are not built here yet: calls step over them.
 fn layers_to_come() -> Vec<DispatchKey> {
     REFERENCE_FALLBACKS.iter().map(|(key, _)| *key).filter(|key| *key != DispatchKey::Meta).collect()
@@ -83,12 +94,19 @@ impl Dispatcher {
     /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
     /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
     pub fn new() -> Self {
-        Self(Inner::new(true, layers_to_come()))
+        Self(Inner::new(true, Rules::ALL, layers_to_come()))
     }
 
     /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
     pub fn with_reference_fallbacks() -> Self {
-        let dispatcher = Self::bare();
+        Self::with_reference_fallbacks_and_rules(Rules::ALL)
+    }
+
+    /// [`with_reference_fallbacks`](Self::with_reference_fallbacks), resolving by other rules than all of them: for
+    /// programs that show that a missing rule is noticed.
+    #[doc(hidden)]
+    pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
+        let dispatcher = Self(Inner::new(true, rules, Vec::new()));
         let fallback = |(key, falls_through): (DispatchKey, bool)| {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
@@ -97,7 +115,7 @@ impl Dispatcher {
             };
             Item::Fallback { key, kernel, may_replace: false }
         };
-        let items = REFERENCE_FALLBACKS.into_iter().map(fallback).collect();
+        let items = REFERENCE_FALLBACKS.into_iter().chain(fallbacks_of_users()).map(fallback).collect();
         let changes = dispatcher.0.apply(items, std::panic::Location::caller());
         changes.expect("every reference fallback has a key of its own").keep();
         dispatcher
@@ -105,13 +123,24 @@ impl Dispatcher {
 
     /// A dispatcher with neither operators nor fallbacks, which steps over nothing.
     pub fn bare() -> Self {
-        Self(Inner::new(true, Vec::new()))
+        Self(Inner::new(true, Rules::ALL, Vec::new()))
     }
 
     /// The process's own dispatcher, the one that typed overloads call outside of kernels.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
-        GLOBAL.get_or_init(|| Self(Inner::new(false, layers_to_come())))
+        GLOBAL.get_or_init(|| Self(Inner::new(false, Rules::ALL, layers_to_come())))
+    }
+
+    /// The key of a user's backend, allocated at run time if it is new: [`BackendComponent::register`] for those who
+    /// register kernels next. Keys belong to the process and are the same on all dispatchers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BackendComponent::register`].
+    #[track_caller]
+    pub fn backend(&self, name: &str) -> Result<DispatchKey> {
+        BackendComponent::register(name).map(BackendComponent::key)
     }
 
     /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.
@@ -143,15 +172,15 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        let found = Spelled::of(name).and_then(|spelled| {
-            self.0.look(|registry| {
-                let record = registry.operators.get(&spelled)?;
-                record.definition.is_some().then(|| record.handle.clone())
-            })
-        });
-        match found {
-            Some(handle) => Ok(handle),
-            // Parsing knows other ways to write a name, and what is wrong with those that are none.
+        let (base, overload) = split_name(name);
+        match self.0.look(|registry| {
+            registry
+                .operators
+                .named(base, overload)
+                .filter(|record| record.definition.is_some())
+                .map(Record::handle)
+        }) {
+            Some(operator) => Ok(operator),
             None => self.0.find_defined(&parse_name(name)?),
         }
     }
@@ -199,11 +228,11 @@ impl Dispatcher {
         self.names_where(|record| key.is_none_or(|key| record.chain(key).is_some()))
     }
 
-    fn names_where(&self, admit: impl Fn(&crate::registry::Record) -> bool) -> Vec<OperatorHandle> {
+    fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
         let mut handles: Vec<_> = self.0.look(|registry| {
             registry
                 .operators
-                .values()
+                .iter()
                 .filter(|record| admit(record))
                 .map(|record| record.handle.clone())
                 .collect()
@@ -262,30 +291,9 @@ impl Drop for Listening {
     }
 }
 
-/// A name as [`OperatorName`] prints it, for looking it up without taking it apart into strings of its own.
-///
-/// Invariant: the fields are those of [`OperatorName`] in type and order, so that both hash to the same.
-#[derive(Hash)]
-struct Spelled<'a> {
-    name: &'a str,
-    overload: &'a str,
-}
-
-impl<'a> Spelled<'a> {
-    /// `None` where a dot stands at the end: that is no name.
-    fn of(text: &'a str) -> Option<Self> {
-        match text.split_once('.') {
-            Some((_, "")) => None,
-            Some((name, overload)) => Some(Self { name, overload }),
-            None => Some(Self { name: text, overload: "" }),
-        }
-    }
-}
-
-impl Equivalent<OperatorName> for Spelled<'_> {
-    fn equivalent(&self, name: &OperatorName) -> bool {
-        self.name == name.name && self.overload == name.overload
-    }
+/// The parts of a name, unchecked.
+fn split_name(name: &str) -> (&str, &str) {
+    name.split_once('.').unwrap_or((name, ""))
 }
 
 fn parse_name(name: &str) -> Result<OperatorName> {
@@ -298,11 +306,9 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 }
 
 impl OperatorHandle {
-    fn with_record<X>(&self, body: impl FnOnce(&crate::registry::Record) -> X) -> Option<X> {
+    fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
         let dispatcher = self.0.dispatcher.upgrade()?;
-        dispatcher.look(|registry| {
-            registry.operators.get(self.name()).filter(|record| record.handle == *self).map(body)
-        })
+        dispatcher.look(|registry| registry.operators.of(self).map(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.
@@ -312,37 +318,13 @@ impl OperatorHandle {
 
     /// Whether a kernel is registered for some key of `keys`; aliases do not count.
     pub fn has_kernel_for_any(&self, keys: DispatchKeySet) -> bool {
-        let covered = |record: &crate::registry::Record| {
-            record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key))
-        };
+        let covered =
+            |record: &Record| record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key));
         self.with_record(covered).unwrap_or(false)
     }
 
     /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
     pub fn find_schema(&self) -> Option<FunctionSchema> {
         self.schema().ok()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_spelled_name_is_looked_up_like_the_name_it_spells() {
-        let dispatcher = Dispatcher::new();
-        let mut library = dispatcher.library("spelled");
-        for name in ["a", "a.b", "b.a"] {
-            library.define(format!("{name}(int x) -> int").as_str());
-        }
-        library.implement("c").add(Kernel::boxed(|call| call.below()));
-        let _registration = library.finish().unwrap();
-        for text in ["spelled::a", "spelled::a.b", "spelled::b.a"] {
-            assert_eq!(dispatcher.find(text).unwrap().name().to_string(), text);
-        }
-        assert_eq!(dispatcher.find(" spelled :: a . b").unwrap().name().to_string(), "spelled::a.b");
-        for text in ["spelled::b", "spelled::c", "spelled::a.", "spelled::a.b.c", ".a", ""] {
-            assert!(dispatcher.find(text).is_err(), "{text}");
-        }
     }
 }

@@ -10,9 +10,10 @@ use crate::call::BoxedCall;
 use crate::kernel::{KernelRecord, Place, Role};
 use crate::observe::{CallKind, Step, record};
 use crate::resolve::Reason;
-use crate::table::{Slot, TableRef};
+use crate::table::{SlotRef, TableRef};
+use crate::user_keys::excluded_below;
 use crate::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Functionality, LocalKeys};
-use crate::{KeyKind, OperatorHandle, Result, Returns, torch_columns};
+use crate::{KeyKind, OperatorHandle, Result, Returns, columns};
 
 /// A kernel, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ impl KernelInfo {
     pub(crate) fn of(kernel: &KernelRecord) -> Self {
         Self {
             name: kernel.name.as_deref().map(str::to_owned),
-            description: kernel.description.as_deref().map(str::to_owned),
-            place: Place(kernel.place).to_string(),
+            description: kernel.origin.description.as_deref().map(str::to_owned),
+            place: Place(kernel.origin.place).to_string(),
             typed: kernel.role == Role::Typed,
         }
     }
@@ -187,7 +188,7 @@ fn hop_of(table: TableRef<'_>, kind: CallKind, all: DispatchKeySet, keys: Dispat
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
-        kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
+        kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
         reason: slot.reason,
     }
 }
@@ -208,7 +209,8 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
         if ends || chooses || backend >> layer.position() & 1 != 0 {
             break;
         }
-        keys = DispatchKeySet::from_parts(keys.layers() & ((1 << layer.position()) - 1), keys.backends());
+        let below = ((1 << layer.position()) - 1) & !excluded_below(layer.position());
+        keys = DispatchKeySet::from_parts(keys.layers() & below, keys.backends());
         hops.push(hop_of(table, CallKind::Redispatch, keys, keys));
     }
     hops
@@ -293,7 +295,7 @@ impl OperatorHandle {
     pub fn dump_state(&self) -> Result<String> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         dispatcher.look(|registry| {
-            let record = registry.operators.get(self.name()).filter(|record| record.handle == *self);
+            let record = registry.operators.of(self);
             record.map(dump_record).ok_or_else(|| self.stale())
         })
     }
@@ -316,7 +318,7 @@ impl OperatorHandle {
         self.look(list_columns)
     }
 
-    /// Every column with what fills it, in torch's order.
+    /// Every column with what fills it, in torch's order; those of users' keys come last.
     ///
     /// # Errors
     ///
@@ -329,10 +331,10 @@ impl OperatorHandle {
                     key,
                     reason: slot.reason,
                     fallthrough: slot.kernel.is_fallthrough(),
-                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
+                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
                 }
             };
-            torch_columns().into_iter().map(column).collect()
+            columns().into_iter().map(column).collect()
         })
     }
 
@@ -377,7 +379,7 @@ impl OperatorHandle {
     pub fn table_bytes(&self) -> usize {
         let size = |dispatcher: std::sync::Arc<crate::registry::Inner>| {
             dispatcher.look(|registry| {
-                let record = registry.operators.get(self.name()).filter(|record| record.handle == *self)?;
+                let record = registry.operators.of(self)?;
                 record.table.as_ref().map(crate::table::Table::size_in_bytes)
             })
         };
@@ -392,8 +394,7 @@ impl OperatorHandle {
     pub fn check_invariants(&self) -> Result<()> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         let broken = dispatcher.look(|registry| {
-            let Some(record) = registry.operators.get(self.name()).filter(|record| record.handle == *self)
-            else {
+            let Some(record) = registry.operators.of(self) else {
                 return Err(self.stale());
             };
             let named =
@@ -405,7 +406,7 @@ impl OperatorHandle {
             let fresh = registry.recompute(record)?;
             let same = |published: &crate::table::Table| {
                 let slots = |key: DispatchKey| (published.as_ref().slot_of(key), fresh.as_ref().slot_of(key));
-                torch_columns().into_iter().all(|key| {
+                columns().into_iter().all(|key| {
                     let (a, b) = slots(key);
                     a.reason == b.reason && same_kernel(a, b)
                 })
@@ -425,10 +426,10 @@ impl OperatorHandle {
     }
 }
 
-fn same_kernel(a: &Slot, b: &Slot) -> bool {
-    // Missing kernels and the fallthroughs that nobody registered belong to the base, which is built anew.
-    let of_base = |slot: &Slot| slot.reason == Reason::Missing || slot.kernel.is_fallthrough();
-    std::sync::Arc::ptr_eq(&a.kernel, &b.kernel) || of_base(a) && of_base(b)
+fn same_kernel(a: SlotRef<'_>, b: SlotRef<'_>) -> bool {
+    // Kernels that nobody registered belong to the base, which is built anew.
+    let of_base = |slot: SlotRef<'_>| !matches!(slot.kernel.role, Role::Typed | Role::Boxed);
+    std::ptr::eq(a.kernel, b.kernel) || a.kernel.role == b.kernel.role && of_base(a)
 }
 
 /// One column of an operator's table.
@@ -455,7 +456,7 @@ impl Dispatcher {
     }
 }
 
-fn dump_record(record: &crate::registry::Record) -> String {
+fn dump_record(record: &crate::record::Record) -> String {
     let name = record.handle.name();
     let mut text = format!("name: {name}\n");
     match &record.definition {
@@ -465,7 +466,7 @@ fn dump_record(record: &crate::registry::Record) -> String {
                 text,
                 "schema: {}\ndebug: {}\nalias analysis kind: {}\n",
                 definition.schema,
-                definition.debug,
+                definition.origin,
                 definition.alias_analysis_text()
             );
         }
@@ -494,7 +495,7 @@ fn dump_record(record: &crate::registry::Record) -> String {
 
 fn dump_table(table: TableRef<'_>) -> String {
     let mut text = String::new();
-    for key in torch_columns() {
+    for key in columns() {
         let slot = table.slot_of(key);
         if slot.reason.is_registered() {
             let skip = if slot.kernel.is_fallthrough() { "fallthrough " } else { "" };
@@ -507,7 +508,7 @@ fn dump_table(table: TableRef<'_>) -> String {
 fn list_columns(table: TableRef<'_>) -> String {
     let filled =
         |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason.is_registered();
-    let names: Vec<_> = torch_columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
+    let names: Vec<_> = columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
     format!("[{}]", names.join(", "))
 }
 

@@ -99,7 +99,7 @@ impl OperatorHandle {
                 format!("no kernel for {key} for {}; register one, or a fallback for the key", self.name());
             return Err(Error::new(ErrorKind::MissingKernel, message));
         }
-        let kernel = self.look(|table| table.slot_of(key).kernel.clone())?;
+        let kernel = self.look(|table| table.slot_of(key).counted())?;
         Ok(HeldKernel { operator: self.clone(), kernel })
     }
 }

@@ -17,10 +17,10 @@ use crate::boxing;
 use crate::call::{BoxedCall, Next};
 use crate::inferred::schema_of;
 use crate::signature::Signature;
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
+use crate::{DispatchKey, Error, ErrorKind, Result};
 
 /// The function or closure of a record, and how it is freed.
-type State = (*const (), unsafe fn(*const ()));
+type State = (*const (), Option<unsafe fn(*const ())>);
 
 /// The boxed side of a record.
 pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
@@ -95,12 +95,12 @@ pub(crate) struct KernelRecord {
     pub(crate) boxed: BoxedEntry,
     /// The function or the closure, as `boxed` and `entry` know it.
     pub(crate) state: *const (),
-    free: unsafe fn(*const ()),
+    /// Frees `state`, where it is more than a function pointer.
+    free: Option<unsafe fn(*const ())>,
     pub(crate) role: Role,
     pub(crate) signature: Option<SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
-    pub(crate) description: Option<Arc<str>>,
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) origin: Origin,
     /// Set when the registration is dropped: kernels held apart from tables look at it.
     pub(crate) dropped: AtomicBool,
 }
@@ -112,22 +112,48 @@ unsafe impl Sync for KernelRecord {}
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
-        // SAFETY: `free` was stored together with `state`, and a record is dropped once.
-        unsafe { (self.free)(self.state) }
+        if let Some(free) = self.free {
+            // SAFETY: `free` was stored together with `state`, and a record is dropped once.
+            unsafe { free(self.state) }
+        }
     }
 }
 
 impl KernelRecord {
-    /// The text of dumps and errors: what the author gave, or where the kernel was registered.
+    /// The text of dumps and errors.
     pub(crate) fn debug(&self) -> String {
-        match &self.description {
-            Some(text) => text.to_string(),
-            None => format!("registered at {}", Place(self.place)),
-        }
+        self.origin.to_string()
+    }
+
+    /// Whether code of users runs when the record is freed.
+    pub(crate) fn owns_state(&self) -> bool {
+        self.free.is_some()
     }
 
     pub(crate) fn is_fallthrough(&self) -> bool {
         self.role == Role::Fallthrough
+    }
+}
+
+/// Where a definition or a kernel comes from: what its author said, or the place of the registration.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) description: Option<Arc<str>>,
+    pub(crate) place: &'static Location<'static>,
+}
+
+impl Origin {
+    pub(crate) fn at(place: &'static Location<'static>) -> Self {
+        Self { description: None, place }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.description {
+            Some(text) => f.write_str(text),
+            None => write!(f, "registered at {}", Place(self.place)),
+        }
     }
 }
 
@@ -165,9 +191,6 @@ pub struct Kernel {
     pub(crate) key: Option<DispatchKey>,
 }
 
-/// Nothing to free: the state is a function.
-unsafe fn keep(_: *const ()) {}
-
 /// Frees a boxed closure.
 ///
 /// # Safety
@@ -185,21 +208,10 @@ impl Kernel {
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
         let (state, free) = state;
-        let (name, description, place) = (None, None, Location::caller());
+        let (name, origin) = (None, Origin::at(Location::caller()));
         let dropped = AtomicBool::new(false);
-        let record = KernelRecord {
-            typed,
-            symbolic,
-            boxed,
-            state,
-            free,
-            role,
-            signature,
-            name,
-            description,
-            place,
-            dropped,
-        };
+        let record =
+            KernelRecord { typed, symbolic, boxed, state, free, role, signature, name, origin, dropped };
         Self { record, key: None }
     }
 
@@ -208,7 +220,7 @@ impl Kernel {
     pub fn function<S: Signature>(function: S::Returning<S::Output>) -> Self {
         let pointer = S::erase(function);
         let side = TypedSide { direct: pointer, entry: std::ptr::null() };
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, keep))
+        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, None))
     }
 
     /// A function that takes the keys of the call in front of the arguments.
@@ -216,7 +228,7 @@ impl Kernel {
     pub fn function_with_keys<S: Signature>(function: S::ReturningWithKeys<S::Output>) -> Self {
         let entry: crate::signature::Entry<S> = boxing::enter_with_keys::<S>;
         let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
-        let state = (S::erase_with_keys(function), keep as unsafe fn(*const ()));
+        let state = (S::erase_with_keys(function), None);
         Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
     }
 
@@ -240,7 +252,7 @@ impl Kernel {
         {
             let entry: crate::signature::Entry<S> = boxing::enter_layer::<S, F>;
             let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
-            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), free::<F>))
+            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), Some(free::<F>)))
         }
         let (side, state) = parts::<S, _>(layer);
         Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
@@ -253,7 +265,7 @@ impl Kernel {
         where
             F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
         {
-            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), free::<F>))
+            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), Some(free::<F>)))
         }
         let (boxed, state) = parts(kernel);
         Self::from_parts(None, TypedSide::NONE, boxed, state)
@@ -279,7 +291,7 @@ impl Kernel {
 
     #[track_caller]
     fn special(role: Role, boxed: BoxedEntry) -> Self {
-        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), keep));
+        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), None));
         kernel.record.role = role;
         kernel
     }
@@ -292,7 +304,7 @@ impl Kernel {
 
     /// The same kernel with a text of its own for dumps and errors, in the place of file and line.
     pub fn describe(mut self, text: &str) -> Self {
-        self.record.description = Some(text.into());
+        self.record.origin.description = Some(text.into());
         self
     }
 
@@ -304,7 +316,7 @@ impl Kernel {
 
     /// The same kernel, registered at the place of this call.
     pub(crate) fn placed(mut self, place: &'static Location<'static>) -> Self {
-        self.record.place = place;
+        self.record.origin.place = place;
         self
     }
 
@@ -323,12 +335,4 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
         call.key()
     );
     Err(Error::new(ErrorKind::Internal, message))
-}
-
-/// What layers below `functionality` see excluded while they run: autograd as a whole, else the layer itself.
-#[inline(always)]
-pub(crate) fn excluded_below(functionality: u32) -> u64 {
-    let layer = 1u64 << functionality;
-    let autograd = DispatchKeySet::AUTOGRAD.layers();
-    if layer & autograd != 0 { autograd } else { layer }
 }

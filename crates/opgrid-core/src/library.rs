@@ -8,7 +8,7 @@ use std::sync::Weak;
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
-use crate::kernel::{Kernel, Place};
+use crate::kernel::{Kernel, Origin, Place};
 use crate::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf};
 use crate::panics::Panics;
 use crate::registry::{Change, Inner, Item};
@@ -239,7 +239,7 @@ impl Library {
         }
         schema.name = name.with_namespace_if_missing(&namespace);
         let name = schema.name.clone();
-        let definition = Definition::new(schema, format!("registered at {}", Place(place)));
+        let definition = Definition::new(schema, Origin::at(place));
         self.items.push(Item::Define(Box::new(definition)));
         let defined = Some(self.items.len() - 1);
         Operators { library: self, name: Some(name), defined, target: std::marker::PhantomData }
@@ -296,7 +296,7 @@ impl Library {
     /// Registers a kernel for a key and every operator that has none for it.
     ///
     /// Only for [`implementations`](Dispatcher::implementations) of the namespace `_`; the key is the kernel's own
-    /// ([`Kernel::at`]) or the library's.
+    /// ([`Kernel::at`]) or the library's. The kernel is boxed or a fallthrough, because it serves every signature.
     #[track_caller]
     pub fn fallback(&mut self, kernel: Kernel) -> &mut Self {
         let kernel = kernel.placed(Location::caller());
@@ -305,6 +305,15 @@ impl Library {
                 "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside an \
                  implementations block of namespace _?",
                 self.kind.name()
+            );
+            self.refuse(ErrorKind::Registration, message);
+            return self;
+        }
+        if let Some(signature) = kernel.record.signature {
+            let message = format!(
+                "fallback(...): a fallback serves operators of every signature, found a typed kernel ({}); make it with \
+                 Kernel::boxed or Kernel::fallthrough",
+                (signature.text)()
             );
             self.refuse(ErrorKind::Registration, message);
             return self;
@@ -322,6 +331,9 @@ impl Library {
                 ErrorKind::Registration,
                 "fallback(...): a fallback needs a dispatch key; give the block one, or the kernel".into(),
             ),
+            (Some(key), None) if !key.exists() => {
+                self.refuse(ErrorKind::Registration, format!("fallback(...): {}", crate::key::NOT_ALLOCATED));
+            }
             (Some(key), None) => {
                 self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
             }
@@ -379,7 +391,7 @@ impl<'l, T> Operators<'l, T> {
     /// Gives the definition another text for dumps and errors than where it stands.
     pub fn describe(mut self, text: &str) -> Self {
         if let Some(definition) = self.definition() {
-            definition.debug = text.to_owned();
+            definition.origin.description = Some(text.into());
         }
         self
     }

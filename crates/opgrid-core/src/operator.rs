@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
 
 use crate::call::{self, Route};
+use crate::kernel::Origin;
 use crate::local::with_thread;
 use crate::registry::Inner;
 use crate::signature::Signature;
@@ -149,7 +150,7 @@ impl<O: Operator> Route for Overload<O> {
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
     pub(crate) schema: FunctionSchema,
-    pub(crate) debug: String,
+    pub(crate) origin: Origin,
     pub(crate) tags: Vec<String>,
     /// Bit `i`: argument `i` brings keys into boxed calls.
     pub(crate) dispatch_arguments: u64,
@@ -158,13 +159,13 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn new(schema: FunctionSchema, debug: String) -> Self {
+    pub(crate) fn new(schema: FunctionSchema, origin: Origin) -> Self {
         let dispatches = |(place, argument): (usize, &opgrid_schema::Argument)| {
             u64::from(brings_keys(&argument.real_type)) << place
         };
         let dispatch_arguments =
             schema.arguments.iter().enumerate().map(dispatches).fold(0, |mask, bit| mask | bit);
-        Self { schema, debug, tags: Vec::new(), dispatch_arguments, unobserved: false }
+        Self { schema, origin, tags: Vec::new(), dispatch_arguments, unobserved: false }
     }
 
     /// The mask as torch keeps it: bit 0 stands for the last argument.
@@ -197,6 +198,8 @@ pub(crate) struct Entry {
     /// Whether the dispatcher is another one than the global.
     pub(crate) foreign: bool,
     pub(crate) name: OperatorName,
+    /// Where the dispatcher keeps the operator's record, as long as the operator is registered.
+    pub(crate) number: u32,
     pub(crate) dispatcher: Weak<Inner>,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::chain::Chain;
 use crate::kernel::{Kernel, KernelRecord};
-use crate::table::{Draft, Row, Slot};
+use crate::table::{Base, Draft, Slot};
 use crate::{BackendComponent, DispatchKey, DispatchKeySet, Functionality, Result, alias_backends};
 
 /// The rule that filled a slot.
@@ -66,6 +66,70 @@ impl fmt::Display for Reason {
     }
 }
 
+/// The rules, in the order in which they are tried.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// A kernel of the very key.
+    Direct,
+    /// A kernel for `CompositeExplicitAutogradNonFunctional`.
+    ExplicitNonFunctional,
+    /// A kernel for `CompositeExplicitAutograd`.
+    Explicit,
+    /// A kernel of a backend keeps composite-implicit ones out of the backend's autograd key.
+    BackendFirst,
+    /// A kernel for `CompositeImplicitAutogradNestedTensor`.
+    Nested,
+    /// A kernel for `CompositeImplicitAutograd`, [`Ambiguous`](Self::Ambiguous) included.
+    Implicit,
+    /// Nothing is chosen between a composite-implicit kernel and one of a backend mapped to AutogradOther.
+    Ambiguous,
+    /// A kernel for `Autograd`.
+    Autograd,
+    /// A kernel for `FuncTorchBatchedDecomposition`.
+    Batched,
+    /// The fallback of the key.
+    Fallback,
+    /// A key that no rule fills is missing: calls that reach it fail and do not step over it.
+    Missing,
+}
+
+impl Rule {
+    /// Every rule, in order.
+    pub const ALL: [Self; 11] = [
+        Self::Direct,
+        Self::ExplicitNonFunctional,
+        Self::Explicit,
+        Self::BackendFirst,
+        Self::Nested,
+        Self::Implicit,
+        Self::Ambiguous,
+        Self::Autograd,
+        Self::Batched,
+        Self::Fallback,
+        Self::Missing,
+    ];
+}
+
+/// The rules that a dispatcher resolves by: all of them, but for programs that show that a missing one is noticed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules(u16);
+
+impl Rules {
+    /// Every rule.
+    pub const ALL: Self = Self((1 << Rule::ALL.len()) - 1);
+
+    /// The same without one rule.
+    pub const fn without(self, rule: Rule) -> Self {
+        Self(self.0 & !(1 << rule as u16))
+    }
+
+    const fn has(self, rule: Rule) -> bool {
+        self.0 >> rule as u16 & 1 != 0
+    }
+}
+
 /// The kernels that rules choose from: the active one of each key.
 pub(crate) trait Kernels {
     /// The active kernel of exactly this key, alias or not.
@@ -77,11 +141,10 @@ pub(crate) trait Kernels {
 
 /// The backends that have a kernel of their own for `layer`.
 fn direct_backends(kernels: &impl Kernels, layer: Functionality) -> u32 {
-    let bits = |key: DispatchKey| key.backend().map_or(u32::MAX, |backend| 1 << backend.position());
     kernels
         .keys()
         .filter(|key| !key.is_alias() && key.functionality() == layer)
-        .fold(0, |mask, key| mask | bits(key))
+        .fold(0, |mask, key| mask | key.columns())
 }
 
 /// The backends for which a backend's kernel keeps composite-implicit ones out of the autograd layer `layer`.
@@ -109,18 +172,11 @@ fn backends_with_kernels(kernels: &impl Kernels, layer: Functionality) -> u32 {
 }
 
 /// Fills the row of `layer` from the operator's kernels; the backends that no rule covers keep the row of the base.
-///
-/// `base` is the row that the fallbacks alone give.
-fn fill_row(
-    draft: &mut Draft,
-    kernels: &impl Kernels,
-    ambiguous: &Arc<KernelRecord>,
-    layer: Functionality,
-    base: Row,
-) -> Result<()> {
+fn fill_row(draft: &mut Draft, kernels: &impl Kernels, layer: Functionality) -> Result<()> {
     use DispatchKey as Key;
+    let base = draft.base().clone();
     let undefined = layer == Functionality::Undefined;
-    let mut row = base;
+    let mut row = base.row(layer);
     let mut open = u32::MAX;
     let mut fill = |draft: &mut Draft, mask: u32, kernel: &Arc<KernelRecord>, reason: Reason| {
         let number = draft.number(Slot { kernel: kernel.clone(), reason })?;
@@ -133,51 +189,66 @@ fn fill_row(
         Ok::<(), crate::Error>(())
     };
     // 1. The key's own kernels.
-    for key in kernels.keys().filter(|key| !key.is_alias() && key.functionality() == layer) {
-        let mask = key.backend().map_or(u32::MAX, |backend| 1 << backend.position());
-        if let Some(kernel) = kernels.direct(key).filter(|_| key != Key::Undefined) {
-            fill(draft, mask, kernel, Reason::Direct)?;
+    let is_own =
+        |key: &DispatchKey| !key.is_alias() && key.functionality() == layer && *key != Key::Undefined;
+    for key in kernels.keys().filter(|key| base.rules.has(Rule::Direct) && is_own(key)) {
+        if let Some(kernel) = kernels.direct(key) {
+            fill(draft, key.columns(), kernel, Reason::Direct)?;
         }
     }
+    if !kernels.keys().any(DispatchKey::is_alias) {
+        draft.set_row(layer, row);
+        return Ok(());
+    }
+    let alias_kernel =
+        |rule: Rule, alias: DispatchKey| kernels.direct(alias).filter(|_| base.rules.has(rule));
     // 2, 3. Explicit composites; Undefined belongs to them although no alias lists it.
-    for alias in [Key::CompositeExplicitAutogradNonFunctional, Key::CompositeExplicitAutograd] {
-        if let Some(kernel) = kernels.direct(alias) {
+    for (rule, alias) in [
+        (Rule::ExplicitNonFunctional, Key::CompositeExplicitAutogradNonFunctional),
+        (Rule::Explicit, Key::CompositeExplicitAutograd),
+    ] {
+        if let Some(kernel) = alias_kernel(rule, alias) {
             let mask = if undefined { u32::MAX } else { alias_backends(alias, layer) };
             fill(draft, mask, kernel, Reason::Alias(alias))?;
         }
     }
     // 4, 5, 6. Implicit composites, unless a backend's own kernel stands behind an autograd key.
-    if let Some(kernel) = kernels.direct(Key::CompositeImplicitAutogradNestedTensor) {
+    if let Some(kernel) = alias_kernel(Rule::Nested, Key::CompositeImplicitAutogradNestedTensor) {
         let alias = Key::CompositeImplicitAutogradNestedTensor;
         fill(draft, alias_backends(alias, layer), kernel, Reason::Alias(alias))?;
     }
-    if let Some(kernel) = kernels.direct(Key::CompositeImplicitAutograd) {
+    if let Some(kernel) = alias_kernel(Rule::Implicit, Key::CompositeImplicitAutograd) {
         let alias = Key::CompositeImplicitAutograd;
         let covered = if undefined { u32::MAX } else { alias_backends(alias, layer) };
         let others = DispatchKeySet::AUTOGRAD_OTHER_BACKENDS;
         let reachable_only_through_other = |key: DispatchKey| !key.is_alias() && others.contains(key);
         if layer == Functionality::AutogradOther
+            && base.rules.has(Rule::Ambiguous)
             && kernels.keys().any(|key| key != Key::Undefined && reachable_only_through_other(key))
         {
-            fill(draft, covered, ambiguous, Reason::Ambiguous)?;
+            fill(draft, covered, &base.ambiguous, Reason::Ambiguous)?;
         } else {
-            fill(draft, covered & !backends_with_kernels(kernels, layer), kernel, Reason::Alias(alias))?;
+            let kept_out =
+                if base.rules.has(Rule::BackendFirst) { backends_with_kernels(kernels, layer) } else { 0 };
+            fill(draft, covered & !kept_out, kernel, Reason::Alias(alias))?;
         }
     }
     // 7, 8. The remaining aliases. 9 and 10 are the base: the key's fallback, or nothing.
-    for alias in [Key::Autograd, Key::FuncTorchBatchedDecomposition] {
-        if let Some(kernel) = kernels.direct(alias) {
+    for (rule, alias) in
+        [(Rule::Autograd, Key::Autograd), (Rule::Batched, Key::FuncTorchBatchedDecomposition)]
+    {
+        if let Some(kernel) = alias_kernel(rule, alias) {
             fill(draft, alias_backends(alias, layer), kernel, Reason::Alias(alias))?;
         }
     }
-    draft.set_row(layer, row)
+    draft.set_row(layer, row);
+    Ok(())
 }
 
 /// The layers whose rows the kernels under `key` can change.
 fn layers_touched_by(key: DispatchKey) -> u64 {
     if !key.is_alias() {
-        // A backend's kernel also decides whether composites reach autograd.
-        return 1 << key.functionality().position() | DispatchKeySet::AUTOGRAD.layers();
+        return 1 << key.functionality().position();
     }
     let covered = Functionality::all()
         .filter(|layer| alias_backends(key, *layer) != 0)
@@ -187,46 +258,52 @@ fn layers_touched_by(key: DispatchKey) -> u64 {
 
 /// The table of an operator without kernels: the fallbacks alone.
 ///
-/// Positions that no key has yet fall through, and so do layers without a name. Backends of users have the columns
-/// that PrivateUse1 has.
-pub(crate) fn base_of(fallbacks: &[(DispatchKey, Chain)], stepped_over: &[DispatchKey]) -> Result<Draft> {
+/// Calls step over layers of users and over the autocast keys of their backends, allocated or not. For the rest, calls
+/// on backends of users step over what they step over on PrivateUse1.
+pub(crate) fn base_of(
+    rules: Rules,
+    fallbacks: &[(DispatchKey, Chain)],
+    stepped_over: &[DispatchKey],
+) -> Result<Base> {
+    let fallbacks = if rules.has(Rule::Fallback) { fallbacks } else { &[] };
     let fallback = |key: DispatchKey| fallbacks.iter().find(|(known, _)| *known == key)?.1.active();
-    let mut draft =
-        Draft::filled(Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
+    let mut base =
+        Base::filled(rules, Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing });
     let skip = Kernel::fallthrough().describe("stepped over by default");
     let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::SteppedOver };
     for position in 0..Functionality::COUNT as u32 {
         let Some(layer) = Functionality::at(position) else { continue };
         let mut row = [0; BackendComponent::COUNT];
-        if layer.name().is_none() {
-            row = [draft.number(skip.clone())?; BackendComponent::COUNT];
-        } else {
-            for (backend, number) in row.iter_mut().enumerate() {
-                let backend =
-                    BackendComponent::at(backend as u32).expect("a row has as many places as backends");
-                let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
-                let key = match layer.is_per_backend() {
-                    true => DispatchKey::runtime(layer, stand_in),
-                    false => DispatchKey::of_functionality(layer),
-                };
-                if let Some(kernel) = fallback(key) {
-                    *number = draft.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
-                } else if stepped_over.contains(&key) {
-                    *number = draft.number(skip.clone())?;
-                }
+        for (backend, number) in row.iter_mut().enumerate() {
+            let backend = BackendComponent::at(backend as u32).expect("a row has as many places as backends");
+            let key_on = |backend| match layer.has_instance_on(backend) {
+                true => DispatchKey::runtime(layer, backend),
+                false => DispatchKey::of_functionality(layer),
+            };
+            let stand_in = if backend.is_run_time() { BackendComponent::PrivateUse1 } else { backend };
+            let is_layer_of_user =
+                layer.is_run_time() || layer.has_instance_on(backend) && !layer.is_per_backend();
+            let stepped_over = is_layer_of_user || stepped_over.contains(&key_on(stand_in));
+            if let Some(kernel) = fallback(key_on(backend)) {
+                *number = base.number(Slot { kernel: kernel.clone(), reason: Reason::Fallback })?;
+            } else if stepped_over || !rules.has(Rule::Missing) {
+                *number = base.number(skip.clone())?;
             }
         }
-        draft.set_row(layer, row)?;
+        base.set_row(layer, row);
     }
-    Ok(draft)
+    Ok(base)
 }
 
 /// The table that the rules give for an operator's kernels over a base.
-pub(crate) fn draft_of(kernels: &impl Kernels, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Draft> {
-    let mut draft = base.clone();
-    let touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
-    for layer in Functionality::all().filter(|layer| touched >> layer.position() & 1 != 0) {
-        fill_row(&mut draft, kernels, ambiguous, layer, base.row(layer))?;
+pub(crate) fn draft_of(kernels: &impl Kernels, base: &Arc<Base>) -> Result<Draft> {
+    let mut draft = Draft::of(base);
+    let mut touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
+    while touched != 0 {
+        if let Some(layer) = Functionality::at(touched.trailing_zeros()) {
+            fill_row(&mut draft, kernels, layer)?;
+        }
+        touched &= touched - 1;
     }
     Ok(draft)
 }

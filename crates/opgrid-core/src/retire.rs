@@ -141,6 +141,12 @@ pub(crate) fn retire(tables: Vec<Table>) {
     lock(&LIMBO).extend(tables.into_iter().map(|table| (epoch, table)));
 }
 
+/// Whether enough waits for the price of a barrier on every thread.
+pub(crate) fn is_collection_due() -> bool {
+    const ENOUGH: usize = 32;
+    retired_tables() >= ENOUGH
+}
+
 /// Whether the kernel can run a barrier on every thread of the process.
 fn has_barrier() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
