@@ -172,15 +172,15 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        let (base, overload) = split_name(name);
-        match self.0.look(|registry| {
-            registry
-                .operators
-                .named(base, overload)
-                .filter(|record| record.definition.is_some())
-                .map(Record::handle)
-        }) {
+        let found = split_name(name).and_then(|(base, overload)| {
+            self.0.look(|registry| {
+                let record = registry.operators.named(base, overload)?;
+                record.definition.is_some().then(|| record.handle())
+            })
+        });
+        match found {
             Some(operator) => Ok(operator),
+            // Parsing knows other ways to write a name, and what is wrong with those that are none.
             None => self.0.find_defined(&parse_name(name)?),
         }
     }
@@ -291,9 +291,10 @@ impl Drop for Listening {
     }
 }
 
-/// The parts of a name, unchecked.
-fn split_name(name: &str) -> (&str, &str) {
-    name.split_once('.').unwrap_or((name, ""))
+/// The parts of a name, unchecked. `None` where a dot stands at the end: no overload is called nothing.
+fn split_name(name: &str) -> Option<(&str, &str)> {
+    let (base, overload) = name.split_once('.').unwrap_or((name, ""));
+    (!overload.is_empty() || base.len() == name.len()).then_some((base, overload))
 }
 
 fn parse_name(name: &str) -> Result<OperatorName> {
@@ -326,5 +327,28 @@ impl OperatorHandle {
     /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
     pub fn find_schema(&self) -> Option<FunctionSchema> {
         self.schema().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_up_as_it_is_printed_and_parsed_otherwise() {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("spelled");
+        for name in ["a", "a.b", "b.a"] {
+            library.define(format!("{name}(int x) -> int").as_str());
+        }
+        library.implement("c").add(Kernel::boxed(|call| call.below()));
+        let _registration = library.finish().unwrap();
+        for text in ["spelled::a", "spelled::a.b", "spelled::b.a"] {
+            assert_eq!(dispatcher.find(text).unwrap().name().to_string(), text);
+        }
+        assert_eq!(dispatcher.find(" spelled :: a . b").unwrap().name().to_string(), "spelled::a.b");
+        for text in ["spelled::b", "spelled::c", "spelled::a.", "spelled::a.b.c", ".a", ""] {
+            assert!(dispatcher.find(text).is_err(), "{text}");
+        }
     }
 }
