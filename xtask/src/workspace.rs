@@ -40,12 +40,6 @@ impl Workspace {
         &self.root
     }
 
-    /// Where cargo puts what it builds.
-    pub fn target(&self) -> PathBuf {
-        let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        self.root.join(folder)
-    }
-
     /// A cargo command that runs in the root, with the cargo that called this program.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

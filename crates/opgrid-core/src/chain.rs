@@ -39,9 +39,14 @@ impl Chain {
     ///
     /// `order` names those that come first; `next` follows them all.
     pub(crate) fn kernel(&self, order: &[Arc<str>], next: impl FnOnce() -> Slot) -> Arc<KernelRecord> {
-        match self.single() {
-            Some(kernel) => kernel.clone(),
-            None => Arc::new(Kernel::chain(Links { providers: self.ordered(order), next: next() }).record),
+        if let Some(kernel) = self.single() {
+            return kernel.clone();
+        }
+        let providers = self.ordered(order);
+        match &providers[0] {
+            // Whoever is first and takes every call is who runs; masks have to know of a fallthrough.
+            first if first.is_fallthrough() && first.condition.is_none() => first.clone(),
+            _ => Arc::new(Kernel::chain(Links { providers, next: next() }).record),
         }
     }
 
@@ -54,6 +59,11 @@ impl Chain {
         let mut stacks: Vec<_> = self.0.iter().collect();
         stacks.sort_by_key(place);
         stacks.into_iter().map(|stack| stack.active().clone()).collect()
+    }
+
+    /// Whether a kernel of that name would become one more provider.
+    pub(crate) fn would_be_joined_by(&self, name: Option<&Arc<str>>) -> bool {
+        name.is_some() && !self.0.is_empty() && self.0.iter().all(|stack| stack.name.as_ref() != name)
     }
 
     /// Every kernel of each provider, the active one first, with its place in the provider's stack from the top.

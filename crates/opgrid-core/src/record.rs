@@ -103,12 +103,15 @@ impl Record {
     /// Checks that cells of aliases keep one kernel for all arguments: what an alias stands for is chosen by rules that
     /// look at keys alone.
     pub(crate) fn admit_to_alias(&self, column: DispatchKey, kernel: &KernelRecord) -> Result<()> {
-        let another = || self.cell(column)?.all().find(|known| known.name != kernel.name);
-        if !column.is_alias() || kernel.condition.is_none() && another().is_none() {
+        let another = self
+            .cell(column)
+            .filter(|cell| cell.would_be_joined_by(kernel.name.as_ref()))
+            .and_then(|cell| cell.all().next());
+        if !column.is_alias() || kernel.condition.is_none() && another.is_none() {
             return Ok(());
         }
-        let found = match another() {
-            Some(first) => format!("there is {first_debug} already", first_debug = first.debug()),
+        let found = match another {
+            Some(first) => format!("there is another one already ({})", first.debug()),
             None => "the kernel has a condition".to_owned(),
         };
         let message = format!(

@@ -528,13 +528,13 @@ impl Registry {
         let record = self.record(inner, &name);
         let number = record.handle.0.number;
         touched.numbers.push(number);
+        record.admit_to_alias(column, &kernel)?;
         if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
             let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
             if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
                 record.check_schema(definition, signature, &kernel.origin)?;
             }
         }
-        record.admit_to_alias(column, &kernel)?;
         let pinned = record.pin(&kernel, key)?;
         let replaced = match record.chain_mut(column).add(kernel.clone(), may_replace) {
             Ok(replaced) => replaced,
