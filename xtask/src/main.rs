@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod fuzz;
 mod instructions;
 mod loom;
 mod rust_source;
@@ -55,6 +56,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
         run: loom::run,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[--seconds N] [TARGET…]",
+        about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600)",
+        run: fuzz::run,
     },
 ];
 
@@ -116,9 +123,15 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in
-            ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1", "loom all"]
-        {
+        for line in [
+            "test nothing",
+            "tidy now",
+            "instructions --what",
+            "instructions --json",
+            "stress 1",
+            "loom all",
+            "fuzz all",
+        ] {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

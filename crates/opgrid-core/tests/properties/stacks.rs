@@ -9,8 +9,8 @@ use opgrid_core::{
     ErrorKind, Generator, Kernel, Layout, List, MemoryFormat, Object, OperatorHandle, Scalar, Stack, Value,
 };
 
+use crate::bare::Bare;
 use crate::input::Input;
-use crate::program::Bare;
 
 /// A class that schemas name and kernels of these operators do not take.
 struct Config;
