@@ -5,7 +5,7 @@
 //! fails in `target/fuzz/artifacts`.
 
 use crate::failure::Failure;
-use crate::workspace::{Workspace, output, passes};
+use crate::workspace::{Workspace, host, passes};
 use std::path::Path;
 use std::process::Command;
 
@@ -65,13 +65,6 @@ fn fuzz(program: &mut Command, folder: &Path, target: &str, seconds: u64) -> Res
         let remedy = format!("give the input in {} to the target alone", artifacts.display());
         Failure::new(format!("{failure}; {remedy}"))
     })
-}
-
-/// The machine that the compiler builds for.
-fn host() -> Result<String, Failure> {
-    let version = output(Command::new("rustc").arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(String::from).ok_or_else(|| Failure::new("`rustc -vV` names no host"))
 }
 
 impl Options {

@@ -4,6 +4,7 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod asan;
 mod failure;
 mod fuzz;
 mod instructions;
@@ -62,6 +63,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--seconds N] [TARGET…]",
         about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600)",
         run: fuzz::run,
+    },
+    Command {
+        name: "asan",
+        arguments: "",
+        about: "the tests of the crates that hold unsafe code, under AddressSanitizer and its search for leaks",
+        run: asan::run,
     },
 ];
 
