@@ -28,7 +28,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         command.args(["test", "--package", package, "--target", &host, "--lib"]);
         let tests = tests_of(&packages, package);
         command.args(tests.iter().flat_map(|test| ["--test", test]));
-        command.arg("--target-dir").arg(workspace.target().join("asan"));
+        command.arg("--target-dir").arg(workspace.target()?.join("asan"));
         command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
         // Freed memory is kept for a while, so that resident memory says nothing.
         command.env("OPGRID_STRESS_MEMORY", "unchecked");

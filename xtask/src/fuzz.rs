@@ -32,12 +32,13 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::parse(arguments)?;
     let workspace = Workspace::current()?;
     let host = host()?;
-    let folder = workspace.target().join("fuzz");
+    let folder = workspace.target()?.join("fuzz");
     let mut build = workspace.cargo();
     build.args(["build", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
     // With a target named, programs that run while building are built without the flags.
     build.args(["--target", &host]).arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
     passes(&mut build)?;
+    let mut failed = Vec::new();
     for target in options.targets {
         println!("\n==> {target}, for {} s", options.seconds);
         let mut program = Command::new(folder.join(&host).join("release").join(target));
@@ -45,9 +46,12 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         if words.is_file() {
             program.arg(format!("-dict={}", words.display()));
         }
-        fuzz(&mut program, &folder, target, options.seconds)?;
+        // The others run all the same: a finding in one says nothing about them.
+        failed.extend(
+            fuzz(&mut program, &folder, target, options.seconds).err().map(|failure| failure.to_string()),
+        );
     }
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(Failure::new(failed.join("\n"))) }
 }
 
 fn fuzz(program: &mut Command, folder: &Path, target: &str, seconds: u64) -> Result<(), Failure> {

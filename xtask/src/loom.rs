@@ -31,7 +31,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let workspace = Workspace::current()?;
     let start = Instant::now();
-    passes(&mut models(&workspace))?;
+    passes(&mut models(&workspace)?)?;
     println!("the models hold, in {:.1} s; without", start.elapsed().as_secs_f64());
     for &(without, model) in MUTANTS {
         must_fail(&workspace, without, model)?;
@@ -41,16 +41,16 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// The models, in a folder of their own: everything is compiled once more for them.
-fn models(workspace: &Workspace) -> Command {
+fn models(workspace: &Workspace) -> Result<Command, Failure> {
     let mut command = workspace.cargo();
     command.args(["test", "--quiet", "--release", "--package", "opgrid-core", "--test", "loom"]);
-    command.arg("--target-dir").arg(workspace.target().join("loom"));
+    command.arg("--target-dir").arg(workspace.target()?.join("loom"));
     command.env("RUSTFLAGS", "--cfg loom").env("RUST_BACKTRACE", "0");
-    command
+    Ok(command)
 }
 
 fn must_fail(workspace: &Workspace, without: &str, model: &str) -> Result<(), Failure> {
-    let mut command = models(workspace);
+    let mut command = models(workspace)?;
     command.args(["--", "--exact", model]).env("OPGRID_LOOM_WITHOUT", without);
     let output = command
         .output()

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod asan;
+mod bench;
 mod failure;
 mod fuzz;
 mod instructions;
@@ -13,6 +14,7 @@ mod rust_source;
 mod stress;
 mod test;
 mod tidy;
+mod torch;
 mod workspace;
 
 use failure::Failure;
@@ -51,6 +53,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--calls N] [--threads T]",
         about: "many calls on several threads while everything that is registered changes",
         run: stress::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
+        about: "times, memory and instructions, beside those of PyTorch measured in the same run",
+        run: bench::run,
     },
     Command {
         name: "loom",
@@ -130,15 +138,18 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in [
+        let lines = [
             "test nothing",
             "tidy now",
             "instructions --what",
             "instructions --json",
             "stress 1",
+            "bench",
             "loom all",
             "fuzz all",
-        ] {
+            "asan all",
+        ];
+        for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

@@ -40,12 +40,6 @@ impl Workspace {
         &self.root
     }
 
-    /// Where cargo puts what it builds.
-    pub fn target(&self) -> PathBuf {
-        let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-        self.root.join(folder)
-    }
-
     /// A cargo command that runs in the root, with the cargo that called this program.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -58,11 +52,42 @@ impl Workspace {
     /// # Errors
     /// Cargo cannot read the manifests.
     pub fn packages(&self) -> Result<Vec<Value>, Failure> {
+        Ok(self.metadata()?["packages"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// The folder that cargo builds in, where other build output belongs too.
+    ///
+    /// # Errors
+    /// Cargo cannot read the manifests.
+    pub fn target(&self) -> Result<PathBuf, Failure> {
+        let metadata = self.metadata()?;
+        let folder = metadata["target_directory"].as_str();
+        folder.map(PathBuf::from).ok_or_else(|| Failure::new("cargo metadata names no target directory"))
+    }
+
+    fn metadata(&self) -> Result<Value, Failure> {
         let mut command = self.cargo();
         command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
-        let metadata: Value = serde_json::from_str(&output(&mut command)?)
-            .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))?;
-        Ok(metadata["packages"].as_array().cloned().unwrap_or_default())
+        serde_json::from_str(&output(&mut command)?)
+            .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))
+    }
+
+    /// Builds a target with optimisation and says where its program lies; `chosen` chooses it for cargo, `name` is its
+    /// name.
+    ///
+    /// # Errors
+    /// The target does not build, or is no program.
+    pub fn build(&self, chosen: &[&str], name: &str) -> Result<PathBuf, Failure> {
+        let mut command = self.cargo();
+        command.args(["build", "--release", "--message-format", "json-render-diagnostics"]).args(chosen);
+        let messages = output(&mut command)?;
+        let mut executables = messages.lines().filter_map(|line| {
+            let message: Value = serde_json::from_str(line).ok()?;
+            let is_program = message["target"]["name"] == name;
+            message["executable"].as_str().filter(|_| is_program).map(PathBuf::from)
+        });
+        let executable = executables.next_back();
+        executable.ok_or_else(|| Failure::new(format!("cargo built `{name}` without an executable")))
     }
 
     /// The project's files relative to the root, with `/` between folders, sorted.

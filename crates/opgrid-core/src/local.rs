@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::retire::{Mark, Nested};
+use crate::shard::Lines;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
 
 /// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
@@ -39,6 +40,8 @@ pub(crate) struct ThreadState {
     pub(crate) dispatcher: Cell<*const ()>,
     /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
     stack_floor: Cell<usize>,
+    /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
+    pub(crate) lines: Cell<&'static Lines>,
 }
 
 thread_local! {
@@ -53,6 +56,7 @@ thread_local! {
             excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
             dispatcher: Cell::new(std::ptr::null()),
             stack_floor: Cell::new(0),
+            lines: Cell::new(Lines::none()),
         }
     };
 }
@@ -141,8 +145,13 @@ impl ThreadState {
     fn set(&self, local: LocalKeys) {
         self.included_layers.set(local.included.layers());
         self.included_backends.set(local.included.backends());
-        self.kept_layers.set(!local.excluded.layers());
-        self.excluded_backends.set(local.excluded.backends());
+        self.set_excluded(local.excluded);
+    }
+
+    #[inline(always)]
+    fn set_excluded(&self, keys: DispatchKeySet) {
+        self.kept_layers.set(!keys.layers());
+        self.excluded_backends.set(keys.backends());
     }
 
     /// Takes `layers` out of what this thread's calls reach, until the guard is dropped.
@@ -334,36 +343,46 @@ pub struct ExcludeGuard {
 
 impl ExcludeGuard {
     /// Excludes `keys` until the guard is dropped.
+    #[inline]
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
-        let local = LocalKeys::current();
-        LocalKeys { excluded: local.excluded | keys.into(), ..local }.force();
-        Self { before: local.excluded, thread: PhantomData }
+        let keys = keys.into();
+        // SAFETY: the reference stays in this function.
+        let thread = unsafe { current() };
+        let before = thread.excluded();
+        thread.set_excluded(before | keys);
+        Self { before, thread: PhantomData }
     }
 
     /// No autograd of any backend: what runs below it.
+    #[inline]
     pub fn below_autograd() -> Self {
         Self::new(DispatchKeySet::AUTOGRAD)
     }
 
     /// Neither autograd nor the bookkeeping of in-place operators and views.
+    #[inline]
     pub fn below_adinplace_or_view() -> Self {
         Self::new(DispatchKeySet::AUTOGRAD_WITH_INPLACE)
     }
 
     /// No functionalisation.
+    #[inline]
     pub fn skip_functionalize() -> Self {
         Self::new(DispatchKey::Functionalize)
     }
 
     /// No tracing.
+    #[inline]
     pub fn no_tracer() -> Self {
         Self::new(DispatchKey::Tracer)
     }
 }
 
 impl Drop for ExcludeGuard {
+    #[inline]
     fn drop(&mut self) {
-        LocalKeys { excluded: self.before, ..LocalKeys::current() }.force();
+        // SAFETY: the reference stays in this function.
+        unsafe { current() }.set_excluded(self.before);
     }
 }
 

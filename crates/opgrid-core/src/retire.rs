@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::local::{ThreadState, with_thread};
 use crate::panics::Panics;
+use crate::shard::Lines;
 use crate::table::Table;
 use crate::{Error, ErrorKind, Result};
 
@@ -40,6 +41,10 @@ pub(crate) fn attend(thread: &ThreadState) {
         join(thread);
     }
     LIMBO.report(&thread.mark);
+    if thread.mark.flags() & flag::STRICTNESS != 0 {
+        thread.mark.set_flag(flag::STRICTNESS, false);
+        thread.lines.set(Lines::none());
+    }
 }
 
 fn join(thread: &ThreadState) {
@@ -61,9 +66,20 @@ pub(crate) fn set_common_flag(bit: u32, on: bool) {
     LIMBO.set_common_flag(bit, on);
 }
 
+/// Raises a flag on every thread that is on the list, for each to lower when it has attended to it.
+pub(crate) fn raise_flag(bit: u32) {
+    LIMBO.raise_flag(bit);
+}
+
 /// Puts tables into limbo that no new call can reach any more.
 pub(crate) fn retire(tables: Vec<Table>) {
     LIMBO.retire(tables);
+}
+
+/// Whether enough waits for the price of a barrier on every thread.
+pub(crate) fn is_collection_due() -> bool {
+    const ENOUGH: usize = 32;
+    retired_tables() >= ENOUGH
 }
 
 /// Frees what no thread can hold any more. The caller holds no lock.

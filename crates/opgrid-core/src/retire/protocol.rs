@@ -31,6 +31,8 @@ pub(crate) mod flag {
     pub const RECORDED: u32 = 16;
     /// The thread has left the list of threads and counts its calls in a global.
     pub const ORPHAN: u32 = 32;
+    /// The rules about slow paths have changed.
+    pub const STRICTNESS: u32 = 64;
 }
 
 /// A pointer that calls read and writers replace; null while there is nothing.
@@ -210,6 +212,11 @@ impl<T> Limbo<T> {
         for listed in threads.iter() {
             listed.mark().set_flag(bit, on);
         }
+    }
+
+    /// Raises a flag on every thread that is on the list, for each to lower when it has attended to it.
+    pub(crate) fn raise_flag(&self, bit: u32) {
+        lock(&self.threads).iter().for_each(|listed| listed.mark().set_flag(bit, true));
     }
 
     /// Puts things into limbo that no new call can reach any more.

@@ -151,6 +151,13 @@ impl Model {
                 if key.is_building_block() || key.is_placeholder() {
                     return Err(ErrorKind::Registration);
                 }
+                let is_another =
+                    |cell: &Cell| !cell.is_empty() && cell.iter().all(|(name, _)| *name != kernel.name);
+                let cell = self.operator(place).cells.get(&key);
+                // Cells of aliases have one provider.
+                if key.is_alias() && kernel.name.is_some() && cell.is_some_and(is_another) {
+                    return Err(ErrorKind::Registration);
+                }
                 self.pin(place, kernel.sort)?;
                 add(self.operator(place).cells.entry(key).or_default(), kernel, may_replace)?;
                 Ok(Change::Implemented(place, key, kernel.number))
