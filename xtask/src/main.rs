@@ -4,8 +4,10 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod asan;
 mod bench;
 mod failure;
+mod fuzz;
 mod instructions;
 mod loom;
 mod rust_source;
@@ -63,6 +65,18 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
         run: loom::run,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[--seconds N] [TARGET…]",
+        about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600)",
+        run: fuzz::run,
+    },
+    Command {
+        name: "asan",
+        arguments: "",
+        about: "the tests of the crates that hold unsafe code, under AddressSanitizer and its search for leaks",
+        run: asan::run,
     },
 ];
 
@@ -132,6 +146,8 @@ mod tests {
             "stress 1",
             "bench",
             "loom all",
+            "fuzz all",
+            "asan all",
         ];
         for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");

@@ -68,6 +68,11 @@ pub struct Operator {
     pinned: Option<Sort>,
 }
 
+/// What fills a column, with the kernel where one was registered.
+pub type Found = (Reason, Option<Kernel>);
+
+type Rule<'r> = &'r dyn Fn() -> Option<Found>;
+
 /// What a library asks for.
 #[derive(Clone, Copy, Debug)]
 pub enum Item {
@@ -209,7 +214,7 @@ impl Model {
     }
 
     /// What fills a column of an operator: the rules in their order.
-    pub fn resolve(&self, operator: &Operator, column: Key) -> (Reason, Option<Kernel>) {
+    pub fn resolve(&self, operator: &Operator, column: Key) -> Found {
         let direct = |key: Key| active(&operator.cells, key);
         let alias = |key: Key| direct(key).map(|kernel| (Reason::Alias(key), Some(kernel)));
         let covers = |alias: Key| column.is_included_in(alias);
