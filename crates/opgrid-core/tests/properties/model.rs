@@ -29,9 +29,6 @@ pub struct Kernel {
     pub sort: Sort,
 }
 
-/// A rule: what fills a column, if it has something.
-type Rule<'r> = dyn Fn() -> Option<(Reason, Option<Kernel>)> + 'r;
-
 /// A cell's kernels: providers in order, each with the name that it was opened by and its stack.
 type Cell = Vec<(Option<&'static str>, Vec<Kernel>)>;
 
@@ -223,7 +220,7 @@ impl Model {
             |set: DispatchKeySet| operator.cells.keys().any(|key| !key.is_alias() && set.contains(*key));
         let has_backend =
             has_own_in(column.backends_of_autograd()) || direct(Key::CompositeExplicitAutograd).is_some();
-        let rules: [&Rule<'_>; 8] = [
+        let rules: [Rule<'_>; 8] = [
             &|| direct(column).map(|kernel| (Reason::Direct, Some(kernel))),
             &|| {
                 let key = Key::CompositeExplicitAutogradNonFunctional;
