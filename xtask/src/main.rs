@@ -7,6 +7,7 @@
 mod bench;
 mod failure;
 mod instructions;
+mod loom;
 mod rust_source;
 mod stress;
 mod test;
@@ -46,16 +47,22 @@ const COMMANDS: &[Command] = &[
         run: instructions::run,
     },
     Command {
+        name: "stress",
+        arguments: "[--calls N] [--threads T]",
+        about: "many calls on several threads while everything that is registered changes",
+        run: stress::run,
+    },
+    Command {
         name: "bench",
         arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run",
         run: bench::run,
     },
     Command {
-        name: "stress",
-        arguments: "[--calls N] [--threads T]",
-        about: "many calls on several threads while everything that is registered changes",
-        run: stress::run,
+        name: "loom",
+        arguments: "",
+        about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
+        run: loom::run,
     },
 ];
 
@@ -117,9 +124,16 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in
-            ["test nothing", "tidy now", "instructions --what", "instructions --json", "stress 1", "bench"]
-        {
+        let lines = [
+            "test nothing",
+            "tidy now",
+            "instructions --what",
+            "instructions --json",
+            "stress 1",
+            "bench",
+            "loom all",
+        ];
+        for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

@@ -10,7 +10,7 @@ use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
 use crate::record::Record;
 use crate::registry::{Inner, Item};
-use crate::resolve::Rules;
+use crate::resolve::{Kernels, Rules};
 use crate::{
     BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle,
     Result, autograd_key,
@@ -111,7 +111,7 @@ impl Dispatcher {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
                 (DispatchKey::Meta, _) => Kernel::boxed(|call| Err(crate::explain::missing_kernel(call))),
-                _ => Kernel::boxed(|call| call.below()),
+                _ => Kernel::boxed(|call| call.below()).for_fallback(),
             };
             Item::Fallback { key, kernel, may_replace: false }
         };
@@ -172,13 +172,13 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        let found = split_name(name).and_then(|(base, overload)| {
+        let known = |(base, overload)| {
             self.0.look(|registry| {
                 let record = registry.operators.named(base, overload)?;
                 record.definition.is_some().then(|| record.handle())
             })
-        });
-        match found {
+        };
+        match split_name(name).and_then(known) {
             Some(operator) => Ok(operator),
             // Parsing knows other ways to write a name, and what is wrong with those that are none.
             None => self.0.find_defined(&parse_name(name)?),
@@ -225,7 +225,7 @@ impl Dispatcher {
 
     /// The operators with a kernel registered for exactly this key, alias or not; all operators without a key.
     pub fn registrations_for(&self, key: Option<DispatchKey>) -> Vec<OperatorHandle> {
-        self.names_where(|record| key.is_none_or(|key| record.chain(key).is_some()))
+        self.names_where(|record| key.is_none_or(|key| record.cell(key).is_some()))
     }
 
     fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
@@ -291,10 +291,13 @@ impl Drop for Listening {
     }
 }
 
-/// The parts of a name, unchecked. `None` where a dot stands at the end: no overload is called nothing.
+/// Base and overload of a name as it is printed, unchecked. `None` where a dot stands at the end: that is no name.
 fn split_name(name: &str) -> Option<(&str, &str)> {
-    let (base, overload) = name.split_once('.').unwrap_or((name, ""));
-    (!overload.is_empty() || base.len() == name.len()).then_some((base, overload))
+    match name.split_once('.') {
+        None => Some((name, "")),
+        Some((_, "")) => None,
+        parts => parts,
+    }
 }
 
 fn parse_name(name: &str) -> Result<OperatorName> {
@@ -307,14 +310,14 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 }
 
 impl OperatorHandle {
-    fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
+    pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
         let dispatcher = self.0.dispatcher.upgrade()?;
         dispatcher.look(|registry| registry.operators.of(self).map(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.
     pub fn has_kernel_for(&self, key: DispatchKey) -> bool {
-        self.with_record(|record| record.chain(key).is_some()).unwrap_or(false)
+        self.with_record(|record| record.cell(key).is_some()).unwrap_or(false)
     }
 
     /// Whether a kernel is registered for some key of `keys`; aliases do not count.
@@ -335,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_looked_up_as_it_is_printed_and_parsed_otherwise() {
+    fn a_spelled_name_is_looked_up_like_the_name_it_spells() {
         let dispatcher = Dispatcher::new();
         let mut library = dispatcher.library("spelled");
         for name in ["a", "a.b", "b.a"] {

@@ -9,14 +9,17 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
 use crate::inferred::schema_of;
-use crate::signature::Signature;
+use crate::ledger::note_fallback;
+use crate::provider::{Condition, Links};
+use crate::shard::Serial;
+use crate::signature::{Entry, Signature};
 use crate::{DispatchKey, Error, ErrorKind, Result};
 
 /// The function or closure of a record, and how it is freed.
@@ -33,6 +36,8 @@ pub(crate) enum Role {
     Fallthrough,
     Missing,
     Ambiguous,
+    /// Several providers, or one with a condition.
+    Chain,
 }
 
 /// The signature of a typed record.
@@ -44,6 +49,8 @@ pub(crate) struct SignatureOf {
     pub(crate) text: fn() -> &'static str,
     /// The schema inferred from the types, with an empty name.
     pub(crate) schema: &'static FunctionSchema,
+    /// The [`Entry`] of chains of this signature.
+    chain: fn() -> *const (),
 }
 
 impl SignatureOf {
@@ -53,6 +60,10 @@ impl SignatureOf {
             concrete: TypeId::of::<S::Concrete>(),
             text: || type_name::<S>(),
             schema: schema_of::<S>(),
+            chain: || {
+                let entry: Entry<S> = boxing::enter_chain::<S>;
+                entry as *const ()
+            },
         }
     }
 
@@ -93,6 +104,10 @@ pub(crate) struct KernelRecord {
     pub(crate) typed: TypedSide,
     pub(crate) symbolic: TypedSide,
     pub(crate) boxed: BoxedEntry,
+    /// By what typed calls are counted that take the boxed side. Fallbacks count themselves.
+    pub(crate) serial: Serial,
+    /// The kernel's own boxed side, where `boxed` counts fallbacks first.
+    behind: BoxedEntry,
     /// The function or the closure, as `boxed` and `entry` know it.
     pub(crate) state: *const (),
     /// Frees `state`, where it is more than a function pointer.
@@ -103,6 +118,10 @@ pub(crate) struct KernelRecord {
     pub(crate) origin: Origin,
     /// Set when the registration is dropped: kernels held apart from tables look at it.
     pub(crate) dropped: AtomicBool,
+    /// Which calls the kernel is for, if not for all.
+    pub(crate) condition: Option<Condition>,
+    /// The providers, in the record of a chain.
+    pub(crate) links: Option<Box<Links>>,
 }
 
 // SAFETY: `state` is a function pointer or a boxed `Send + Sync` closure; the rest is plain data.
@@ -112,11 +131,22 @@ unsafe impl Sync for KernelRecord {}
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
+        DROPPED.fetch_add(1, Ordering::Release);
         if let Some(free) = self.free {
             // SAFETY: `free` was stored together with `state`, and a record is dropped once.
             unsafe { free(self.state) }
         }
     }
+}
+
+/// How many records were dropped.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// How many kernels there are: registered, on the way to it, or waiting with the tables that they were in.
+pub(crate) fn kernels_alive() -> u64 {
+    // In this order, because every record is made before it is dropped.
+    let dropped = DROPPED.load(Ordering::Acquire);
+    Serial::count() - dropped
 }
 
 impl KernelRecord {
@@ -127,7 +157,7 @@ impl KernelRecord {
 
     /// Whether code of users runs when the record is freed.
     pub(crate) fn owns_state(&self) -> bool {
-        self.free.is_some()
+        self.free.is_some() || self.condition.is_some()
     }
 
     pub(crate) fn is_fallthrough(&self) -> bool {
@@ -210,8 +240,22 @@ impl Kernel {
         let (state, free) = state;
         let (name, origin) = (None, Origin::at(Location::caller()));
         let dropped = AtomicBool::new(false);
-        let record =
-            KernelRecord { typed, symbolic, boxed, state, free, role, signature, name, origin, dropped };
+        let record = KernelRecord {
+            typed,
+            symbolic,
+            boxed,
+            serial: Serial::next(),
+            behind: boxed,
+            state,
+            free,
+            role,
+            signature,
+            name,
+            origin,
+            dropped,
+            condition: None,
+            links: None,
+        };
         Self { record, key: None }
     }
 
@@ -226,7 +270,7 @@ impl Kernel {
     /// A function that takes the keys of the call in front of the arguments.
     #[track_caller]
     pub fn function_with_keys<S: Signature>(function: S::ReturningWithKeys<S::Output>) -> Self {
-        let entry: crate::signature::Entry<S> = boxing::enter_with_keys::<S>;
+        let entry: Entry<S> = boxing::enter_with_keys::<S>;
         let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
         let state = (S::erase_with_keys(function), None);
         Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
@@ -250,7 +294,7 @@ impl Kernel {
             S: Signature,
             F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
         {
-            let entry: crate::signature::Entry<S> = boxing::enter_layer::<S, F>;
+            let entry: Entry<S> = boxing::enter_layer::<S, F>;
             let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
             (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), Some(free::<F>)))
         }
@@ -277,6 +321,21 @@ impl Kernel {
         Self::special(Role::Fallthrough, fallthrough_ran)
     }
 
+    /// What the slot of a cell with several providers points to, or with one that has a condition.
+    pub(crate) fn chain(links: Links) -> Self {
+        let run = |chain: &KernelRecord, call: &mut BoxedCall<'_>| crate::provider::run_chain(chain, call);
+        let mut kernel = Self::special(Role::Chain, run);
+        let record = &mut kernel.record;
+        for provider in &links.providers {
+            let Some(signature) = provider.signature else { continue };
+            let side = if signature.is_symbolic() { &mut record.symbolic } else { &mut record.typed };
+            side.entry = (signature.chain)();
+        }
+        record.origin = links.providers[0].origin.clone();
+        record.links = Some(Box::new(links));
+        kernel
+    }
+
     /// What a slot without a kernel points to.
     pub(crate) fn missing() -> Self {
         let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| Err(crate::explain::missing_kernel(call));
@@ -293,12 +352,25 @@ impl Kernel {
     fn special(role: Role, boxed: BoxedEntry) -> Self {
         let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), None));
         kernel.record.role = role;
+        kernel.record.serial = Serial::UNCOUNTED;
         kernel
     }
 
     /// The same kernel with a name, by which it joins the chain of a cell that has others.
     pub fn named(mut self, name: &str) -> Self {
         self.record.name = Some(name.into());
+        self
+    }
+
+    /// The same kernel, for calls only whose arguments the condition holds for. `text` completes "runs when …".
+    ///
+    /// Typed kernels take typed conditions with [`Provider::when`](crate::Provider::when).
+    pub fn when(
+        mut self,
+        text: &str,
+        holds: impl Fn(&[crate::Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
+    ) -> Self {
+        self.record.condition = Some(Condition::of_values(text, holds));
         self
     }
 
@@ -320,6 +392,15 @@ impl Kernel {
         self
     }
 
+    /// The same kernel as the fallback of a key: calls of it are counted.
+    pub(crate) fn for_fallback(mut self) -> Self {
+        if self.record.role == Role::Boxed {
+            self.record.serial = Serial::UNCOUNTED;
+            self.record.boxed = run_fallback;
+        }
+        self
+    }
+
     /// The schema that can be inferred from the kernel's signature; boxed kernels have none.
     pub fn inferred_schema(&self, name: OperatorName) -> Option<FunctionSchema> {
         self.record.signature.map(|signature| signature.schema_named(name))
@@ -335,4 +416,11 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
         call.key()
     );
     Err(Error::new(ErrorKind::Internal, message))
+}
+
+/// The boxed side of a fallback.
+fn run_fallback(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    note_fallback(kernel, call)?;
+    // SAFETY: the record's own boxed side.
+    unsafe { (kernel.behind)(kernel, call) }
 }

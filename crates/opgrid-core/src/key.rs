@@ -165,6 +165,16 @@ impl DispatchKey {
         Self(INSTANCE | (functionality.position() as u16) << FUNCTIONALITY_SHIFT | low)
     }
 
+    /// The key of the column of a layer and a backend: the instance, or the functionality alone where it has none.
+    #[inline]
+    pub(crate) const fn on(functionality: Functionality, backend: BackendComponent) -> Self {
+        if functionality.has_instance_on(backend) {
+            Self::instance(functionality, Some(backend))
+        } else {
+            Self::of_functionality(functionality)
+        }
+    }
+
     /// What the key does; `Undefined` for an alias.
     #[inline]
     pub const fn functionality(self) -> Functionality {

@@ -235,16 +235,16 @@ impl DispatchKeySet {
     }
 
     /// The keys, functionalities by rising priority and for each of them its backends by rising priority. Of the
-    /// position that backends of users subdivide these are their instances, or `AutocastPrivateUse1` where the set has
-    /// no such backend.
+    /// position that backends of users subdivide these are their instances, and `AutocastPrivateUse1` where the highest
+    /// backend is none of theirs.
     pub fn iter(self) -> Iter {
         let existing = Self { layers: existing_layers(), backends: existing_backends() };
-        Iter { rest: self & existing, layer: Functionality::Undefined, instances: 0 }
+        Iter { rest: self & existing, layer: Functionality::Undefined, columns: 0 }
     }
 
     /// The keys at all positions of the set, those included that no key holds yet.
     pub(crate) fn positions(self) -> Iter {
-        Iter { rest: self, layer: Functionality::Undefined, instances: 0 }
+        Iter { rest: self, layer: Functionality::Undefined, columns: 0 }
     }
 
     /// How many keys the set iterates.
@@ -324,25 +324,34 @@ pub struct Iter {
     rest: DispatchKeySet,
     /// The layer whose instances are being given.
     layer: Functionality,
-    /// The backends of the instances to come.
-    instances: u32,
+    /// The backends of the keys to come.
+    columns: u32,
+}
+
+impl Iter {
+    /// The backends on which the layer has keys of its own: those of its instances and, where there are some, the
+    /// highest one, which may have none.
+    fn own_columns(&self) -> u32 {
+        let instances = self.rest.backends & self.layer.instance_backends();
+        if instances == 0 { 0 } else { instances | 1 << self.rest.backends.ilog2() }
+    }
 }
 
 impl Iterator for Iter {
     type Item = DispatchKey;
 
     fn next(&mut self) -> Option<DispatchKey> {
-        while self.instances == 0 {
+        while self.columns == 0 {
             self.layer = Functionality::at(self.rest.layers.trailing_zeros())?;
             self.rest.layers &= self.rest.layers - 1;
-            self.instances = self.rest.backends & self.layer.instance_backends();
-            if !self.layer.is_per_backend() && self.instances == 0 {
+            self.columns = self.own_columns();
+            if !self.layer.is_per_backend() && self.columns == 0 {
                 return Some(DispatchKey::of_functionality(self.layer));
             }
         }
-        let backend = BackendComponent::at(self.instances.trailing_zeros());
-        self.instances &= self.instances - 1;
-        Some(DispatchKey::instance(self.layer, backend))
+        let backend = BackendComponent::at(self.columns.trailing_zeros())?;
+        self.columns &= self.columns - 1;
+        Some(DispatchKey::on(self.layer, backend))
     }
 }
 

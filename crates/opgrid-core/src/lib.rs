@@ -41,20 +41,25 @@ pub mod dispatcher;
 pub mod legacy;
 pub mod library;
 pub mod listener;
-mod operators;
 mod panics;
+pub mod provider;
 mod record;
+mod records;
 mod registry;
 pub mod resolve;
 pub mod retire;
+mod sync;
 mod table;
 
 // Calls.
 pub mod call;
 pub mod explain;
 pub mod held;
+pub mod ledger;
 pub mod local;
 pub mod observe;
+mod shard;
+pub mod strict;
 
 pub mod error;
 mod spelling;
@@ -77,6 +82,7 @@ pub use key::{DispatchKey, KeyKind, alias_backends, columns, torch_columns};
 pub use key_parts::{BackendComponent, Functionality};
 pub use key_set::DispatchKeySet;
 pub use layout::{Layout, MemoryFormat};
+pub use ledger::{SlowPath, SlowPathCount, Stats, note, reset_stats, stats};
 pub use legacy::Options;
 pub use library::{Library, Operators, Registration, Target};
 pub use listener::{Listener, Override};
@@ -86,9 +92,10 @@ pub use local::{
 };
 pub use named_sets::{NAMED_SETS, autocast_key, autocast_related, autograd_key, autograd_related};
 pub use num_complex::Complex64;
-pub use observe::{CallKind, Observation, Observer, Step, observe, record};
+pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
+pub use provider::Provider;
 pub use resolve::Reason;
 #[doc(hidden)]
 pub use resolve::{Rule, Rules};
@@ -96,6 +103,7 @@ pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
 pub use signature::{First, Last, Return, Signature};
 pub use stack::{Returns, Stack};
+pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};
 pub use user_layers::NewLayer;
 pub use value::{Boxed, Class, DictValue, Generator, List, Object, Value, View};

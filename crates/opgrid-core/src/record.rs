@@ -1,14 +1,15 @@
 //! What a dispatcher knows of one operator: its definition, its kernels by key, the signature they agreed on, its table.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_schema::check_signature;
 
 use crate::chain::Chain;
 use crate::kernel::{KernelRecord, Origin, SignatureOf};
 use crate::operator::{Definition, OperatorHandle};
+use crate::provider::Orders;
 use crate::resolve::{Kernels, draft_of};
+use crate::retire::Published;
 use crate::table::{Base, Table};
 use crate::{DispatchKey, Error, ErrorKind, Result};
 
@@ -27,16 +28,23 @@ pub(crate) struct Record {
     pub(crate) handle: OperatorHandle,
     pub(crate) definition: Option<Arc<Definition>>,
     pub(crate) kernels: Vec<(DispatchKey, Chain)>,
+    /// Which providers come first.
+    pub(crate) orders: Orders,
     pub(crate) typed: Option<Pinned>,
     pub(crate) symbolic: Option<Pinned>,
     /// Overloads of the global dispatcher whose cell holds this operator's table.
-    pub(crate) cells: Vec<&'static AtomicPtr<u8>>,
+    pub(crate) cells: Vec<&'static Published>,
     pub(crate) table: Option<Table>,
 }
 
 impl Kernels for Record {
-    fn direct(&self, key: DispatchKey) -> Option<&Arc<KernelRecord>> {
-        self.chain(key)?.active()
+    fn cell(&self, key: DispatchKey) -> Option<&Chain> {
+        let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        Some(&self.kernels[place].1)
+    }
+
+    fn order(&self, key: DispatchKey) -> &[Arc<str>] {
+        self.orders.of(key)
     }
 
     fn keys(&self) -> impl Iterator<Item = DispatchKey> {
@@ -51,16 +59,12 @@ impl Record {
             handle,
             definition: None,
             kernels: Vec::new(),
+            orders: Orders::default(),
             typed,
             symbolic,
             cells: Vec::new(),
             table: None,
         }
-    }
-
-    pub(crate) fn chain(&self, key: DispatchKey) -> Option<&Chain> {
-        let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
-        Some(&self.kernels[place].1)
     }
 
     pub(crate) fn chain_mut(&mut self, key: DispatchKey) -> &mut Chain {
@@ -75,7 +79,7 @@ impl Record {
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.definition.is_none() && self.kernels.is_empty()
+        self.definition.is_none() && self.kernels.is_empty() && self.orders.is_empty()
     }
 
     /// The schema, or the name alone, as errors print it.
@@ -94,6 +98,29 @@ impl Record {
 
     pub(crate) fn pinned(&mut self, symbolic: bool) -> &mut Option<Pinned> {
         if symbolic { &mut self.symbolic } else { &mut self.typed }
+    }
+
+    /// Checks that cells of aliases keep one kernel for all arguments: what an alias stands for is chosen by rules that
+    /// look at keys alone.
+    pub(crate) fn admit_to_alias(&self, column: DispatchKey, kernel: &KernelRecord) -> Result<()> {
+        let another = self
+            .cell(column)
+            .filter(|cell| cell.would_be_joined_by(kernel.name.as_ref()))
+            .and_then(|cell| cell.all().next());
+        if !column.is_alias() || kernel.condition.is_none() && another.is_none() {
+            return Ok(());
+        }
+        let found = match another {
+            Some(first) => format!("there is another one already ({})", first.debug()),
+            None => "the kernel has a condition".to_owned(),
+        };
+        let message = format!(
+            "{}: {column} is an alias, and aliases take one kernel for all arguments, but {found}; register providers \
+             for the keys that {column} stands for ({})",
+            self.handle.name(),
+            kernel.debug()
+        );
+        Err(Error::new(ErrorKind::Registration, message))
     }
 
     /// Checks a kernel's signature against the first one of its kind, and keeps it if it is the first.
@@ -165,9 +192,9 @@ impl Record {
     /// Swaps the table that calls read; the old one comes back.
     pub(crate) fn publish(&mut self, table: Option<Table>) -> Option<Table> {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
-        self.handle.0.table.store(pointer, Ordering::Release);
+        self.handle.0.table.publish(pointer);
         for cell in &self.cells {
-            cell.store(pointer, Ordering::Release);
+            cell.publish(pointer);
         }
         std::mem::replace(&mut self.table, table)
     }

@@ -7,7 +7,7 @@
 use std::any::TypeId;
 use std::io::Write;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
@@ -18,21 +18,38 @@ use crate::kernel::{Kernel, KernelRecord, Origin, Place, SignatureOf};
 use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
-use crate::operators::Operators;
 use crate::panics::Panics;
+use crate::provider::{Names, Orders};
 use crate::record::{Pinned, Record};
-use crate::resolve::{Kernels, Rules, base_of};
-use crate::retire::{self, lock};
+use crate::records::Records;
+use crate::resolve::{Kernels, Reason, Rules, base_of};
+use crate::retire::{self, Published};
 use crate::signature::Signature;
-use crate::table::{Base, Table};
+use crate::sync::lock;
+use crate::table::{Base, Slot, Table};
 use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
 
 /// One thing that a library asks for.
 pub(crate) enum Item {
     Namespace(String),
     Define(Box<Definition>),
-    Implement { name: OperatorName, key: Option<DispatchKey>, kernel: Kernel, may_replace: bool },
-    Fallback { key: DispatchKey, kernel: Kernel, may_replace: bool },
+    Implement {
+        name: OperatorName,
+        key: Option<DispatchKey>,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    Fallback {
+        key: DispatchKey,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    /// Without a name, for the fallbacks of a key.
+    Order {
+        name: Option<OperatorName>,
+        key: Option<DispatchKey>,
+        names: Names,
+    },
 }
 
 /// One thing that was done, to be undone.
@@ -41,13 +58,15 @@ pub(crate) enum Change {
     Defined(u32, Arc<Definition>),
     Implemented(u32, DispatchKey, Arc<KernelRecord>, bool),
     FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
+    Ordered(Option<u32>, Names),
 }
 
 /// Everything behind the lock.
 pub(crate) struct Registry {
-    pub(crate) operators: Operators,
+    pub(crate) operators: Records,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
     base: Arc<Base>,
@@ -82,10 +101,14 @@ impl Inner {
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
-            operators: Operators::default(),
+            operators: Records::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: Arc::new(base_of(rules, &[], &stepped_over).expect("a table without kernels is small")),
+            fallback_orders: Orders::default(),
+            base: Arc::new(
+                base_of(rules, &[], &Orders::default(), &stepped_over)
+                    .expect("a table without kernels is small"),
+            ),
             stepped_over,
         };
         Arc::new_cyclic(|me| Self {
@@ -238,7 +261,7 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
+            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
             }
@@ -262,13 +285,13 @@ impl Inner {
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
         let mut registry = lock(&self.registry);
         let Some(record) = registry.operators.of_mut(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.publish(record.handle.0.table.read());
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -300,12 +323,12 @@ impl Inner {
     ) -> Result<Arc<KernelRecord>> {
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        if let Some(kernel) = record.direct(key) {
-            return Ok(kernel.clone());
+        let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
+        if let Some(cell) = record.cell(key) {
+            return Ok(cell.kernel(record.order(key), nothing));
         }
-        let fallback =
-            registry.fallbacks.iter().find(|(known, _)| *known == key).and_then(|(_, chain)| chain.active());
-        fallback.cloned().ok_or_else(|| {
+        let fallback = registry.fallbacks.iter().find(|(known, _)| *known == key);
+        fallback.map(|(_, chain)| chain.kernel(registry.fallback_orders.of(key), nothing)).ok_or_else(|| {
             let message =
                 format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
             Error::new(ErrorKind::MissingKernel, message)
@@ -318,7 +341,7 @@ impl Drop for Inner {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut tables = Vec::new();
         for record in registry.operators.iter_mut() {
-            record.handle.0.table.store(std::ptr::null_mut(), Ordering::Release);
+            record.handle.0.table.publish(std::ptr::null_mut());
             tables.extend(record.table.take());
         }
         retire::retire(tables);
@@ -337,7 +360,7 @@ impl Registry {
     fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
         self.operators.named_or_new(name, |number| {
             OperatorHandle(Arc::new(Entry {
-                table: AtomicPtr::default(),
+                table: Published::new(),
                 foreign: inner.foreign,
                 name: name.clone(),
                 number,
@@ -406,6 +429,22 @@ impl Registry {
                 let kernel = Arc::new(kernel.record);
                 aftermath.removed.push(kernel.clone());
                 self.fall_back(key, kernel, may_replace)
+            }
+            Item::Order { name, key, names } => {
+                let number = match name {
+                    None => {
+                        touched.all = true;
+                        self.fallback_orders.add(key, names.clone());
+                        None
+                    }
+                    Some(name) => {
+                        let record = self.record(inner, &name);
+                        record.orders.add(key, names.clone());
+                        touched.numbers.push(record.handle.0.number);
+                        Some(record.handle.0.number)
+                    }
+                };
+                Ok(Change::Ordered(number, names))
             }
         }
     }
@@ -489,6 +528,7 @@ impl Registry {
         let record = self.record(inner, &name);
         let number = record.handle.0.number;
         touched.numbers.push(number);
+        record.admit_to_alias(column, &kernel)?;
         if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
             let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
             if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
@@ -599,6 +639,16 @@ impl Registry {
                 aftermath.frees_state |= kernel.owns_state();
                 aftermath.removed.push(kernel);
             }
+            Change::Ordered(None, names) => {
+                self.fallback_orders.remove(&names);
+                touched.all = true;
+            }
+            Change::Ordered(Some(number), names) => {
+                if let Some(record) = self.operators.get_mut(number) {
+                    record.orders.remove(&names);
+                }
+                touched.numbers.push(number);
+            }
             Change::FellBack(columns, kernel) => {
                 kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
@@ -647,6 +697,6 @@ impl Registry {
 
     /// The base that the fallbacks give now.
     fn new_base(&self) -> Result<Arc<Base>> {
-        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.stepped_over)?))
+        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
     }
 }

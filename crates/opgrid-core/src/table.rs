@@ -148,7 +148,8 @@ impl Draft {
         })
     }
 
-    fn slot(&self, number: u16) -> &Slot {
+    /// The slot of a number.
+    pub(crate) fn slot(&self, number: u16) -> &Slot {
         let number = usize::from(number);
         self.base.slots.get(number).unwrap_or_else(|| &self.slots[number - self.base.slots.len()])
     }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use crate::kernel::Place;
 use crate::key_parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, Backend, Layer};
-use crate::retire::lock;
+use crate::sync::lock;
 use crate::{
     BackendComponent, DeviceType, DispatchKey, DispatchKeySet, Error, ErrorKind, Functionality, Result,
 };
@@ -144,10 +144,10 @@ pub(crate) fn check_identifier(subject: &str, name: &str) -> Result<()> {
 
 /// Checks that no key has one of the names that `subject` would bring, whatever their case.
 pub(crate) fn check_new(subject: &str, names: &[String]) -> Result<()> {
-    for key in DispatchKey::all() {
-        let known = key.to_string();
-        if let Some(name) = names.iter().find(|name| name.eq_ignore_ascii_case(&known)) {
-            let whose = place_of(key).map_or("built in".into(), |place| format!("allocated at {place}"));
+    let known: Vec<_> = DispatchKey::all().map(|key| (key, key.to_string())).collect();
+    for name in names {
+        if let Some((key, known)) = known.iter().find(|(_, known)| name.eq_ignore_ascii_case(known)) {
+            let whose = place_of(*key).map_or("built in".into(), |place| format!("allocated at {place}"));
             let message =
                 format!("{subject}: its key `{name}` would be confused with {known}, which is {whose}");
             return Err(Error::new(ErrorKind::Duplicate, format!("{message}; choose another name")));

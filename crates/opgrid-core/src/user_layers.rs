@@ -20,14 +20,14 @@ use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Functionality, Result
 /// # Examples
 ///
 /// ```
-/// use opgrid_core::{DispatchKey, Dispatcher, Kernel, including};
+/// use opgrid_core::{DispatchKey, Dispatcher, Functionality, Kernel, including};
 ///
 /// let profile = DispatchKey::layer("Profile")
 ///     .above(DispatchKey::Autograd)
 ///     .below(DispatchKey::Tracer)
 ///     .register()?;
 /// assert_eq!(profile.to_string(), "Profile");
-/// assert!(DispatchKey::AutogradCpu < profile.functionality().into());
+/// assert!(Functionality::AutogradFunctionality < profile.functionality());
 ///
 /// let dispatcher = Dispatcher::new();
 /// let mut library = dispatcher.implementations("_", profile);

@@ -12,14 +12,14 @@ use crate::record::Record;
 ///
 /// Invariant: `names` holds the number of every record, by the hash of its name.
 #[derive(Default)]
-pub(crate) struct Operators {
+pub(crate) struct Records {
     records: Vec<Option<Box<Record>>>,
     free: Vec<u32>,
     names: HashTable<u32>,
     hasher: RandomState,
 }
 
-impl Operators {
+impl Records {
     fn hash(&self, base: &str, overload: &str) -> u64 {
         self.hasher.hash_one((base, overload))
     }
@@ -70,7 +70,7 @@ impl Operators {
                 let hash = self.hash(&name.name, &name.overload);
                 let (records, hasher) = (&self.records, &self.hasher);
                 self.names.insert_unique(hash, number, |number| {
-                    let record = records[*number as usize].as_ref().expect("the invariant of `Operators`");
+                    let record = records[*number as usize].as_ref().expect("the invariant of `Records`");
                     let name = record.handle.name();
                     hasher.hash_one((name.name.as_str(), name.overload.as_str()))
                 });
