@@ -3,8 +3,6 @@
 //! The environment is the folder `.torch` in the root, made on first use and kept. An interpreter that already has
 //! the right version is named by the variable [`PYTHON`].
 
-#![allow(dead_code, reason = "the commands that compare with torch arrive one after the other")]
-
 use crate::failure::Failure;
 use crate::workspace::{Workspace, shown};
 use serde_json::Value;
@@ -106,6 +104,7 @@ impl Torch {
     }
 
     /// A command of the interpreter.
+    #[allow(dead_code, reason = "for commands that compare in Python")]
     pub fn python(&self) -> Command {
         Command::new(&self.python)
     }
