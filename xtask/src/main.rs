@@ -6,6 +6,7 @@
 
 mod asan;
 mod bench;
+mod conformance;
 mod failure;
 mod fuzz;
 mod instructions;
@@ -59,6 +60,12 @@ const COMMANDS: &[Command] = &[
         arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run",
         run: bench::run,
+    },
+    Command {
+        name: "conformance",
+        arguments: "[dispatcher] [--seeds N] [--seed S] [--show SEED] [--break RULE|all]",
+        about: "random programs that opgrid and PyTorch both run; every difference that is not wanted fails",
+        run: conformance::run,
     },
     Command {
         name: "loom",
