@@ -122,7 +122,7 @@ fn broken_calls_are_errors() {
     let flags = array(&[Bool::from(true); 4], &[2, 2]);
     assert!(
         message(matmul::mm(&empty(&[2, 2], DType::Bool), &flags, &flags))
-            .contains("not implemented for dtype bool")
+            .contains("not implemented for 'Bool' (bool), expected an integer dtype")
     );
     assert!(message(reduce::sum(&x, &x, &[0])).contains("expected [3]"));
     assert!(message(reduce::sum(&x, &x, &[0, -2])).contains("multiple times"));

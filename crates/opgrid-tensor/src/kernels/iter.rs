@@ -11,9 +11,11 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
 
+use num_complex::Complex;
 use opgrid_core::Result;
 use smallvec::SmallVec;
 
+use super::arithmetic::Arithmetic;
 use super::plan::Plan;
 use crate::error::argument;
 use crate::tensor::{Element, Geometry, ReadGuard, WriteGuard};
@@ -423,12 +425,12 @@ fn typed_start<T: Element>(guard: &WriteGuard<'_>, geometry: &Geometry) -> Resul
     Ok(start)
 }
 
-/// Matrix product of `f32` or `f64` matrices of any strides, on one thread.
+/// Matrix product of floating-point or complex matrices of any strides, on one thread.
 ///
 /// # Errors
 ///
 /// Shapes that do not fit; an input between whose elements the output lies.
-pub fn multiply<T: Real>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T>) -> Result<()> {
+pub fn multiply<T: Multiply>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T>) -> Result<()> {
     let ([m, n], [rows, k], [inner, columns]) =
         (matrix(out.geometry)?, matrix(a.geometry)?, matrix(b.geometry)?);
     if (m, n, k) != (rows, columns, inner) {
@@ -448,7 +450,7 @@ pub fn multiply<T: Real>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T>) -
     // SAFETY:
     // - the sizes agree, so every element that is visited is one of the operands' geometries.
     // - the product is apart from the factors and not read (`read_dst` is false), so it may be uninitialised.
-    // - `Real` is `f32` or `f64`, which the library has kernels for.
+    // - `Multiply` names the types that the library has kernels for.
     unsafe {
         gemm::gemm(
             m,
@@ -465,7 +467,7 @@ pub fn multiply<T: Real>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T>) -
             stride(b.geometry, 1),
             stride(b.geometry, 0),
             T::default(),
-            T::from_number(crate::tensor::Number::Bool(true)),
+            T::ONE,
             false,
             false,
             false,
@@ -477,10 +479,12 @@ pub fn multiply<T: Real>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T>) -
 }
 
 /// The element types that [`multiply`] takes.
-pub trait Real: Element {}
+pub trait Multiply: Arithmetic {}
 
-impl Real for f32 {}
-impl Real for f64 {}
+impl Multiply for f32 {}
+impl Multiply for f64 {}
+impl Multiply for Complex<f32> {}
+impl Multiply for Complex<f64> {}
 
 fn matrix(geometry: &Geometry) -> Result<[usize; 2]> {
     match geometry.sizes() {

@@ -31,7 +31,7 @@ impl<'a> Operand<'a> {
         match self {
             Self::Array(array) => Ok(Input::Array(array)),
             Self::Converted(array) => Ok(Input::Array(array)),
-            Self::Number(value) => Ok(Input::Constant(T::from_number(number(*value)?))),
+            Self::Number(value) => Ok(Input::Constant(T::from_number(number(*value)))),
         }
     }
 
@@ -81,7 +81,8 @@ pub fn run<const N: usize>(
 /// # Errors
 ///
 /// As [`elementwise::unary`].
-pub fn unary<T: Element>(out: &Array, a: &Operand<'_>, f: impl Fn(T) -> T) -> Result<()> {
+pub fn unary<T: Element>(out: &Array, a: &Operand<'_>, f: impl Fn(T::Math) -> T::Math) -> Result<()> {
+    let f = |a: T| T::narrow(f(a.widen()));
     match a.input::<T>()? {
         Input::Array(a) => elementwise::unary(out, a, f),
         Input::Constant(a) => elementwise::fill(out, f(a)),
@@ -97,8 +98,9 @@ pub fn binary<T: Element>(
     out: &Array,
     a: &Operand<'_>,
     b: &Operand<'_>,
-    f: impl Fn(T, T) -> T,
+    f: impl Fn(T::Math, T::Math) -> T::Math,
 ) -> Result<()> {
+    let f = |a: T, b: T| T::narrow(f(a.widen(), b.widen()));
     match (a.input::<T>()?, b.input::<T>()?) {
         (Input::Array(a), Input::Array(b)) => elementwise::binary(out, a, b, f),
         (Input::Array(a), Input::Constant(b)) => elementwise::unary(out, a, |a| f(a, b)),

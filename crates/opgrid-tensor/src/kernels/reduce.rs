@@ -4,10 +4,12 @@
 //! Single-precision elements are added in double precision, except for trees of eight. The error is at most
 //! torch's, which grows with the logarithm of the number of elements.
 
+use num_complex::Complex;
 use opgrid_core::Result;
 use smallvec::SmallVec;
 
 use super::access::{Access, Aliasing, views};
+use super::arithmetic::Arithmetic;
 use super::iter::{View, ViewMut};
 use crate::error::argument;
 use crate::tensor::views::normalise_dim;
@@ -97,70 +99,49 @@ pub fn sum(out: &Array, input: &Array, dims: &[i64]) -> Result<()> {
     }))
 }
 
-/// What sums of an element type are kept in.
-trait Sum: Element {
+/// What sums of what kernels compute in are kept in.
+trait Sum: Arithmetic {
     type Wide: Copy + Default;
 
-    fn widen(self) -> Self::Wide;
-    fn narrow(wide: Self::Wide) -> Self;
+    fn wide(self) -> Self::Wide;
+    fn narrowed(wide: Self::Wide) -> Self;
     fn add(one: Self::Wide, other: Self::Wide) -> Self::Wide;
-    /// Adds without a panic on overflow.
-    fn plus(self, other: Self) -> Self;
 }
 
-macro_rules! float_sum {
-    ($type:ty) => {
-        impl Sum for $type {
-            type Wide = f64;
+macro_rules! sums {
+    ($($type:ty, $wide:ty, |$value:ident| $widen:expr, |$sum:ident| $narrow:expr, $add:expr;)*) => {
+        $(impl Sum for $type {
+            type Wide = $wide;
 
             #[inline(always)]
-            fn widen(self) -> f64 {
-                f64::from(self)
+            fn wide(self) -> $wide {
+                let $value = self;
+                $widen
             }
 
             #[inline(always)]
-            fn narrow(wide: f64) -> Self {
-                wide as Self
+            fn narrowed($sum: $wide) -> Self {
+                $narrow
             }
 
             #[inline(always)]
-            fn add(one: f64, other: f64) -> f64 {
-                one + other
+            fn add(one: $wide, other: $wide) -> $wide {
+                $add(one, other)
             }
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-        }
+        })*
     };
 }
 
-float_sum!(f32);
-float_sum!(f64);
-
-impl Sum for i64 {
-    type Wide = i64;
-
-    #[inline(always)]
-    fn widen(self) -> i64 {
-        self
-    }
-
-    #[inline(always)]
-    fn narrow(wide: i64) -> i64 {
-        wide
-    }
-
-    #[inline(always)]
-    fn add(one: i64, other: i64) -> i64 {
-        one.wrapping_add(other)
-    }
-
-    #[inline(always)]
-    fn plus(self, other: i64) -> i64 {
-        self.wrapping_add(other)
-    }
+sums! {
+    f32, f64, |x| f64::from(x), |sum| sum as f32, f64::plus;
+    f64, f64, |x| x, |sum| sum, f64::plus;
+    u8, i64, |x| i64::from(x), |sum| sum as u8, i64::plus;
+    i8, i64, |x| i64::from(x), |sum| sum as i8, i64::plus;
+    i16, i64, |x| i64::from(x), |sum| sum as i16, i64::plus;
+    i32, i64, |x| i64::from(x), |sum| sum as i32, i64::plus;
+    i64, i64, |x| x, |sum| sum, i64::plus;
+    Complex<f32>, Complex<f64>, |x| x.cast(), |sum| sum.cast(), Complex::plus;
+    Complex<f64>, Complex<f64>, |x| x, |sum| sum, Complex::plus;
 }
 
 /// A loop over a reduced dimension.
@@ -178,7 +159,7 @@ struct Kept {
     to: usize,
 }
 
-fn sum_views<O: Sum, A: Element>(out: ViewMut<'_, O>, input: View<'_, A>, dims: &[usize]) {
+fn sum_views<O: Element<Math: Sum>, A: Element>(out: ViewMut<'_, O>, input: View<'_, A>, dims: &[usize]) {
     let keeps_dims = out.geometry.dims() == input.geometry.dims();
     let (mut reduced, mut kept) = (SmallVec::<[Reduced; 6]>::new(), SmallVec::<[Kept; 6]>::new());
     let mut out_dim = 0;
@@ -216,7 +197,7 @@ fn join(loops: &[Reduced]) -> SmallVec<[Reduced; 6]> {
 }
 
 /// Walks the kept dimensions; the fastest one side by side where its elements are neighbours.
-fn each_kept<O: Sum, A: Element>(
+fn each_kept<O: Element<Math: Sum>, A: Element>(
     kept: &[Kept],
     reduced: &[Reduced],
     elements: &[A],
@@ -225,13 +206,13 @@ fn each_kept<O: Sum, A: Element>(
     to: usize,
 ) {
     match kept {
-        [] => out[to] = O::narrow(total::<O, A>(reduced, elements, from)),
+        [] => out[to] = O::narrow(O::Math::narrowed(total::<O, A>(reduced, elements, from))),
         [last] if last.from == 1 && reduced.last().is_some_and(|dim| dim.stride > 1) => {
             for start in (0..last.size).step_by(COLUMNS) {
                 let width = COLUMNS.min(last.size - start);
                 let sums = columns::<O, A>(reduced, elements, from + start, width);
                 for (column, sum) in sums.into_iter().take(width).enumerate() {
-                    out[to + (start + column) * last.to] = O::narrow(sum);
+                    out[to + (start + column) * last.to] = O::narrow(O::Math::narrowed(sum));
                 }
             }
         }
@@ -244,34 +225,38 @@ fn each_kept<O: Sum, A: Element>(
 }
 
 /// The sum of everything below `loops`.
-fn total<O: Sum, A: Element>(loops: &[Reduced], elements: &[A], at: usize) -> O::Wide {
+fn total<O: Element<Math: Sum>, A: Element>(
+    loops: &[Reduced],
+    elements: &[A],
+    at: usize,
+) -> <O::Math as Sum>::Wide {
     match loops {
-        [] => elements[at].cast::<O>().widen(),
+        [] => elements[at].cast::<O>().widen().wide(),
         [only] if only.stride == 1 => {
             let run = &elements[at..at + only.size];
-            pairwise(0, only.size, BLOCK, &O::add, &|start, n| block::<O, A>(&run[start..start + n]))
+            pairwise(0, only.size, BLOCK, &O::Math::add, &|start, n| block::<O, A>(&run[start..start + n]))
         }
-        [first, rest @ ..] => pairwise(0, first.size, BLOCK, &O::add, &|start, n| {
+        [first, rest @ ..] => pairwise(0, first.size, BLOCK, &O::Math::add, &|start, n| {
             let sums =
                 (start..start + n).map(|index| total::<O, A>(rest, elements, at + index * first.stride));
-            sums.fold(O::Wide::default(), O::add)
+            sums.fold(<O::Math as Sum>::Wide::default(), O::Math::add)
         }),
     }
 }
 
 /// The sums of `width` neighbouring columns over everything below `loops`.
-fn columns<O: Sum, A: Element>(
+fn columns<O: Element<Math: Sum>, A: Element>(
     loops: &[Reduced],
     elements: &[A],
     at: usize,
     width: usize,
-) -> [O::Wide; COLUMNS] {
-    let add = |mut one: [O::Wide; COLUMNS], other: [O::Wide; COLUMNS]| {
-        one.iter_mut().zip(other).for_each(|(one, other)| *one = O::add(*one, other));
+) -> [<O::Math as Sum>::Wide; COLUMNS] {
+    let add = |mut one: [<O::Math as Sum>::Wide; COLUMNS], other: [<O::Math as Sum>::Wide; COLUMNS]| {
+        one.iter_mut().zip(other).for_each(|(one, other)| *one = O::Math::add(*one, other));
         one
     };
     let Some((first, rest)) = loops.split_first() else {
-        let mut sums = [O::Wide::default(); COLUMNS];
+        let mut sums = [<O::Math as Sum>::Wide::default(); COLUMNS];
         add_row::<O, A>(&mut sums, &elements[at..at + width]);
         return sums;
     };
@@ -279,9 +264,9 @@ fn columns<O: Sum, A: Element>(
         if !rest.is_empty() {
             let rows =
                 (start..start + n).map(|row| columns::<O, A>(rest, elements, at + row * first.stride, width));
-            return rows.fold([O::Wide::default(); COLUMNS], add);
+            return rows.fold([<O::Math as Sum>::Wide::default(); COLUMNS], add);
         }
-        let mut sums = [O::Wide::default(); COLUMNS];
+        let mut sums = [<O::Math as Sum>::Wide::default(); COLUMNS];
         let rows = &elements[at + start * first.stride..];
         // Whole groups of rows of whole width have a fixed shape, which the compiler turns into vector code.
         let whole = if width == COLUMNS { n - n % TREE } else { 0 };
@@ -296,8 +281,8 @@ fn columns<O: Sum, A: Element>(
 }
 
 /// The sum of at most [`BLOCK`] neighbours.
-fn block<O: Sum, A: Element>(elements: &[A]) -> O::Wide {
-    let mut lanes = [O::Wide::default(); LANES];
+fn block<O: Element<Math: Sum>, A: Element>(elements: &[A]) -> <O::Math as Sum>::Wide {
+    let mut lanes = [<O::Math as Sum>::Wide::default(); LANES];
     let groups = elements.chunks_exact(TREE * LANES);
     let rest = groups.remainder();
     for group in groups {
@@ -306,29 +291,33 @@ fn block<O: Sum, A: Element>(elements: &[A]) -> O::Wide {
     for row in rest.chunks(LANES) {
         add_row::<O, A>(&mut lanes, row);
     }
-    lanes.into_iter().fold(O::Wide::default(), O::add)
+    lanes.into_iter().fold(<O::Math as Sum>::Wide::default(), O::Math::add)
 }
 
 /// Adds [`TREE`] rows of `W` elements to `sums`: as a tree in their own precision, then widened.
 #[inline(always)]
-fn add_rows<O: Sum, A: Element, const W: usize>(sums: &mut [O::Wide; W], rows: &[A], stride: usize) {
+fn add_rows<O: Element<Math: Sum>, A: Element, const W: usize>(
+    sums: &mut [<O::Math as Sum>::Wide; W],
+    rows: &[A],
+    stride: usize,
+) {
     let row = |at: usize| rows[at * stride..].first_chunk::<W>().expect("the caller's rows have W elements");
     let rows: [&[A; W]; TREE] = std::array::from_fn(row);
     for (i, sum) in sums.iter_mut().enumerate() {
-        let mut tree: [O; TREE] = std::array::from_fn(|at| rows[at][i].cast());
+        let mut tree: [O::Math; TREE] = std::array::from_fn(|at| rows[at][i].cast::<O>().widen());
         let mut half = TREE / 2;
         while half > 0 {
             (0..half).for_each(|at| tree[at] = tree[at].plus(tree[at + half]));
             half /= 2;
         }
-        *sum = O::add(*sum, tree[0].widen());
+        *sum = O::Math::add(*sum, tree[0].wide());
     }
 }
 
 /// Adds one row of at most as many elements.
 #[inline(always)]
-fn add_row<O: Sum, A: Element>(sums: &mut [O::Wide], row: &[A]) {
-    sums.iter_mut().zip(row).for_each(|(sum, a)| *sum = O::add(*sum, a.cast::<O>().widen()));
+fn add_row<O: Element<Math: Sum>, A: Element>(sums: &mut [<O::Math as Sum>::Wide], row: &[A]) {
+    sums.iter_mut().zip(row).for_each(|(sum, a)| *sum = O::Math::add(*sum, a.cast::<O>().widen().wide()));
 }
 
 /// The sum of a range, halved until at most `leaf` terms are left.

@@ -36,8 +36,8 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
     let dtype = result_type(&[input, other])?;
     promoted::run(out, [input, other], dtype, |out, [a, b]| {
         with_dtype!(dtype, T => {
-            let alpha = arithmetic::element::<T>(alpha)?;
-            promoted::binary(out, &a, &b, |a: T, b: T| a.plus(alpha.times(b)))
+            let alpha = arithmetic::element::<<T as Element>::Math>(alpha)?;
+            promoted::binary::<T>(out, &a, &b, |a, b| a.plus(alpha.times(b)))
         })
     })
 }

@@ -30,6 +30,6 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = input.dtype();
     promoted::run(out, [input], dtype, |out, [a]| {
-        with_dtype!(dtype, T: Number => promoted::unary(out, &a, T::negated))
+        with_dtype!(dtype, T: Number => promoted::unary::<T>(out, &a, <T as Element>::Math::negated))
     })
 }

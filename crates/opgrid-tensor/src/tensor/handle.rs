@@ -145,9 +145,7 @@ fn array_of(value: Scalar) -> Result<Array> {
         Scalar::Int(value) => Array::from_slice(&[value], &[]),
         Scalar::Float(value) => Array::from_slice(&[value], &[]),
         Scalar::Bool(value) => Array::from_slice(&[Bool::from(value)], &[]),
-        Scalar::Complex(_) => {
-            Err(argument("complex numbers have no arrays yet, expected an integer, a float or a bool"))
-        }
+        Scalar::Complex(value) => Array::from_slice(&[value], &[]),
     }
 }
 
@@ -266,6 +264,12 @@ impl Tensor {
     /// Whether there is a tensor at all.
     pub fn is_defined(&self) -> bool {
         !matches!(self.record().content, Content::Undefined(_))
+    }
+
+    /// Whether this is a tensor with elements and not a number in a tensor's place.
+    #[inline]
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self.record().content, Content::Array(_))
     }
 
     /// Whether this is a number in a tensor's place.
