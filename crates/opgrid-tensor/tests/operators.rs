@@ -23,7 +23,7 @@ fn tensor(case: &Json, device: Device) -> Tensor {
         Array::from_slice(&elements, &[elements.len() as i64])
     });
     let storage = match device {
-        Device::META => Storage::meta(elements.len() * dtype.size_in_bytes()),
+        Device::META => Storage::meta(elements.len() * dtype.size_in_bytes()).unwrap(),
         _ => array.unwrap().storage().clone(),
     };
     Tensor::from_array(Array::new(TensorSpec::new(geometry, dtype, device), storage).unwrap()).unwrap()

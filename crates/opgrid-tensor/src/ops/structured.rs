@@ -114,9 +114,9 @@ impl<O: Operator> Kernels<O> for Operators<'_, O> {
         O::Signature: Structured<Output = Tensor>,
     {
         both(self, move |args| {
-            let out = Tensor::allocate(O::Signature::apply(shape, args)?)?;
+            let out = Tensor::fresh(O::Signature::apply(shape, args)?)?;
             fill::<O::Signature>(cpu, O::Signature::shorten(args), &out)?;
-            Ok(out)
+            Ok(out.publish())
         })
     }
 

@@ -223,7 +223,23 @@ impl Tensor {
         Self::from_array(Array::empty(spec)?)
     }
 
+    /// The same for a result that this thread is making; [`publish`](Self::publish) it when it is done.
+    #[inline]
+    pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {
+        Self::from_array(Array::fresh(spec)?)
+    }
+
+    /// Ends the making of a result: from here on guards announce themselves.
+    #[inline]
+    pub(crate) fn publish(self) -> Self {
+        if let Content::Array(array) = &self.record().content {
+            array.storage().publish();
+        }
+        self
+    }
+
     /// A number in a tensor's place: it has no dimensions, counts least in type promotion, and has no memory.
+    #[inline]
     pub fn number(value: impl Into<Scalar>) -> Self {
         let value = value.into();
         let keys = with_autograd_unless_inference(DispatchKey::Cpu);
@@ -262,6 +278,7 @@ impl Tensor {
     }
 
     /// Whether there is a tensor at all.
+    #[inline]
     pub fn is_defined(&self) -> bool {
         !matches!(self.record().content, Content::Undefined(_))
     }
@@ -332,31 +349,37 @@ impl Tensor {
     }
 
     /// The size of each dimension; `[0]` for an undefined tensor.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         self.record().spec().sizes()
     }
 
     /// The distance between neighbours in each dimension, in elements.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
         self.record().spec().strides()
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.sizes().len()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
         self.record().spec().numel()
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.record().spec().dtype()
     }
 
     /// Where the elements are.
+    #[inline]
     pub fn device(&self) -> Device {
         self.record().spec().device()
     }

@@ -24,4 +24,6 @@ pub use promote::{
     can_cast, complex_of, default_dtype, inexact, promote_types, result_type, set_default_dtype,
 };
 pub use spec::TensorSpec;
-pub use storage::{Allocation, ReadGuard, Storage, WriteGuard};
+pub use storage::{
+    Allocation, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit, trim,
+};

@@ -51,17 +51,23 @@ impl TensorSpec {
     /// # Errors
     ///
     /// As [`broadcast`].
+    #[inline]
     pub fn elementwise(inputs: &[&Geometry], dtype: DType, device: Device) -> Result<Self> {
         if let Some((first, rest)) = inputs.split_first()
-            && rest.iter().all(|other| other.sizes() == first.sizes())
+            && rest.iter().all(|other| other.has_sizes_of(first))
         {
             if inputs.iter().all(|input| input.is_contiguous()) {
-                return Self::contiguous(first.sizes(), dtype, device);
+                return Ok(Self::new(first.row_major(), dtype, device));
             }
             if first.is_dense() && rest.iter().all(|other| other.strides() == first.strides()) {
-                return Ok(Self::new(first.at_offset(0)?, dtype, device));
+                return Ok(Self::new(first.from_start(), dtype, device));
             }
         }
+        Self::elementwise_of_several(inputs, dtype, device)
+    }
+
+    #[inline(never)]
+    fn elementwise_of_several(inputs: &[&Geometry], dtype: DType, device: Device) -> Result<Self> {
         let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().map(|input| input.sizes()).collect();
         let sizes = broadcast(&shapes)?;
         let order = memory_order(inputs, &sizes);
@@ -78,31 +84,37 @@ impl TensorSpec {
     }
 
     /// The map from indices to elements.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     /// The size of each dimension.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         self.geometry.sizes()
     }
 
     /// The distance between neighbours in each dimension, in elements.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
         self.geometry.strides()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
         self.geometry.numel()
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// Where the elements are.
+    #[inline]
     pub fn device(&self) -> Device {
         self.device
     }
@@ -110,7 +122,7 @@ impl TensorSpec {
     /// The same with another geometry.
     #[must_use]
     pub fn with_geometry(&self, geometry: Geometry) -> Self {
-        Self { geometry, ..*self }
+        Self { geometry, dtype: self.dtype, device: self.device }
     }
 
     /// The size of the storage that the elements need, in bytes, counted from position 0.
@@ -118,17 +130,25 @@ impl TensorSpec {
     /// # Errors
     ///
     /// More bytes than a pointer can address; the message names the sizes.
+    #[inline]
     pub fn bytes(&self) -> Result<usize> {
         let element = self.dtype.size_in_bytes();
         let bytes = usize::try_from(self.geometry.end()).ok().and_then(|end| end.checked_mul(element));
-        bytes.filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or_else(|| {
-            let message = format!(
-                "storage size overflows with sizes {:?}, strides {:?} and {element} bytes per element",
-                self.sizes(),
-                self.strides()
-            );
-            argument(message)
-        })
+        match bytes {
+            Some(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+            _ => Err(self.too_large()),
+        }
+    }
+
+    #[cold]
+    fn too_large(&self) -> opgrid_core::Error {
+        let message = format!(
+            "storage size overflows with sizes {:?}, strides {:?} and {} bytes per element",
+            self.sizes(),
+            self.strides(),
+            self.dtype.size_in_bytes()
+        );
+        argument(message)
     }
 
     /// Checks that a storage of `available` bytes holds every element.
