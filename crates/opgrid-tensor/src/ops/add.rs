@@ -34,11 +34,9 @@ fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    promoted::run(out, [input, other], dtype, |out, [a, b]| {
-        with_dtype!(dtype, T => {
-            let alpha = arithmetic::element::<<T as Element>::Math>(alpha)?;
-            promoted::binary::<T>(out, &a, &b, |a, b| a.plus(alpha.times(b)))
-        })
+    with_dtype!(dtype, T => {
+        let alpha = arithmetic::element::<Math<T>>(alpha)?;
+        elementwise::binary::<T, T, T>(out, input, other, |a, b| a.plus(alpha.times(b)))
     })
 }
 

@@ -23,7 +23,5 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    promoted::run(out, [input, other], dtype, |out, [a, b]| {
-        with_dtype!(dtype, T => promoted::binary::<T>(out, &a, &b, <T as Element>::Math::times))
-    })
+    with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times))
 }

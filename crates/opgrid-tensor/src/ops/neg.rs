@@ -28,8 +28,5 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    let dtype = input.dtype();
-    promoted::run(out, [input], dtype, |out, [a]| {
-        with_dtype!(dtype, T: Number => promoted::unary::<T>(out, &a, <T as Element>::Math::negated))
-    })
+    with_dtype!(input.dtype(), T: Number => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
 }

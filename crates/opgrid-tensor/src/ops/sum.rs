@@ -8,7 +8,6 @@
 //! - Source: torch.sum, PyTorch 2.15; there it is made of `sum.dim_IntList`.
 
 use super::prelude::*;
-use crate::kernels::reduce;
 
 operator! {
     home = crate::home;

@@ -47,6 +47,9 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Se
     }
 }
 
+/// What kernels compute in for elements of type `T`.
+pub type Math<T> = <T as Element>::Math;
+
 /// An element of any dtype, without a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {

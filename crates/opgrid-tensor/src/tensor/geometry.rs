@@ -104,6 +104,14 @@ impl Hash for Geometry {
 }
 
 impl Geometry {
+    /// That of a tensor without dimensions.
+    pub(crate) const ONE: Self = Self {
+        lists: Lists { inline: [0; 2 * INLINE], heap: None, dims: 0 },
+        offset: 0,
+        numel: 1,
+        contiguous: true,
+    };
+
     /// Row-major from offset 0.
     ///
     /// # Errors
@@ -268,8 +276,13 @@ impl Geometry {
         if self.is_contiguous() {
             return true;
         }
-        let mut steps: SmallVec<[(i64, i64); 6]> =
-            self.strides().iter().copied().zip(self.sizes().iter().copied()).filter(|step| step.1 != 1).collect();
+        let mut steps: SmallVec<[(i64, i64); 6]> = self
+            .strides()
+            .iter()
+            .copied()
+            .zip(self.sizes().iter().copied())
+            .filter(|step| step.1 != 1)
+            .collect();
         steps.sort_unstable();
         let mut expected = 1;
         steps.into_iter().all(|(stride, size)| {
@@ -281,7 +294,8 @@ impl Geometry {
 
     /// Whether some dimension repeats one element, as after `expand`.
     pub fn repeats(&self) -> bool {
-        self.numel > 0 && self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| size > 1 && stride == 0)
+        self.numel > 0
+            && self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
     /// Whether elements lie in the order of `format` (of a tensor without one: `false`).

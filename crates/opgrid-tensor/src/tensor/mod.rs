@@ -16,7 +16,7 @@ pub mod views;
 
 pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
 pub use array::Array;
-pub use element::{Bool, Element, Number};
+pub use element::{Bool, Element, Math, Number};
 pub use geometry::{Dims, Geometry, broadcast};
 pub use handle::Tensor;
 pub use limits::{FloatLimits, IntegerLimits, finfo, iinfo};

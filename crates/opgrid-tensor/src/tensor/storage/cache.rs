@@ -1,6 +1,6 @@
 //! Keeps blocks of memory that were given back, so that most tensors are made without the system's allocator.
 //!
-//! Sizes are rounded up to classes, four for each power of two. Blocks up to [`SMALL`] bytes go to a list of the
+//! Sizes are rounded up to classes, four for each power of two. Blocks up to 64 KiB go to a list of the
 //! thread that gives them back and are taken from it without a lock or an atomic operation; larger ones go to one set
 //! of lists for all threads, which is limited ([`set_cache_limit`]). A thread that ends gives its blocks to the system.
 //!
@@ -18,13 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The alignment of every block in bytes: a cache line, and the widest vector register.
 pub const ALIGNMENT: usize = 64;
-/// The largest block that a thread keeps for itself, in bytes.
-const SMALL: usize = 1 << 16;
 /// How many bytes a thread keeps.
 const PER_THREAD: usize = 4 << 20;
 /// What all threads together keep in larger blocks, unless it was set.
 const DEFAULT_LIMIT: usize = 256 << 20;
-/// Classes of blocks up to [`SMALL`] bytes and of all.
+/// Classes of blocks that a thread keeps for itself, up to 64 KiB, and of all.
 const SMALL_CLASSES: usize = 64;
 const CLASSES: usize = 256;
 
@@ -419,7 +417,7 @@ mod tests {
             let class = Class::of(bytes);
             let size = class.bytes().unwrap();
             assert!(size >= bytes && (bytes <= 128 || size - bytes <= bytes / 4 + 1), "{bytes} in {size}");
-            assert_eq!(class.is_small(), size <= SMALL, "{bytes}");
+            assert_eq!(class.is_small(), size <= 1 << 16, "{bytes}");
         }
         assert_eq!(Class::of(usize::MAX).bytes(), None);
         assert!(take(usize::MAX).is_none() && take(isize::MAX as usize).is_none());

@@ -511,6 +511,11 @@ impl ReadGuard<'_> {
         Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), len) })
     }
 
+    /// The first byte, for reads up to the storage's size while the guard lives.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
     /// The storage that is read.
     pub fn storage(&self) -> &Storage {
         self.storage

@@ -1,24 +1,31 @@
-//! Runs a closure over the elements of an output and up to two inputs.
+//! Reads and writes the elements of arrays: everything between safe closures and memory.
 //!
-//! [`Input`] and [`Output`] are strided operands that may share memory; only this file reads and writes through
-//! them, one run at a time. Each run compares the addresses it touches: apart, it works on slices, which the compiler
-//! turns into vector code; in place, on one slice; tangled, element by element.
+//! [`map1`], [`map2`] and [`map3`] borrow arrays and let a kernel run over their elements: `typed` makes the kernel of a closure, `walk`
+//! hands blocks to it. [`Input`] and [`Output`] are strided operands for other loops, which get slices of them.
 #![allow(unsafe_code)]
 
-use std::any::TypeId;
+mod cast;
+pub(crate) mod parallel;
+mod plan;
+mod strided;
+mod typed;
+pub(super) mod walk;
+
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
 
 use num_complex::Complex;
-use opgrid_core::Result;
+use opgrid_core::{DType, Result, Scalar};
 use smallvec::SmallVec;
 
-use super::arithmetic::Arithmetic;
-use super::plan::Plan;
+use self::walk::{Operand, Overlap, Work};
+use super::access::{self, Aliasing};
+use super::arithmetic::{Arithmetic, number};
 use crate::error::argument;
-use crate::tensor::{Element, Geometry, ReadGuard, WriteGuard};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
+use crate::with_dtype;
 
 /// An operand that is read.
 ///
@@ -141,6 +148,14 @@ impl<'a, T: Element> Output<'a, T> {
         Ok((ViewMut { elements, geometry: self.geometry }, views))
     }
 
+    /// Sets every element to zero.
+    fn clear(self) -> Result<()> {
+        let (ViewMut { elements, geometry }, []) = self.apart_from::<T, 0>(SmallVec::new())?;
+        let positions = crate::tensor::array::positions(geometry);
+        positions.for_each(|at| elements[at - geometry.offset() as usize] = T::default());
+        Ok(())
+    }
+
     /// Notes that every element was written.
     fn complete(&self) {
         if let Some(guard) = self.guard.filter(|guard| !guard.is_written()) {
@@ -152,94 +167,209 @@ impl<'a, T: Element> Output<'a, T> {
     }
 }
 
-/// Sets every element of `out` to `value`.
-///
-/// # Errors
-///
-/// None today; the plan of a loop may refuse.
-pub fn fill<O: Element>(out: Output<'_, O>, value: O) -> Result<()> {
-    Plan::new([out.geometry])?.walk(&mut |[at], n, [stride]| {
-        // SAFETY:
-        // - the plan visits positions of the geometry only, which `Output` promises to be places of its own.
-        let run = unsafe { out.start.add(at) };
-        if stride == 1 {
-            // SAFETY:
-            // - `n` positions with stride 1 are a slice; a place is a `MaybeUninit`.
-            let run = unsafe { slice::from_raw_parts_mut(run.as_ptr().cast::<MaybeUninit<O>>(), n) };
-            run.fill(MaybeUninit::new(value));
-        } else {
-            for i in 0..n {
-                // SAFETY:
-                // - as above, for each position of the run.
-                unsafe { run.add(i * stride).write(value) };
-            }
-        }
-    });
-    out.complete();
-    Ok(())
+/// An input of an element-wise loop.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// An array, of any dtype: its elements are converted on the way.
+    Array(&'a Array),
+    /// One number for all elements.
+    Number(Scalar),
 }
 
-/// Writes `f` of every element of `a`, stretched to the shape of `out`.
-///
-/// # Errors
-///
-/// `a` does not broadcast to `out`.
-pub fn map1<O: Element, A: Element>(out: Output<'_, O>, a: Input<'_, A>, f: impl Fn(A) -> O) -> Result<()> {
-    Plan::new([out.geometry, a.geometry])?.walk(&mut |[to, from], n, strides| {
-        // SAFETY:
-        // - the plan visits positions of both geometries only; `Output` and `Input` promise what `run1` asks for.
-        unsafe { run1(out.start.as_ptr().add(to), a.start.as_ptr().add(from), n, strides, &f) };
-    });
-    out.complete();
-    Ok(())
-}
-
-/// Writes `f` of every pair of elements of `a` and `b`, stretched to the shape of `out`.
-///
-/// # Errors
-///
-/// `a` or `b` does not broadcast to `out`.
-pub fn map2<O: Element, A: Element, B: Element>(
-    out: Output<'_, O>,
-    a: Input<'_, A>,
-    b: Input<'_, B>,
-    f: impl Fn(A, B) -> O,
-) -> Result<()> {
-    Plan::new([out.geometry, a.geometry, b.geometry])?.walk(&mut |[to, left, right], n, strides| {
-        // SAFETY:
-        // - the plan visits positions of the geometries only; `Output` and `Input` promise what `run2` asks for.
-        unsafe {
-            let (a, b) = (a.start.as_ptr().add(left), b.start.as_ptr().add(right));
-            run2(out.start.as_ptr().add(to), a, b, n, strides, &f);
-        }
-    });
-    out.complete();
-    Ok(())
-}
-
-/// How the elements that a run reads lie to those that it writes.
-#[derive(Clone, Copy, PartialEq)]
-enum Relation {
-    Apart,
-    /// Element `i` is read where element `i` is written, as the same type.
-    InPlace,
-    Tangled,
-}
-
-fn relation<O: Element, A: Element>(
-    out: *const O,
-    stride: usize,
-    input: *const A,
-    input_stride: usize,
-    n: usize,
-) -> Relation {
-    if are_apart(out, (n - 1) * stride + 1, input, (n - 1) * input_stride + 1) {
-        Relation::Apart
-    } else if out.addr() == input.addr() && stride == input_stride && TypeId::of::<O>() == TypeId::of::<A>() {
-        Relation::InPlace
-    } else {
-        Relation::Tangled
+impl<'a> From<&'a Array> for Source<'a> {
+    #[inline]
+    fn from(array: &'a Array) -> Self {
+        Self::Array(array)
     }
+}
+
+/// The element that a number becomes.
+#[repr(align(16))]
+#[derive(Clone, Copy)]
+struct Constant([MaybeUninit<u8>; 16]);
+
+impl Constant {
+    fn new(value: Scalar, dtype: DType) -> Result<Self> {
+        let mut bytes = Self([MaybeUninit::uninit(); 16]);
+        with_dtype!(dtype, T => {
+            // SAFETY: no element has more than 16 bytes or is more aligned.
+            unsafe { bytes.0.as_mut_ptr().cast::<T>().write(T::from_number(number(value))) };
+            Ok(bytes)
+        })
+    }
+}
+
+static ONE: Geometry = Geometry::ONE;
+
+/// Lets `work` run over `out` and the inputs, each seen as the dtype beside it.
+///
+/// # Safety
+///
+/// `Work::Call` is a kernel for these dtypes.
+unsafe fn run<const N: usize>(
+    (out, computed): (&Array, DType),
+    inputs: [(Source<'_>, DType); N],
+    work: Work<'_>,
+) -> Result<()> {
+    access::check_written(out.geometry())?;
+    let mut overlap = Overlap::Apart;
+    for (source, _) in &inputs {
+        if let Source::Array(array) = source
+            && array.storage().is_same(out.storage())
+        {
+            overlap = overlap.max(access::overlap(out, array, Aliasing::InPlace)?);
+        }
+    }
+    let writer = out.storage().write()?;
+    let mut readers = [const { None }; N];
+    let mut constants = [Constant([MaybeUninit::uninit(); 16]); N];
+    let nothing = Operand { start: std::ptr::null_mut(), geometry: &ONE, dtype: computed, wanted: computed };
+    let mut operands = [nothing; 4];
+    operands[0] = Operand {
+        start: output_start(&writer, out, overlap)?,
+        geometry: out.geometry(),
+        dtype: out.dtype(),
+        ..nothing
+    };
+    for (k, (source, wanted)) in inputs.into_iter().enumerate() {
+        operands[k + 1] = match source {
+            Source::Array(array) => {
+                let start = if array.storage().is_same(out.storage()) {
+                    writer.start()
+                } else {
+                    // A storage that is read already needs no second guard.
+                    let known = inputs[..k].iter().zip(&readers).find_map(|((other, _), reader)| {
+                        match (other, reader) {
+                            (Source::Array(other), Some(reader))
+                                if other.storage().is_same(array.storage()) =>
+                            {
+                                Some(ReadGuard::start(reader))
+                            }
+                            _ => None,
+                        }
+                    });
+                    match known {
+                        Some(start) => start,
+                        None => readers[k].insert(array.storage().read()?).start(),
+                    }
+                };
+                Operand {
+                    start: first_element(start, array)?,
+                    geometry: array.geometry(),
+                    dtype: array.dtype(),
+                    wanted,
+                }
+            }
+            Source::Number(value) => {
+                constants[k] = Constant::new(value, wanted)?;
+                Operand { start: constants[k].0.as_mut_ptr().cast(), geometry: &ONE, dtype: wanted, wanted }
+            }
+        };
+    }
+    // SAFETY:
+    // - arrays address elements of their storages only, and those are aligned: `first_element` has looked. Inputs are
+    //   initialised: `read` and `output_start` make sure.
+    // - the guards say that nobody else writes inputs or uses the output; constants are this function's own.
+    // - `check_written` says that no element of the output is repeated, and `overlap` how inputs lie to it.
+    // - the caller's promise is the kernel's.
+    unsafe { walk::walk(&operands[..=N], work, overlap)? };
+    if !writer.is_written() {
+        // SAFETY: `output_start` left memory unwritten only where the output is all of it, and every element was
+        // visited.
+        unsafe { writer.assume_written() };
+    }
+    Ok(())
+}
+
+/// The first element of the output; memory that was never written is cleared unless all of it will be written.
+#[inline]
+fn output_start(writer: &WriteGuard<'_>, out: &Array, overlap: Overlap) -> Result<*mut u8> {
+    if !writer.is_written() {
+        let geometry = out.geometry();
+        let bytes = (geometry.numel() as usize).checked_mul(out.dtype().size_in_bytes());
+        let whole = geometry.offset() == 0 && geometry.is_dense() && bytes == Some(writer.storage().bytes());
+        if !whole || overlap != Overlap::Apart {
+            writer.clear_unwritten();
+        }
+    }
+    first_element(writer.start(), out)
+}
+
+/// The address of the first element of an array whose storage begins at `start`.
+#[inline]
+fn first_element(start: NonNull<u8>, array: &Array) -> Result<*mut u8> {
+    let dtype = array.dtype();
+    let size = dtype.size_in_bytes();
+    let alignment = if dtype.is_complex() { size / 2 } else { size };
+    if start.addr().get() % alignment != 0 {
+        return Err(argument(format!("memory is not aligned for {dtype}; copy it first")));
+    }
+    Ok(start.as_ptr().wrapping_add(array.geometry().offset() as usize * size))
+}
+
+/// Sets every element of `out` to `value`, converted.
+///
+/// # Errors
+///
+/// As [`map1`].
+pub fn fill(out: &Array, value: Scalar) -> Result<()> {
+    copy(out, Source::Number(value))
+}
+
+/// Writes the elements of `input`, converted and stretched to the shape of `out`.
+///
+/// # Errors
+///
+/// As [`map1`].
+pub fn copy(out: &Array, input: Source<'_>) -> Result<()> {
+    // SAFETY: there is no kernel.
+    unsafe { run((out, out.dtype()), [(input, out.dtype())], Work::Copy) }
+}
+
+/// Writes `f` of every element of `a`, converted to `A` and stretched to the shape of `out`.
+///
+/// # Errors
+///
+/// An input that does not broadcast to `out`, overlap in part, an output that repeats elements, tensors without data
+/// or used by others.
+pub fn map1<O: Element, A: Element>(
+    out: &Array,
+    a: Source<'_>,
+    f: impl Fn(A::Math) -> O::Math + Sync,
+) -> Result<()> {
+    let kernel = typed::unary::<O, A>(f);
+    // SAFETY: the kernel's dtypes are named in the order of its inputs.
+    unsafe { run((out, O::DTYPE), [(a, A::DTYPE)], Work::Call(&kernel)) }
+}
+
+/// Writes `f` of every pair of elements of `a` and `b`.
+///
+/// # Errors
+///
+/// As [`map1`].
+pub fn map2<O: Element, A: Element, B: Element>(
+    out: &Array,
+    [a, b]: [Source<'_>; 2],
+    f: impl Fn(A::Math, B::Math) -> O::Math + Sync,
+) -> Result<()> {
+    let kernel = typed::binary::<O, A, B>(f);
+    // SAFETY: the kernel's dtypes are named in the order of its inputs.
+    unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE)], Work::Call(&kernel)) }
+}
+
+/// Writes `f` of every three elements of `a`, `b` and `c`.
+///
+/// # Errors
+///
+/// As [`map1`].
+pub fn map3<O: Element, A: Element, B: Element, C: Element>(
+    out: &Array,
+    [a, b, c]: [Source<'_>; 3],
+    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Sync,
+) -> Result<()> {
+    let kernel = typed::ternary::<O, A, B, C>(f);
+    // SAFETY: the kernel's dtypes are named in the order of its inputs.
+    unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE), (c, C::DTYPE)], Work::Call(&kernel)) }
 }
 
 /// Whether `len` elements from `one` share no byte with `other_len` elements from `other`.
@@ -247,136 +377,6 @@ fn are_apart<O, A>(one: *const O, len: usize, other: *const A, other_len: usize)
     let end = one.addr() + len * size_of::<O>();
     let other_end = other.addr() + other_len * size_of::<A>();
     end <= other.addr() || other_end <= one.addr()
-}
-
-/// One run with one input.
-///
-/// # Safety
-///
-/// `n` is above 0. For every `i` below `n`, `out + i * so` is a place for an `O` and `a + i * sa` an initialised `A`
-/// in memory that nobody else uses during the call.
-unsafe fn run1<O: Element, A: Element>(
-    out: *mut O,
-    a: *const A,
-    n: usize,
-    [so, sa]: [usize; 2],
-    f: &impl Fn(A) -> O,
-) {
-    match (so, sa, relation(out, so, a, sa, n)) {
-        (1, 1, Relation::Apart) => {
-            // SAFETY:
-            // - the caller's promise with stride 1; the ranges are apart.
-            let (out, a) = unsafe { (places(out, n), slice::from_raw_parts(a, n)) };
-            for (out, &a) in out.iter_mut().zip(a) {
-                out.write(f(a));
-            }
-        }
-        (1, 1, Relation::InPlace) => {
-            // SAFETY:
-            // - the caller's promise with stride 1; what is read is initialised, and it is what is written.
-            let out = unsafe { slice::from_raw_parts_mut(out, n) };
-            for out in out {
-                *out = f(same::<O, A>(*out));
-            }
-        }
-        (1, 0, Relation::Apart) => {
-            // SAFETY:
-            // - the caller's promise; the one element that is read is apart.
-            let (out, a) = unsafe { (places(out, n), a.read()) };
-            for out in out {
-                out.write(f(a));
-            }
-        }
-        _ => {
-            for i in 0..n {
-                // SAFETY:
-                // - the caller's promise; no reference is alive.
-                unsafe { out.add(i * so).write(f(a.add(i * sa).read())) };
-            }
-        }
-    }
-}
-
-/// One run with two inputs.
-///
-/// # Safety
-///
-/// As [`run1`], for both inputs.
-unsafe fn run2<O: Element, A: Element, B: Element>(
-    out: *mut O,
-    a: *const A,
-    b: *const B,
-    n: usize,
-    [so, sa, sb]: [usize; 3],
-    f: &impl Fn(A, B) -> O,
-) {
-    use Relation::{Apart, InPlace};
-    let (left, right) = (relation(out, so, a, sa, n), relation(out, so, b, sb, n));
-    // SAFETY of the blocks below:
-    // - slices have stride 1 and lie within the caller's promise.
-    // - a slice that is written is apart from every slice that is read, or it is the same slice and read through it.
-    match (so, sa, sb, left, right) {
-        (1, 1, 1, Apart, Apart) => {
-            // SAFETY: see above.
-            let (out, a, b) =
-                unsafe { (places(out, n), slice::from_raw_parts(a, n), slice::from_raw_parts(b, n)) };
-            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                out.write(f(a, b));
-            }
-        }
-        (1, 1, 0, Apart, Apart) => {
-            // SAFETY: see above.
-            let (out, a, b) = unsafe { (places(out, n), slice::from_raw_parts(a, n), b.read()) };
-            for (out, &a) in out.iter_mut().zip(a) {
-                out.write(f(a, b));
-            }
-        }
-        (1, 0, 1, Apart, Apart) => {
-            // SAFETY: see above.
-            let (out, a, b) = unsafe { (places(out, n), a.read(), slice::from_raw_parts(b, n)) };
-            for (out, &b) in out.iter_mut().zip(b) {
-                out.write(f(a, b));
-            }
-        }
-        (1, 1, 1, InPlace, Apart) => {
-            // SAFETY: see above.
-            let (out, b) = unsafe { (slice::from_raw_parts_mut(out, n), slice::from_raw_parts(b, n)) };
-            for (out, &b) in out.iter_mut().zip(b) {
-                *out = f(same(*out), b);
-            }
-        }
-        (1, 1, 0, InPlace, Apart) => {
-            // SAFETY: see above.
-            let (out, b) = unsafe { (slice::from_raw_parts_mut(out, n), b.read()) };
-            for out in out {
-                *out = f(same(*out), b);
-            }
-        }
-        (1, 1, 1, Apart, InPlace) => {
-            // SAFETY: see above.
-            let (out, a) = unsafe { (slice::from_raw_parts_mut(out, n), slice::from_raw_parts(a, n)) };
-            for (out, &a) in out.iter_mut().zip(a) {
-                *out = f(a, same(*out));
-            }
-        }
-        (1, 1, 1, InPlace, InPlace) => {
-            // SAFETY: see above.
-            let out = unsafe { slice::from_raw_parts_mut(out, n) };
-            for out in out {
-                *out = f(same(*out), same(*out));
-            }
-        }
-        _ => {
-            for i in 0..n {
-                // SAFETY:
-                // - the caller's promise; no reference is alive.
-                unsafe {
-                    let (a, b) = (a.add(i * sa).read(), b.add(i * sb).read());
-                    out.add(i * so).write(f(a, b));
-                }
-            }
-        }
-    }
 }
 
 /// `n` places with any content.
@@ -388,13 +388,6 @@ unsafe fn places<'a, T>(start: *mut T, n: usize) -> &'a mut [MaybeUninit<T>] {
     // SAFETY:
     // - the caller's promise; a `MaybeUninit` needs no initialised bytes.
     unsafe { slice::from_raw_parts_mut(start.cast(), n) }
-}
-
-/// The value as the type that it is: `O` and `A` are one type wherever a run is in place.
-#[inline(always)]
-fn same<O: Element, A: Element>(value: O) -> A {
-    debug_assert_eq!(TypeId::of::<O>(), TypeId::of::<A>());
-    value.cast()
 }
 
 /// The first element and the number of positions up to the last one.
@@ -438,7 +431,7 @@ pub fn multiply<T: Multiply>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T
         return Err(argument(message));
     }
     if m == 0 || n == 0 || k == 0 {
-        return fill(out, T::default());
+        return out.clear();
     }
     let (to, to_len) = span(out.start.as_ptr(), out.geometry);
     let (left, left_len) = span(a.start.as_ptr(), a.geometry);
