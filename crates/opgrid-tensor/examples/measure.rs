@@ -90,7 +90,7 @@ fn elementwise_loops() -> Result<()> {
             elementwise::binary::<f32, f32, f32>(&a, &a, &b, add)
         })?;
         report(&format!("copy {numel}"), calls, || copy::copy(&out, &a))?;
-        report(&format!("sum {numel}"), calls, || reduce::sum(&empty(&[])?, &a, &[]))?;
+        report(&format!("sum {numel}"), calls, || reduce::sum(&empty(&[])?, &a, &[], DType::F32))?;
     }
     for side in [1024, 2048] {
         let (a, b) = (filled(&[side, side])?, filled(&[side, side])?);
@@ -101,8 +101,8 @@ fn elementwise_loops() -> Result<()> {
         })?;
         report(&format!("a + b {side}"), 5, || elementwise::binary::<f32, f32, f32>(&out, &a, &b, add))?;
         let (rows, columns) = (empty(&[side])?, empty(&[side])?);
-        report(&format!("sum rows {side}"), 5, || reduce::sum(&rows, &a, &[1]))?;
-        report(&format!("sum columns {side}"), 5, || reduce::sum(&columns, &a, &[0]))?;
+        report(&format!("sum rows {side}"), 5, || reduce::sum(&rows, &a, &[1], DType::F32))?;
+        report(&format!("sum columns {side}"), 5, || reduce::sum(&columns, &a, &[0], DType::F32))?;
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ fn interleaved_halves_of_one_storage() {
     assert_eq!(x.to_vec::<f32>().unwrap()[..8], [2.0, 4.0, 2.0, 3.0, 10.0, 12.0, 6.0, 7.0]);
     let (top, bottom) = (sliced(&x, 0, 0, 2, 1), sliced(&x, 0, 2, 4, 1));
     matmul::mm(&sliced(&top, 1, 0, 2, 1), &top, &transposed(&sliced(&bottom, 0, 0, 2, 1))).unwrap_err();
-    reduce::sum(&sliced(&top, 0, 0, 1, 1), &bottom, &[0]).unwrap();
+    reduce::sum(&sliced(&top, 0, 0, 1, 1), &bottom, &[0], DType::F32).unwrap();
     assert_eq!(x.to_vec::<f32>().unwrap()[..4], [18.0 + 26.0, 20.0 + 28.0, 10.0 + 14.0, 11.0 + 15.0]);
 }
 
@@ -97,7 +97,7 @@ fn overlaps_are_refused_as_in_torch() {
     let wide = first.view(first.geometry().expand(&[3]).unwrap()).unwrap();
     let repeated = message(elementwise::fill(&wide, 0.0f32));
     assert!(repeated.contains("more than one element of the written-to tensor"), "{repeated}");
-    assert!(message(reduce::sum(&first, &x, &[])).contains("clone()"));
+    assert!(message(reduce::sum(&first, &x, &[], DType::F32)).contains("clone()"));
     let square = count(&[2, 2]);
     assert!(message(matmul::mm(&square, &square, &count(&[2, 2]))).contains("clone()"));
     assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0], "nothing was written");
@@ -123,8 +123,8 @@ fn broken_calls_are_errors() {
         message(matmul::mm(&empty(&[2, 2], DType::Bool), &flags, &flags))
             .contains("not implemented for 'Bool' (bool), expected an integer dtype")
     );
-    assert!(message(reduce::sum(&x, &x, &[0])).contains("expected [3]"));
-    assert!(message(reduce::sum(&x, &x, &[0, -2])).contains("multiple times"));
+    assert!(message(reduce::sum(&x, &x, &[0], DType::F32)).contains("expected [3]"));
+    assert!(message(reduce::sum(&x, &x, &[0, -2], DType::F32)).contains("multiple times"));
 }
 
 #[test]
@@ -178,7 +178,7 @@ impl ToBool for Vec<Bool> {
 
 fn summed(x: &Array, dims: &[i64], keepdim: bool, dtype: DType) -> Array {
     let out = empty(&reduce::sizes(x.sizes(), dims, keepdim).unwrap(), dtype);
-    reduce::sum(&out, x, dims).unwrap();
+    reduce::sum(&out, x, dims, dtype).unwrap();
     out
 }
 

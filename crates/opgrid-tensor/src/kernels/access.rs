@@ -83,6 +83,7 @@ pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
 /// # Errors
 ///
 /// Several indices of what is written lead to one element.
+#[inline]
 pub(crate) fn check_written(out: &Geometry) -> Result<()> {
     if out.repeats() {
         return Err(refused("more than one element of the written-to tensor refers"));
@@ -129,6 +130,7 @@ pub(super) fn overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<
 }
 
 #[cold]
+#[inline(never)]
 fn refused(what: &str) -> Error {
     let message = format!(
         "unsupported operation: {what} to a single memory location. Please clone() the tensor before performing the operation"

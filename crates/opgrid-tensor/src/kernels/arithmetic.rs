@@ -200,9 +200,11 @@ pub(crate) fn number(value: Scalar) -> Number {
 /// # Errors
 ///
 /// A complex scalar with an imaginary part for a real dtype; a number beyond the range of the dtype.
-#[inline]
+#[inline(always)]
 pub fn element<T: Element>(value: Scalar) -> Result<T> {
-    if !fits(value, T::DTYPE) {
+    // Most numbers are small ones, and fit every dtype.
+    let small = matches!(value, Scalar::Int(0..=127));
+    if !small && !fits(value, T::DTYPE) {
         return Err(misfit(value, T::DTYPE));
     }
     Ok(T::from_number(number(value)))

@@ -9,6 +9,7 @@ pub mod arithmetic;
 pub mod copy;
 pub mod elementwise;
 pub mod iter;
+pub mod math;
 pub mod matmul;
 pub mod reduce;
 pub(crate) mod simd;

@@ -78,6 +78,9 @@ pub trait Kernels<O: Operator>: Sized {
     /// The same function for every backend: for views, whose backend does not matter.
     fn everywhere(self, kernel: KernelOf<O>) -> Self;
 
+    /// For every backend, made of other operators.
+    fn composite(self, kernel: KernelOf<O>) -> Self;
+
     /// A new tensor as `shape` says, filled by `cpu`.
     fn structured(self, shape: Shape<O>, cpu: Loop<O>) -> Self
     where
@@ -106,6 +109,11 @@ impl<O: Operator> Kernels<O> for Operators<'_, O> {
         self.closure(DispatchKey::CompositeExplicitAutograd, move |args| {
             O::Signature::apply(kernel, args).map_err(with_name::<O>)
         })
+    }
+
+    #[track_caller]
+    fn composite(self, kernel: KernelOf<O>) -> Self {
+        self.kernel(DispatchKey::CompositeExplicitAutograd, kernel)
     }
 
     #[track_caller]

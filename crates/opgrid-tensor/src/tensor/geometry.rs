@@ -35,6 +35,8 @@ pub struct Geometry {
     numel: i64,
     /// Whether elements lie in row-major order without gaps.
     contiguous: bool,
+    /// Whether the strides are those of a new row-major tensor, where they do not matter too.
+    canonical: bool,
 }
 
 /// Dimensions whose sizes and strides need no heap.
@@ -110,6 +112,7 @@ impl Geometry {
         offset: 0,
         numel: 1,
         contiguous: true,
+        canonical: true,
     };
 
     /// Row-major from offset 0.
@@ -127,14 +130,15 @@ impl Geometry {
             *stride = step;
             step *= (*size).max(1);
         }
-        Ok(Self { lists, offset: 0, numel, contiguous: true })
+        Ok(Self { lists, offset: 0, numel, contiguous: true, canonical: true })
     }
 
     /// The sizes of a contiguous geometry in row-major order from the first position.
     #[inline]
     pub(crate) fn row_major(&self) -> Self {
-        debug_assert!(self.contiguous);
-        // The strides of dimensions of size 1, or of a geometry without elements, may be others.
+        if self.canonical {
+            return self.from_start();
+        }
         match Self::contiguous(self.sizes()) {
             Ok(geometry) => geometry,
             Err(_) => self.from_start(),
@@ -179,6 +183,20 @@ impl Geometry {
         Self::strided(sizes, &strides, 0)
     }
 
+    /// The geometry of a new tensor like this one in the order of `format`. `Preserve` keeps strides without gaps;
+    /// with gaps the dimensions keep their order in memory.
+    ///
+    /// # Errors
+    ///
+    /// A format that asks for another number of dimensions.
+    pub fn like(&self, format: MemoryFormat) -> Result<Self> {
+        match format {
+            MemoryFormat::Preserve if self.is_dense() => Ok(self.from_start()),
+            MemoryFormat::Preserve => super::spec::elementwise_geometry(&[self]),
+            _ => Self::in_format(self.sizes(), format),
+        }
+    }
+
     /// With the given strides and offset.
     ///
     /// # Errors
@@ -200,7 +218,8 @@ impl Geometry {
         let mut lists = Lists::new(sizes);
         lists.strides_mut().copy_from_slice(strides);
         let contiguous = numel == 0 || is_row_major(sizes, strides);
-        let geometry = Self { lists, offset, numel, contiguous };
+        let canonical = contiguous && is_canonical(sizes, strides);
+        let geometry = Self { lists, offset, numel, contiguous, canonical };
         geometry.checked_end().ok_or_else(|| {
             let message = format!("elements of sizes {sizes:?} with strides {strides:?} from offset {offset} lie beyond what can be addressed");
             argument(message)
@@ -293,8 +312,10 @@ impl Geometry {
     }
 
     /// Whether some dimension repeats one element, as after `expand`.
+    #[inline]
     pub fn repeats(&self) -> bool {
-        self.numel > 0
+        !self.contiguous
+            && self.numel > 0
             && self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
@@ -358,6 +379,15 @@ fn count_large(sizes: &[i64]) -> Result<i64> {
             .ok_or_else(|| argument(format!("number of elements overflows 64 bits with sizes {sizes:?}")))?;
     }
     Ok(if empty { 0 } else { product })
+}
+
+fn is_canonical(sizes: &[i64], strides: &[i64]) -> bool {
+    let mut expected = 1i64;
+    sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
+        let fits = stride == expected;
+        expected = expected.wrapping_mul(size.max(1));
+        fits
+    })
 }
 
 fn is_row_major(sizes: &[i64], strides: &[i64]) -> bool {

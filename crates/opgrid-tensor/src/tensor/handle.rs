@@ -11,6 +11,7 @@
 
 use std::fmt;
 use std::ptr;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_core::{
@@ -186,6 +187,14 @@ fn with_autograd_unless_inference(key: DispatchKey) -> DispatchKeySet {
     if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) }
 }
 
+/// The same for ordinary CPU tensors, which are most: computed once.
+#[inline]
+fn cpu_keys() -> DispatchKeySet {
+    static KEYS: LazyLock<[DispatchKeySet; 2]> =
+        LazyLock::new(|| [tensor_key_set(DispatchKey::Cpu), inference_tensor_key_set(DispatchKey::Cpu)]);
+    KEYS[usize::from(is_inference_mode())]
+}
+
 impl Tensor {
     #[inline]
     fn new(keys: DispatchKeySet, content: Content) -> Self {
@@ -199,8 +208,13 @@ impl Tensor {
     /// A device without dense tensors.
     #[inline]
     pub fn from_array(array: Array) -> Result<Self> {
-        let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
-        Ok(Self::new(with_autograd_unless_inference(key), Content::Array(array)))
+        let keys = if array.device() == Device::CPU && !array.dtype().is_quantized() {
+            cpu_keys()
+        } else {
+            let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
+            with_autograd_unless_inference(key)
+        };
+        Ok(Self::new(keys, Content::Array(array)))
     }
 
     /// A new row-major CPU tensor of these elements.
@@ -242,8 +256,8 @@ impl Tensor {
     #[inline]
     pub fn number(value: impl Into<Scalar>) -> Self {
         let value = value.into();
-        let keys = with_autograd_unless_inference(DispatchKey::Cpu);
-        Self::new(keys, Content::Number { spec: small_spec(&[], dtype_of(value)), value })
+        let spec = TensorSpec::new(Geometry::ONE, dtype_of(value), Device::CPU);
+        Self::new(cpu_keys(), Content::Number { spec, value })
     }
 
     /// A tensor that is not there, as autograd uses it for a gradient that is zero.
@@ -408,6 +422,14 @@ impl fmt::Display for Tensor {
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl From<Scalar> for Tensor {
+    /// A [number](Tensor::number) in a tensor's place.
+    #[inline]
+    fn from(value: Scalar) -> Self {
+        Self::number(value)
     }
 }
 

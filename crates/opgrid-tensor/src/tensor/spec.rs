@@ -63,24 +63,7 @@ impl TensorSpec {
                 return Ok(Self::new(first.from_start(), dtype, device));
             }
         }
-        Self::elementwise_of_several(inputs, dtype, device)
-    }
-
-    #[inline(never)]
-    fn elementwise_of_several(inputs: &[&Geometry], dtype: DType, device: Device) -> Result<Self> {
-        let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().map(|input| input.sizes()).collect();
-        let sizes = broadcast(&shapes)?;
-        let order = memory_order(inputs, &sizes);
-        if order.iter().rev().copied().eq(0..sizes.len()) {
-            return Self::contiguous(&sizes, dtype, device);
-        }
-        let mut strides = Dims::from_elem(0, sizes.len());
-        let mut step = 1;
-        for dim in order {
-            strides[dim] = step;
-            step *= sizes[dim];
-        }
-        Ok(Self::new(Geometry::strided(&sizes, &strides, 0)?, dtype, device))
+        Ok(Self::new(elementwise_geometry(inputs)?, dtype, device))
     }
 
     /// The map from indices to elements.
@@ -170,6 +153,24 @@ impl TensorSpec {
         }
         Ok(())
     }
+}
+
+/// The geometry that [`TensorSpec::elementwise`] computes, for inputs of any kind.
+#[inline(never)]
+pub(super) fn elementwise_geometry(inputs: &[&Geometry]) -> Result<Geometry> {
+    let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().map(|input| input.sizes()).collect();
+    let sizes = broadcast(&shapes)?;
+    let order = memory_order(inputs, &sizes);
+    if order.iter().rev().copied().eq(0..sizes.len()) {
+        return Geometry::contiguous(&sizes);
+    }
+    let mut strides = Dims::from_elem(0, sizes.len());
+    let mut step = 1;
+    for dim in order {
+        strides[dim] = step;
+        step *= sizes[dim];
+    }
+    Geometry::strided(&sizes, &strides, 0)
 }
 
 /// The dimensions from the fastest to the slowest, as the first input that tells two of them apart has them.

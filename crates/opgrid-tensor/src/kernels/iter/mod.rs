@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 mod cast;
+pub(super) mod fold;
 pub(crate) mod parallel;
 mod plan;
 mod strided;
@@ -212,6 +213,133 @@ unsafe fn run<const N: usize>(
     work: Work<'_>,
 ) -> Result<()> {
     access::check_written(out.geometry())?;
+    if let Some(plain) = Plain::of(out, computed, &inputs) {
+        // SAFETY: the caller's promise; the operands are plain.
+        return unsafe { plain.run(out, &inputs, work) };
+    }
+    // SAFETY: passed on.
+    unsafe { run_any((out, computed), inputs, work) }
+}
+
+/// How plain operands are walked: row-major, of one shape, of the kernel's dtypes, and not too many where some input
+/// is a number or the output itself.
+enum Plain {
+    Apart,
+    Few,
+}
+
+/// Elements that go to a block of their own beside the general way.
+const FEW: usize = 64;
+
+/// A block for each operand of a small loop.
+#[repr(align(64))]
+struct FewBlocks([[MaybeUninit<u8>; 16 * FEW]; 4]);
+
+impl Plain {
+    #[inline]
+    fn of<const N: usize>(out: &Array, computed: DType, inputs: &[(Source<'_>, DType); N]) -> Option<Self> {
+        let geometry = out.geometry();
+        if out.dtype() != computed || !geometry.is_contiguous() {
+            return None;
+        }
+        let few = geometry.numel() as usize <= FEW;
+        let mut plain = Self::Apart;
+        for (source, wanted) in inputs {
+            match source {
+                Source::Array(array) => {
+                    let input = array.geometry();
+                    let fits =
+                        array.dtype() == *wanted && input.is_contiguous() && input.has_sizes_of(geometry);
+                    if !fits {
+                        return None;
+                    }
+                    if array.storage().is_same(out.storage()) {
+                        plain = Self::Few;
+                    }
+                }
+                Source::Number(_) => plain = Self::Few,
+            }
+        }
+        (few || matches!(plain, Self::Apart)).then_some(plain)
+    }
+
+    /// # Safety
+    ///
+    /// As [`run`], for operands of which this was made.
+    #[inline]
+    unsafe fn run<const N: usize>(
+        self,
+        out: &Array,
+        inputs: &[(Source<'_>, DType); N],
+        work: Work<'_>,
+    ) -> Result<()> {
+        let n = out.geometry().numel() as usize;
+        let writer = out.storage().write()?;
+        let mut blocks = FewBlocks([const { [const { MaybeUninit::uninit() }; 16 * FEW] }; 4]);
+        let (mut overlap, mut in_place) = (Overlap::Apart, false);
+        let mut readers = [const { None }; N];
+        let mut starts = [std::ptr::null_mut(); 4];
+        let mut sizes = [0; 4];
+        for (k, (source, wanted)) in inputs.iter().enumerate() {
+            sizes[k + 1] = wanted.size_in_bytes();
+            starts[k + 1] = match source {
+                Source::Array(array) if array.storage().is_same(out.storage()) => {
+                    overlap = access::overlap(out, array, Aliasing::InPlace)?;
+                    in_place |= overlap != Overlap::Apart;
+                    writer.clear_unwritten();
+                    first_element(writer.start(), array)?
+                }
+                Source::Array(array) => {
+                    let start = match inputs[..k].first() {
+                        // The storage is being read already.
+                        Some((Source::Array(first), _))
+                            if readers[0].is_some() && first.storage().is_same(array.storage()) =>
+                        {
+                            readers[0].as_ref().map_or(writer.start(), ReadGuard::start)
+                        }
+                        _ => readers[k].insert(array.storage().read()?).start(),
+                    };
+                    first_element(start, array)?
+                }
+                Source::Number(value) => {
+                    let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
+                    let mut constant = Constant::new(*value, *wanted)?;
+                    // SAFETY: a block has room for as many elements of any dtype.
+                    unsafe { strided::gather(block, constant.0.as_mut_ptr().cast(), 0, n, sizes[k + 1]) };
+                    block
+                }
+            };
+        }
+        let to = output_start(&writer, out, overlap)?;
+        sizes[0] = out.dtype().size_in_bytes();
+        starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
+        // SAFETY:
+        // - as in `run_any`; a block stands for an output that is read.
+        // - all operands are row-major, of one shape and the kernel's dtypes.
+        unsafe { walk::flat(starts, sizes, work, n) };
+        if in_place {
+            // SAFETY: the block has as many elements as the output, of its dtype; reading is over.
+            unsafe { std::ptr::copy_nonoverlapping(starts[0], to, n * sizes[0]) };
+        }
+        if !writer.is_written() {
+            // SAFETY: `output_start` left memory unwritten only where the output is all of it.
+            unsafe { writer.assume_written() };
+        }
+        Ok(())
+    }
+}
+
+/// The same for operands of any kind.
+///
+/// # Safety
+///
+/// As [`run`].
+#[inline(never)]
+unsafe fn run_any<const N: usize>(
+    (out, computed): (&Array, DType),
+    inputs: [(Source<'_>, DType); N],
+    work: Work<'_>,
+) -> Result<()> {
     let mut overlap = Overlap::Apart;
     for (source, _) in &inputs {
         if let Source::Array(array) = source
@@ -301,7 +429,7 @@ fn first_element(start: NonNull<u8>, array: &Array) -> Result<*mut u8> {
     let dtype = array.dtype();
     let size = dtype.size_in_bytes();
     let alignment = if dtype.is_complex() { size / 2 } else { size };
-    if start.addr().get() % alignment != 0 {
+    if start.addr().get() & (alignment - 1) != 0 {
         return Err(argument(format!("memory is not aligned for {dtype}; copy it first")));
     }
     Ok(start.as_ptr().wrapping_add(array.geometry().offset() as usize * size))
@@ -370,6 +498,40 @@ pub fn map3<O: Element, A: Element, B: Element, C: Element>(
     let kernel = typed::ternary::<O, A, B, C>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
     unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE), (c, C::DTYPE)], Work::Call(&kernel)) }
+}
+
+/// Reduces `input` over `dims`, which are in ascending order, to `out`.
+///
+/// # Errors
+///
+/// Another dtype of `out` than the reduction gives, overlap, tensors without data or used by others.
+pub(super) fn fold<R: fold::Reduction>(
+    out: &Array,
+    input: &Array,
+    dims: &[usize],
+    reduction: &R,
+) -> Result<()> {
+    out.expect_dtype(R::Out::DTYPE)?;
+    access::check_written(out.geometry())?;
+    access::check(out, input, Aliasing::Never)?;
+    let writer = out.storage().write()?;
+    let beside = input.storage().is_same(out.storage());
+    let target = output_start(&writer, out, if beside { Overlap::Unknown } else { Overlap::Apart })?;
+    let reader = if beside { None } else { Some(input.storage().read()?) };
+    let start = first_element(reader.as_ref().map_or(writer.start(), ReadGuard::start), input)?;
+    let source = fold::Source { start, dtype: input.dtype(), geometry: input.geometry() };
+    let target = fold::Target { start: target, geometry: out.geometry() };
+    // SAFETY:
+    // - arrays address elements of their storages only, and those are aligned: `first_element` has looked. The input is
+    //   initialised: `read` or `output_start` made sure.
+    // - the guards say that nobody else writes the input or uses the output; `check` says that they are apart.
+    unsafe { fold::fold(reduction, source, target, dims)? };
+    if !writer.is_written() {
+        // SAFETY: `output_start` left memory unwritten only where the output is all of it, and every result was
+        // written.
+        unsafe { writer.assume_written() };
+    }
+    Ok(())
 }
 
 /// Whether `len` elements from `one` share no byte with `other_len` elements from `other`.

@@ -168,7 +168,7 @@ mod tests {
         let plan = Plan::new(&[(out, 4), (input, 8)]).unwrap();
         let start = [out.offset() as usize, input.offset() as usize];
         let steps = out.numel() as usize;
-        assert_eq!(steps, plan.loops.iter().map(|level| level.size).product());
+        assert_eq!(steps, plan.loops.iter().map(|level| level.size).product::<usize>());
         if steps == 0 {
             return Vec::new();
         }

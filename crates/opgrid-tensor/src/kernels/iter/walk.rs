@@ -104,23 +104,30 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
     Ok(())
 }
 
-/// Neighbours all along.
-unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    let starts = Starts(starts);
-    let run = |range: Range<usize>| {
-        let at: [*mut u8; OPERANDS] = std::array::from_fn(|k| {
-            // SAFETY: an element of the operand; the operands that are not there do not move.
-            unsafe { starts.get(k).add(range.start * sizes[k]) }
-        });
+/// Walks neighbours.
+///
+/// # Safety
+///
+/// As [`walk`], for row-major operands of one shape and the kernel's dtypes, that begin at `starts` and have elements
+/// of `sizes` bytes.
+pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
+    if n < PARALLEL {
         match work {
             // SAFETY: the output is apart from the input; both have these elements.
-            Work::Copy => unsafe { ptr::copy_nonoverlapping(at[1], at[0], range.len() * sizes[0]) },
+            Work::Copy => unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], n * sizes[0]) },
             Work::Call(kernel) => {
-                kernel(at[0], [at[1], at[2], at[3]].map(<*mut u8>::cast_const), range.len())
+                kernel(starts[0], [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const), n)
             }
         }
-    };
-    if n < PARALLEL { run(0..n) } else { parallel_for(n, GRAIN, &run) }
+        return;
+    }
+    let starts = Starts(starts);
+    parallel_for(n, GRAIN, &|range: Range<usize>| {
+        let part: [*mut u8; OPERANDS] =
+            std::array::from_fn(|k| starts.get(k).wrapping_add(range.start * sizes[k]));
+        // SAFETY: a part of the operands, short enough for one thread.
+        unsafe { flat(part, sizes, work, range.len()) }
+    });
 }
 
 /// Pointers that threads share.
