@@ -13,7 +13,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Clone).kernel(DispatchKey::CompositeExplicitAutograd, clone);
+    library.define(Clone).everywhere(clone);
 }
 
 fn clone(input: &Tensor, memory_format: Option<MemoryFormat>) -> Result<Tensor> {

@@ -14,7 +14,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyLike).kernel(DispatchKey::CompositeExplicitAutograd, empty_like);
+    library.define(EmptyLike).everywhere(empty_like);
 }
 
 fn empty_like(

@@ -1,6 +1,6 @@
 //! What element-wise operators share: the shape of the result.
 
-use opgrid_core::{DType, Device, DeviceType, Result};
+use opgrid_core::{DType, Device, Result};
 
 use crate::error::argument;
 use crate::tensor::{Tensor, TensorSpec, broadcast, result_type};
@@ -32,13 +32,23 @@ pub(super) fn inexact<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result
 ///
 /// As [`promoted`].
 pub(super) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
-    let tensors = arguments.map(|(_, tensor)| tensor);
-    if let Some(undefined) = tensors.iter().find(|tensor| !tensor.is_defined()) {
-        return undefined.spec().cloned();
-    }
-    let device = common_device(&tensors)?;
-    let geometries = tensors.map(Tensor::geometry);
+    let Some(specs) = specs(&arguments) else { return Err(undefined(&arguments)) };
+    let device = common_device(&specs)?;
+    let geometries = specs.map(TensorSpec::geometry);
     TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(&arguments).unwrap_or(error))
+}
+
+/// The specs of all arguments, if they are defined.
+#[inline]
+fn specs<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<[&'a TensorSpec; N]> {
+    let all = arguments.iter().all(|(_, tensor)| tensor.is_defined());
+    all.then(|| arguments.map(|(_, tensor)| tensor.known_spec()))
+}
+
+#[cold]
+fn undefined(arguments: &[(&str, &Tensor)]) -> opgrid_core::Error {
+    let name = arguments.iter().find(|(_, tensor)| !tensor.is_defined()).map_or("self", |(name, _)| name);
+    argument(format!("argument `{name}` is an undefined tensor, expected one with elements"))
 }
 
 /// The device of all; one tensor without dimensions on the CPU fits any.
@@ -47,14 +57,19 @@ pub(super) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: D
 ///
 /// Tensors on different devices.
 #[inline]
-fn common_device(tensors: &[&Tensor]) -> Result<Device> {
-    if let Some((first, rest)) = tensors.split_first()
-        && rest.iter().all(|other| other.device() == first.device())
-    {
-        return Ok(first.device());
+fn common_device(specs: &[&TensorSpec]) -> Result<Device> {
+    match specs.split_first() {
+        Some((first, rest)) if rest.iter().all(|other| other.device() == first.device()) => {
+            Ok(first.device())
+        }
+        _ => device_of_several(specs),
     }
-    let fits_any = |tensor: &&&Tensor| tensor.dim() == 0 && tensor.device().kind() == DeviceType::Cpu;
-    let mut bound = tensors.iter().filter(|tensor| !fits_any(tensor)).map(|tensor| tensor.device());
+}
+
+#[cold]
+fn device_of_several(specs: &[&TensorSpec]) -> Result<Device> {
+    let fits_any = |spec: &&&TensorSpec| spec.sizes().is_empty() && spec.device() == Device::CPU;
+    let mut bound = specs.iter().filter(|spec| !fits_any(spec)).map(|spec| spec.device());
     let device = bound.next().unwrap_or_default();
     match bound.find(|other| *other != device) {
         Some(other) => {

@@ -23,12 +23,28 @@ pub(super) fn register(library: &mut Library) {
         cpu(input, None, false, dtype, out)
     });
     library.define(SumDim).structured(shape, cpu);
-    library.define(SumDimOut).out_of(SumDim, shape, cpu);
+    library.define(SumDimOut).out_by(SumDim, out_shape, cpu);
 }
 
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
     let dtype = reduce::sum_dtype(input.dtype(), dtype);
     reduce::shape(input.spec()?, dim.unwrap_or(&[]), keepdim, dtype)
+}
+
+fn out_shape(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<TensorSpec> {
+    match dtype {
+        Some(dtype) if dtype != out.dtype() => {
+            let found = out.dtype();
+            Err(argument(format!("expected out tensor to have dtype {dtype}, but got {found} instead")))
+        }
+        _ => shape(input, dim, keepdim, Some(out.dtype())),
+    }
 }
 
 fn cpu(

@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ToCopy).kernel(DispatchKey::CompositeExplicitAutograd, to_copy);
+    library.define(ToCopy).everywhere(to_copy);
 }
 
 fn to_copy(

@@ -342,6 +342,12 @@ impl Tensor {
         if self.is_defined() { Ok(self.record().spec()) } else { Err(undefined()) }
     }
 
+    /// The same without a question; that of sizes `[0]` for an undefined tensor.
+    #[inline]
+    pub(crate) fn known_spec(&self) -> &TensorSpec {
+        self.record().spec()
+    }
+
     /// Gives a tensor without elements another array.
     ///
     /// # Errors

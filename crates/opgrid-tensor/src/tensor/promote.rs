@@ -22,6 +22,7 @@ enum Kind {
     Complex,
 }
 
+#[inline]
 fn kind(dtype: DType) -> Kind {
     match dtype {
         DType::Bool => Kind::Bool,
@@ -132,12 +133,17 @@ pub fn inexact(dtype: DType) -> DType {
 /// An undefined tensor; dtypes that do not promote.
 #[inline]
 pub fn result_type(inputs: &[&Tensor]) -> Result<DType> {
-    // Tensors of one dtype need no rules, whatever their dimensions.
+    // Tensors of one dtype need no rules, nor do numbers beside a tensor of the same or a higher kind.
     if let Some((first, rest)) = inputs.split_first()
         && first.is_array()
     {
-        let dtype = first.dtype();
-        if rest.iter().all(|other| other.is_array() && other.dtype() == dtype) {
+        let spec = first.known_spec();
+        let dtype = spec.dtype();
+        let plain = |other: &&Tensor| {
+            let same = other.is_array() && other.dtype() == dtype;
+            same || (other.is_number() && !spec.sizes().is_empty() && kind(other.dtype()) <= kind(dtype))
+        };
+        if rest.iter().all(plain) {
             return Ok(dtype);
         }
     }

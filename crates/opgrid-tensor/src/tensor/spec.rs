@@ -53,13 +53,17 @@ impl TensorSpec {
     /// As [`broadcast`].
     #[inline]
     pub fn elementwise(inputs: &[&Geometry], dtype: DType, device: Device) -> Result<Self> {
-        if let Some((first, rest)) = inputs.split_first()
-            && rest.iter().all(|other| other.has_sizes_of(first))
+        // Inputs without dimensions say nothing.
+        if let Some(first) = inputs.iter().find(|input| input.dims() > 0).or(inputs.first())
+            && inputs
+                .iter()
+                .all(|other| other.has_sizes_of(first) || (other.dims() == 0 && first.numel() > 0))
         {
-            if inputs.iter().all(|input| input.is_contiguous()) {
+            let mut others = inputs.iter().filter(|other| other.dims() > 0);
+            if others.clone().all(|input| input.is_contiguous()) {
                 return Ok(Self::new(first.row_major(), dtype, device));
             }
-            if first.is_dense() && rest.iter().all(|other| other.strides() == first.strides()) {
+            if first.is_dense() && others.all(|other| other.strides() == first.strides()) {
                 return Ok(Self::new(first.from_start(), dtype, device));
             }
         }
