@@ -14,12 +14,13 @@ use super::arithmetic::Arithmetic;
 use super::copy;
 use super::elementwise::{Destination, Operand};
 use super::iter::{self, Source};
+use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
-pub use super::iter::fold::{Reduction, STEPS};
+pub use super::iter::fold::{COLUMNS, LANES, Reduction, STEPS};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
 ///
@@ -176,19 +177,6 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
         Math::<T>::add(state, value.wide())
     }
 
-    /// A tree in the elements' own precision, then widened: the conversions would cost more than the additions.
-    #[inline(always)]
-    fn steps(
-        &self,
-        state: Self::State,
-        [a, b, c, d, e, f, g, h]: [Math<T>; 8],
-        _: usize,
-        _: usize,
-    ) -> Self::State {
-        let tree = a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)));
-        Math::<T>::add(state, tree.wide())
-    }
-
     #[inline(always)]
     fn join(&self, one: Self::State, other: Self::State) -> Self::State {
         Math::<T>::add(one, other)
@@ -197,6 +185,47 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
     #[inline(always)]
     fn finish(&self, state: Self::State, _count: usize) -> Math<T> {
         Math::<T>::narrowed(state)
+    }
+
+    fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
+        vectorised(|| {
+            let mut sums = [Self::State::default(); LANES];
+            let groups = values.chunks_exact(STEPS * LANES);
+            let rest = groups.remainder();
+            for group in groups {
+                add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
+            }
+            for row in rest.chunks(LANES) {
+                for (sum, value) in sums.iter_mut().zip(row) {
+                    *sum = Math::<T>::add(*sum, value.widen().wide());
+                }
+            }
+            sums.into_iter().fold(Self::State::default(), Math::<T>::add)
+        })
+    }
+
+    fn rows(
+        &self,
+        sums: &mut [Self::State; COLUMNS],
+        rows: [&[T; COLUMNS]; STEPS],
+        _index: usize,
+        _step: usize,
+    ) {
+        vectorised(|| add_trees(sums, |row, column| rows[row][column].widen()));
+    }
+}
+
+/// Adds [`STEPS`] rows to sums: as a tree in the elements' own precision, then widened, because the conversions would
+/// cost more than the additions. In two loops, so that each has vectors of one width.
+#[inline(always)]
+fn add_trees<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(usize, usize) -> M) {
+    let mut trees = [M::ZERO; N];
+    for (i, tree) in trees.iter_mut().enumerate() {
+        let pair = |row: usize| value(row, i).plus(value(row + 1, i));
+        *tree = pair(0).plus(pair(2)).plus(pair(4).plus(pair(6)));
+    }
+    for (sum, tree) in sums.iter_mut().zip(trees) {
+        *sum = M::add(*sum, tree.wide());
     }
 }
 
