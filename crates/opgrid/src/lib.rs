@@ -33,12 +33,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod profile;
+
 pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `element::Element`.
 pub use opgrid_tensor::{
     Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, files, home, kernels, ops, register,
     with_dtype,
 };
+
+pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator};
 
