@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opgrid_core::Result;
-use opgrid_tensor::tensor::{Allocator, CountingAllocator, FailingAllocator, storage::ALIGNMENT};
+use opgrid_tensor::tensor::{
+    Allocator, CountingAllocator, FailingAllocator, cache_statistics, storage::ALIGNMENT, trim,
+};
 use opgrid_tensor::{Array, Bool, Storage, TensorSpec};
 
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
@@ -27,7 +29,7 @@ fn conflicts_name_what_happened_and_the_remedy() {
 
 #[test]
 fn meta_storage_has_a_size_and_no_data() {
-    let storage = Storage::meta(1 << 60);
+    let storage = Storage::meta(1 << 60).unwrap();
     assert_eq!((storage.bytes(), storage.has_data()), (1 << 60, false));
     assert!(message(storage.read()).contains("cannot read the data of a tensor on device meta"));
     assert!(message(storage.write()).contains("cannot write"));
@@ -78,7 +80,7 @@ fn an_array_fits_its_storage() {
         refused.contains("requiring a storage size of 16 bytes are out of bounds for storage of size 12"),
         "{refused}"
     );
-    assert!(Array::new(array.spec().clone(), Storage::meta(12)).is_err());
+    assert!(Array::new(array.spec().clone(), Storage::meta(12).unwrap()).is_err());
     assert!(message(Array::from_slice(&[1i64], &[2])).contains("need 2 elements, found 1"));
     let cuda = TensorSpec::contiguous(&[1], array.dtype(), "cuda".parse().unwrap()).unwrap();
     assert!(message(Array::empty(cuda)).contains("device cuda"));
@@ -154,4 +156,33 @@ fn writers_exclude_one_another() {
     });
     let total = storage.read().unwrap().slice::<i64>().unwrap()[0];
     assert_eq!(total as usize, written.load(Ordering::Relaxed));
+}
+
+#[test]
+fn dropped_memory_is_used_again_until_it_is_trimmed() {
+    let (first, second) = (5000, 3 << 20);
+    for bytes in [first, second] {
+        drop(Storage::cpu(bytes).unwrap());
+        let before = cache_statistics();
+        let again = Storage::cpu(bytes).unwrap();
+        assert!(cache_statistics().reused > before.reused, "{bytes} bytes");
+        // What others have left there does not shine through.
+        assert!(again.read().unwrap().bytes().iter().all(|byte| *byte == 0));
+        again.write().unwrap().bytes().fill(7);
+    }
+    assert!(Storage::cpu(first).unwrap().read().unwrap().bytes().iter().all(|byte| *byte == 0));
+    let live = Storage::cpu(1 << 20).unwrap();
+    trim();
+    assert!(live.read().unwrap().bytes().iter().all(|byte| *byte == 0));
+    assert!(cache_statistics().live_bytes >= 1 << 20);
+}
+
+#[test]
+fn memory_is_given_back_on_another_thread() {
+    let storages: Vec<Storage> = (1..2000).map(|bytes| Storage::cpu(bytes * 8).unwrap()).collect();
+    std::thread::spawn(move || drop(storages)).join().unwrap();
+    for bytes in 1..2000 {
+        let storage = Storage::cpu(bytes * 8).unwrap();
+        storage.write().unwrap().bytes().fill(1);
+    }
 }
