@@ -101,15 +101,19 @@ impl DType {
     }
 
     /// The size of one element in bytes.
+    #[inline]
     pub const fn size_in_bytes(self) -> usize {
-        let mut i = 0;
-        while i < ROWS.len() {
-            if ROWS[i].0 as u8 == self as u8 {
-                return ROWS[i].2;
+        // Indexed by the number: kernels ask for every argument.
+        const SIZES: [u8; 16] = {
+            let mut sizes = [0; 16];
+            let mut row = 0;
+            while row < ROWS.len() {
+                sizes[ROWS[row].0 as usize] = ROWS[row].2 as u8;
+                row += 1;
             }
-            i += 1;
-        }
-        0
+            sizes
+        };
+        SIZES[self as usize] as usize
     }
 
     /// The number that schemas use for this dtype, as in `ScalarType dtype=6`.
@@ -123,21 +127,25 @@ impl DType {
     }
 
     /// Whether elements carry a scale and a zero point.
+    #[inline]
     pub fn is_quantized(self) -> bool {
         matches!(self, Self::QInt8 | Self::QUInt8 | Self::QInt32)
     }
 
     /// Whether elements are real floating-point numbers.
+    #[inline]
     pub fn is_floating_point(self) -> bool {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
     /// Whether elements are complex numbers.
+    #[inline]
     pub fn is_complex(self) -> bool {
         matches!(self, Self::Complex64 | Self::Complex128)
     }
 
     /// Whether elements are integers (bool is not one).
+    #[inline]
     pub fn is_integral(self) -> bool {
         matches!(self, Self::U8 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }

@@ -80,23 +80,29 @@ fn elementwise_loops() -> Result<()> {
         let (a, b) = (filled(&[numel])?, filled(&[numel])?);
         let calls = (20_000_000 / numel).clamp(1, 100_000) as u32;
         let out = empty(&[numel])?;
-        report(&format!("add {numel} to an output"), calls, || elementwise::binary(&out, &a, &b, add))?;
-        report(&format!("add {numel} to a new output"), calls, || {
-            elementwise::binary(&empty(&[numel])?, &a, &b, add)
+        report(&format!("add {numel} to an output"), calls, || {
+            elementwise::binary::<f32, f32, f32>(&out, &a, &b, add)
         })?;
-        report(&format!("add {numel} in place"), calls, || elementwise::binary(&a, &a, &b, add))?;
+        report(&format!("add {numel} to a new output"), calls, || {
+            elementwise::binary::<f32, f32, f32>(&empty(&[numel])?, &a, &b, add)
+        })?;
+        report(&format!("add {numel} in place"), calls, || {
+            elementwise::binary::<f32, f32, f32>(&a, &a, &b, add)
+        })?;
         report(&format!("copy {numel}"), calls, || copy::copy(&out, &a))?;
-        report(&format!("sum {numel}"), calls, || reduce::sum(&empty(&[])?, &a, &[]))?;
+        report(&format!("sum {numel}"), calls, || reduce::sum(&empty(&[])?, &a, &[], DType::F32))?;
     }
     for side in [1024, 2048] {
         let (a, b) = (filled(&[side, side])?, filled(&[side, side])?);
         let turned = b.view(b.geometry().transpose(0, 1)?)?;
         let out = empty(&[side, side])?;
-        report(&format!("a + b.t() {side}"), 5, || elementwise::binary(&out, &a, &turned, add))?;
-        report(&format!("a + b {side}"), 5, || elementwise::binary(&out, &a, &b, add))?;
+        report(&format!("a + b.t() {side}"), 5, || {
+            elementwise::binary::<f32, f32, f32>(&out, &a, &turned, add)
+        })?;
+        report(&format!("a + b {side}"), 5, || elementwise::binary::<f32, f32, f32>(&out, &a, &b, add))?;
         let (rows, columns) = (empty(&[side])?, empty(&[side])?);
-        report(&format!("sum rows {side}"), 5, || reduce::sum(&rows, &a, &[1]))?;
-        report(&format!("sum columns {side}"), 5, || reduce::sum(&columns, &a, &[0]))?;
+        report(&format!("sum rows {side}"), 5, || reduce::sum(&rows, &a, &[1], DType::F32))?;
+        report(&format!("sum columns {side}"), 5, || reduce::sum(&columns, &a, &[0], DType::F32))?;
     }
     Ok(())
 }

@@ -31,10 +31,14 @@ pub mod kernels;
 pub mod ops;
 pub mod tensor;
 
+pub use half::{bf16, f16};
+pub use num_complex::Complex;
 pub use ops::{home, register};
 pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec};
 
 #[doc(hidden)]
 pub mod __private {
+    pub use half::{bf16, f16};
+    pub use num_complex::Complex;
     pub use opgrid_core::DType;
 }

@@ -182,7 +182,7 @@ fn a_result_replaces_an_older_file() {
     let path = folder.file("x.npy");
     let x = Array::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
     npy::write(&path, &x).unwrap();
-    elementwise::unary(&x, &x, |x: f32| x * 10.0).unwrap();
+    elementwise::unary::<f32, f32>(&x, &x, |x| x * 10.0).unwrap();
     npy::write(&path, &x).unwrap();
     assert_eq!(npy::read(&path).unwrap().to_vec::<f32>().unwrap(), [10.0, 20.0]);
 }

@@ -5,6 +5,7 @@
 
 use opgrid_core::{Error, ErrorKind, Result};
 
+use super::iter::walk::Overlap;
 use super::iter::{Input, Output, View, ViewMut};
 use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
 
@@ -82,9 +83,10 @@ pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
 /// # Errors
 ///
 /// Several indices of what is written lead to one element.
+#[inline]
 pub(crate) fn check_written(out: &Geometry) -> Result<()> {
     if out.repeats() {
-        return Err(overlap("more than one element of the written-to tensor refers"));
+        return Err(refused("more than one element of the written-to tensor refers"));
     }
     Ok(())
 }
@@ -93,30 +95,43 @@ pub(crate) fn check_written(out: &Geometry) -> Result<()> {
 ///
 /// Elements of `input` lie where `out` has some, in a way that `aliasing` does not allow.
 pub(super) fn check(out: &Array, input: &Array, aliasing: Aliasing) -> Result<()> {
-    if !input.storage().is_same(out.storage()) {
-        return Ok(());
+    match input.storage().is_same(out.storage()) {
+        true => overlap(out, input, aliasing).map(|_| ()),
+        false => Ok(()),
     }
+}
+
+/// How two arrays on one storage lie to each other.
+///
+/// # Errors
+///
+/// As [`check`].
+pub(super) fn overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<Overlap> {
     let (written, read) = (out.geometry(), input.geometry());
     if written.numel() == 0 || read.numel() == 0 {
-        return Ok(());
+        return Ok(Overlap::Apart);
     }
     let span = |array: &Array| {
         let size = array.dtype().size_in_bytes() as i64;
         (array.geometry().offset() * size, array.geometry().end() * size)
     };
     let (write_span, read_span) = (span(out), span(input));
-    let apart = write_span.1 <= read_span.0 || read_span.1 <= write_span.0;
-    let same = write_span == read_span && written.strides() == read.strides();
+    if write_span.1 <= read_span.0 || read_span.1 <= write_span.0 {
+        return Ok(Overlap::Apart);
+    }
+    let same = write_span == read_span && written.strides() == read.strides() && written.has_sizes_of(read);
     // As in torch, views with gaps may interleave; they are not searched for common elements.
     let gaps = !written.is_dense() || !read.is_dense();
-    if apart || (aliasing == Aliasing::InPlace && (same || gaps)) {
-        return Ok(());
+    match aliasing {
+        Aliasing::InPlace if same => Ok(Overlap::Same),
+        Aliasing::InPlace if gaps => Ok(Overlap::Unknown),
+        _ => Err(refused("some elements of the input tensor and the written-to tensor refer")),
     }
-    Err(overlap("some elements of the input tensor and the written-to tensor refer"))
 }
 
 #[cold]
-fn overlap(what: &str) -> Error {
+#[inline(never)]
+fn refused(what: &str) -> Error {
     let message = format!(
         "unsupported operation: {what} to a single memory location. Please clone() the tensor before performing the operation"
     );

@@ -4,7 +4,6 @@ use opgrid_core::Result;
 
 use super::elementwise;
 use crate::tensor::{Array, TensorSpec};
-use crate::with_dtype;
 
 /// Writes `input`, stretched and converted, to `out`.
 ///
@@ -15,9 +14,7 @@ use crate::with_dtype;
 ///
 /// As [`elementwise::unary`]; a dtype without data.
 pub fn copy(out: &Array, input: &Array) -> Result<()> {
-    with_dtype!(out.dtype(), O => with_dtype!(input.dtype(), A => {
-        elementwise::unary(out, input, |a: A| crate::Element::cast::<O>(a))
-    }))
+    elementwise::copy(out, input)
 }
 
 /// A new row-major tensor with the elements of `input`.

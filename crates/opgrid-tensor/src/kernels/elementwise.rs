@@ -1,27 +1,88 @@
-//! Applies a closure to every element: the loops of unary and binary operators.
+//! Applies a closure to every element: the loops of element-wise operators.
+//!
+//! A loop takes arrays or tensors of any dtypes and strides. Inputs are stretched to the output's shape and converted
+//! to the loop's types on the way, results to the output's dtype; a number in a tensor's place costs no memory. The
+//! closure computes in [`Element::Math`]: 16-bit floats come and go as `f32`.
 
-use opgrid_core::Result;
+use opgrid_core::{Result, Scalar};
 
-use super::access::{Access, Aliasing};
-use super::iter;
-use crate::tensor::{Array, Element};
+use super::iter::{self, Source};
+use crate::tensor::{Array, Element, Tensor};
 
-/// Sets every element of `out`.
+/// What a loop takes as an input.
+pub trait Operand {
+    /// The elements, or the number.
+    ///
+    /// # Errors
+    ///
+    /// An undefined tensor.
+    fn source(&self) -> Result<Source<'_>>;
+}
+
+/// What a loop takes as its output.
+pub trait Destination {
+    /// The elements.
+    ///
+    /// # Errors
+    ///
+    /// An undefined tensor.
+    fn destination(&self) -> Result<&Array>;
+}
+
+impl Operand for Array {
+    #[inline]
+    fn source(&self) -> Result<Source<'_>> {
+        Ok(Source::Array(self))
+    }
+}
+
+impl Destination for Array {
+    #[inline]
+    fn destination(&self) -> Result<&Array> {
+        Ok(self)
+    }
+}
+
+impl Operand for Tensor {
+    #[inline]
+    fn source(&self) -> Result<Source<'_>> {
+        match self.bare_number() {
+            Some(value) => Ok(Source::Number(value)),
+            None => self.array().map(Source::Array),
+        }
+    }
+}
+
+impl Destination for Tensor {
+    #[inline]
+    fn destination(&self) -> Result<&Array> {
+        self.array()
+    }
+}
+
+/// Sets every element of `out`, converting the value.
 ///
 /// # Errors
 ///
-/// An output that repeats elements, has another dtype, no data, or is used by others.
-pub fn fill<O: Element>(out: &Array, value: O) -> Result<()> {
-    let access = Access::new(out, [], Aliasing::InPlace)?;
-    iter::fill(access.output()?, value)
+/// An output that repeats elements, has no data, or is used by others.
+pub fn fill(out: &impl Destination, value: impl Into<Scalar>) -> Result<()> {
+    iter::fill(out.destination()?, value.into())
+}
+
+/// Writes the elements of `input`, stretched and converted, to `out`. Copying a tensor to itself does nothing.
+///
+/// # Errors
+///
+/// As [`unary`].
+pub fn copy(out: &impl Destination, input: &impl Operand) -> Result<()> {
+    iter::copy(out.destination()?, input.source()?)
 }
 
 /// `out[i] = f(a[i])`, with `a` stretched to the shape of `out`. `a` may be `out` itself.
 ///
 /// # Errors
 ///
-/// Shapes that do not broadcast, partial overlap of `a` and `out`, other dtypes than those of `f`, tensors without
-/// data or used by others.
+/// Shapes that do not broadcast, partial overlap of `a` and `out`, tensors without data or used by others.
 ///
 /// # Examples
 ///
@@ -29,13 +90,17 @@ pub fn fill<O: Element>(out: &Array, value: O) -> Result<()> {
 /// use opgrid_tensor::{Array, kernels::elementwise};
 ///
 /// let x = Array::from_slice(&[1.0f32, -2.0], &[2])?;
-/// elementwise::unary(&x, &x, |x: f32| -x)?;
+/// elementwise::unary::<f32, f32>(&x, &x, |x| -x)?;
 /// assert_eq!(x.to_vec::<f32>()?, [-1.0, 2.0]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-pub fn unary<O: Element, A: Element>(out: &Array, a: &Array, f: impl Fn(A) -> O) -> Result<()> {
-    let access = Access::new(out, [a], Aliasing::InPlace)?;
-    iter::map1(access.output()?, access.input(0)?, f)
+#[inline]
+pub fn unary<O: Element, A: Element>(
+    out: &impl Destination,
+    a: &impl Operand,
+    f: impl Fn(A::Math) -> O::Math + Sync,
+) -> Result<()> {
+    iter::map1::<O, A>(out.destination()?, a.source()?, f)
 }
 
 /// `out[i] = f(a[i], b[i])`, with `a` and `b` stretched to the shape of `out`. Either may be `out` itself.
@@ -51,16 +116,32 @@ pub fn unary<O: Element, A: Element>(out: &Array, a: &Array, f: impl Fn(A) -> O)
 ///
 /// let x = Array::from_slice(&[1i64, 2, 3, 4], &[2, 2])?;
 /// let y = Array::from_slice(&[10i64, 20], &[2])?;
-/// elementwise::binary(&x, &x, &y, |x: i64, y: i64| x + y)?;
+/// elementwise::binary::<i64, i64, i64>(&x, &x, &y, |x, y| x + y)?;
 /// assert_eq!(x.to_vec::<i64>()?, [11, 22, 13, 24]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
+#[inline]
 pub fn binary<O: Element, A: Element, B: Element>(
-    out: &Array,
-    a: &Array,
-    b: &Array,
-    f: impl Fn(A, B) -> O,
+    out: &impl Destination,
+    a: &impl Operand,
+    b: &impl Operand,
+    f: impl Fn(A::Math, B::Math) -> O::Math + Sync,
 ) -> Result<()> {
-    let access = Access::new(out, [a, b], Aliasing::InPlace)?;
-    iter::map2(access.output()?, access.input(0)?, access.input(1)?, f)
+    iter::map2::<O, A, B>(out.destination()?, [a.source()?, b.source()?], f)
+}
+
+/// `out[i] = f(a[i], b[i], c[i])`, with the inputs stretched to the shape of `out`. Each may be `out` itself.
+///
+/// # Errors
+///
+/// As [`unary`].
+#[inline]
+pub fn ternary<O: Element, A: Element, B: Element, C: Element>(
+    out: &impl Destination,
+    a: &impl Operand,
+    b: &impl Operand,
+    c: &impl Operand,
+    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Sync,
+) -> Result<()> {
+    iter::map3::<O, A, B, C>(out.destination()?, [a.source()?, b.source()?, c.source()?], f)
 }

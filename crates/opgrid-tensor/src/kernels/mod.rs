@@ -2,17 +2,17 @@
 //!
 //! Functions take [`Array`](crate::Array)s and a closure over elements, so that an operator's kernel is one line.
 //! They borrow the arrays' memory, refuse overlaps that would make the result depend on the order of the loop, and
-//! broadcast inputs to the output. Arguments' dtypes are those of the closure; a kernel picks it with
-//! [`with_dtype!`](crate::with_dtype).
+//! broadcast inputs to the output. A kernel picks the closure's types with [`with_dtype!`](crate::with_dtype).
 
 pub(crate) mod access;
 pub mod arithmetic;
 pub mod copy;
 pub mod elementwise;
 pub mod iter;
+pub mod math;
 pub mod matmul;
-mod plan;
-pub mod promoted;
 pub mod reduce;
+pub(crate) mod simd;
 
-pub use iter::{Input, Output};
+pub use iter::parallel::parallel_for;
+pub use iter::{Input, Output, Source};

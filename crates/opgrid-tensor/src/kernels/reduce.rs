@@ -1,29 +1,25 @@
-//! Sums elements over dimensions.
+//! Reduces elements over dimensions: what operators use, and sums.
 //!
-//! Sums are pairwise: a range is halved until it has at most one block, and the blocks' sums are added as a tree.
-//! Single-precision elements are added in double precision, except for trees of eight. The error is at most
-//! torch's, which grows with the logarithm of the number of elements.
+//! Sums are pairwise. Single-precision elements are added in double precision, except for trees of eight; integers
+//! wrap around. The error is at most torch's, which grows with the logarithm of the number of elements.
 
-use opgrid_core::Result;
+use std::marker::PhantomData;
+
+use num_complex::Complex;
+use opgrid_core::{DType, Result};
 use smallvec::SmallVec;
 
-use super::access::{Access, Aliasing, views};
-use super::iter::{View, ViewMut};
+use super::access::{self, Aliasing};
+use super::arithmetic::Arithmetic;
+use super::copy;
+use super::elementwise::{Destination, Operand};
+use super::iter::{self, Source};
 use crate::error::argument;
 use crate::tensor::views::normalise_dim;
-use crate::tensor::{Array, Dims, Element};
+use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
-/// Elements that are summed without halving.
-const BLOCK: usize = 512;
-/// Independent partial sums within a block, so that the additions need not wait for each other.
-const LANES: usize = 16;
-/// Elements that are added in their own precision, as a tree, before the result is widened.
-const TREE: usize = 8;
-/// Columns that are summed side by side where the kept dimension is the fastest.
-const COLUMNS: usize = 64;
-/// Rows of such columns that are summed without halving.
-const ROWS: usize = 32;
+pub use super::iter::fold::{Reduction, STEPS};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
 ///
@@ -61,27 +57,36 @@ pub fn sizes(sizes: &[i64], dims: &[i64], keepdim: bool) -> Result<Dims> {
     Ok(sized.collect())
 }
 
-/// The sum of `input` over `dims` (all if empty), each element first converted to the dtype of `out`.
-///
-/// `out` has the shape of [`sizes`], with or without the reduced dimensions.
+/// The result of reducing `input` over `dims` (all if empty).
 ///
 /// # Errors
 ///
-/// Shapes or dimensions that do not fit; a dtype without sums; overlap of `out` and
-/// `input`; tensors without data or used by others.
+/// As [`normalise_dims`].
+pub fn shape(input: &TensorSpec, dims: &[i64], keepdim: bool, dtype: DType) -> Result<TensorSpec> {
+    TensorSpec::contiguous(&sizes(input.sizes(), dims, keepdim)?, dtype, input.device())
+}
+
+/// The dtype of sums and products: `dtype` if given, int64 for integers and bools, otherwise that of the input.
+pub fn sum_dtype(input: DType, dtype: Option<DType>) -> DType {
+    let integral = input == DType::Bool || input.is_integral();
+    dtype.unwrap_or(if integral { DType::I64 } else { input })
+}
+
+/// Writes the results of `reduction` over `dims` (all if empty) of `input` to `out`, which has the shape of [`sizes`]
+/// with or without the reduced dimensions. Elements are converted to what the reduction takes, and results to the
+/// dtype of `out`.
 ///
-/// # Examples
+/// # Errors
 ///
-/// ```
-/// use opgrid_tensor::{Array, kernels::reduce};
-///
-/// let x = Array::from_slice(&[1i64, 2, 3, 4], &[2, 2])?;
-/// let out = Array::from_slice(&[0i64, 0], &[2])?;
-/// reduce::sum(&out, &x, &[0])?;
-/// assert_eq!(out.to_vec::<i64>()?, [4, 6]);
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-pub fn sum(out: &Array, input: &Array, dims: &[i64]) -> Result<()> {
+/// Shapes or dimensions that do not fit; overlap of `out` and `input`; tensors without data or used by others.
+pub fn fold<R: Reduction>(
+    out: &impl Destination,
+    input: &impl Operand,
+    dims: &[i64],
+    reduction: &R,
+) -> Result<()> {
+    let (out, input) = (out.destination()?, Held::of(input.source()?)?);
+    let input = input.array();
     let kept = sizes(input.sizes(), dims, true)?;
     let dropped = sizes(input.sizes(), dims, false)?;
     if ![kept.as_slice(), &dropped].contains(&out.sizes()) {
@@ -89,261 +94,150 @@ pub fn sum(out: &Array, input: &Array, dims: &[i64]) -> Result<()> {
         return Err(argument(message));
     }
     let reduced = normalise_dims(dims, input.sizes().len())?;
-    let mut access = Access::new(out, [input], Aliasing::Never)?;
-    with_dtype!(out.dtype(), O: Number => with_dtype!(input.dtype(), A => {
-        let (out, [input]) = views::<O, A, 1>(&mut access)?;
-        sum_views(out, input, &reduced);
-        Ok(())
-    }))
+    if out.dtype() == R::Out::DTYPE {
+        return iter::fold(out, input, &reduced, reduction);
+    }
+    access::check(out, input, Aliasing::Never)?;
+    let spec = TensorSpec::contiguous(out.sizes(), R::Out::DTYPE, out.device())?;
+    let temporary = Array::empty(spec)?;
+    iter::fold(&temporary, input, &reduced, reduction)?;
+    copy::copy(out, &temporary)
 }
 
-/// What sums of an element type are kept in.
-trait Sum: Element {
-    type Wide: Copy + Default;
+/// An input, or the array of one element that a number stands for.
+enum Held<'a> {
+    Borrowed(&'a Array),
+    Made(Array),
+}
 
-    fn widen(self) -> Self::Wide;
-    fn narrow(wide: Self::Wide) -> Self;
+impl<'a> Held<'a> {
+    fn of(source: Source<'a>) -> Result<Self> {
+        match source {
+            Source::Array(array) => Ok(Self::Borrowed(array)),
+            Source::Number(value) => Ok(Self::Made(Tensor::number(value).array()?.clone())),
+        }
+    }
+
+    fn array(&self) -> &Array {
+        match self {
+            Self::Borrowed(array) => array,
+            Self::Made(array) => array,
+        }
+    }
+}
+
+/// The sum of `input` over `dims` (all if empty), each element first converted to `dtype`.
+///
+/// # Errors
+///
+/// As [`fold`]; a dtype without sums.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::DType;
+/// use opgrid_tensor::{Array, kernels::reduce};
+///
+/// let x = Array::from_slice(&[1i64, 2, 3, 4], &[2, 2])?;
+/// let out = Array::from_slice(&[0i64, 0], &[2])?;
+/// reduce::sum(&out, &x, &[0], DType::I64)?;
+/// assert_eq!(out.to_vec::<i64>()?, [4, 6]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn sum(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DType) -> Result<()> {
+    with_dtype!(dtype, T => fold(out, input, dims, &Sum::<T>(PhantomData)))
+}
+
+/// The sum of elements of type `T`, rounded once where that is a float.
+struct Sum<T>(PhantomData<fn() -> T>);
+
+impl<T: Element<Math: Summed>> Reduction for Sum<T> {
+    type In = T;
+    type Out = T;
+    type State = <Math<T> as Summed>::Wide;
+
+    #[inline(always)]
+    fn start(&self) -> Self::State {
+        Self::State::default()
+    }
+
+    #[inline(always)]
+    fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
+        Math::<T>::add(state, value.wide())
+    }
+
+    /// A tree in the elements' own precision, then widened: the conversions would cost more than the additions.
+    #[inline(always)]
+    fn steps(
+        &self,
+        state: Self::State,
+        [a, b, c, d, e, f, g, h]: [Math<T>; 8],
+        _: usize,
+        _: usize,
+    ) -> Self::State {
+        let tree = a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)));
+        Math::<T>::add(state, tree.wide())
+    }
+
+    #[inline(always)]
+    fn join(&self, one: Self::State, other: Self::State) -> Self::State {
+        Math::<T>::add(one, other)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: Self::State, _count: usize) -> Math<T> {
+        Math::<T>::narrowed(state)
+    }
+}
+
+/// What sums of what kernels compute in are kept in.
+pub trait Summed: Arithmetic {
+    /// The type of partial sums.
+    type Wide: Copy + Default + Send;
+
+    /// An element as a sum.
+    fn wide(self) -> Self::Wide;
+
+    /// The element next to a sum.
+    fn narrowed(wide: Self::Wide) -> Self;
+
+    /// The sum of sums.
     fn add(one: Self::Wide, other: Self::Wide) -> Self::Wide;
-    /// Adds without a panic on overflow.
-    fn plus(self, other: Self) -> Self;
 }
 
-macro_rules! float_sum {
-    ($type:ty) => {
-        impl Sum for $type {
-            type Wide = f64;
+macro_rules! sums {
+    ($($type:ty, $wide:ty, |$value:ident| $widen:expr, |$sum:ident| $narrow:expr, $add:expr;)*) => {
+        $(impl Summed for $type {
+            type Wide = $wide;
 
             #[inline(always)]
-            fn widen(self) -> f64 {
-                f64::from(self)
+            fn wide(self) -> $wide {
+                let $value = self;
+                $widen
             }
 
             #[inline(always)]
-            fn narrow(wide: f64) -> Self {
-                wide as Self
+            fn narrowed($sum: $wide) -> Self {
+                $narrow
             }
 
             #[inline(always)]
-            fn add(one: f64, other: f64) -> f64 {
-                one + other
+            fn add(one: $wide, other: $wide) -> $wide {
+                $add(one, other)
             }
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-        }
+        })*
     };
 }
 
-float_sum!(f32);
-float_sum!(f64);
-
-impl Sum for i64 {
-    type Wide = i64;
-
-    #[inline(always)]
-    fn widen(self) -> i64 {
-        self
-    }
-
-    #[inline(always)]
-    fn narrow(wide: i64) -> i64 {
-        wide
-    }
-
-    #[inline(always)]
-    fn add(one: i64, other: i64) -> i64 {
-        one.wrapping_add(other)
-    }
-
-    #[inline(always)]
-    fn plus(self, other: i64) -> i64 {
-        self.wrapping_add(other)
-    }
-}
-
-/// A loop over a reduced dimension.
-#[derive(Clone, Copy)]
-struct Reduced {
-    size: usize,
-    stride: usize,
-}
-
-/// A loop over a kept dimension.
-#[derive(Clone, Copy)]
-struct Kept {
-    size: usize,
-    from: usize,
-    to: usize,
-}
-
-fn sum_views<O: Sum, A: Element>(out: ViewMut<'_, O>, input: View<'_, A>, dims: &[usize]) {
-    let keeps_dims = out.geometry.dims() == input.geometry.dims();
-    let (mut reduced, mut kept) = (SmallVec::<[Reduced; 6]>::new(), SmallVec::<[Kept; 6]>::new());
-    let mut out_dim = 0;
-    for (dim, &size) in input.geometry.sizes().iter().enumerate() {
-        let (size, from) = (size as usize, input.geometry.strides()[dim] as usize);
-        if dims.contains(&dim) {
-            reduced.push(Reduced { size, stride: from });
-            out_dim += usize::from(keeps_dims);
-        } else {
-            kept.push(Kept { size, from, to: out.geometry.strides()[out_dim] as usize });
-            out_dim += 1;
-        }
-    }
-    reduced.retain(|dim| dim.size != 1);
-    kept.retain(|dim| dim.size != 1);
-    reduced.sort_by_key(|dim| std::cmp::Reverse(dim.stride));
-    kept.sort_by_key(|dim| std::cmp::Reverse(dim.from));
-    if out.geometry.numel() > 0 {
-        each_kept(&kept, &join(&reduced), input.elements, 0, out.elements, 0);
-    }
-}
-
-/// Joins neighbouring loops that one stride can express.
-fn join(loops: &[Reduced]) -> SmallVec<[Reduced; 6]> {
-    let mut joined: SmallVec<[Reduced; 6]> = SmallVec::new();
-    for &inner in loops {
-        match joined.last_mut() {
-            Some(outer) if outer.stride == inner.stride.wrapping_mul(inner.size) => {
-                *outer = Reduced { size: outer.size * inner.size, stride: inner.stride };
-            }
-            _ => joined.push(inner),
-        }
-    }
-    joined
-}
-
-/// Walks the kept dimensions; the fastest one side by side where its elements are neighbours.
-fn each_kept<O: Sum, A: Element>(
-    kept: &[Kept],
-    reduced: &[Reduced],
-    elements: &[A],
-    from: usize,
-    out: &mut [O],
-    to: usize,
-) {
-    match kept {
-        [] => out[to] = O::narrow(total::<O, A>(reduced, elements, from)),
-        [last] if last.from == 1 && reduced.last().is_some_and(|dim| dim.stride > 1) => {
-            for start in (0..last.size).step_by(COLUMNS) {
-                let width = COLUMNS.min(last.size - start);
-                let sums = columns::<O, A>(reduced, elements, from + start, width);
-                for (column, sum) in sums.into_iter().take(width).enumerate() {
-                    out[to + (start + column) * last.to] = O::narrow(sum);
-                }
-            }
-        }
-        [first, rest @ ..] => {
-            for at in 0..first.size {
-                each_kept(rest, reduced, elements, from + at * first.from, out, to + at * first.to);
-            }
-        }
-    }
-}
-
-/// The sum of everything below `loops`.
-fn total<O: Sum, A: Element>(loops: &[Reduced], elements: &[A], at: usize) -> O::Wide {
-    match loops {
-        [] => elements[at].cast::<O>().widen(),
-        [only] if only.stride == 1 => {
-            let run = &elements[at..at + only.size];
-            pairwise(0, only.size, BLOCK, &O::add, &|start, n| block::<O, A>(&run[start..start + n]))
-        }
-        [first, rest @ ..] => pairwise(0, first.size, BLOCK, &O::add, &|start, n| {
-            let sums =
-                (start..start + n).map(|index| total::<O, A>(rest, elements, at + index * first.stride));
-            sums.fold(O::Wide::default(), O::add)
-        }),
-    }
-}
-
-/// The sums of `width` neighbouring columns over everything below `loops`.
-fn columns<O: Sum, A: Element>(
-    loops: &[Reduced],
-    elements: &[A],
-    at: usize,
-    width: usize,
-) -> [O::Wide; COLUMNS] {
-    let add = |mut one: [O::Wide; COLUMNS], other: [O::Wide; COLUMNS]| {
-        one.iter_mut().zip(other).for_each(|(one, other)| *one = O::add(*one, other));
-        one
-    };
-    let Some((first, rest)) = loops.split_first() else {
-        let mut sums = [O::Wide::default(); COLUMNS];
-        add_row::<O, A>(&mut sums, &elements[at..at + width]);
-        return sums;
-    };
-    pairwise(0, first.size, ROWS, &add, &|start, n| {
-        if !rest.is_empty() {
-            let rows =
-                (start..start + n).map(|row| columns::<O, A>(rest, elements, at + row * first.stride, width));
-            return rows.fold([O::Wide::default(); COLUMNS], add);
-        }
-        let mut sums = [O::Wide::default(); COLUMNS];
-        let rows = &elements[at + start * first.stride..];
-        // Whole groups of rows of whole width have a fixed shape, which the compiler turns into vector code.
-        let whole = if width == COLUMNS { n - n % TREE } else { 0 };
-        for row in (0..whole).step_by(TREE) {
-            add_rows::<O, A, COLUMNS>(&mut sums, &rows[row * first.stride..], first.stride);
-        }
-        for row in whole..n {
-            add_row::<O, A>(&mut sums, &rows[row * first.stride..][..width]);
-        }
-        sums
-    })
-}
-
-/// The sum of at most [`BLOCK`] neighbours.
-fn block<O: Sum, A: Element>(elements: &[A]) -> O::Wide {
-    let mut lanes = [O::Wide::default(); LANES];
-    let groups = elements.chunks_exact(TREE * LANES);
-    let rest = groups.remainder();
-    for group in groups {
-        add_rows::<O, A, LANES>(&mut lanes, group, LANES);
-    }
-    for row in rest.chunks(LANES) {
-        add_row::<O, A>(&mut lanes, row);
-    }
-    lanes.into_iter().fold(O::Wide::default(), O::add)
-}
-
-/// Adds [`TREE`] rows of `W` elements to `sums`: as a tree in their own precision, then widened.
-#[inline(always)]
-fn add_rows<O: Sum, A: Element, const W: usize>(sums: &mut [O::Wide; W], rows: &[A], stride: usize) {
-    let row = |at: usize| rows[at * stride..].first_chunk::<W>().expect("the caller's rows have W elements");
-    let rows: [&[A; W]; TREE] = std::array::from_fn(row);
-    for (i, sum) in sums.iter_mut().enumerate() {
-        let mut tree: [O; TREE] = std::array::from_fn(|at| rows[at][i].cast());
-        let mut half = TREE / 2;
-        while half > 0 {
-            (0..half).for_each(|at| tree[at] = tree[at].plus(tree[at + half]));
-            half /= 2;
-        }
-        *sum = O::add(*sum, tree[0].widen());
-    }
-}
-
-/// Adds one row of at most as many elements.
-#[inline(always)]
-fn add_row<O: Sum, A: Element>(sums: &mut [O::Wide], row: &[A]) {
-    sums.iter_mut().zip(row).for_each(|(sum, a)| *sum = O::add(*sum, a.cast::<O>().widen()));
-}
-
-/// The sum of a range, halved until at most `leaf` terms are left.
-fn pairwise<S>(
-    start: usize,
-    n: usize,
-    leaf: usize,
-    add: &impl Fn(S, S) -> S,
-    sum: &impl Fn(usize, usize) -> S,
-) -> S {
-    if n <= leaf {
-        return sum(start, n);
-    }
-    let half = (n / 2).next_multiple_of(leaf);
-    let (left, right) =
-        (pairwise(start, half, leaf, add, sum), pairwise(start + half, n - half, leaf, add, sum));
-    add(left, right)
+sums! {
+    f32, f64, |x| f64::from(x), |sum| sum as f32, f64::plus;
+    f64, f64, |x| x, |sum| sum, f64::plus;
+    u8, i64, |x| i64::from(x), |sum| sum as u8, i64::plus;
+    i8, i64, |x| i64::from(x), |sum| sum as i8, i64::plus;
+    i16, i64, |x| i64::from(x), |sum| sum as i16, i64::plus;
+    i32, i64, |x| i64::from(x), |sum| sum as i32, i64::plus;
+    i64, i64, |x| x, |sum| sum, i64::plus;
+    Bool, Bool, |x| x, |sum| sum, Bool::plus;
+    Complex<f32>, Complex<f64>, |x| x.cast(), |sum| sum.cast(), Complex::plus;
+    Complex<f64>, Complex<f64>, |x| x, |sum| sum, Complex::plus;
 }

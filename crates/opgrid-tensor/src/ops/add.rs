@@ -16,6 +16,7 @@ operator! {
     pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
     pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
     pub AddInplaceTensor = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
+    pub AddInplaceScalar = "aten::add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)";
     pub AddOut = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
 }
 
@@ -23,28 +24,25 @@ pub(super) fn register(library: &mut Library) {
     library.define(AddTensor).structured(shape, cpu);
     library.define(AddInplaceTensor).in_place(shape, cpu);
     library.define(AddOut).out_of(AddTensor, shape, cpu);
-    library.define(AddScalar).kernel(DispatchKey::CompositeExplicitAutograd, scalar);
+    // The number becomes a tensor without memory, so that layers see one operator for both.
+    library.define(AddScalar).composite(|input, other, alpha| AddTensor.call(input, &other.into(), alpha));
+    library
+        .define(AddInplaceScalar)
+        .composite(|input, other, alpha| AddInplaceTensor.call(input, &other.into(), alpha));
 }
 
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
-    let spec = pointwise::shape([("self", input), ("other", other)])?;
+    let spec = pointwise::promoted([("self", input), ("other", other)])?;
     check_alpha(alpha, spec.dtype())?;
     Ok(spec)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    promoted::run(out, [input, other], dtype, |out, [a, b]| {
-        with_dtype!(dtype, T => {
-            let alpha = arithmetic::element::<T>(alpha)?;
-            promoted::binary(out, &a, &b, |a: T, b: T| a.plus(alpha.times(b)))
-        })
+    with_dtype!(dtype, T => {
+        let alpha = arithmetic::element::<Math<T>>(alpha)?;
+        elementwise::binary::<T, T, T>(out, input, other, |a, b| a.plus(alpha.times(b)))
     })
-}
-
-/// The number becomes a tensor without memory, so that layers see one operator for both.
-fn scalar(input: &Tensor, other: Scalar, alpha: Scalar) -> Result<Tensor> {
-    AddTensor.call(input, &Tensor::number(other), alpha)
 }
 
 /// # Errors

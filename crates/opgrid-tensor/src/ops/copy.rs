@@ -11,7 +11,6 @@
 use opgrid_core::DeviceType;
 
 use super::prelude::*;
-use crate::kernels::{arithmetic::element, copy, elementwise};
 
 operator! {
     home = crate::home;
@@ -39,8 +38,5 @@ fn shape(input: &Tensor, src: &Tensor, _non_blocking: bool) -> Result<TensorSpec
 }
 
 fn cpu(_input: &Tensor, src: &Tensor, _non_blocking: bool, out: &Tensor) -> Result<()> {
-    match src.bare_number() {
-        Some(value) => with_dtype!(out.dtype(), T => elementwise::fill(out.array()?, element::<T>(value)?)),
-        None => copy::copy(out.array()?, src.array()?),
-    }
+    elementwise::copy(out, src)
 }

@@ -1,7 +1,7 @@
 //! `aten::empty`: a new tensor with any content.
 //!
 //! - Shapes: `size`, in the order of `memory_format`.
-//! - Dtypes: `dtype`, float32 by default.
+//! - Dtypes: `dtype`, the default one without it.
 //! - Dispatch: no argument is a tensor, so the kernel for `BackendSelect` computes the key from dtype, layout and
 //!   device and calls on with it alone. What has no kernel fails with the error of that key.
 //! - Errors: pinned memory, which needs a device that copies from it.
@@ -41,17 +41,25 @@ fn empty(
     pin_memory: Option<bool>,
     memory_format: Option<MemoryFormat>,
 ) -> Result<Tensor> {
+    check_options(layout, pin_memory)?;
+    let geometry = match memory_format {
+        None => Geometry::contiguous(size)?,
+        Some(format) => Geometry::in_format(size, format)?,
+    };
+    Tensor::allocate(TensorSpec::new(geometry, dtype.unwrap_or_else(default_dtype), device.unwrap_or_default()))
+}
+
+/// # Errors
+///
+/// What memory of the CPU cannot be.
+pub(super) fn check_options(layout: Option<Layout>, pin_memory: Option<bool>) -> Result<()> {
     if pin_memory == Some(true) {
         let message = "argument `pin_memory` asks for pinned memory, which needs a device that copies from it and \
                        its allocator; leave it out";
         return Err(argument(message));
     }
-    if let Some(layout) = layout.filter(|layout| *layout != Layout::Strided) {
-        return Err(argument(format!("argument `layout` is {layout}, expected strided")));
+    match layout {
+        None | Some(Layout::Strided) => Ok(()),
+        Some(layout) => Err(argument(format!("argument `layout` is {layout}, expected strided"))),
     }
-    let geometry = match memory_format {
-        None => Geometry::contiguous(size)?,
-        Some(format) => Geometry::in_format(size, format)?,
-    };
-    Tensor::allocate(TensorSpec::new(geometry, dtype.unwrap_or(DType::F32), device.unwrap_or_default()))
 }

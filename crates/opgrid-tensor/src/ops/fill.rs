@@ -8,7 +8,6 @@
 //! - Source: torch.Tensor.fill_, PyTorch 2.15.
 
 use super::prelude::*;
-use crate::kernels::elementwise;
 
 operator! {
     home = crate::home;
@@ -24,5 +23,6 @@ fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {
 }
 
 fn cpu(_input: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
-    with_dtype!(out.dtype(), T => elementwise::fill(out.array()?, arithmetic::element::<T>(value)?))
+    with_dtype!(out.dtype(), T => arithmetic::element::<T>(value).map(|_| ()))?;
+    elementwise::fill(out, value)
 }

@@ -9,6 +9,7 @@
 
 use super::prelude::*;
 use crate::kernels::matmul;
+use crate::tensor::choose::unsupported;
 
 operator! {
     home = crate::home;
@@ -31,6 +32,9 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
             a.device()
         );
         return Err(argument(message));
+    }
+    if a.dtype() == DType::Bool {
+        return Err(unsupported(a.dtype(), "a dtype of numbers"));
     }
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
 }

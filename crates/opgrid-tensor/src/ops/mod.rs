@@ -29,9 +29,14 @@ macro_rules! operators {
 operators! {
     add,
     as_strided,
+    clone,
     contiguous,
     copy,
     empty,
+    empty_like,
+    empty_strided,
+    eq,
+    exp,
     fill,
     mm,
     mul,
@@ -39,6 +44,7 @@ operators! {
     select,
     slice,
     sum,
+    to_copy,
     view,
 }
 

@@ -4,6 +4,8 @@
 //!
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; the product of bools is "and". Integers wrap around.
+//! - Aliasing: `mul_` writes `self`, `mul.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: a result of another shape or a higher kind of dtype than what is written; overlap in part.
 //! - Source: torch.mul, PyTorch 2.15.
 
 use super::prelude::*;
@@ -11,19 +13,25 @@ use super::prelude::*;
 operator! {
     home = crate::home;
     pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor";
+    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor";
+    pub MulInplaceTensor = "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+    pub MulInplaceScalar = "aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
+    pub MulOut = "aten::mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(MulTensor).structured(shape, cpu);
+    library.define(MulInplaceTensor).in_place(shape, cpu);
+    library.define(MulOut).out_of(MulTensor, shape, cpu);
+    library.define(MulScalar).composite(|input, other| MulTensor.call(input, &other.into()));
+    library.define(MulInplaceScalar).composite(|input, other| MulInplaceTensor.call(input, &other.into()));
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::shape([("self", input), ("other", other)])
+    pointwise::promoted([("self", input), ("other", other)])
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    promoted::run(out, [input, other], dtype, |out, [a, b]| {
-        with_dtype!(dtype, T => promoted::binary(out, &a, &b, T::times))
-    })
+    with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times))
 }

@@ -4,6 +4,7 @@
 //!
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`. The smallest integer, whose negative does not fit, stays what it is.
+//! - Aliasing: `neg_` writes `self`, `neg.out` writes `out`.
 //! - Errors: bools.
 //! - Source: torch.neg, PyTorch 2.15.
 
@@ -12,10 +13,14 @@ use super::prelude::*;
 operator! {
     home = crate::home;
     pub Neg = "aten::neg(Tensor self) -> Tensor";
+    pub NegInplace = "aten::neg_(Tensor(a!) self) -> Tensor(a!)";
+    pub NegOut = "aten::neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(Neg).structured(shape, cpu);
+    library.define(NegInplace).in_place(shape, cpu);
+    library.define(NegOut).out_of(Neg, shape, cpu);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {
@@ -23,13 +28,9 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
         let message = "argument `self` is a bool tensor, which has no negative; invert a mask by `logical_not`";
         return Err(argument(message));
     }
-    let spec = input.spec()?;
-    TensorSpec::elementwise(&[spec.geometry()], spec.dtype(), spec.device())
+    pointwise::promoted([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    let dtype = input.dtype();
-    promoted::run(out, [input], dtype, |out, [a]| {
-        with_dtype!(dtype, T: Number => promoted::unary(out, &a, T::negated))
-    })
+    with_dtype!(input.dtype(), T: Number => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
 }

@@ -8,6 +8,9 @@ pub(super) use super::pointwise;
 pub(super) use super::structured::Kernels;
 pub(super) use crate::error::argument;
 pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
-pub(super) use crate::kernels::promoted;
-pub(super) use crate::tensor::{Geometry, Tensor, TensorSpec, result_type};
+pub(super) use crate::kernels::math::Inexact;
+pub(super) use crate::kernels::{elementwise, reduce};
+pub(super) use crate::tensor::{
+    Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,
+};
 pub(super) use crate::with_dtype;

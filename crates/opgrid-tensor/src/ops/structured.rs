@@ -75,8 +75,12 @@ pub trait Kernels<O: Operator>: Sized {
     /// The same function for both: where there is nothing to compute.
     fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self;
 
-    /// The same function for every backend: for views, whose backend does not matter.
+    /// The same function for every backend, with the overload's name in front of its errors: for views, and for what
+    /// has checks of its own before it calls other operators.
     fn everywhere(self, kernel: KernelOf<O>) -> Self;
+
+    /// For every backend, made of other operators only, whose errors have names.
+    fn composite(self, kernel: KernelOf<O>) -> Self;
 
     /// A new tensor as `shape` says, filled by `cpu`.
     fn structured(self, shape: Shape<O>, cpu: Loop<O>) -> Self
@@ -87,6 +91,12 @@ pub trait Kernels<O: Operator>: Sized {
     fn in_place(self, shape: Shape<O>, cpu: Loop<O>) -> Self
     where
         O::Signature: Structured<Output = ()>;
+
+    /// The same where the result depends on the output, as its dtype does in `sum.IntList_out`.
+    fn out_by<F: Operator>(self, functional: F, shape: Shape<O>, cpu: Loop<F>) -> Self
+    where
+        F::Signature: Structured<Out = O::Signature>,
+        O: Operator<Signature: Signature<Output = ()>>;
 
     /// The last argument as the output of `functional`.
     fn out_of<F: Operator>(self, functional: F, shape: Shape<F>, cpu: Loop<F>) -> Self
@@ -109,14 +119,19 @@ impl<O: Operator> Kernels<O> for Operators<'_, O> {
     }
 
     #[track_caller]
+    fn composite(self, kernel: KernelOf<O>) -> Self {
+        self.kernel(DispatchKey::CompositeExplicitAutograd, kernel)
+    }
+
+    #[track_caller]
     fn structured(self, shape: Shape<O>, cpu: Loop<O>) -> Self
     where
         O::Signature: Structured<Output = Tensor>,
     {
         both(self, move |args| {
-            let out = Tensor::allocate(O::Signature::apply(shape, args)?)?;
+            let out = Tensor::fresh(O::Signature::apply(shape, args)?)?;
             fill::<O::Signature>(cpu, O::Signature::shorten(args), &out)?;
-            Ok(out)
+            Ok(out.publish())
         })
     }
 
@@ -144,6 +159,21 @@ impl<O: Operator> Kernels<O> for Operators<'_, O> {
         both(self, move |args| {
             let (args, out) = F::Signature::split(args);
             let spec = F::Signature::apply(shape, args)?;
+            check_result(out, &spec)?;
+            give_shape(out, &spec)?;
+            fill::<F::Signature>(cpu, args, out)
+        })
+    }
+
+    #[track_caller]
+    fn out_by<F: Operator>(self, _functional: F, shape: Shape<O>, cpu: Loop<F>) -> Self
+    where
+        F::Signature: Structured<Out = O::Signature>,
+        O: Operator<Signature: Signature<Output = ()>>,
+    {
+        both(self, move |args| {
+            let spec = O::Signature::apply(shape, args)?;
+            let (args, out) = F::Signature::split(args);
             check_result(out, &spec)?;
             give_shape(out, &spec)?;
             fill::<F::Signature>(cpu, args, out)

@@ -54,10 +54,21 @@ impl Array {
     /// No memory; a device other than CPU and meta.
     #[inline]
     pub fn empty(spec: TensorSpec) -> Result<Self> {
+        Self::with_storage(spec, Storage::cpu)
+    }
+
+    /// A result that this thread is making: guards cost nothing until its storage is published.
+    #[inline]
+    pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {
+        Self::with_storage(spec, Storage::fresh)
+    }
+
+    #[inline]
+    fn with_storage(spec: TensorSpec, cpu: impl Fn(usize) -> Result<Storage>) -> Result<Self> {
         let bytes = spec.bytes()?;
         let storage = match spec.device().kind() {
-            DeviceType::Cpu => Storage::cpu(bytes)?,
-            DeviceType::Meta => Storage::meta(bytes),
+            DeviceType::Cpu => cpu(bytes)?,
+            DeviceType::Meta => Storage::meta(bytes)?,
             other => {
                 let message = format!("device {other} has no memory here, expected cpu or meta");
                 return Err(argument(message));
@@ -109,31 +120,37 @@ impl Array {
     }
 
     /// Sizes, strides, dtype and device.
+    #[inline]
     pub fn spec(&self) -> &TensorSpec {
         &self.spec
     }
 
     /// The map from indices to elements.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         self.spec.geometry()
     }
 
     /// The size of each dimension.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         self.spec.sizes()
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.spec.dtype()
     }
 
     /// Where the elements are.
+    #[inline]
     pub fn device(&self) -> Device {
         self.spec.device()
     }
 
     /// The memory.
+    #[inline]
     pub fn storage(&self) -> &Storage {
         &self.storage
     }
@@ -146,6 +163,7 @@ impl Array {
     /// # Errors
     ///
     /// The dtype is another one.
+    #[inline]
     pub(crate) fn expect_dtype(&self, expected: DType) -> Result<()> {
         if self.dtype() == expected {
             return Ok(());

@@ -1,8 +1,12 @@
-//! Connects Rust types to the dtypes that have data, and picks the Rust type of a dtype at run time.
+//! Connects Rust types to the dtypes that have data.
 
 use std::fmt;
 
+use half::{bf16, f16};
+use num_complex::Complex;
 use opgrid_core::DType;
+
+use super::half_bits::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 
 mod sealed {
     pub trait Sealed {}
@@ -16,14 +20,24 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Se
     /// The dtype whose elements this type holds.
     const DTYPE: DType;
 
+    /// What kernels compute in: `f32` for the 16-bit floats, the type itself for others.
+    type Math: Element<Math = Self::Math>;
+
+    /// This element as kernels compute with it.
+    fn widen(self) -> Self::Math;
+
+    /// The element next to what a kernel has computed.
+    fn narrow(value: Self::Math) -> Self;
+
     /// This element as one of the types that every dtype converts from.
     fn number(self) -> Number;
 
     /// The element of this type that `number` converts to, by torch's rules: a float is truncated towards zero on
-    /// its way to an integer, and anything but zero is true.
+    /// its way to an integer, an integer keeps its lowest bits, a complex number loses its imaginary part, and
+    /// anything but zero is true.
     ///
-    /// A float beyond the integer's range becomes the nearest integer and NaN becomes 0, where torch leaves the
-    /// result to the processor.
+    /// A float beyond `i64` becomes the nearest one and NaN becomes 0 on the way, where torch leaves the result to
+    /// the processor.
     fn from_number(number: Number) -> Self;
 
     /// This element converted to `U`.
@@ -33,17 +47,24 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Se
     }
 }
 
+/// What kernels compute in for elements of type `T`.
+pub type Math<T> = <T as Element>::Math;
+
 /// An element of any dtype, without a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// From `float32`.
+    /// From `float32` and the 16-bit floats.
     F32(f32),
     /// From `float64`.
     F64(f64),
-    /// From `int64`.
+    /// From every integer.
     I64(i64),
     /// From `bool`.
     Bool(bool),
+    /// From `complex64`.
+    Complex64(Complex<f32>),
+    /// From `complex128`.
+    Complex128(Complex<f64>),
 }
 
 /// An element of a `bool` tensor: a byte that is true unless it is zero.
@@ -63,6 +84,11 @@ pub enum Number {
 pub struct Bool(u8);
 
 impl Bool {
+    /// The byte 0.
+    pub const FALSE: Self = Self(0);
+    /// The byte 1.
+    pub const TRUE: Self = Self(1);
+
     /// Whether the byte is not zero.
     #[inline(always)]
     pub fn is_true(self) -> bool {
@@ -97,13 +123,83 @@ impl fmt::Debug for Bool {
     }
 }
 
-/// Implements [`Element`] for a number type: `as` between numbers, 0 or 1 from a bool.
-macro_rules! number {
-    ($type:ty, $dtype:ident, $variant:ident) => {
-        impl sealed::Sealed for $type {}
+/// Implements [`Element`]'s half that says what kernels compute in.
+macro_rules! computes {
+    (itself) => {
+        type Math = Self;
+
+        #[inline(always)]
+        fn widen(self) -> Self {
+            self
+        }
+
+        #[inline(always)]
+        fn narrow(value: Self) -> Self {
+            value
+        }
+    };
+    ($widen:ident, $narrow:ident) => {
+        type Math = f32;
+
+        #[inline(always)]
+        fn widen(self) -> f32 {
+            $widen(self.to_bits())
+        }
+
+        #[inline(always)]
+        fn narrow(value: f32) -> Self {
+            Self::from_bits($narrow(value))
+        }
+    };
+}
+
+/// Implements [`Element`] for integers, which keep the lowest bits of wider ones.
+macro_rules! integer {
+    ($($type:ty, $dtype:ident;)*) => {
+        $(impl sealed::Sealed for $type {}
 
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
+
+            computes!(itself);
+
+            #[inline(always)]
+            fn number(self) -> Number {
+                Number::I64(i64::from(self))
+            }
+
+            #[inline(always)]
+            fn from_number(number: Number) -> Self {
+                match number {
+                    Number::F32(value) => value as i64 as Self,
+                    Number::F64(value) => value as i64 as Self,
+                    Number::I64(value) => value as Self,
+                    Number::Bool(value) => Self::from(value),
+                    Number::Complex64(value) => value.re as i64 as Self,
+                    Number::Complex128(value) => value.re as i64 as Self,
+                }
+            }
+        })*
+    };
+}
+
+integer! {
+    u8, U8;
+    i8, I8;
+    i16, I16;
+    i32, I32;
+    i64, I64;
+}
+
+/// Implements [`Element`] for floats.
+macro_rules! float {
+    ($($type:ident, $dtype:ident, $variant:ident;)*) => {
+        $(impl sealed::Sealed for $type {}
+
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+
+            computes!(itself);
 
             #[inline(always)]
             fn number(self) -> Number {
@@ -116,21 +212,86 @@ macro_rules! number {
                     Number::F32(value) => value as Self,
                     Number::F64(value) => value as Self,
                     Number::I64(value) => value as Self,
-                    Number::Bool(value) => u8::from(value) as Self,
+                    Number::Bool(value) => Self::from(u8::from(value)),
+                    Number::Complex64(value) => value.re as Self,
+                    Number::Complex128(value) => value.re as Self,
                 }
             }
-        }
+        })*
     };
 }
 
-number!(f32, F32, F32);
-number!(f64, F64, F64);
-number!(i64, I64, I64);
+float! {
+    f32, F32, F32;
+    f64, F64, F64;
+}
+
+/// Implements [`Element`] for floats of 16 bits, which convert by way of `f32` as in torch.
+macro_rules! half_float {
+    ($($type:ident, $dtype:ident, $widen:ident, $narrow:ident;)*) => {
+        $(impl sealed::Sealed for $type {}
+
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+
+            computes!($widen, $narrow);
+
+            #[inline(always)]
+            fn number(self) -> Number {
+                Number::F32(self.widen())
+            }
+
+            #[inline(always)]
+            fn from_number(number: Number) -> Self {
+                Self::narrow(f32::from_number(number))
+            }
+        })*
+    };
+}
+
+half_float! {
+    f16, F16, f16_to_f32, f32_to_f16;
+    bf16, BF16, bf16_to_f32, f32_to_bf16;
+}
+
+/// Implements [`Element`] for complex numbers: a real number has no imaginary part.
+macro_rules! complex {
+    ($($part:ident, $dtype:ident;)*) => {
+        $(impl sealed::Sealed for Complex<$part> {}
+
+        impl Element for Complex<$part> {
+            const DTYPE: DType = DType::$dtype;
+
+            computes!(itself);
+
+            #[inline(always)]
+            fn number(self) -> Number {
+                Number::$dtype(self)
+            }
+
+            #[inline(always)]
+            fn from_number(number: Number) -> Self {
+                match number {
+                    Number::Complex64(value) => Self::new(value.re as $part, value.im as $part),
+                    Number::Complex128(value) => Self::new(value.re as $part, value.im as $part),
+                    real => Self::new($part::from_number(real), 0.0),
+                }
+            }
+        })*
+    };
+}
+
+complex! {
+    f32, Complex64;
+    f64, Complex128;
+}
 
 impl sealed::Sealed for Bool {}
 
 impl Element for Bool {
     const DTYPE: DType = DType::Bool;
+
+    computes!(itself);
 
     #[inline(always)]
     fn number(self) -> Number {
@@ -144,66 +305,10 @@ impl Element for Bool {
             Number::F64(value) => value != 0.0,
             Number::I64(value) => value != 0,
             Number::Bool(value) => value,
+            Number::Complex64(value) => value != Complex::ZERO,
+            Number::Complex128(value) => value != Complex::ZERO,
         })
     }
-}
-
-/// The error for a dtype that a kernel does not take; whoever knows the operator adds its name.
-#[cold]
-#[inline(never)]
-pub fn unsupported(dtype: DType) -> opgrid_core::Error {
-    let message = format!("not implemented for dtype {dtype}");
-    opgrid_core::Error::new(opgrid_core::ErrorKind::NotImplemented, message)
-}
-
-/// Runs one generic body with the Rust type of a dtype that is known at run time only.
-///
-/// `with_dtype!(dtype, T: Number => body)` expands to
-///
-/// ```text
-/// match dtype {
-///     DType::F32 => { type T = f32; body }
-///     DType::F64 => { type T = f64; body }
-///     DType::I64 => { type T = i64; body }
-///     other => Err(unsupported(other)),
-/// }
-/// ```
-///
-/// `T: Float` has the first two arms; plain `T` has a fourth, [`Bool`]. The body is a `Result`.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_core::DType;
-/// use opgrid_tensor::{Element, with_dtype};
-///
-/// let size = with_dtype!(DType::F64, T => Ok::<_, opgrid_core::Error>(size_of::<T>()))?;
-/// assert_eq!(size, 8);
-/// let error = with_dtype!(DType::Bool, T: Number => Ok(T::DTYPE)).unwrap_err();
-/// assert_eq!(error.to_string(), "not implemented for dtype bool");
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-#[macro_export]
-macro_rules! with_dtype {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body,
-            [(F32, f32), (F64, f64), (I64, i64), (Bool, $crate::Bool)])
-    };
-    ($dtype:expr, $T:ident: Number => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, [(F32, f32), (F64, f64), (I64, i64)])
-    };
-    ($dtype:expr, $T:ident: Float => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, [(F32, f32), (F64, f64)])
-    };
-    (@arms $dtype:expr, $T:ident, $body:expr, [$(($variant:ident, $type:ty)),*]) => {
-        match $dtype {
-            $($crate::__private::DType::$variant => {
-                type $T = $type;
-                $body
-            })*
-            other => ::core::result::Result::Err($crate::tensor::element::unsupported(other)),
-        }
-    };
 }
 
 #[cfg(test)]
@@ -215,6 +320,13 @@ mod tests {
         assert_eq!((-2.7f32).cast::<i64>(), -2);
         assert_eq!(f64::NAN.cast::<i64>(), 0);
         assert_eq!(1e30f64.cast::<i64>(), i64::MAX);
+        assert_eq!((-1.0f32).cast::<u8>(), 255);
+        assert_eq!((300i64.cast::<u8>(), 40_000i64.cast::<i16>()), (44, -25_536));
+        assert_eq!(Complex::new(2.5f32, 1.0).cast::<i32>(), 2);
+        assert_eq!(Complex::new(0.0f32, 1.0).cast::<Bool>(), Bool::from(true));
+        assert_eq!(1i64.cast::<Complex<f64>>(), Complex::new(1.0, 0.0));
+        assert_eq!(65520.0f32.cast::<f16>(), f16::INFINITY);
+        assert_eq!(f16::from_f32(0.1).cast::<bf16>(), bf16::from_f32(0.1));
         assert_eq!(f64::NAN.cast::<Bool>(), Bool::from(true));
         assert_eq!((-0.0f64).cast::<Bool>(), Bool::from(false));
         assert_eq!(Bool::from(true).cast::<f32>(), 1.0);

@@ -3,6 +3,7 @@
 //! Every [`Geometry`] is checked when it is made, so that the arithmetic of those who use one cannot overflow.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use opgrid_core::{MemoryFormat, Result};
 use smallvec::SmallVec;
@@ -27,24 +28,128 @@ pub type Dims = SmallVec<[i64; 6]>;
 /// assert_eq!(matrix.transpose(0, 1)?.strides(), [1, 3]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Geometry {
-    sizes: Dims,
-    strides: Dims,
+    lists: Lists,
     offset: i64,
     numel: i64,
+    /// Whether elements lie in row-major order without gaps.
+    contiguous: bool,
+    /// Whether the strides are those of a new row-major tensor, where they do not matter too.
+    canonical: bool,
+}
+
+/// Dimensions whose sizes and strides need no heap.
+const INLINE: usize = 5;
+
+/// Sizes and strides side by side: on the heap where there are more than [`INLINE`].
+#[derive(Clone)]
+struct Lists {
+    inline: [i64; 2 * INLINE],
+    heap: Option<Box<[i64]>>,
+    dims: u8,
+}
+
+impl Lists {
+    /// Sizes, and strides to be written. Invariant: at most [`MAX_DIMS`] sizes, as [`count`] checks.
+    #[inline]
+    fn new(sizes: &[i64]) -> Self {
+        let mut lists = Self { inline: [0; 2 * INLINE], heap: None, dims: sizes.len() as u8 };
+        if sizes.len() <= INLINE {
+            lists.inline[..sizes.len()].copy_from_slice(sizes);
+        } else {
+            lists.heap = Some(sizes.iter().chain(sizes).copied().collect());
+        }
+        lists
+    }
+
+    #[inline]
+    fn sizes(&self) -> &[i64] {
+        let dims = usize::from(self.dims);
+        match &self.heap {
+            None => &self.inline[..dims],
+            Some(heap) => &heap[..dims],
+        }
+    }
+
+    #[inline]
+    fn strides(&self) -> &[i64] {
+        let dims = usize::from(self.dims);
+        match &self.heap {
+            None => &self.inline[INLINE..INLINE + dims],
+            Some(heap) => &heap[dims..],
+        }
+    }
+
+    #[inline]
+    fn strides_mut(&mut self) -> &mut [i64] {
+        let dims = usize::from(self.dims);
+        match &mut self.heap {
+            None => &mut self.inline[INLINE..INLINE + dims],
+            Some(heap) => &mut heap[dims..],
+        }
+    }
+}
+
+impl PartialEq for Geometry {
+    fn eq(&self, other: &Self) -> bool {
+        self.sizes() == other.sizes() && self.strides() == other.strides() && self.offset == other.offset
+    }
+}
+
+impl Eq for Geometry {}
+
+impl Hash for Geometry {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.sizes(), self.strides(), self.offset).hash(state);
+    }
 }
 
 impl Geometry {
+    /// That of a tensor without dimensions.
+    pub(crate) const ONE: Self = Self {
+        lists: Lists { inline: [0; 2 * INLINE], heap: None, dims: 0 },
+        offset: 0,
+        numel: 1,
+        contiguous: true,
+        canonical: true,
+    };
+
     /// Row-major from offset 0.
     ///
     /// # Errors
     ///
     /// A negative size, or more elements than an `i64` counts.
+    #[inline]
     pub fn contiguous(sizes: &[i64]) -> Result<Self> {
         let numel = count(sizes)?;
-        let strides = contiguous_strides(sizes);
-        Ok(Self { sizes: Dims::from_slice(sizes), strides, offset: 0, numel })
+        let mut lists = Lists::new(sizes);
+        // A dimension of size 0 counts as 1, as in torch; `count` checked the product so.
+        let mut step = 1;
+        for (stride, size) in lists.strides_mut().iter_mut().zip(sizes).rev() {
+            *stride = step;
+            step *= (*size).max(1);
+        }
+        Ok(Self { lists, offset: 0, numel, contiguous: true, canonical: true })
+    }
+
+    /// The sizes of a contiguous geometry in row-major order from the first position.
+    #[inline]
+    pub(crate) fn row_major(&self) -> Self {
+        if self.canonical {
+            return self.from_start();
+        }
+        match Self::contiguous(self.sizes()) {
+            Ok(geometry) => geometry,
+            Err(_) => self.from_start(),
+        }
+    }
+
+    /// The same from the first position.
+    #[must_use]
+    #[inline]
+    pub(crate) fn from_start(&self) -> Self {
+        Self { offset: 0, ..self.clone() }
     }
 
     /// In the order of `format` from offset 0.
@@ -78,6 +183,20 @@ impl Geometry {
         Self::strided(sizes, &strides, 0)
     }
 
+    /// The geometry of a new tensor like this one in the order of `format`. `Preserve` keeps strides without gaps;
+    /// with gaps the dimensions keep their order in memory.
+    ///
+    /// # Errors
+    ///
+    /// A format that asks for another number of dimensions.
+    pub fn like(&self, format: MemoryFormat) -> Result<Self> {
+        match format {
+            MemoryFormat::Preserve if self.is_dense() => Ok(self.from_start()),
+            MemoryFormat::Preserve => super::spec::elementwise_geometry(&[self]),
+            _ => Self::in_format(self.sizes(), format),
+        }
+    }
+
     /// With the given strides and offset.
     ///
     /// # Errors
@@ -96,8 +215,11 @@ impl Geometry {
             return Err(argument(format!("storage offset {offset} is negative, expected 0 or more")));
         }
         let numel = count(sizes)?;
-        let geometry =
-            Self { sizes: Dims::from_slice(sizes), strides: Dims::from_slice(strides), offset, numel };
+        let mut lists = Lists::new(sizes);
+        lists.strides_mut().copy_from_slice(strides);
+        let contiguous = numel == 0 || is_row_major(sizes, strides);
+        let canonical = contiguous && is_canonical(sizes, strides);
+        let geometry = Self { lists, offset, numel, contiguous, canonical };
         geometry.checked_end().ok_or_else(|| {
             let message = format!("elements of sizes {sizes:?} with strides {strides:?} from offset {offset} lie beyond what can be addressed");
             argument(message)
@@ -106,32 +228,41 @@ impl Geometry {
     }
 
     /// The size of each dimension.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
-        &self.sizes
+        self.lists.sizes()
     }
 
     /// The distance between neighbours in each dimension, in elements.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
-        &self.strides
+        self.lists.strides()
     }
 
     /// The position of the first element in the storage, in elements.
+    #[inline]
     pub fn offset(&self) -> i64 {
         self.offset
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn dims(&self) -> usize {
-        self.sizes.len()
+        usize::from(self.lists.dims)
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
         self.numel
     }
 
     /// One past the largest position of an element; 0 where there is none.
+    #[inline]
     pub fn end(&self) -> i64 {
+        if self.contiguous {
+            return if self.numel == 0 { 0 } else { self.offset + self.numel };
+        }
         self.checked_end().expect("checked when it was made")
     }
 
@@ -139,21 +270,24 @@ impl Geometry {
         if self.numel == 0 {
             return Some(0);
         }
-        let steps = self.sizes.iter().zip(&self.strides);
+        let steps = self.sizes().iter().zip(self.strides());
         steps
             .map(|(size, stride)| (size - 1).checked_mul(*stride))
             .try_fold(self.offset.checked_add(1)?, |end, step| end.checked_add(step?))
     }
 
     /// Whether elements lie in row-major order without gaps. Strides of dimensions of size 1 do not matter.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
-        let mut expected = 1;
-        self.numel == 0
-            || self.sizes.iter().zip(&self.strides).rev().all(|(&size, &stride)| {
-                let fits = size == 1 || stride == expected;
-                expected *= size;
-                fits
-            })
+        self.contiguous
+    }
+
+    /// Whether both have the same sizes.
+    #[inline]
+    pub(crate) fn has_sizes_of(&self, other: &Self) -> bool {
+        let (one, other) = (self.sizes(), other.sizes());
+        // A loop, because a call that compares memory costs more than the few sizes there are.
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
     }
 
     /// Whether elements lie without gaps and overlaps, in any order of dimensions.
@@ -161,8 +295,13 @@ impl Geometry {
         if self.is_contiguous() {
             return true;
         }
-        let mut steps: SmallVec<[(i64, i64); 6]> =
-            self.strides.iter().copied().zip(self.sizes.iter().copied()).filter(|step| step.1 != 1).collect();
+        let mut steps: SmallVec<[(i64, i64); 6]> = self
+            .strides()
+            .iter()
+            .copied()
+            .zip(self.sizes().iter().copied())
+            .filter(|step| step.1 != 1)
+            .collect();
         steps.sort_unstable();
         let mut expected = 1;
         steps.into_iter().all(|(stride, size)| {
@@ -173,8 +312,11 @@ impl Geometry {
     }
 
     /// Whether some dimension repeats one element, as after `expand`.
+    #[inline]
     pub fn repeats(&self) -> bool {
-        self.numel > 0 && self.sizes.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+        !self.contiguous
+            && self.numel > 0
+            && self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
     /// Whether elements lie in the order of `format` (of a tensor without one: `false`).
@@ -182,8 +324,8 @@ impl Geometry {
         match format {
             MemoryFormat::Contiguous => self.is_contiguous(),
             MemoryFormat::Preserve => true,
-            _ => Self::in_format(&self.sizes, format).is_ok_and(|wanted| {
-                let dims = self.sizes.iter().zip(self.strides.iter().zip(&wanted.strides));
+            _ => Self::in_format(self.sizes(), format).is_ok_and(|wanted| {
+                let dims = self.sizes().iter().zip(self.strides().iter().zip(wanted.strides()));
                 dims.into_iter().all(|(&size, (found, wanted))| size == 1 || found == wanted)
             }),
         }
@@ -192,7 +334,7 @@ impl Geometry {
 
 impl fmt::Debug for Geometry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sizes {:?} strides {:?} offset {}", self.sizes, self.strides, self.offset)
+        write!(f, "sizes {:?} strides {:?} offset {}", self.sizes(), self.strides(), self.offset)
     }
 }
 
@@ -204,7 +346,23 @@ pub const MAX_DIMS: usize = 64;
 /// # Errors
 ///
 /// More than [`MAX_DIMS`] sizes; a negative size; a product (zeros left out, so that strides fit too) that an `i64` cannot hold.
+#[inline]
 pub fn count(sizes: &[i64]) -> Result<i64> {
+    if sizes.len() <= INLINE {
+        // The sizes of almost every tensor: their product cannot be so large that a part of it overflows.
+        let mut product = 1i64;
+        for &size in sizes {
+            if !(0..1 << 12).contains(&size) {
+                return count_large(sizes);
+            }
+            product *= size;
+        }
+        return Ok(product);
+    }
+    count_large(sizes)
+}
+
+fn count_large(sizes: &[i64]) -> Result<i64> {
     if sizes.len() > MAX_DIMS {
         return Err(argument(format!("found {} dimensions, expected at most {MAX_DIMS}", sizes.len())));
     }
@@ -223,13 +381,22 @@ pub fn count(sizes: &[i64]) -> Result<i64> {
     Ok(if empty { 0 } else { product })
 }
 
-/// Row-major strides; a dimension of size 0 counts as 1, as in torch. The product was checked by [`count`].
-fn contiguous_strides(sizes: &[i64]) -> Dims {
-    let mut strides = Dims::from_elem(1, sizes.len());
-    for dim in (1..sizes.len()).rev() {
-        strides[dim - 1] = strides[dim] * sizes[dim].max(1);
-    }
-    strides
+fn is_canonical(sizes: &[i64], strides: &[i64]) -> bool {
+    let mut expected = 1i64;
+    sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
+        let fits = stride == expected;
+        expected = expected.wrapping_mul(size.max(1));
+        fits
+    })
+}
+
+fn is_row_major(sizes: &[i64], strides: &[i64]) -> bool {
+    let mut expected = 1i64;
+    sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
+        let fits = size == 1 || stride == expected;
+        expected = expected.wrapping_mul(size);
+        fits
+    })
 }
 
 /// The sizes that all `shapes` broadcast to: aligned at the last dimension, a size of 1 stretches.

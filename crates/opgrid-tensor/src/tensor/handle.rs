@@ -11,6 +11,7 @@
 
 use std::fmt;
 use std::ptr;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_core::{
@@ -145,9 +146,7 @@ fn array_of(value: Scalar) -> Result<Array> {
         Scalar::Int(value) => Array::from_slice(&[value], &[]),
         Scalar::Float(value) => Array::from_slice(&[value], &[]),
         Scalar::Bool(value) => Array::from_slice(&[Bool::from(value)], &[]),
-        Scalar::Complex(_) => {
-            Err(argument("complex numbers have no arrays yet, expected an integer, a float or a bool"))
-        }
+        Scalar::Complex(value) => Array::from_slice(&[value], &[]),
     }
 }
 
@@ -188,6 +187,14 @@ fn with_autograd_unless_inference(key: DispatchKey) -> DispatchKeySet {
     if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) }
 }
 
+/// The same for ordinary CPU tensors, which are most: computed once.
+#[inline]
+fn cpu_keys() -> DispatchKeySet {
+    static KEYS: LazyLock<[DispatchKeySet; 2]> =
+        LazyLock::new(|| [tensor_key_set(DispatchKey::Cpu), inference_tensor_key_set(DispatchKey::Cpu)]);
+    KEYS[usize::from(is_inference_mode())]
+}
+
 impl Tensor {
     #[inline]
     fn new(keys: DispatchKeySet, content: Content) -> Self {
@@ -201,8 +208,13 @@ impl Tensor {
     /// A device without dense tensors.
     #[inline]
     pub fn from_array(array: Array) -> Result<Self> {
-        let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
-        Ok(Self::new(with_autograd_unless_inference(key), Content::Array(array)))
+        let keys = if array.device() == Device::CPU && !array.dtype().is_quantized() {
+            cpu_keys()
+        } else {
+            let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
+            with_autograd_unless_inference(key)
+        };
+        Ok(Self::new(keys, Content::Array(array)))
     }
 
     /// A new row-major CPU tensor of these elements.
@@ -225,11 +237,27 @@ impl Tensor {
         Self::from_array(Array::empty(spec)?)
     }
 
+    /// The same for a result that this thread is making; [`publish`](Self::publish) it when it is done.
+    #[inline]
+    pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {
+        Self::from_array(Array::fresh(spec)?)
+    }
+
+    /// Ends the making of a result: from here on guards announce themselves.
+    #[inline]
+    pub(crate) fn publish(self) -> Self {
+        if let Content::Array(array) = &self.record().content {
+            array.storage().publish();
+        }
+        self
+    }
+
     /// A number in a tensor's place: it has no dimensions, counts least in type promotion, and has no memory.
+    #[inline]
     pub fn number(value: impl Into<Scalar>) -> Self {
         let value = value.into();
-        let keys = with_autograd_unless_inference(DispatchKey::Cpu);
-        Self::new(keys, Content::Number { spec: small_spec(&[], dtype_of(value)), value })
+        let spec = TensorSpec::new(Geometry::ONE, dtype_of(value), Device::CPU);
+        Self::new(cpu_keys(), Content::Number { spec, value })
     }
 
     /// A tensor that is not there, as autograd uses it for a gradient that is zero.
@@ -264,8 +292,15 @@ impl Tensor {
     }
 
     /// Whether there is a tensor at all.
+    #[inline]
     pub fn is_defined(&self) -> bool {
         !matches!(self.record().content, Content::Undefined(_))
+    }
+
+    /// Whether this is a tensor with elements and not a number in a tensor's place.
+    #[inline]
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self.record().content, Content::Array(_))
     }
 
     /// Whether this is a number in a tensor's place.
@@ -307,6 +342,12 @@ impl Tensor {
         if self.is_defined() { Ok(self.record().spec()) } else { Err(undefined()) }
     }
 
+    /// The same without a question; that of sizes `[0]` for an undefined tensor.
+    #[inline]
+    pub(crate) fn known_spec(&self) -> &TensorSpec {
+        self.record().spec()
+    }
+
     /// Gives a tensor without elements another array.
     ///
     /// # Errors
@@ -328,31 +369,37 @@ impl Tensor {
     }
 
     /// The size of each dimension; `[0]` for an undefined tensor.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         self.record().spec().sizes()
     }
 
     /// The distance between neighbours in each dimension, in elements.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
         self.record().spec().strides()
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.sizes().len()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
         self.record().spec().numel()
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.record().spec().dtype()
     }
 
     /// Where the elements are.
+    #[inline]
     pub fn device(&self) -> Device {
         self.record().spec().device()
     }
@@ -381,6 +428,14 @@ impl fmt::Display for Tensor {
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl From<Scalar> for Tensor {
+    /// A [number](Tensor::number) in a tensor's place.
+    #[inline]
+    fn from(value: Scalar) -> Self {
+        Self::number(value)
     }
 }
 

@@ -2,9 +2,12 @@
 
 pub mod allocator;
 pub mod array;
+pub mod choose;
 pub mod element;
 pub mod geometry;
+mod half_bits;
 pub mod handle;
+pub mod limits;
 pub mod print;
 pub mod promote;
 pub mod spec;
@@ -13,9 +16,14 @@ pub mod views;
 
 pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
 pub use array::Array;
-pub use element::{Bool, Element, Number};
+pub use element::{Bool, Element, Math, Number};
 pub use geometry::{Dims, Geometry, broadcast};
 pub use handle::Tensor;
-pub use promote::{can_cast, promote_types, result_type};
+pub use limits::{FloatLimits, IntegerLimits, finfo, iinfo};
+pub use promote::{
+    can_cast, complex_of, default_dtype, inexact, promote_types, result_type, set_default_dtype,
+};
 pub use spec::TensorSpec;
-pub use storage::{Allocation, ReadGuard, Storage, WriteGuard};
+pub use storage::{
+    Allocation, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit, trim,
+};

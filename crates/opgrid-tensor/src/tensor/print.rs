@@ -13,6 +13,7 @@ use opgrid_core::{DType, DeviceType, Result};
 use super::array::Array;
 use super::element::{Element, Number};
 use super::geometry::Dims;
+use super::promote::{complex_of, default_dtype};
 use super::spec::TensorSpec;
 use crate::with_dtype;
 
@@ -57,8 +58,9 @@ pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &
     if meta || (empty && sizes.len() != 1) {
         notes.push(format!("size={}", tuple(sizes)));
     }
-    let unmarked: &[DType] =
-        if meta || empty { &[DType::F32] } else { &[DType::F32, DType::I64, DType::Bool] };
+    let own = default_dtype();
+    let plain = [own, complex_of(own), DType::I64, DType::Bool];
+    let unmarked = if meta || empty { &plain[..1] } else { &plain };
     if !unmarked.contains(&dtype) {
         notes.push(format!("dtype=torch.{dtype}"));
     }
@@ -117,8 +119,14 @@ struct Style {
 }
 
 impl Style {
-    /// The style for these elements.
-    fn of(numbers: &[Number]) -> Self {
+    /// The styles of the real and of the imaginary parts of these elements.
+    fn of(numbers: &[Number]) -> [Self; 2] {
+        let parts: [Vec<Number>; 2] =
+            [0, 1].map(|part| numbers.iter().filter_map(|&number| split(number)[part]).collect());
+        parts.map(|numbers| Self::of_reals(&numbers))
+    }
+
+    fn of_reals(numbers: &[Number]) -> Self {
         let Some(floats) = numbers.iter().map(|&number| float(number)).collect::<Option<Vec<f64>>>() else {
             let width = numbers.iter().map(|&number| Form::Plain.text(number).len()).max();
             return Self { form: Form::Plain, width: width.unwrap_or(1) };
@@ -162,6 +170,8 @@ impl Form {
             Number::Bool(value) => return if value { "True" } else { "False" }.to_owned(),
             Number::F32(value) => f64::from(value),
             Number::F64(value) => value,
+            Number::Complex64(value) => f64::from(value.re),
+            Number::Complex128(value) => value.re,
         };
         if value.is_nan() {
             return "nan".to_owned();
@@ -187,11 +197,20 @@ fn scientific(value: f64) -> String {
     }
 }
 
+/// A number as real and imaginary part, of which only complex ones have one.
+fn split(number: Number) -> [Option<Number>; 2] {
+    match number {
+        Number::Complex64(value) => [Some(Number::F32(value.re)), Some(Number::F32(value.im))],
+        Number::Complex128(value) => [Some(Number::F64(value.re)), Some(Number::F64(value.im))],
+        real => [Some(real), None],
+    }
+}
+
 fn float(number: Number) -> Option<f64> {
     match number {
         Number::F32(value) => Some(f64::from(value)),
         Number::F64(value) => Some(value),
-        Number::I64(_) | Number::Bool(_) => None,
+        _ => None,
     }
 }
 
@@ -200,16 +219,20 @@ struct Body<'a> {
     sizes: &'a [i64],
     element: &'a dyn Fn(&[i64]) -> Number,
     summary: bool,
-    style: Style,
+    /// Of real and of imaginary parts.
+    styles: [Style; 2],
+    complex: bool,
 }
 
 impl<'a> Body<'a> {
     fn new(sizes: &'a [i64], element: &'a dyn Fn(&[i64]) -> Number) -> Self {
         let summary = sizes.iter().product::<i64>() > THRESHOLD;
-        let mut body = Self { sizes, element, summary, style: Style { form: Form::Plain, width: 0 } };
+        let styles = [Style { form: Form::Plain, width: 0 }; 2];
+        let mut body = Self { sizes, element, summary, styles, complex: false };
         let mut seen = Vec::new();
         body.collect(&mut Dims::new(), &mut seen);
-        body.style = Style::of(&seen);
+        body.styles = Style::of(&seen);
+        body.complex = seen.first().is_some_and(|&number| split(number)[1].is_some());
         body
     }
 
@@ -239,11 +262,28 @@ impl<'a> Body<'a> {
         }
     }
 
+    fn one(&self, number: Number) -> String {
+        let [real, imaginary] = self.styles;
+        let [Some(first), second] = split(number) else { return String::new() };
+        let mut text = real.text(first);
+        if let Some(second) = second {
+            let second = imaginary.text(second);
+            let second = second.trim_start();
+            let sign = if second.starts_with('-') { "" } else { "+" };
+            let _ = write!(text, "{sign}{second}j");
+        }
+        text
+    }
+
+    fn width(&self) -> usize {
+        self.styles[0].width + if self.complex { self.styles[1].width + 1 } else { 0 }
+    }
+
     /// Everything below `index`, starting at the column that belongs to its depth.
     fn block(&self, index: &mut Dims) -> String {
         let depth = index.len();
         if depth == self.sizes.len() {
-            return self.style.text((self.element)(index));
+            return self.one((self.element)(index));
         }
         let (shown, gap) = self.shown(depth);
         let mut parts: Vec<String> = Vec::with_capacity(shown.len() + 1);
@@ -262,7 +302,7 @@ impl<'a> Body<'a> {
             return format!("[{}]", parts.join(&line_break(below)));
         }
         // Every element and the separator after it, as many as fit and at least one.
-        let per_line = (LINE_WIDTH.saturating_sub(indent) / (self.style.width + 2)).max(1);
+        let per_line = (LINE_WIDTH.saturating_sub(indent) / (self.width() + 2)).max(1);
         let lines: Vec<String> = parts.chunks(per_line).map(|line| line.join(", ")).collect();
         format!("[{}]", lines.join(&line_break(1)))
     }

@@ -5,6 +5,9 @@
 //!
 //! Source: torch.result_type, torch.promote_types and torch.can_cast, PyTorch 2.15.
 
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use opgrid_core::{DType, Result};
 
 use super::handle::Tensor;
@@ -19,6 +22,7 @@ enum Kind {
     Complex,
 }
 
+#[inline]
 fn kind(dtype: DType) -> Kind {
     match dtype {
         DType::Bool => Kind::Bool,
@@ -78,12 +82,76 @@ pub fn can_cast(from: DType, to: DType) -> bool {
     kind(from) <= kind(to)
 }
 
+/// The dtype of floats that nobody has given one, as a number.
+static DEFAULT: AtomicI64 = AtomicI64::new(DType::F32 as i64);
+
+/// The dtype of new tensors of floats and of floats in a tensor's place: float32 unless it was set.
+#[inline]
+pub fn default_dtype() -> DType {
+    match DEFAULT.load(Relaxed) {
+        F32 => DType::F32,
+        other => DType::from_number(other).unwrap_or(DType::F32),
+    }
+}
+
+const F32: i64 = DType::F32 as i64;
+
+/// Sets [`default_dtype`] for all threads.
+///
+/// # Errors
+///
+/// A dtype that is not a floating-point one.
+pub fn set_default_dtype(dtype: DType) -> Result<()> {
+    if !dtype.is_floating_point() {
+        let message = format!("only floating-point types are supported as the default type, found {dtype}");
+        return Err(argument(message));
+    }
+    DEFAULT.store(dtype.number(), Relaxed);
+    Ok(())
+}
+
+/// The complex dtype whose parts have at least the precision of `dtype`.
+///
+/// DIFFERENCE: torch has complex dtypes of two 16-bit floats; here the next wider one stands for them.
+pub fn complex_of(dtype: DType) -> DType {
+    match dtype {
+        DType::F64 | DType::Complex128 => DType::Complex128,
+        _ => DType::Complex64,
+    }
+}
+
+/// The floating-point dtype in which functions such as `exp` give results for inputs of `dtype`: itself, or the
+/// default one for integers and bools.
+pub fn inexact(dtype: DType) -> DType {
+    if kind(dtype) >= Kind::Float { dtype } else { default_dtype() }
+}
+
 /// The dtype in which an operator computes on these inputs.
 ///
 /// # Errors
 ///
 /// An undefined tensor; dtypes that do not promote.
+#[inline]
 pub fn result_type(inputs: &[&Tensor]) -> Result<DType> {
+    // Tensors of one dtype need no rules, nor do numbers beside a tensor of the same or a higher kind.
+    if let Some((first, rest)) = inputs.split_first()
+        && first.is_array()
+    {
+        let spec = first.known_spec();
+        let dtype = spec.dtype();
+        let plain = |other: &&Tensor| {
+            let same = other.is_array() && other.dtype() == dtype;
+            same || (other.is_number() && !spec.sizes().is_empty() && kind(other.dtype()) <= kind(dtype))
+        };
+        if rest.iter().all(plain) {
+            return Ok(dtype);
+        }
+    }
+    promoted(inputs)
+}
+
+#[inline(never)]
+fn promoted(inputs: &[&Tensor]) -> Result<DType> {
     let (mut tensors, mut scalars, mut numbers) = (None, None, None);
     for input in inputs {
         let mut dtype = input.spec()?.dtype();
@@ -106,8 +174,8 @@ fn of_number(dtype: DType) -> DType {
     match kind(dtype) {
         Kind::Bool => DType::Bool,
         Kind::Integer => DType::I64,
-        Kind::Float => DType::F32,
-        Kind::Complex => DType::Complex64,
+        Kind::Float => default_dtype(),
+        Kind::Complex => complex_of(default_dtype()),
     }
 }
 
@@ -115,9 +183,8 @@ fn of_number(dtype: DType) -> DType {
 fn outweigh(first: Option<DType>, second: Option<DType>) -> Result<Option<DType>> {
     Ok(match (first, second) {
         // The float decides on the precision, as within its kind.
-        (Some(DType::F64), Some(second)) if second.is_complex() => Some(DType::Complex128),
-        (Some(first), Some(second)) if first.is_floating_point() && second.is_complex() => {
-            Some(DType::Complex64)
+        (Some(first), Some(second)) if kind(first) == Kind::Float && second.is_complex() => {
+            Some(complex_of(first))
         }
         (Some(first), Some(second)) if kind(second) > kind(first) => Some(promote_types(first, second)?),
         _ => first.or(second),

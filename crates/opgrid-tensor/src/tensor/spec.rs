@@ -51,58 +51,57 @@ impl TensorSpec {
     /// # Errors
     ///
     /// As [`broadcast`].
+    #[inline]
     pub fn elementwise(inputs: &[&Geometry], dtype: DType, device: Device) -> Result<Self> {
-        if let Some((first, rest)) = inputs.split_first()
-            && rest.iter().all(|other| other.sizes() == first.sizes())
+        // Inputs without dimensions say nothing.
+        if let Some(first) = inputs.iter().find(|input| input.dims() > 0).or(inputs.first())
+            && inputs
+                .iter()
+                .all(|other| other.has_sizes_of(first) || (other.dims() == 0 && first.numel() > 0))
         {
-            if inputs.iter().all(|input| input.is_contiguous()) {
-                return Self::contiguous(first.sizes(), dtype, device);
+            let mut others = inputs.iter().filter(|other| other.dims() > 0);
+            if others.clone().all(|input| input.is_contiguous()) {
+                return Ok(Self::new(first.row_major(), dtype, device));
             }
-            if first.is_dense() && rest.iter().all(|other| other.strides() == first.strides()) {
-                return Ok(Self::new(first.at_offset(0)?, dtype, device));
+            if first.is_dense() && others.all(|other| other.strides() == first.strides()) {
+                return Ok(Self::new(first.from_start(), dtype, device));
             }
         }
-        let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().map(|input| input.sizes()).collect();
-        let sizes = broadcast(&shapes)?;
-        let order = memory_order(inputs, &sizes);
-        if order.iter().rev().copied().eq(0..sizes.len()) {
-            return Self::contiguous(&sizes, dtype, device);
-        }
-        let mut strides = Dims::from_elem(0, sizes.len());
-        let mut step = 1;
-        for dim in order {
-            strides[dim] = step;
-            step *= sizes[dim];
-        }
-        Ok(Self::new(Geometry::strided(&sizes, &strides, 0)?, dtype, device))
+        Ok(Self::new(elementwise_geometry(inputs)?, dtype, device))
     }
 
     /// The map from indices to elements.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     /// The size of each dimension.
+    #[inline]
     pub fn sizes(&self) -> &[i64] {
         self.geometry.sizes()
     }
 
     /// The distance between neighbours in each dimension, in elements.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
         self.geometry.strides()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
         self.geometry.numel()
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// Where the elements are.
+    #[inline]
     pub fn device(&self) -> Device {
         self.device
     }
@@ -110,7 +109,7 @@ impl TensorSpec {
     /// The same with another geometry.
     #[must_use]
     pub fn with_geometry(&self, geometry: Geometry) -> Self {
-        Self { geometry, ..*self }
+        Self { geometry, dtype: self.dtype, device: self.device }
     }
 
     /// The size of the storage that the elements need, in bytes, counted from position 0.
@@ -118,17 +117,25 @@ impl TensorSpec {
     /// # Errors
     ///
     /// More bytes than a pointer can address; the message names the sizes.
+    #[inline]
     pub fn bytes(&self) -> Result<usize> {
         let element = self.dtype.size_in_bytes();
         let bytes = usize::try_from(self.geometry.end()).ok().and_then(|end| end.checked_mul(element));
-        bytes.filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or_else(|| {
-            let message = format!(
-                "storage size overflows with sizes {:?}, strides {:?} and {element} bytes per element",
-                self.sizes(),
-                self.strides()
-            );
-            argument(message)
-        })
+        match bytes {
+            Some(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+            _ => Err(self.too_large()),
+        }
+    }
+
+    #[cold]
+    fn too_large(&self) -> opgrid_core::Error {
+        let message = format!(
+            "storage size overflows with sizes {:?}, strides {:?} and {} bytes per element",
+            self.sizes(),
+            self.strides(),
+            self.dtype.size_in_bytes()
+        );
+        argument(message)
     }
 
     /// Checks that a storage of `available` bytes holds every element.
@@ -150,6 +157,24 @@ impl TensorSpec {
         }
         Ok(())
     }
+}
+
+/// The geometry that [`TensorSpec::elementwise`] computes, for inputs of any kind.
+#[inline(never)]
+pub(super) fn elementwise_geometry(inputs: &[&Geometry]) -> Result<Geometry> {
+    let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().map(|input| input.sizes()).collect();
+    let sizes = broadcast(&shapes)?;
+    let order = memory_order(inputs, &sizes);
+    if order.iter().rev().copied().eq(0..sizes.len()) {
+        return Geometry::contiguous(&sizes);
+    }
+    let mut strides = Dims::from_elem(0, sizes.len());
+    let mut step = 1;
+    for dim in order {
+        strides[dim] = step;
+        step *= sizes[dim];
+    }
+    Geometry::strided(&sizes, &strides, 0)
 }
 
 /// The dimensions from the fastest to the slowest, as the first input that tells two of them apart has them.

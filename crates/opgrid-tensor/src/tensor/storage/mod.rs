@@ -9,6 +9,17 @@
 //!  n > 0       n readers
 //! -1           one writer
 //!  isize::MIN  never-written memory is being cleared; whoever wants to read waits
+//!  n < -1      a result that a kernel is making; -n is the address of its thread's token
+//! ```
+//!
+//! The last one makes guards of fresh results free: only the thread of that token changes the word, so that it needs
+//! no atomic read-modify-write, until it publishes the result. Whoever else got hold of a handle meanwhile is refused.
+//!
+//! A storage is one block from the cache of memory ([`cache_statistics`]): a head of one cache line, and its bytes
+//! behind it. Memory from other allocators lies elsewhere.
+//!
+//! ```text
+//! Storage ──► count │ state │ counters │ start │ bytes │ elsewhere │ written, class ║ bytes …
 //! ```
 //!
 //! Threads that read one tensor at the same time would pull that word's cache line to and fro. The first reader that
@@ -25,117 +36,28 @@
 //! 36 ns with the one word.
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
-use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicUsize, Ordering};
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicUsize, Ordering, fence};
 
 use opgrid_core::{Error, ErrorKind, Result};
 
-use super::allocator::{Allocator, CpuAllocator};
+use super::allocator::Allocator;
 use super::element::Element;
 use crate::error::argument;
 
-/// The alignment of every allocation in bytes: a cache line, and the widest vector register.
-pub const ALIGNMENT: usize = 64;
-/// What the system's allocator is asked for: it serves larger alignments on a slower path.
-const SYSTEM_ALIGNMENT: usize = 16;
+mod cache;
+mod memory;
+
+pub use cache::{ALIGNMENT, Statistics, cache_statistics, set_cache_limit, trim};
+pub use memory::Allocation;
+
+use cache::Class;
 
 const WRITER: isize = -1;
 const CLEARING: isize = isize::MIN;
-
-/// A block of memory and how to give it back.
-///
-/// Invariant: `bytes` bytes from `start` are valid for reads and writes until it is dropped, and nobody else uses
-/// them. They may be uninitialised.
-pub struct Allocation {
-    start: NonNull<u8>,
-    bytes: usize,
-    owner: Owner,
-    released: Option<Box<dyn FnOnce(usize) + Send + Sync>>,
-}
-
-enum Owner {
-    Nobody,
-    System { base: NonNull<u8>, layout: Layout },
-    Foreign(Option<Box<dyn FnOnce() + Send + Sync>>),
-}
-
-// SAFETY:
-// - the memory belongs to the allocation alone (its invariant), and both closures are `Send` and `Sync`.
-unsafe impl Send for Allocation {}
-// SAFETY:
-// - a shared reference gives out nothing but the address and the length.
-unsafe impl Sync for Allocation {}
-
-impl Allocation {
-    /// Memory of the process with any content, aligned to [`ALIGNMENT`]; `None` where there is none.
-    pub fn system(bytes: usize) -> Option<Self> {
-        if bytes == 0 {
-            // An aligned address that is never read.
-            let start = NonNull::without_provenance(std::num::NonZero::new(ALIGNMENT)?);
-            return Some(Self { start, bytes, owner: Owner::Nobody, released: None });
-        }
-        let padded = bytes.checked_add(ALIGNMENT - SYSTEM_ALIGNMENT)?;
-        let layout = Layout::from_size_align(padded, SYSTEM_ALIGNMENT).ok()?;
-        // SAFETY:
-        // - `layout` has a size above zero: `bytes` is not zero.
-        let base = NonNull::new(unsafe { alloc(layout) })?;
-        let skip = base.align_offset(ALIGNMENT);
-        // SAFETY:
-        // - `base` is aligned to 16, so at most 48 bytes are skipped, and the block is 48 bytes longer than `bytes`.
-        let start = unsafe { base.add(skip) };
-        Some(Self { start, bytes, owner: Owner::System { base, layout }, released: None })
-    }
-
-    /// Memory that somebody else allocated; `release` gives it back.
-    ///
-    /// # Safety
-    ///
-    /// `bytes` bytes from `start` are valid for reads and writes, and used by nobody else, until `release` is called.
-    /// They may be uninitialised. `release` may be called on any thread.
-    pub unsafe fn foreign(
-        start: NonNull<u8>,
-        bytes: usize,
-        release: impl FnOnce() + Send + Sync + 'static,
-    ) -> Self {
-        Self { start, bytes, owner: Owner::Foreign(Some(Box::new(release))), released: None }
-    }
-
-    /// The same memory; `released` is told its number of bytes after it was given back.
-    #[must_use]
-    pub fn when_released(mut self, released: impl FnOnce(usize) + Send + Sync + 'static) -> Self {
-        self.released = Some(Box::new(released));
-        self
-    }
-
-    /// The number of bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        match &mut self.owner {
-            Owner::Nobody => {}
-            Owner::System { base, layout } => {
-                // SAFETY:
-                // - `base` came from `alloc` with this layout, and this is the only owner.
-                unsafe { dealloc(base.as_ptr(), *layout) }
-            }
-            Owner::Foreign(release) => {
-                if let Some(release) = release.take() {
-                    release();
-                }
-            }
-        }
-        if let Some(released) = self.released.take() {
-            released(self.bytes);
-        }
-    }
-}
 
 /// The memory of one or several tensors. Clones share it.
 ///
@@ -151,17 +73,82 @@ impl Drop for Allocation {
 /// assert!(storage.write().is_err(), "somebody is reading");
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct Storage(Arc<Shared>);
+pub struct Storage {
+    head: NonNull<Shared>,
+    owns: PhantomData<Shared>,
+}
 
+/// The head of a block from the cache.
+///
+/// Invariants: `class` is that of the block; `start`, where there is one, leads to `bytes` bytes that live as long as
+/// the head and that only guards use: behind it, or in `elsewhere`.
+#[repr(C, align(64))]
 struct Shared {
+    count: AtomicUsize,
     state: AtomicIsize,
     /// Null until two threads were seen reading at once.
     counters: AtomicPtr<Counters>,
-    written: AtomicBool,
-    bytes: usize,
     /// `None` for tensors without data, as on the meta device.
-    memory: Option<Allocation>,
+    start: Option<NonNull<u8>>,
+    bytes: usize,
+    elsewhere: Option<Box<Allocation>>,
+    written: AtomicBool,
+    class: Class,
+}
+
+// SAFETY:
+// - the head is atomics and what never changes; `Allocation` is `Send` and `Sync`; guards keep threads apart.
+unsafe impl Send for Storage {}
+// SAFETY: as above.
+unsafe impl Sync for Storage {}
+
+impl Clone for Storage {
+    #[inline]
+    fn clone(&self) -> Self {
+        let before = self.shared().count.fetch_add(1, Ordering::Relaxed);
+        if before > usize::MAX / 2 {
+            // Only a loop of `mem::forget` gets here; going on would free memory in use.
+            std::process::abort();
+        }
+        Self { head: self.head, owns: PhantomData }
+    }
+}
+
+impl Drop for Storage {
+    #[inline]
+    fn drop(&mut self) {
+        let count = &self.shared().count;
+        // The only owner needs no read-modify-write: there is none left that could be cloned.
+        if count.load(Ordering::Acquire) != 1 {
+            if count.fetch_sub(1, Ordering::Release) != 1 {
+                return;
+            }
+            fence(Ordering::Acquire);
+        }
+        let class = self.shared().class;
+        // SAFETY: this was the last owner, so nobody uses the head after this.
+        unsafe { ptr::drop_in_place(self.head.as_ptr()) };
+        // SAFETY: the head lay in a block of this class, by the invariant.
+        unsafe { cache::give(self.head.cast(), class) };
+    }
+}
+
+thread_local! {
+    /// Its address tells threads apart.
+    static TOKEN: u8 = const { 0 };
+}
+
+/// The state of a storage that this thread is making.
+#[inline]
+fn own_token() -> isize {
+    TOKEN.with(|token| -(ptr::from_ref(token).addr() as isize))
+}
+
+/// Where the bytes of a storage are.
+enum Place {
+    Behind,
+    Elsewhere(Box<Allocation>),
+    Nowhere,
 }
 
 impl Storage {
@@ -177,7 +164,7 @@ impl Storage {
             let message = format!("allocator `{}` gave {found} bytes, expected {bytes}", allocator.name());
             return Err(Error::new(ErrorKind::Internal, message));
         }
-        Ok(Self::from_parts(bytes, Some(memory)))
+        Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0).ok_or_else(|| no_memory(bytes))
     }
 
     /// Memory of the process, which reads as zero until it is written.
@@ -185,34 +172,80 @@ impl Storage {
     /// # Errors
     ///
     /// There is no such memory; the message names the number of bytes.
+    #[inline]
     pub fn cpu(bytes: usize) -> Result<Self> {
-        Self::new(&CpuAllocator, bytes)
+        Self::at(bytes, Place::Behind, 0).ok_or_else(|| no_memory(bytes))
+    }
+
+    /// The same for a result that this thread is making: guards cost nothing until it is published.
+    #[inline]
+    pub(crate) fn fresh(bytes: usize) -> Result<Self> {
+        Self::at(bytes, Place::Behind, own_token()).ok_or_else(|| no_memory(bytes))
+    }
+
+    /// Ends the making of a result.
+    #[inline]
+    pub(crate) fn publish(&self) {
+        let state = &self.shared().state;
+        if state.load(Ordering::Relaxed) == own_token() {
+            state.store(0, Ordering::Release);
+        }
     }
 
     /// A size without memory.
-    pub fn meta(bytes: usize) -> Self {
-        Self::from_parts(bytes, None)
+    ///
+    /// # Errors
+    ///
+    /// There is no memory even for the size.
+    pub fn meta(bytes: usize) -> Result<Self> {
+        Self::at(bytes, Place::Nowhere, 0).ok_or_else(|| no_memory(size_of::<Shared>()))
     }
 
-    fn from_parts(bytes: usize, memory: Option<Allocation>) -> Self {
-        let written = AtomicBool::new(bytes == 0);
-        let (state, counters) = (AtomicIsize::new(0), AtomicPtr::default());
-        Self(Arc::new(Shared { state, counters, written, bytes, memory }))
+    #[inline]
+    fn at(bytes: usize, place: Place, state: isize) -> Option<Self> {
+        let behind = if matches!(place, Place::Behind) { bytes } else { 0 };
+        let (block, class) = cache::take(behind.checked_add(size_of::<Shared>())?)?;
+        let head = block.cast::<Shared>();
+        let (start, elsewhere) = match place {
+            // SAFETY: the block is longer than its head.
+            Place::Behind => (Some(unsafe { head.add(1) }.cast()), None),
+            Place::Elsewhere(memory) => (Some(memory.start), Some(memory)),
+            Place::Nowhere => (None, None),
+        };
+        let shared = Shared {
+            count: AtomicUsize::new(1),
+            state: AtomicIsize::new(state),
+            counters: AtomicPtr::default(),
+            start,
+            bytes,
+            elsewhere,
+            written: AtomicBool::new(bytes == 0),
+            class,
+        };
+        // SAFETY: the block is ours, long enough and aligned for a head.
+        unsafe { head.write(shared) };
+        Some(Self { head, owns: PhantomData })
+    }
+
+    #[inline]
+    fn shared(&self) -> &Shared {
+        // SAFETY: the head lives as long as one of its owners.
+        unsafe { self.head.as_ref() }
     }
 
     /// The number of bytes.
     pub fn bytes(&self) -> usize {
-        self.0.bytes
+        self.shared().bytes
     }
 
     /// Whether there is memory behind it.
     pub fn has_data(&self) -> bool {
-        self.0.memory.is_some()
+        self.shared().start.is_some()
     }
 
     /// Whether both are the same memory.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.head == other.head
     }
 
     /// Announces a reader, until the guard is dropped.
@@ -222,12 +255,12 @@ impl Storage {
     /// Somebody is writing; there is no data.
     #[inline]
     pub fn read(&self) -> Result<ReadGuard<'_>> {
-        let shared = &*self.0;
-        if let Some(memory) = &shared.memory
+        let shared = self.shared();
+        if let Some(start) = shared.start
             && shared.written.load(Ordering::Relaxed)
             && let Some(counter) = shared.try_count_reader()
         {
-            return Ok(ReadGuard { storage: self, start: memory.start, counter });
+            return Ok(ReadGuard { storage: self, start, counter });
         }
         self.read_with_patience()
     }
@@ -236,7 +269,8 @@ impl Storage {
     #[inline(never)]
     fn read_with_patience(&self) -> Result<ReadGuard<'_>> {
         let start = self.start("read")?;
-        let shared = &*self.0;
+        self.publish();
+        let shared = self.shared();
         loop {
             let guard = ReadGuard { storage: self, start, counter: shared.count_reader()? };
             if shared.written.load(Ordering::Relaxed) {
@@ -252,15 +286,26 @@ impl Storage {
     /// # Errors
     ///
     /// Somebody is reading or writing; there is no data.
+    #[inline]
     pub fn write(&self) -> Result<WriteGuard<'_>> {
         let start = self.start("write")?;
-        self.0.claim(WRITER)?;
-        Ok(WriteGuard { storage: self, start })
+        let shared = self.shared();
+        let own = own_token();
+        let before = if shared.state.load(Ordering::Relaxed) == own {
+            // Nobody else changes the state while it names this thread.
+            shared.state.store(WRITER, Ordering::Relaxed);
+            own
+        } else {
+            shared.claim(WRITER)?;
+            0
+        };
+        Ok(WriteGuard { storage: self, start, before })
     }
 
+    #[inline]
     fn start(&self, what: &str) -> Result<NonNull<u8>> {
-        match &self.0.memory {
-            Some(memory) => Ok(memory.start),
+        match self.shared().start {
+            Some(start) => Ok(start),
             None => Err(argument(format!(
                 "cannot {what} the data of a tensor on device meta, it has only sizes and a dtype; create the tensor on a device with data"
             ))),
@@ -364,15 +409,15 @@ impl Shared {
     /// Clears memory that nobody has written, unless somebody else reads, writes or clears it just now.
     #[cold]
     fn clear_unwritten(&self) {
-        let Some(memory) = self.memory.as_ref().filter(|_| self.claim(CLEARING).is_ok()) else {
+        let Some(start) = self.start.filter(|_| self.claim(CLEARING).is_ok()) else {
             std::hint::spin_loop();
             return;
         };
         if !self.written.load(Ordering::Relaxed) {
             // SAFETY:
-            // - `Allocation` promises `memory.bytes` writable bytes, and `new` checked that they are at least `bytes`.
+            // - by the invariant there are `bytes` bytes.
             // - the claim says that nobody reads or writes.
-            unsafe { memory.start.write_bytes(0, self.bytes) };
+            unsafe { start.write_bytes(0, self.bytes) };
             self.written.store(true, Ordering::Relaxed);
         }
         self.state.store(0, Ordering::Release);
@@ -409,9 +454,17 @@ impl fmt::Debug for Storage {
 
 #[cold]
 #[inline(never)]
+fn no_memory(bytes: usize) -> Error {
+    let message =
+        format!("no memory for {bytes} bytes; free tensors, work in smaller pieces or `trim` what is kept");
+    Error::new(ErrorKind::Kernel, message)
+}
+
+#[cold]
+#[inline(never)]
 fn busy(wanted: &str, state: isize) -> Error {
     let found = match state {
-        WRITER | CLEARING => "is being written".to_owned(),
+        ..=WRITER => "is being written".to_owned(),
         1 => "has a reader".to_owned(),
         readers => format!("has {readers} readers"),
     };
@@ -432,6 +485,8 @@ pub struct ReadGuard<'a> {
 pub struct WriteGuard<'a> {
     storage: &'a Storage,
     start: NonNull<u8>,
+    /// The state before, which comes back.
+    before: isize,
 }
 
 impl ReadGuard<'_> {
@@ -454,6 +509,11 @@ impl ReadGuard<'_> {
         // - as in `bytes`, of which these are the first `len * size_of::<T>()`; `typed` checked the alignment.
         // - `Element` promises that every pattern of bytes is a `T`.
         Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), len) })
+    }
+
+    /// The first byte, for reads up to the storage's size while the guard lives.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
     }
 
     /// The storage that is read.
@@ -500,7 +560,7 @@ impl WriteGuard<'_> {
 
     /// Whether every byte has had a value.
     pub(crate) fn is_written(&self) -> bool {
-        self.storage.0.written.load(Ordering::Relaxed)
+        self.storage.shared().written.load(Ordering::Relaxed)
     }
 
     /// Notes that every byte has a value.
@@ -509,7 +569,7 @@ impl WriteGuard<'_> {
     ///
     /// Every byte of the storage has been written.
     pub(crate) unsafe fn assume_written(&self) {
-        self.storage.0.written.store(true, Ordering::Relaxed);
+        self.storage.shared().written.store(true, Ordering::Relaxed);
     }
 
     /// The first byte. Access up to the storage's size is allowed while the guard lives; reads only of bytes that
@@ -532,7 +592,7 @@ impl Drop for ReadGuard<'_> {
 
 impl Drop for WriteGuard<'_> {
     fn drop(&mut self) {
-        self.storage.0.state.store(0, Ordering::Release);
+        self.storage.shared().state.store(self.before, Ordering::Release);
     }
 }
 

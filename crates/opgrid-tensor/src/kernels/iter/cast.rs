@@ -1,0 +1,96 @@
+//! Converts blocks of elements between dtypes: one function for each pair, picked from a table.
+#![allow(unsafe_code)]
+
+use num_complex::Complex;
+use opgrid_core::DType;
+
+use crate::kernels::simd::vectorised;
+use crate::tensor::{Bool, Element};
+
+/// Converts `n` elements, `stride` bytes apart, to neighbours.
+///
+/// # Safety
+///
+/// The elements are initialised and in readable memory; there is room for the results, apart from the elements; both
+/// are aligned.
+pub(super) type Cast = unsafe fn(to: *mut u8, from: *const u8, stride: usize, n: usize);
+
+/// How many dtypes there are functions for.
+const DTYPES: usize = 12;
+
+/// The place of a dtype in the table, if it has data.
+fn index(dtype: DType) -> Option<usize> {
+    Some(match dtype {
+        DType::Bool => 0,
+        DType::U8 => 1,
+        DType::I8 => 2,
+        DType::I16 => 3,
+        DType::I32 => 4,
+        DType::I64 => 5,
+        DType::F16 => 6,
+        DType::BF16 => 7,
+        DType::F32 => 8,
+        DType::F64 => 9,
+        DType::Complex64 => 10,
+        DType::Complex128 => 11,
+        _ => return None,
+    })
+}
+
+/// The function that converts from one dtype to another.
+pub(super) fn cast(from: DType, to: DType) -> Option<Cast> {
+    Some(TABLE[index(from)?][index(to)?])
+}
+
+const TABLE: [[Cast; DTYPES]; DTYPES] = [
+    row::<Bool>(),
+    row::<u8>(),
+    row::<i8>(),
+    row::<i16>(),
+    row::<i32>(),
+    row::<i64>(),
+    row::<half::f16>(),
+    row::<half::bf16>(),
+    row::<f32>(),
+    row::<f64>(),
+    row::<Complex<f32>>(),
+    row::<Complex<f64>>(),
+];
+
+const fn row<A: Element>() -> [Cast; DTYPES] {
+    [
+        run::<A, Bool>,
+        run::<A, u8>,
+        run::<A, i8>,
+        run::<A, i16>,
+        run::<A, i32>,
+        run::<A, i64>,
+        run::<A, half::f16>,
+        run::<A, half::bf16>,
+        run::<A, f32>,
+        run::<A, f64>,
+        run::<A, Complex<f32>>,
+        run::<A, Complex<f64>>,
+    ]
+}
+
+/// # Safety
+///
+/// As [`Cast`].
+unsafe fn run<A: Element, O: Element>(to: *mut u8, from: *const u8, stride: usize, n: usize) {
+    let to = to.cast::<O>();
+    if stride != size_of::<A>() {
+        for i in 0..n {
+            // SAFETY: the caller's promise, element by element.
+            unsafe { to.add(i).write(from.add(i * stride).cast::<A>().read().cast()) };
+        }
+        return;
+    }
+    // SAFETY: neighbours are a slice; places are `MaybeUninit`s, and apart from the elements.
+    let (to, from) = unsafe { (super::places(to, n), std::slice::from_raw_parts(from.cast::<A>(), n)) };
+    vectorised(|| {
+        for (to, from) in to.iter_mut().zip(from) {
+            to.write(from.cast());
+        }
+    });
+}

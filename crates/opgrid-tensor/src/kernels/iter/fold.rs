@@ -1,0 +1,506 @@
+//! Reduces elements over dimensions: the loops of sums, products, extremes and the like.
+//!
+//! A range is halved until it has at most one block, and blocks are joined as a tree, so that errors of rounding grow
+//! with the logarithm of the number of elements only. Within a block several states are kept side by side: lanes of a
+//! run of neighbours, or neighbouring columns where the kept dimension is the fastest. Both become vector code.
+//! Elements with gaps or of another dtype are brought to a block on the stack first.
+//!
+//! Large reductions are split between threads, at places that do not depend on how many there are.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::slice;
+
+use opgrid_core::{DType, Result};
+use smallvec::SmallVec;
+
+use super::cast::{Cast, cast};
+use super::parallel::parallel_for;
+use super::plan::{Loop, OPERANDS, Odometer};
+use super::strided::gather;
+use crate::kernels::simd::vectorised;
+use crate::tensor::choose::unsupported;
+use crate::tensor::{Element, Geometry, Math};
+
+/// Elements that are reduced without halving.
+const BLOCK: usize = 512;
+/// Independent states within a block, so that steps need not wait for each other.
+const LANES: usize = 16;
+/// Elements that are handed over together.
+pub const STEPS: usize = 8;
+/// Columns that are reduced side by side.
+const COLUMNS: usize = 64;
+/// Rows of such columns that are reduced without halving.
+const ROWS: usize = 32;
+/// Elements of a piece of work for a thread, and from how many on there are several.
+const GRAIN: usize = 1 << 15;
+const PARALLEL: usize = 1 << 17;
+
+/// How many elements become one.
+///
+/// The index of an element counts the reduced elements of one result in row-major order. Elements arrive in any
+/// order: a reduction that cares compares indices.
+pub trait Reduction: Sync {
+    /// What elements are read as, converted where the input has another dtype.
+    type In: Element;
+    /// What results are.
+    type Out: Element;
+    /// What is known of some elements.
+    type State: Copy + Send;
+
+    /// Of none.
+    fn start(&self) -> Self::State;
+
+    /// Of one more.
+    fn step(&self, state: Self::State, value: Math<Self::In>, index: usize) -> Self::State;
+
+    /// Of several more, whose indices are `stride` apart.
+    #[inline(always)]
+    fn steps(
+        &self,
+        mut state: Self::State,
+        values: [Math<Self::In>; STEPS],
+        index: usize,
+        stride: usize,
+    ) -> Self::State {
+        for (i, value) in values.into_iter().enumerate() {
+            state = self.step(state, value, index + i * stride);
+        }
+        state
+    }
+
+    /// Of both.
+    fn join(&self, one: Self::State, other: Self::State) -> Self::State;
+
+    /// The result for `count` elements.
+    fn finish(&self, state: Self::State, count: usize) -> Math<Self::Out>;
+}
+
+/// A loop over a reduced dimension: bytes between elements, and indices.
+#[derive(Clone, Copy, Debug)]
+struct Reduced {
+    size: usize,
+    stride: usize,
+    index: usize,
+}
+
+/// What is reduced.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// The first element.
+    pub start: *const u8,
+    pub dtype: DType,
+    pub geometry: &'a Geometry,
+}
+
+/// Where results go.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    /// The first place.
+    pub start: *mut u8,
+    pub geometry: &'a Geometry,
+}
+
+struct Fold<'a, R> {
+    reduction: &'a R,
+    start: *const u8,
+    target: *mut u8,
+    size: usize,
+    cast: Option<Cast>,
+    reduced: SmallVec<[Reduced; 6]>,
+    /// Elements of one result.
+    count: usize,
+    /// Loops over results; operand 0 is the output, operand 1 the input.
+    kept: SmallVec<[Loop; 6]>,
+}
+
+// SAFETY: threads read the input and write different results.
+unsafe impl<R: Sync> Sync for Fold<'_, R> {}
+
+/// Elements of a block on the stack.
+type Buffer<R> = [MaybeUninit<<R as Reduction>::In>; BLOCK];
+
+/// Reduces over `dims`, which are in ascending order; the target has them with size 1, or not at all.
+///
+/// # Safety
+///
+/// - All positions of the source, from its start on, are aligned and initialised elements of its dtype that nobody
+///   writes meanwhile.
+/// - All positions of the target are aligned places for results, which nobody else uses, apart from the source; it
+///   has the source's sizes apart from the reduced ones.
+///
+/// # Errors
+///
+/// A dtype without data.
+pub(super) unsafe fn fold<R: Reduction>(
+    reduction: &R,
+    source: Source<'_>,
+    target: Target<'_>,
+    dims: &[usize],
+) -> Result<()> {
+    let size = source.dtype.size_in_bytes();
+    let cast = match source.dtype == R::In::DTYPE {
+        true => None,
+        false => {
+            Some(cast(source.dtype, R::In::DTYPE).ok_or_else(|| unsupported(source.dtype, "another dtype"))?)
+        }
+    };
+    let (reduced, kept) = loops(source.geometry, target.geometry, dims, size, size_of::<R::Out>());
+    let count = reduced.iter().map(|level| level.size).product();
+    let reduced = join(&reduced);
+    let fold =
+        Fold { reduction, start: source.start, target: target.start, size, cast, reduced, count, kept };
+    if target.geometry.numel() > 0 {
+        // SAFETY: passed on.
+        unsafe { fold.run() };
+    }
+    Ok(())
+}
+
+type Loops = (SmallVec<[Reduced; 6]>, SmallVec<[Loop; 6]>);
+
+/// The reduced loops and those over results, outermost first.
+fn loops(input: &Geometry, out: &Geometry, dims: &[usize], size: usize, out_size: usize) -> Loops {
+    let keeps_dims = out.dims() == input.dims();
+    let (mut reduced, mut kept) = (SmallVec::<[Reduced; 6]>::new(), SmallVec::<[Loop; 6]>::new());
+    let mut out_dim = 0;
+    for (dim, (&length, &stride)) in input.sizes().iter().zip(input.strides()).enumerate() {
+        let (length, stride) = (length as usize, stride as usize * size);
+        if dims.contains(&dim) {
+            reduced.push(Reduced { size: length, stride, index: 0 });
+            out_dim += usize::from(keeps_dims);
+        } else {
+            let mut strides = [0; OPERANDS];
+            (strides[0], strides[1]) = (out.strides()[out_dim] as usize * out_size, stride);
+            kept.push(Loop { size: length, strides });
+            out_dim += 1;
+        }
+    }
+    let mut index = 1;
+    for level in reduced.iter_mut().rev() {
+        level.index = index;
+        index *= level.size;
+    }
+    reduced.retain(|level| level.size != 1);
+    kept.retain(|level| level.size != 1);
+    reduced.sort_by_key(|level| std::cmp::Reverse(level.stride));
+    kept.sort_by_key(|level| std::cmp::Reverse(level.strides[1]));
+    (reduced, kept)
+}
+
+/// Joins neighbouring loops that one stride can express.
+fn join(loops: &[Reduced]) -> SmallVec<[Reduced; 6]> {
+    let mut joined: SmallVec<[Reduced; 6]> = SmallVec::new();
+    for &inner in loops {
+        match joined.last_mut() {
+            Some(outer)
+                if outer.stride == inner.stride.wrapping_mul(inner.size)
+                    && outer.index == inner.index * inner.size =>
+            {
+                *outer = Reduced { size: outer.size * inner.size, ..inner };
+            }
+            _ => joined.push(inner),
+        }
+    }
+    joined
+}
+
+impl<R: Reduction> Fold<'_, R> {
+    /// # Safety
+    ///
+    /// As [`fold`].
+    unsafe fn run(&self) {
+        let results: usize = self.kept.iter().map(|level| level.size).product();
+        let parallel = results.saturating_mul(self.count) >= PARALLEL;
+        if let [outer @ .., last] = self.kept.as_slice()
+            && last.strides[1] == self.size
+            && self.reduced.last().is_some_and(|level| level.stride > self.size)
+        {
+            let per_row = last.size.div_ceil(COLUMNS);
+            let units = results / last.size * per_row;
+            let grain = if parallel { GRAIN.div_ceil(self.count * COLUMNS) } else { units };
+            return parallel_for(units, grain, &|range| {
+                for unit in range {
+                    let at = Odometer::new(outer, unit / per_row).at;
+                    let first = unit % per_row * COLUMNS;
+                    // SAFETY: passed on.
+                    unsafe { self.some_columns(at, last, first) };
+                }
+            });
+        }
+        if results == 1 && parallel {
+            // SAFETY: passed on.
+            return unsafe { self.one_result_on_threads() };
+        }
+        let grain = if parallel { GRAIN.div_ceil(self.count.max(1)) } else { results };
+        parallel_for(results, grain, &|range| {
+            let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
+            let mut place = Odometer::new(&self.kept, range.start);
+            for _ in range {
+                // SAFETY: passed on; every place is visited once.
+                unsafe {
+                    let state = self.total(&self.reduced, self.start.add(place.at[1]), 0, &mut buffer);
+                    self.write(place.at[0], state);
+                }
+                place.advance();
+            }
+        });
+    }
+
+    /// # Safety
+    ///
+    /// `at` is the position of a result in bytes.
+    unsafe fn write(&self, at: usize, state: R::State) {
+        let result = R::Out::narrow(self.reduction.finish(state, self.count));
+        // SAFETY: the caller's promise; places are aligned.
+        unsafe { self.target.add(at).cast::<R::Out>().write(result) };
+    }
+
+    /// Splits the outermost loop of the only result.
+    unsafe fn one_result_on_threads(&self) {
+        let Some((first, rest)) = self.reduced.split_first() else { return };
+        let inner: usize = rest.iter().map(|level| level.size).product();
+        let piece = GRAIN.div_ceil(inner).next_multiple_of(if rest.is_empty() { BLOCK } else { 1 });
+        let mut states = vec![self.reduction.start(); first.size.div_ceil(piece)];
+        let shared = States(states.as_mut_ptr());
+        parallel_for(first.size, piece, &|range| {
+            let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
+            let mut part: SmallVec<[Reduced; 6]> = self.reduced.clone();
+            part[0].size = range.len();
+            let index = range.start * first.index;
+            // SAFETY: passed on; pieces have no element in common, and each has its own state.
+            unsafe {
+                let start = self.start.add(range.start * first.stride);
+                *shared.get(range.start / piece) = self.total(&part, start, index, &mut buffer);
+            }
+        });
+        let total =
+            pairwise(0, states.len(), 1, &|one, other| self.reduction.join(one, other), &mut |at, _| {
+                states[at]
+            });
+        // SAFETY: the only result.
+        unsafe { self.write(0, total) };
+    }
+
+    /// The state of everything below `loops`.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`], for elements from `at` on.
+    unsafe fn total(
+        &self,
+        loops: &[Reduced],
+        at: *const u8,
+        index: usize,
+        buffer: &mut Buffer<R>,
+    ) -> R::State {
+        let join = |one, other| self.reduction.join(one, other);
+        match loops {
+            [] => {
+                // SAFETY: one element.
+                let value = unsafe { self.read(at, 0, 1, buffer) }[0];
+                self.reduction.step(self.reduction.start(), value.widen(), index)
+            }
+            [only] => pairwise(0, only.size, BLOCK, &join, &mut |start, n| {
+                // SAFETY: `n` elements of the loop.
+                let values = unsafe { self.read(at.add(start * only.stride), only.stride, n, buffer) };
+                self.block(values, index + start * only.index, only.index)
+            }),
+            [first, rest @ ..] => pairwise(0, first.size, ROWS, &join, &mut |start, n| {
+                let mut state = self.reduction.start();
+                for step in start..start + n {
+                    // SAFETY: passed on.
+                    let below = unsafe {
+                        self.total(rest, at.add(step * first.stride), index + step * first.index, buffer)
+                    };
+                    state = join(state, below);
+                }
+                state
+            }),
+        }
+    }
+
+    /// `n` elements, where they lie or brought to the buffer.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`]; at most as many elements as a block has.
+    #[inline]
+    unsafe fn read<'b>(
+        &self,
+        at: *const u8,
+        stride: usize,
+        n: usize,
+        buffer: &'b mut [MaybeUninit<R::In>],
+    ) -> &'b [R::In] {
+        let to = buffer.as_mut_ptr().cast::<R::In>();
+        let start = match self.cast {
+            None if stride == self.size => at.cast::<R::In>(),
+            // SAFETY: the buffer has room for `n`.
+            None => unsafe {
+                gather(to.cast(), at, stride, n, self.size);
+                to
+            },
+            // SAFETY: as above.
+            Some(cast) => unsafe {
+                cast(to.cast(), at, stride, n);
+                to
+            },
+        };
+        // SAFETY: `n` initialised neighbours, which nobody writes while the buffer is borrowed.
+        unsafe { slice::from_raw_parts(start, n) }
+    }
+
+    /// The state of at most [`BLOCK`] neighbours.
+    fn block(&self, values: &[R::In], index: usize, step: usize) -> R::State {
+        let reduction = self.reduction;
+        vectorised(|| {
+            let mut lanes = [reduction.start(); LANES];
+            let groups = values.chunks_exact(STEPS * LANES);
+            let rest = groups.remainder();
+            let mut done = 0;
+            for group in groups {
+                for (lane, state) in lanes.iter_mut().enumerate() {
+                    let values = std::array::from_fn(|i| group[i * LANES + lane].widen());
+                    *state = reduction.steps(*state, values, index + (done + lane) * step, LANES * step);
+                }
+                done += STEPS * LANES;
+            }
+            for row in rest.chunks(LANES) {
+                for (lane, (state, value)) in lanes.iter_mut().zip(row).enumerate() {
+                    *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
+                }
+                done += row.len();
+            }
+            let few = values.len().min(LANES);
+            let joined = lanes[..few].iter().copied().reduce(|one, other| reduction.join(one, other));
+            joined.unwrap_or_else(|| reduction.start())
+        })
+    }
+
+    /// Writes up to [`COLUMNS`] neighbouring results.
+    unsafe fn some_columns(&self, at: [usize; OPERANDS], last: &Loop, first: usize) {
+        let width = COLUMNS.min(last.size - first);
+        let mut buffer = [const { MaybeUninit::uninit() }; STEPS * COLUMNS];
+        // SAFETY: passed on.
+        unsafe {
+            let start = self.start.add(at[1] + first * self.size);
+            let states = self.columns(&self.reduced, start, width, 0, &mut buffer);
+            for (column, state) in states.into_iter().take(width).enumerate() {
+                self.write(at[0] + (first + column) * last.strides[0], state);
+            }
+        }
+    }
+
+    /// The states of `width` neighbouring columns over everything below `loops`.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`], for elements from `at` on.
+    unsafe fn columns(
+        &self,
+        loops: &[Reduced],
+        at: *const u8,
+        width: usize,
+        index: usize,
+        buffer: &mut [MaybeUninit<R::In>; STEPS * COLUMNS],
+    ) -> [R::State; COLUMNS] {
+        let reduction = self.reduction;
+        let join = |mut one: [R::State; COLUMNS], other: [R::State; COLUMNS]| {
+            one.iter_mut().zip(other).for_each(|(one, other)| *one = reduction.join(*one, other));
+            one
+        };
+        let Some((first, rest)) = loops.split_first() else {
+            let mut states = [reduction.start(); COLUMNS];
+            // SAFETY: one row.
+            let row = unsafe { self.read(at, self.size, width, buffer) };
+            step_row(reduction, &mut states, row, index);
+            return states;
+        };
+        pairwise(0, first.size, ROWS, &join, &mut |start, n| {
+            let mut states = [reduction.start(); COLUMNS];
+            let row_at = |row: usize| at.wrapping_add((start + row) * first.stride);
+            let index_at = |row: usize| index + (start + row) * first.index;
+            if !rest.is_empty() {
+                for row in 0..n {
+                    // SAFETY: passed on.
+                    let below = unsafe { self.columns(rest, row_at(row), width, index_at(row), buffer) };
+                    states = join(states, below);
+                }
+                return states;
+            }
+            // Whole groups of rows of whole width have a fixed shape, which the compiler turns into vector code.
+            let whole = if width == COLUMNS { n - n % STEPS } else { 0 };
+            for row in (0..whole).step_by(STEPS) {
+                let mut parts = buffer.chunks_exact_mut(COLUMNS);
+                let rows: [&[R::In]; STEPS] = std::array::from_fn(|i| match parts.next() {
+                    // SAFETY: a row of the group, with a part of the buffer of its own.
+                    Some(part) => unsafe { self.read(row_at(row + i), self.size, COLUMNS, part) },
+                    None => &[],
+                });
+                step_rows(reduction, &mut states, rows, index_at(row), first.index);
+            }
+            for row in whole..n {
+                // SAFETY: one row.
+                let values = unsafe { self.read(row_at(row), self.size, width, buffer) };
+                step_row(reduction, &mut states, values, index_at(row));
+            }
+            states
+        })
+    }
+}
+
+/// States that threads write, each its own.
+struct States<S>(*mut S);
+
+// SAFETY: states are `Send`, and each is used by one thread.
+unsafe impl<S: Send> Sync for States<S> {}
+
+impl<S> States<S> {
+    fn get(&self, at: usize) -> *mut S {
+        self.0.wrapping_add(at)
+    }
+}
+
+/// Takes one more row of at most as many elements.
+fn step_row<R: Reduction>(reduction: &R, states: &mut [R::State; COLUMNS], row: &[R::In], index: usize) {
+    vectorised(|| {
+        for (state, value) in states.iter_mut().zip(row) {
+            *state = reduction.step(*state, value.widen(), index);
+        }
+    });
+}
+
+/// Takes [`STEPS`] rows of [`COLUMNS`] elements.
+fn step_rows<R: Reduction>(
+    reduction: &R,
+    states: &mut [R::State; COLUMNS],
+    rows: [&[R::In]; STEPS],
+    index: usize,
+    step: usize,
+) {
+    let rows = rows.map(|row| row.first_chunk::<COLUMNS>());
+    vectorised(|| {
+        for (column, state) in states.iter_mut().enumerate() {
+            let value = |i: usize| rows[i].map_or_else(R::In::default, |row| row[column]).widen();
+            *state = reduction.steps(*state, std::array::from_fn(value), index, step);
+        }
+    });
+}
+
+/// The state of a range, halved until at most `leaf` terms are left.
+fn pairwise<S>(
+    start: usize,
+    n: usize,
+    leaf: usize,
+    join: &impl Fn(S, S) -> S,
+    block: &mut impl FnMut(usize, usize) -> S,
+) -> S {
+    if n <= leaf {
+        return block(start, n);
+    }
+    let half = (n / 2).next_multiple_of(leaf);
+    let left = pairwise(start, half, leaf, join, block);
+    let right = pairwise(start + half, n - half, leaf, join, block);
+    join(left, right)
+}

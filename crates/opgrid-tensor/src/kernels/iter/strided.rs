@@ -1,0 +1,112 @@
+//! Moves elements between strided memory and blocks without gaps; only their size matters.
+#![allow(unsafe_code)]
+
+use std::ptr;
+
+/// Calls a generic function with the unsigned integer, or pair of them, that has `size` bytes.
+macro_rules! with_size {
+    ($size:expr, $T:ident => $body:expr) => {
+        match $size {
+            1 => {
+                type $T = u8;
+                $body
+            }
+            2 => {
+                type $T = u16;
+                $body
+            }
+            4 => {
+                type $T = u32;
+                $body
+            }
+            8 => {
+                type $T = u64;
+                $body
+            }
+            _ => {
+                type $T = [u64; 2];
+                $body
+            }
+        }
+    };
+}
+
+/// Reads `n` elements of `size` bytes, `stride` bytes apart, to `to`.
+///
+/// # Safety
+///
+/// The elements are initialised and lie in readable memory; `to` has room for them and is apart from them. Nothing
+/// needs to be aligned: a complex number is less aligned than an integer of its size.
+#[inline]
+pub(super) unsafe fn gather(to: *mut u8, from: *const u8, stride: usize, n: usize, size: usize) {
+    // SAFETY: passed on.
+    unsafe {
+        if stride == size {
+            return ptr::copy_nonoverlapping(from, to, n * size);
+        }
+        with_size!(size, T => gather_as::<T>(to.cast(), from, stride, n));
+    }
+}
+
+unsafe fn gather_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, n: usize) {
+    if stride == 0 {
+        // SAFETY: the one element that is read; `n` places.
+        unsafe {
+            let value = from.cast::<T>().read_unaligned();
+            (0..n).for_each(|i| to.add(i).write_unaligned(value));
+        }
+        return;
+    }
+    for i in 0..n {
+        // SAFETY: the caller's promise, element by element.
+        unsafe { to.add(i).write_unaligned(from.add(i * stride).cast::<T>().read_unaligned()) };
+    }
+}
+
+/// Writes `n` elements of `size` bytes from `from` to places `stride` bytes apart.
+///
+/// # Safety
+///
+/// As [`gather`], with the roles exchanged.
+#[inline]
+pub(super) unsafe fn scatter(to: *mut u8, stride: usize, from: *const u8, n: usize, size: usize) {
+    // SAFETY: passed on.
+    unsafe {
+        if stride == size {
+            return ptr::copy_nonoverlapping(from, to, n * size);
+        }
+        with_size!(size, T => for i in 0..n {
+            to.add(i * stride).cast::<T>().write_unaligned(from.cast::<T>().add(i).read_unaligned());
+        });
+    }
+}
+
+/// Reads a tile of `rows` times `columns` elements to `to`, row by row, where elements of a column are neighbours in
+/// memory and columns are `stride` bytes apart.
+///
+/// # Safety
+///
+/// As [`gather`].
+pub(super) unsafe fn transpose(
+    to: *mut u8,
+    from: *const u8,
+    stride: usize,
+    rows: usize,
+    columns: usize,
+    size: usize,
+) {
+    // SAFETY: passed on.
+    with_size!(size, T => unsafe { transpose_as::<T>(to.cast(), from, stride, rows, columns) });
+}
+
+unsafe fn transpose_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, rows: usize, columns: usize) {
+    for column in 0..columns {
+        // SAFETY: the caller's promise, element by element.
+        unsafe {
+            let from = from.add(column * stride).cast::<T>();
+            for row in 0..rows {
+                to.add(row * columns + column).write_unaligned(from.add(row).read_unaligned());
+            }
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! Walks the elements of several operands in blocks that a kernel can take: without gaps, in the kernel's dtypes.
+//!
+//! A kernel sees neighbours only. An operand whose elements are neighbours already is handed over where it lies; one
+//! with gaps, of another dtype or stretched is first brought into a block on the stack, which stays in the nearest
+//! cache. So there is one loop for each operator and dtype, and all of this file is compiled once.
+//!
+//! | operands | are walked |
+//! |---|---|
+//! | all row-major, of one shape and the kernel's dtypes | at once |
+//! | with a long innermost loop | row by row, in segments |
+//! | some across the others, as in `a + b.t()` | in tiles, which are transposed |
+//! | with a short innermost loop | in blocks of many rows |
+//!
+//! Large loops are split between threads.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::ptr;
+
+use opgrid_core::{DType, Result};
+
+use super::cast::{Cast, cast};
+use super::parallel::parallel_for;
+use super::plan::{Loop, OPERANDS, Odometer, Plan, Position, advance};
+use super::strided::{gather, scatter, transpose};
+use crate::tensor::Geometry;
+use crate::tensor::choose::unsupported;
+
+/// Bytes of a block on the stack.
+const BLOCK_BYTES: usize = 4096;
+/// Elements of a piece of work for a thread, and from how many on there are several.
+const GRAIN: usize = 1 << 15;
+const PARALLEL: usize = 1 << 17;
+/// Innermost loops shorter than this are walked in blocks of many.
+const SHORT: usize = 24;
+
+/// What is done with each block.
+#[derive(Clone, Copy)]
+pub(super) enum Work<'a> {
+    /// The only input goes to the output.
+    Copy,
+    /// A kernel writes `n` elements of the output, from `n` of each input. The pointers lead to elements of the dtypes
+    /// that the operands name, the output's are apart from all others.
+    Call(&'a (dyn Fn(*mut u8, [*const u8; 3], usize) + Sync)),
+}
+
+/// An operand: where its elements are, and as what the kernel sees them.
+#[derive(Clone, Copy)]
+pub(super) struct Operand<'a> {
+    /// The first element.
+    pub start: *mut u8,
+    pub geometry: &'a Geometry,
+    pub dtype: DType,
+    pub wanted: DType,
+}
+
+/// How inputs lie to the output.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Overlap {
+    /// No input shares a byte with it.
+    Apart,
+    /// Some input is the output: each element is read where it is written.
+    Same,
+    /// Some input lies between the output's elements, and nobody has looked whether they meet.
+    Unknown,
+}
+
+/// Walks all elements of operand 0.
+///
+/// # Safety
+///
+/// - For every operand, all positions of `geometry`, from `start` on, are aligned elements of `dtype`: of inputs
+///   initialised, of the output places. Nobody else writes inputs or uses the output meanwhile.
+/// - The output repeats no element, and lies to the inputs as `overlap` says.
+/// - `Work::Call` is a kernel for the operands' `wanted` dtypes, as many as there are.
+///
+/// # Errors
+///
+/// An input that does not broadcast; a dtype without data.
+pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Overlap) -> Result<()> {
+    let out = operands[0].geometry;
+    let plain = |operand: &Operand<'_>| {
+        operand.dtype == operand.wanted
+            && operand.geometry.is_contiguous()
+            && operand.geometry.has_sizes_of(out)
+    };
+    if overlap == Overlap::Apart && operands.iter().all(plain) {
+        let mut starts = [ptr::null_mut(); OPERANDS];
+        let mut sizes = [0; OPERANDS];
+        for (k, operand) in operands.iter().enumerate() {
+            starts[k] = operand.start;
+            sizes[k] = operand.dtype.size_in_bytes();
+        }
+        // SAFETY: row-major operands are slices, of the kernel's dtypes.
+        unsafe { flat(starts, sizes, work, out.numel() as usize) };
+        return Ok(());
+    }
+    let walk = Walk::new(operands, work, overlap)?;
+    if out.numel() > 0 {
+        // SAFETY: passed on.
+        unsafe { walk.run() };
+    }
+    Ok(())
+}
+
+/// Walks neighbours.
+///
+/// # Safety
+///
+/// As [`walk`], for row-major operands of one shape and the kernel's dtypes, that begin at `starts` and have elements
+/// of `sizes` bytes.
+pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
+    if n < PARALLEL {
+        match work {
+            // SAFETY: the output is apart from the input; both have these elements.
+            Work::Copy => unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], n * sizes[0]) },
+            Work::Call(kernel) => {
+                kernel(starts[0], [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const), n)
+            }
+        }
+        return;
+    }
+    let starts = Starts(starts);
+    parallel_for(n, GRAIN, &|range: Range<usize>| {
+        let part: [*mut u8; OPERANDS] =
+            std::array::from_fn(|k| starts.get(k).wrapping_add(range.start * sizes[k]));
+        // SAFETY: a part of the operands, short enough for one thread.
+        unsafe { flat(part, sizes, work, range.len()) }
+    });
+}
+
+/// Pointers that threads share.
+struct Starts([*mut u8; OPERANDS]);
+
+// SAFETY: the threads of one loop write different elements, and nobody else writes.
+unsafe impl Sync for Starts {}
+
+impl Starts {
+    #[inline]
+    fn get(&self, k: usize) -> *mut u8 {
+        self.0[k]
+    }
+}
+
+/// A loop that needs blocks.
+struct Walk<'a> {
+    count: usize,
+    starts: Starts,
+    /// Bytes of an element in memory and in blocks.
+    sizes: [usize; OPERANDS],
+    wanted: [usize; OPERANDS],
+    casts: [Option<Cast>; OPERANDS],
+    /// Inputs that are one element, which fills a block once for all.
+    constant: [bool; OPERANDS],
+    plan: Plan,
+    work: Work<'a>,
+    /// Whether results go to a block first, because inputs lie where they belong.
+    in_place: bool,
+    parallel: bool,
+    /// Elements of a block.
+    block: usize,
+    numel: usize,
+}
+
+/// The blocks of one thread.
+#[repr(align(64))]
+struct Blocks([[MaybeUninit<u8>; BLOCK_BYTES]; OPERANDS + 1]);
+
+impl Blocks {
+    #[inline]
+    fn new() -> Self {
+        Self([const { [const { MaybeUninit::uninit() }; BLOCK_BYTES] }; OPERANDS + 1])
+    }
+
+    #[inline]
+    fn start(&mut self, k: usize) -> *mut u8 {
+        self.0[k].as_mut_ptr().cast()
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(operands: &[Operand<'_>], work: Work<'a>, overlap: Overlap) -> Result<Self> {
+        let out = operands[0].geometry;
+        let (mut starts, mut sizes, mut wanted) = ([ptr::null_mut(); OPERANDS], [0; OPERANDS], [0; OPERANDS]);
+        let mut casts = [None; OPERANDS];
+        let mut geometries = [(out, 0); OPERANDS];
+        for (k, operand) in operands.iter().enumerate() {
+            starts[k] = operand.start;
+            sizes[k] = operand.dtype.size_in_bytes();
+            wanted[k] = operand.wanted.size_in_bytes();
+            geometries[k] = (operand.geometry, sizes[k]);
+            if operand.dtype != operand.wanted {
+                let (from, to) =
+                    if k == 0 { (operand.wanted, operand.dtype) } else { (operand.dtype, operand.wanted) };
+                casts[k] = Some(cast(from, to).ok_or_else(|| unsupported(operand.dtype, "another dtype"))?);
+            }
+        }
+        let plan = Plan::new(&geometries[..operands.len()])?;
+        let numel = out.numel() as usize;
+        let constant = std::array::from_fn(|k| {
+            k > 0 && k < operands.len() && numel > 1 && plan.loops.iter().all(|level| level.strides[k] == 0)
+        });
+        let largest = sizes.into_iter().chain(wanted).max().unwrap_or(1).max(1);
+        let block = BLOCK_BYTES / largest;
+        let (count, starts) = (operands.len(), Starts(starts));
+        let in_place = overlap != Overlap::Apart;
+        // Threads must not read what others write.
+        let parallel = numel >= PARALLEL && overlap != Overlap::Unknown;
+        Ok(Self {
+            count,
+            starts,
+            sizes,
+            wanted,
+            casts,
+            constant,
+            plan,
+            work,
+            in_place,
+            parallel,
+            block,
+            numel,
+        })
+    }
+
+    /// # Safety
+    ///
+    /// As [`walk`].
+    unsafe fn run(&self) {
+        let inner = self.plan.inner();
+        if self.crosses() {
+            // SAFETY: passed on.
+            return unsafe { self.tiles() };
+        }
+        if inner.size < SHORT && self.plan.loops.len() > 1 {
+            let grain = if self.parallel { GRAIN } else { self.numel };
+            // SAFETY: passed on; the ranges have no element in common.
+            return parallel_for(self.numel, grain, &|range| unsafe { self.many_rows(range) });
+        }
+        // Where nothing has to be copied, segments may be longer than a block.
+        let direct = (0..self.count).all(|k| self.is_direct(k, inner)) && !self.in_place;
+        let segment = if direct { inner.size.min(GRAIN) } else { inner.size.min(self.block) };
+        let per_row = inner.size.div_ceil(segment);
+        let rows = self.numel / inner.size;
+        let grain = if self.parallel { GRAIN.div_ceil(segment) } else { rows * per_row };
+        // SAFETY: passed on; segments have no element in common.
+        parallel_for(rows * per_row, grain, &|range| unsafe { self.segments(range, segment, per_row) });
+    }
+
+    /// Whether the elements along a loop are what the kernel takes, where they lie.
+    fn is_direct(&self, k: usize, level: &Loop) -> bool {
+        self.casts[k].is_none() && level.strides[k] == self.sizes[k]
+    }
+
+    /// Fills the blocks of operands that are one element.
+    unsafe fn fill_constants(&self, blocks: &mut Blocks, n: usize) {
+        for k in (1..self.count).filter(|k| self.constant[*k]) {
+            // SAFETY: the one element of the operand; a block has room for `n`.
+            unsafe { self.fetch(k, blocks.start(k), self.starts.get(k), 0, n) };
+        }
+    }
+
+    /// Brings `n` elements of an input to `to`.
+    unsafe fn fetch(&self, k: usize, to: *mut u8, from: *const u8, stride: usize, n: usize) {
+        match self.casts[k] {
+            // SAFETY: the caller's elements, with room for as many of the wanted dtype.
+            Some(cast) => unsafe { cast(to, from, stride, n) },
+            // SAFETY: the same without a conversion.
+            None => unsafe { gather(to, from, stride, n, self.sizes[k]) },
+        }
+    }
+
+    /// Takes `n` computed elements from block 0 to the output.
+    unsafe fn store(&self, blocks: &mut Blocks, to: *mut u8, stride: usize, n: usize) {
+        let (computed, converted) = (blocks.start(0), blocks.start(OPERANDS));
+        let size = self.sizes[0];
+        // SAFETY: block 0 has `n` elements of the kernel's dtype; the output has as many places.
+        unsafe {
+            match self.casts[0] {
+                Some(cast) if stride == size => cast(to, computed, self.wanted[0], n),
+                Some(cast) => {
+                    cast(converted, computed, self.wanted[0], n);
+                    scatter(to, stride, converted, n, size);
+                }
+                None => scatter(to, stride, computed, n, size),
+            }
+        }
+    }
+
+    /// Computes `n` elements along a loop, from `at` on.
+    unsafe fn segment(
+        &self,
+        blocks: &mut Blocks,
+        at: [*mut u8; OPERANDS],
+        strides: &[usize; OPERANDS],
+        n: usize,
+    ) {
+        let in_block = self.in_place || self.casts[0].is_some() || strides[0] != self.sizes[0];
+        let mut inputs = [ptr::null(); OPERANDS - 1];
+        if matches!(self.work, Work::Copy) && !in_block {
+            // SAFETY: the output's elements are neighbours, of the wanted dtype, and apart from the input.
+            return unsafe { self.fetch(1, at[0], at[1], strides[1], n) };
+        }
+        for k in 1..self.count {
+            let block = blocks.start(k);
+            inputs[k - 1] = if self.constant[k] {
+                block
+            } else if self.casts[k].is_none() && strides[k] == self.sizes[k] {
+                at[k]
+            } else {
+                // SAFETY: `n` elements of the operand; a block has room for as many.
+                unsafe { self.fetch(k, block, at[k], strides[k], n) };
+                block
+            };
+        }
+        let to = if in_block { blocks.start(0) } else { at[0] };
+        match self.work {
+            Work::Call(kernel) => kernel(to, inputs, n),
+            // SAFETY: a block, or elements of the input that nobody writes.
+            Work::Copy => unsafe { ptr::copy_nonoverlapping(inputs[0], to, n * self.wanted[0]) },
+        }
+        if in_block {
+            // SAFETY: the kernel has filled block 0.
+            unsafe { self.store(blocks, at[0], strides[0], n) };
+        }
+    }
+
+    fn place(&self, position: &Position) -> [*mut u8; OPERANDS] {
+        // Positions of operands that are not there are 0.
+        std::array::from_fn(|k| self.starts.get(k).wrapping_add(position[k]))
+    }
+
+    /// Walks segments of rows, counted row by row.
+    unsafe fn segments(&self, range: Range<usize>, segment: usize, per_row: usize) {
+        let inner = self.plan.inner();
+        let mut blocks = Blocks::new();
+        // SAFETY: passed on.
+        unsafe { self.fill_constants(&mut blocks, segment.min(inner.size)) };
+        let mut row = Odometer::new(self.plan.outer(), range.start / per_row);
+        let mut column = range.start % per_row;
+        for _ in range {
+            let first = column * segment;
+            let mut position = row.at;
+            advance(&mut position, &inner.strides, first);
+            // SAFETY: passed on; the elements lie within the row.
+            unsafe {
+                let n = segment.min(inner.size - first);
+                self.segment(&mut blocks, self.place(&position), &inner.strides, n);
+            }
+            column += 1;
+            if column == per_row {
+                column = 0;
+                row.advance();
+            }
+        }
+    }
+
+    /// Whether an operand's neighbours lie along the loop around the innermost one.
+    fn crosses(&self) -> bool {
+        let [.., outer, inner] = self.plan.loops.as_slice() else { return false };
+        let tile = self.tile();
+        outer.size >= tile && inner.size >= tile && (1..self.count).any(|k| self.lies_across(k, outer, inner))
+    }
+
+    fn lies_across(&self, k: usize, outer: &Loop, inner: &Loop) -> bool {
+        self.casts[k].is_none() && outer.strides[k] == self.sizes[k] && inner.strides[k] > self.sizes[k]
+    }
+
+    /// The side of a tile, so that it fits a block.
+    fn tile(&self) -> usize {
+        if self.sizes.into_iter().chain(self.wanted).any(|size| size > 4) { 16 } else { 32 }
+    }
+
+    /// Walks the two innermost loops tile by tile.
+    unsafe fn tiles(&self) {
+        let [outermost @ .., outer, inner] = self.plan.loops.as_slice() else { return };
+        let tile = self.tile();
+        let [down, across] = [outer, inner].map(|level| level.size.div_ceil(tile));
+        let rest = self.numel / (outer.size * inner.size);
+        let strips = rest * down;
+        let grain = if self.parallel { GRAIN.div_ceil(tile * inner.size) } else { strips };
+        parallel_for(strips, grain, &|range| {
+            let (mut blocks, mut tiles) = (Blocks::new(), Blocks::new());
+            // SAFETY: passed on.
+            unsafe { self.fill_constants(&mut blocks, tile) };
+            for strip in range {
+                let mut start = Odometer::new(outermost, strip / down).at;
+                let row = strip % down * tile;
+                advance(&mut start, &outer.strides, row);
+                for column in (0..across).map(|column| column * tile) {
+                    let mut position = start;
+                    advance(&mut position, &inner.strides, column);
+                    let (rows, columns) = (tile.min(outer.size - row), tile.min(inner.size - column));
+                    // SAFETY: passed on; the elements lie within both loops.
+                    unsafe {
+                        self.one_tile(&mut blocks, &mut tiles, [outer, inner], position, rows, columns)
+                    };
+                }
+            }
+        });
+    }
+
+    unsafe fn one_tile(
+        &self,
+        blocks: &mut Blocks,
+        tiles: &mut Blocks,
+        [outer, inner]: [&Loop; 2],
+        position: Position,
+        rows: usize,
+        columns: usize,
+    ) {
+        let mut at = self.place(&position);
+        let (mut strides, mut down) = (inner.strides, outer.strides);
+        for k in (1..self.count).filter(|k| self.lies_across(*k, outer, inner)) {
+            let (tile, size) = (tiles.start(k), self.sizes[k]);
+            // SAFETY: the tile lies within the operand, and fits a block.
+            unsafe { transpose(tile, at[k], inner.strides[k], rows, columns, size) };
+            (at[k], strides[k], down[k]) = (tile, size, columns * size);
+        }
+        for _ in 0..rows {
+            // SAFETY: one row of the tile.
+            unsafe { self.segment(blocks, at, &strides, columns) };
+            at = std::array::from_fn(|k| at[k].wrapping_add(down[k]));
+        }
+    }
+
+    /// Whether all elements are neighbours, in the order of the loops and as the kernel takes them.
+    fn is_flat(&self, k: usize) -> bool {
+        let mut step = self.sizes[k];
+        self.casts[k].is_none()
+            && self.plan.loops.iter().rev().all(|level| {
+                let fits = level.strides[k] == step;
+                step *= level.size;
+                fits
+            })
+    }
+
+    /// Walks elements by their number, however many rows they take, a block at a time.
+    unsafe fn many_rows(&self, range: Range<usize>) {
+        let mut blocks = Blocks::new();
+        let flat: [bool; OPERANDS] = std::array::from_fn(|k| k < self.count && self.is_flat(k));
+        // SAFETY: passed on.
+        unsafe { self.fill_constants(&mut blocks, self.block.min(range.len())) };
+        for first in range.clone().step_by(self.block) {
+            let n = self.block.min(range.end - first);
+            let mut inputs = [ptr::null(); OPERANDS - 1];
+            for k in 1..self.count {
+                let block = blocks.start(k);
+                inputs[k - 1] = if self.constant[k] {
+                    block
+                } else if flat[k] {
+                    self.starts.get(k).wrapping_add(first * self.sizes[k])
+                } else {
+                    self.pieces(first, n, |at, done, stride, n| {
+                        // SAFETY: `n` elements of a row; the block has room for them behind those that are done.
+                        unsafe { self.fetch(k, block.add(done * self.wanted[k]), at[k], stride[k], n) };
+                    });
+                    block
+                };
+            }
+            let direct = flat[0] && !self.in_place;
+            let to = match direct {
+                true => self.starts.get(0).wrapping_add(first * self.sizes[0]),
+                false => blocks.start(0),
+            };
+            match self.work {
+                Work::Call(kernel) => kernel(to, inputs, n),
+                // SAFETY: `n` elements of the input, apart from the output.
+                Work::Copy => unsafe { ptr::copy_nonoverlapping(inputs[0], to, n * self.wanted[0]) },
+            }
+            if !direct {
+                // SAFETY: the kernel has filled block 0.
+                unsafe { self.store_pieces(&mut blocks, first, n) };
+            }
+        }
+    }
+
+    unsafe fn store_pieces(&self, blocks: &mut Blocks, first: usize, n: usize) {
+        let (mut from, size) = (blocks.start(0), self.sizes[0]);
+        if let Some(cast) = self.casts[0] {
+            let converted = blocks.start(OPERANDS);
+            // SAFETY: block 0 has `n` elements; the other one has room for them.
+            unsafe { cast(converted, from, self.wanted[0], n) };
+            from = converted;
+        }
+        self.pieces(first, n, |at, done, stride, n| {
+            // SAFETY: `n` places of a row, for the elements behind those that are done.
+            unsafe { scatter(at[0], stride[0], from.add(done * size), n, size) };
+        });
+    }
+
+    /// The pieces of rows that elements `first..first + n` consist of: where they begin, how many elements there were
+    /// before, strides, how many elements they have.
+    fn pieces(
+        &self,
+        first: usize,
+        n: usize,
+        mut piece: impl FnMut([*mut u8; OPERANDS], usize, &[usize; OPERANDS], usize),
+    ) {
+        let inner = self.plan.inner();
+        let mut row = Odometer::new(self.plan.outer(), first / inner.size);
+        let mut column = first % inner.size;
+        let mut done = 0;
+        while done < n {
+            let len = (inner.size - column).min(n - done);
+            let mut position = row.at;
+            advance(&mut position, &inner.strides, column);
+            piece(self.place(&position), done, &inner.strides, len);
+            done += len;
+            column = 0;
+            row.advance();
+        }
+    }
+}

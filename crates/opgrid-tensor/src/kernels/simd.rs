@@ -1,0 +1,65 @@
+//! Compiles a loop twice, for any x86-64 processor and for those with AVX2, and picks one at run time.
+//!
+//! Loops are plain Rust that the compiler turns into vector code. What counts is that the closure is inlined here:
+//! functions that it calls must be inlined into it.
+#![allow(unsafe_code)]
+
+/// Runs `body`, compiled for the vector instructions that the processor has.
+#[inline(always)]
+pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if has_v3() {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { v3(body) };
+    }
+    body()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
+unsafe fn v3<R>(body: impl FnOnce() -> R) -> R {
+    body()
+}
+
+/// Whether the processor has the instructions of x86-64-v3.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_v3() -> bool {
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+    /// 0 until the processor was asked, then 1 for no and 2 for yes.
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+
+    #[cold]
+    fn ask() -> bool {
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("movbe")
+            && is_x86_feature_detected!("popcnt");
+        KNOWN.store(1 + u8::from(has), Relaxed);
+        has
+    }
+
+    match KNOWN.load(Relaxed) {
+        0 => ask(),
+        known => known == 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_runs_once_and_gives_its_result() {
+        let mut runs = 0;
+        let sum = vectorised(|| {
+            runs += 1;
+            (0..100u32).sum::<u32>()
+        });
+        assert_eq!((runs, sum), (1, 4950));
+    }
+}

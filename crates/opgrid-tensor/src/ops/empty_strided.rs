@@ -1,0 +1,47 @@
+//! `aten::empty_strided`: a new tensor with any content and strides.
+//!
+//! - Strides count elements; they may leave gaps or repeat elements.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat).
+//! - Errors: lists of different lengths, negative numbers, pinned memory.
+//! - Source: torch.empty_strided, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
+
+use opgrid_core::{compute_dispatch_key, operator};
+
+use super::empty;
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub EmptyStrided = "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(EmptyStrided).on_cpu_and_meta(strided).kernel(DispatchKey::BackendSelect, select);
+}
+
+fn select(
+    size: &[i64],
+    stride: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let key = compute_dispatch_key(dtype, layout, device)?;
+    operator::redispatch(EmptyStrided, key.key_set(), (size, stride, dtype, layout, device, pin_memory))
+}
+
+fn strided(
+    size: &[i64],
+    stride: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    empty::check_options(layout, pin_memory)?;
+    let geometry = Geometry::strided(size, stride, 0)?;
+    let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
+    Tensor::allocate(TensorSpec::new(geometry, dtype, device))
+}

@@ -1,0 +1,425 @@
+//! Keeps blocks of memory that were given back, so that most tensors are made without the system's allocator.
+//!
+//! Sizes are rounded up to classes, four for each power of two. Blocks up to 64 KiB go to a list of the
+//! thread that gives them back and are taken from it without a lock or an atomic operation; larger ones go to one set
+//! of lists for all threads, which is limited ([`set_cache_limit`]). A thread that ends gives its blocks to the system.
+//!
+//! ```text
+//! class   4·log2 + quarter      ⋯ 128, 160, 192, 224, 256, 320, 384, 448, 512, 640 ⋯ bytes
+//! free block                    next free block of its class │ whatever was there
+//! ```
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The alignment of every block in bytes: a cache line, and the widest vector register.
+pub const ALIGNMENT: usize = 64;
+/// How many bytes a thread keeps.
+const PER_THREAD: usize = 4 << 20;
+/// What all threads together keep in larger blocks, unless it was set.
+const DEFAULT_LIMIT: usize = 256 << 20;
+/// Classes of blocks that a thread keeps for itself, up to 64 KiB, and of all.
+const SMALL_CLASSES: usize = 64;
+const CLASSES: usize = 256;
+
+/// Which blocks can stand for one another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Class(u8);
+
+impl Class {
+    /// The class of the smallest blocks that hold `bytes`, 128 at least.
+    #[inline]
+    fn of(bytes: usize) -> Self {
+        let last = bytes.max(128) - 1;
+        let log = last.ilog2();
+        Self((log * 4 + ((last >> (log - 2)) & 3) as u32) as u8)
+    }
+
+    /// The size of its blocks in bytes; `None` where a pointer cannot count them.
+    #[inline]
+    fn bytes(self) -> Option<usize> {
+        let (log, quarter) = (u32::from(self.0) / 4, usize::from(self.0) % 4);
+        let bytes = (quarter + 5).checked_mul(1 << (log - 2))?;
+        (bytes <= isize::MAX as usize - ALIGNMENT).then_some(bytes)
+    }
+
+    #[inline]
+    fn is_small(self) -> bool {
+        usize::from(self.0) < SMALL_CLASSES
+    }
+
+    fn layout(self) -> Option<Layout> {
+        Layout::from_size_align(self.bytes()?, ALIGNMENT).ok()
+    }
+}
+
+/// A block that nobody uses.
+struct Free {
+    next: *mut Free,
+}
+
+/// What a thread keeps and has counted.
+struct Local {
+    lists: [Cell<*mut Free>; SMALL_CLASSES],
+    kept: Cell<usize>,
+    /// The number of the last [`trim`] that this thread knows of.
+    trimmed: Cell<usize>,
+    counts: Cell<*const Counts>,
+}
+
+/// What one thread has done. Only that thread writes, so that counting needs no atomic read-modify-write.
+#[derive(Default)]
+struct Counts {
+    taken: AtomicUsize,
+    taken_bytes: AtomicUsize,
+    reused: AtomicUsize,
+    given: AtomicUsize,
+    given_bytes: AtomicUsize,
+    kept_bytes: AtomicUsize,
+}
+
+impl Counts {
+    #[inline]
+    fn add(counter: &AtomicUsize, more: usize) {
+        counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
+    }
+}
+
+/// What all threads share.
+struct Shared {
+    lists: [*mut Free; CLASSES],
+    kept: usize,
+    limit: usize,
+    threads: Vec<Arc<Counts>>,
+    /// The sum of the counts of threads that have ended.
+    ended: Statistics,
+}
+
+// SAFETY: the lists lead to blocks that nobody else knows of.
+unsafe impl Send for Shared {}
+
+static SHARED: Mutex<Shared> = Mutex::new(Shared {
+    lists: [ptr::null_mut(); CLASSES],
+    kept: 0,
+    limit: DEFAULT_LIMIT,
+    threads: Vec::new(),
+    ended: Statistics { live: 0, live_bytes: 0, total: 0, reused: 0, kept_bytes: 0 },
+});
+/// How often [`trim`] was called.
+static TRIMS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local {
+            lists: [const { Cell::new(ptr::null_mut()) }; SMALL_CLASSES],
+            kept: Cell::new(0),
+            trimmed: Cell::new(0),
+            counts: Cell::new(ptr::null()),
+        }
+    };
+}
+
+fn shared() -> MutexGuard<'static, Shared> {
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A block of at least `bytes` bytes with any content, aligned to [`ALIGNMENT`].
+#[inline]
+pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Class)> {
+    let class = Class::of(bytes);
+    if class.is_small()
+        && let Ok(Some(block)) = LOCAL.try_with(|local| local.take(class))
+    {
+        return Some((block, class));
+    }
+    take_slowly(class).map(|block| (block, class))
+}
+
+#[cold]
+#[inline(never)]
+fn take_slowly(class: Class) -> Option<NonNull<u8>> {
+    let bytes = class.bytes()?;
+    let reused = if class.is_small() { None } else { shared().take(class, bytes) };
+    let _ = LOCAL.try_with(|local| {
+        let counts = local.counts();
+        Counts::add(&counts.taken, 1);
+        Counts::add(&counts.taken_bytes, bytes);
+        Counts::add(&counts.reused, usize::from(reused.is_some()));
+    });
+    reused.or_else(|| system(class)).or_else(|| {
+        trim();
+        system(class)
+    })
+}
+
+fn system(class: Class) -> Option<NonNull<u8>> {
+    // SAFETY: no class has blocks without bytes.
+    NonNull::new(unsafe { alloc(class.layout()?) })
+}
+
+/// Gives a block back.
+///
+/// # Safety
+///
+/// The block came from [`take`] with this class, and nobody uses it any more.
+#[inline]
+pub(super) unsafe fn give(block: NonNull<u8>, class: Class) {
+    if class.is_small() && LOCAL.try_with(|local| local.give(block, class)).is_ok_and(|kept| kept) {
+        return;
+    }
+    give_slowly(block, class);
+}
+
+#[cold]
+#[inline(never)]
+fn give_slowly(block: NonNull<u8>, class: Class) {
+    let Some(bytes) = class.bytes() else { return };
+    let counted = LOCAL.try_with(|local| {
+        let counts = local.counts();
+        Counts::add(&counts.given, 1);
+        Counts::add(&counts.given_bytes, bytes);
+    });
+    if counted.is_err() {
+        let mut shared = shared();
+        shared.ended.live = shared.ended.live.wrapping_sub(1);
+        shared.ended.live_bytes = shared.ended.live_bytes.wrapping_sub(bytes);
+    }
+    if class.is_small() || !shared().give(block, class, bytes) {
+        release(block, class);
+    }
+}
+
+/// Gives a block that nobody knows of to the system.
+fn release(block: NonNull<u8>, class: Class) {
+    if let Some(layout) = class.layout() {
+        // SAFETY: `system` allocated it with this layout; the callers have taken it out of every list.
+        unsafe { dealloc(block.as_ptr(), layout) }
+    }
+}
+
+impl Local {
+    #[inline]
+    fn take(&self, class: Class) -> Option<NonNull<u8>> {
+        let list = &self.lists[usize::from(class.0) % SMALL_CLASSES];
+        let block = NonNull::new(list.get())?;
+        let bytes = class.bytes()?;
+        // SAFETY: the lists hold blocks that `give` has written and nobody else knows of.
+        list.set(unsafe { block.as_ref() }.next);
+        self.kept.set(self.kept.get() - bytes);
+        let counts = self.counts();
+        Counts::add(&counts.taken, 1);
+        Counts::add(&counts.taken_bytes, bytes);
+        Counts::add(&counts.reused, 1);
+        counts.kept_bytes.store(self.kept.get(), Relaxed);
+        Some(block.cast())
+    }
+
+    /// Keeps a block, unless there are enough.
+    #[inline]
+    fn give(&self, block: NonNull<u8>, class: Class) -> bool {
+        let Some(bytes) = class.bytes() else { return false };
+        let kept = self.kept.get() + bytes;
+        if kept > PER_THREAD || self.trimmed.get() != TRIMS.load(Relaxed) {
+            return self.give_after_trim(bytes);
+        }
+        let list = &self.lists[usize::from(class.0) % SMALL_CLASSES];
+        let block = block.cast::<Free>();
+        // SAFETY: the block is ours, at least 128 bytes long and aligned to 64.
+        unsafe { block.write(Free { next: list.get() }) };
+        list.set(block.as_ptr());
+        self.kept.set(kept);
+        let counts = self.counts();
+        Counts::add(&counts.given, 1);
+        Counts::add(&counts.given_bytes, bytes);
+        counts.kept_bytes.store(kept, Relaxed);
+        true
+    }
+
+    /// Follows a [`trim`] of another thread; the block at hand goes to the system too.
+    #[cold]
+    fn give_after_trim(&self, _bytes: usize) -> bool {
+        let trims = TRIMS.load(Relaxed);
+        if self.trimmed.get() != trims {
+            self.trimmed.set(trims);
+            self.clear();
+        }
+        false
+    }
+
+    #[inline]
+    fn counts(&self) -> &Counts {
+        let counts = self.counts.get();
+        if counts.is_null() {
+            return self.register();
+        }
+        // SAFETY: `register` made the pointer from an `Arc` that the drop of `self` gives up.
+        unsafe { &*counts }
+    }
+
+    #[cold]
+    fn register(&self) -> &Counts {
+        let counts = Arc::new(Counts::default());
+        shared().threads.push(Arc::clone(&counts));
+        let counts = Arc::into_raw(counts);
+        self.counts.set(counts);
+        // SAFETY: as in `counts`.
+        unsafe { &*counts }
+    }
+
+    /// Gives every block to the system.
+    fn clear(&self) {
+        for (class, list) in self.lists.iter().enumerate() {
+            // SAFETY: the list was taken out of its place, so its blocks are known here alone.
+            unsafe { release_list(list.replace(ptr::null_mut()), Class(class as u8)) };
+        }
+        self.kept.set(0);
+        self.counts().kept_bytes.store(0, Relaxed);
+    }
+}
+
+/// Gives the blocks of a list to the system.
+///
+/// # Safety
+///
+/// The list holds blocks of this class that nobody else knows of.
+unsafe fn release_list(mut list: *mut Free, class: Class) {
+    while let Some(block) = NonNull::new(list) {
+        // SAFETY: by the caller's promise the block is alive.
+        list = unsafe { block.as_ref() }.next;
+        release(block.cast(), class);
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        if self.counts.get().is_null() {
+            return;
+        }
+        self.clear();
+        // SAFETY: `register` made the pointer by `Arc::into_raw`, and nobody reads it after this.
+        let counts = unsafe { Arc::from_raw(self.counts.replace(ptr::null())) };
+        let mut shared = shared();
+        shared.ended.add(&counts);
+        shared.threads.retain(|other| !Arc::ptr_eq(other, &counts));
+    }
+}
+
+impl Shared {
+    fn take(&mut self, class: Class, bytes: usize) -> Option<NonNull<u8>> {
+        let list = &mut self.lists[usize::from(class.0)];
+        let block = NonNull::new(*list)?;
+        // SAFETY: the lists hold blocks that `give` has written and nobody else knows of.
+        *list = unsafe { block.as_ref() }.next;
+        self.kept -= bytes;
+        Some(block.cast())
+    }
+
+    fn give(&mut self, block: NonNull<u8>, class: Class, bytes: usize) -> bool {
+        let fits = self.kept.checked_add(bytes).is_some_and(|kept| kept <= self.limit);
+        if fits {
+            let list = &mut self.lists[usize::from(class.0)];
+            let block = block.cast::<Free>();
+            // SAFETY: the block is ours, longer than a pointer and aligned to 64.
+            unsafe { block.write(Free { next: *list }) };
+            *list = block.as_ptr();
+            self.kept += bytes;
+        }
+        fits
+    }
+
+    /// Takes all blocks out, for the caller to release without the lock.
+    fn clear(&mut self) -> [*mut Free; CLASSES] {
+        self.kept = 0;
+        std::mem::replace(&mut self.lists, [ptr::null_mut(); CLASSES])
+    }
+}
+
+/// What the cache has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Blocks that tensors use now.
+    pub live: usize,
+    /// Their bytes, with what sizes were rounded up by.
+    pub live_bytes: usize,
+    /// Blocks that were asked for.
+    pub total: usize,
+    /// How many of these had been used before.
+    pub reused: usize,
+    /// Bytes that are kept for later.
+    pub kept_bytes: usize,
+}
+
+impl Statistics {
+    fn add(&mut self, counts: &Counts) {
+        let read = |counter: &AtomicUsize| counter.load(Relaxed);
+        self.live = self.live.wrapping_add(read(&counts.taken)).wrapping_sub(read(&counts.given));
+        let bytes = read(&counts.taken_bytes).wrapping_sub(read(&counts.given_bytes));
+        self.live_bytes = self.live_bytes.wrapping_add(bytes);
+        self.total += read(&counts.taken);
+        self.reused += read(&counts.reused);
+        self.kept_bytes += read(&counts.kept_bytes);
+    }
+}
+
+/// What the cache has done so far, on all threads. Exact where no other thread makes or drops tensors meanwhile.
+pub fn cache_statistics() -> Statistics {
+    let shared = shared();
+    let mut sum = shared.ended;
+    shared.threads.iter().for_each(|counts| sum.add(counts));
+    sum.kept_bytes += shared.kept;
+    sum
+}
+
+/// Limits how many bytes are kept in blocks of more than 64 KiB, and gives what is above to the system. Each thread
+/// keeps up to 4 MiB in smaller blocks besides.
+pub fn set_cache_limit(bytes: usize) {
+    let over = {
+        let mut shared = shared();
+        shared.limit = bytes;
+        shared.kept > bytes
+    };
+    if over {
+        release_shared();
+    }
+}
+
+/// Gives kept memory to the system: that of this thread and the common one at once, that of other threads when they
+/// next give a block back.
+pub fn trim() {
+    let trims = TRIMS.fetch_add(1, Relaxed) + 1;
+    let _ = LOCAL.try_with(|local| {
+        local.trimmed.set(trims);
+        local.clear();
+    });
+    release_shared();
+}
+
+fn release_shared() {
+    let lists = shared().clear();
+    for (class, list) in lists.into_iter().enumerate() {
+        // SAFETY: the lists were taken out of their place, so their blocks are known here alone.
+        unsafe { release_list(list, Class(class as u8)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_hold_what_is_asked_for() {
+        for bytes in (0..5000).chain([1 << 16, (1 << 16) + 1, 1 << 40, (1 << 62) + 1]) {
+            let class = Class::of(bytes);
+            let size = class.bytes().unwrap();
+            assert!(size >= bytes && (bytes <= 128 || size - bytes <= bytes / 4 + 1), "{bytes} in {size}");
+            assert_eq!(class.is_small(), size <= 1 << 16, "{bytes}");
+        }
+        assert_eq!(Class::of(usize::MAX).bytes(), None);
+        assert!(take(usize::MAX).is_none() && take(isize::MAX as usize).is_none());
+    }
+}

@@ -1,0 +1,51 @@
+//! Conversions between all dtypes, against those of PyTorch 2.15.
+
+use opgrid_core::{DType, Device};
+use opgrid_tensor::kernels::copy;
+use opgrid_tensor::tensor::Number;
+use opgrid_tensor::{Array, Complex, Element, TensorSpec, with_dtype};
+use serde_json::Value as Json;
+
+/// The number that a list of JSON holds; floats are texts, so that they are read to the last bit.
+fn number(json: &Json) -> Number {
+    match json {
+        Json::Bool(value) => Number::Bool(*value),
+        Json::Number(value) => Number::I64(value.as_i64().unwrap()),
+        Json::String(text) => Number::F64(text.parse().unwrap()),
+        parts => {
+            let [re, im] = [0, 1].map(|at| number(&parts[at]));
+            Number::Complex128(Complex::new(f64::from_number(re), f64::from_number(im)))
+        }
+    }
+}
+
+fn array(dtype: DType, numbers: &[Json]) -> Array {
+    let array = with_dtype!(dtype, T => {
+        let elements: Vec<T> = numbers.iter().map(|json| T::from_number(number(json))).collect();
+        Array::from_slice(&elements, &[elements.len() as i64])
+    });
+    array.unwrap()
+}
+
+/// Every element as bits that tell them apart.
+fn elements(array: &Array) -> Vec<String> {
+    let texts = with_dtype!(array.dtype(), T => {
+        array.to_vec::<T>().map(|elements| elements.iter().map(|element| format!("{element:?}")).collect())
+    });
+    texts.unwrap()
+}
+
+#[test]
+fn every_pair_of_dtypes() {
+    let file: Json = serde_json::from_str(include_str!("vectors/casts.json")).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 144);
+    for case in cases {
+        let [from, to] = [0, 1].map(|at| case[at].as_str().unwrap().parse::<DType>().unwrap());
+        let numbers = |at: usize| case[at].as_array().unwrap().as_slice();
+        let input = array(from, numbers(2));
+        let out = Array::empty(TensorSpec::contiguous(input.sizes(), to, Device::CPU).unwrap()).unwrap();
+        copy::copy(&out, &input).unwrap();
+        assert_eq!(elements(&out), elements(&array(to, numbers(3))), "{from} to {to}");
+    }
+}
