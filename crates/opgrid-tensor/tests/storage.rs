@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opgrid_core::Result;
 use opgrid_tensor::tensor::{
-    Allocation, Allocator, CountingAllocator, DeviceMemory, FailingAllocator, storage::ALIGNMENT,
+    Allocator, CountingAllocator, FailingAllocator, cache_statistics, storage::ALIGNMENT, trim,
 };
 use opgrid_tensor::{Array, Bool, Storage, TensorSpec};
 
@@ -158,49 +158,31 @@ fn writers_exclude_one_another() {
     assert_eq!(total as usize, written.load(Ordering::Relaxed));
 }
 
-/// Bytes that are kept from the CPU.
-struct Far(std::sync::Mutex<Vec<u8>>);
-
-impl DeviceMemory for Far {
-    fn read(&self, start: usize, out: &mut [u8]) -> Result<()> {
-        out.copy_from_slice(&self.0.lock().unwrap()[start..start + out.len()]);
-        Ok(())
+#[test]
+fn dropped_memory_is_used_again_until_it_is_trimmed() {
+    let (first, second) = (5000, 3 << 20);
+    for bytes in [first, second] {
+        drop(Storage::cpu(bytes).unwrap());
+        let before = cache_statistics();
+        let again = Storage::cpu(bytes).unwrap();
+        assert!(cache_statistics().reused > before.reused, "{bytes} bytes");
+        // What others have left there does not shine through.
+        assert!(again.read().unwrap().bytes().iter().all(|byte| *byte == 0));
+        again.write().unwrap().bytes().fill(7);
     }
-
-    fn write(&self, start: usize, bytes: &[u8]) -> Result<()> {
-        self.0.lock().unwrap()[start..start + bytes.len()].copy_from_slice(bytes);
-        Ok(())
-    }
-}
-
-struct FarAway;
-
-impl Allocator for FarAway {
-    fn name(&self) -> &str {
-        "far away"
-    }
-
-    fn allocate(&self, bytes: usize) -> Result<Allocation> {
-        Ok(Allocation::on_device(Far(vec![0; bytes].into()), bytes))
-    }
+    assert!(Storage::cpu(first).unwrap().read().unwrap().bytes().iter().all(|byte| *byte == 0));
+    let live = Storage::cpu(1 << 20).unwrap();
+    trim();
+    assert!(live.read().unwrap().bytes().iter().all(|byte| *byte == 0));
+    assert!(cache_statistics().live_bytes >= 1 << 20);
 }
 
 #[test]
-fn memory_of_a_device_is_reached_through_its_owner_alone() {
-    let storage = Storage::new(&FarAway, 8).unwrap();
-    assert!(storage.has_data());
-    for refused in [message(storage.read()), message(storage.write())] {
-        assert!(refused.contains("whose memory the CPU cannot address; copy the tensor"), "{refused}");
+fn memory_is_given_back_on_another_thread() {
+    let storages: Vec<Storage> = (1..2000).map(|bytes| Storage::cpu(bytes * 8).unwrap()).collect();
+    std::thread::spawn(move || drop(storages)).join().unwrap();
+    for bytes in 1..2000 {
+        let storage = Storage::cpu(bytes * 8).unwrap();
+        storage.write().unwrap().bytes().fill(1);
     }
-    let bytes: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|number| number.to_le_bytes()).collect();
-    storage.device_memory().unwrap().write(0, &bytes).unwrap();
-    assert_eq!(*storage.memory::<Far>().unwrap().0.lock().unwrap(), bytes);
-
-    let spec = TensorSpec::contiguous(&[2], opgrid_core::DType::F32, "cuda:1".parse().unwrap()).unwrap();
-    let array = Array::new(spec, storage.clone()).unwrap();
-    assert_eq!(array.to_vec::<f32>().unwrap(), [1.5, -2.0]);
-    assert_eq!(array.to_string(), "tensor([ 1.5000, -2.0000], device='cuda:1')");
-    assert!(!storage.on_cpu().unwrap().is_same(&storage));
-    let own = Storage::cpu(8).unwrap();
-    assert!(own.on_cpu().unwrap().is_same(&own) && own.device_memory().is_none());
 }
