@@ -116,6 +116,11 @@ impl Report {
         }
     }
 
+    /// How many programs were compared.
+    pub fn programs(&self) -> usize {
+        self.programs
+    }
+
     /// How many differences no rule explains.
     pub fn unexplained(&self) -> usize {
         self.unexplained.values().sum()
