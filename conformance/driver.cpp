@@ -477,11 +477,11 @@ Answer under_guards(Fields& fields, size_t count, const Body& body) {
   return under_guards(fields, count - 1, body);
 }
 
-// PyTorch's own fallbacks by their columns, read off an operator without kernels.
+// PyTorch's own fallbacks by their columns.
 std::unordered_map<int, c10::KernelFunction> own_fallbacks;
 
-// The lines of the fallbacks in the dump of that operator.
-std::string find_own_fallbacks() {
+// Reads them off an operator without kernels.
+void find_own_fallbacks() {
   torch::Library library(torch::Library::FRAGMENT, "conformance_probe", std::nullopt, "driver", 0);
   library.def("probe() -> ()");
   const auto op = Dispatcher::singleton().findOp({"conformance_probe::probe", ""});
@@ -490,7 +490,6 @@ std::string find_own_fallbacks() {
     const DispatchKeySet keys(key);
     own_fallbacks.emplace(keys.getDispatchTableIndexForDispatchKeySet(), op->lookup(keys));
   }
-  return op->dumpComputedTable();
 }
 
 // What the rules give for a column now, which need not be what is stored for it.
@@ -589,28 +588,9 @@ Answer run_parse(Fields& fields) {
   return Answer("ok").add(out.str());
 }
 
-// The schemas of all operators.
-Answer run_schemas(Fields& /*fields*/) {
-  Answer answer("ok");
-  for (const auto& name : Dispatcher::singleton().getAllOpNames()) {
-    const auto op = Dispatcher::singleton().findSchema(name);
-    if (!op) continue;
-    std::ostringstream out;
-    out << op->schema();
-    answer.add(out.str());
-  }
-  return answer;
-}
-
-// The columns that have a fallback of PyTorch's own, as a dump.
-Answer run_fallbacks(Fields& /*fields*/) {
-  return Answer("ok").add(find_own_fallbacks());
-}
-
 const std::unordered_map<std::string, Answer (*)(Fields&)> kCommands = {
-    {"block", run_block},     {"legacy", run_legacy}, {"drop", run_drop},       {"clear", run_clear},
-    {"look", run_look},       {"call", run_call},     {"set", run_set},         {"key", run_key},
-    {"keyname", run_keyname}, {"parse", run_parse},   {"schemas", run_schemas}, {"fallbacks", run_fallbacks},
+    {"block", run_block}, {"legacy", run_legacy}, {"drop", run_drop},       {"clear", run_clear}, {"look", run_look},
+    {"call", run_call},   {"set", run_set},       {"key", run_key},         {"keyname", run_keyname}, {"parse", run_parse},
 };
 
 }  // namespace

@@ -16,6 +16,9 @@ use opgrid_core::{Rule, Rules};
 /// How many programs show that a rule is missed, when all rules are taken away one after the other.
 const PROGRAMS_PER_RULE: u64 = 300;
 
+/// After how many programs the run says how far it is.
+const PROGRESS: u64 = 10_000;
+
 /// The command line.
 struct Arguments {
     driver: PathBuf,
@@ -96,7 +99,12 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     let (setting, mut report, start) = (setting(arguments)?, Report::default(), Instant::now());
     run::schemas(&setting, &mut report);
     let mut recorder = Recorder::default();
+    let mut seen = 0;
     let watch = |program: &Program, torch: &[Answer]| {
+        seen += 1;
+        if seen % PROGRESS == 0 {
+            eprintln!("{seen} of {} programs, {:.0} s", arguments.count, start.elapsed().as_secs_f64());
+        }
         if arguments.record.is_some() {
             recorder.add(program, torch);
         }

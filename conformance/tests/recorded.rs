@@ -25,6 +25,7 @@ fn both_sides_agree_on_what_was_recorded() {
     assert_eq!(report.unexplained(), 0, "{shown:#?}");
     assert!(report.to_string().starts_with(&format!("{} programs", report.programs())));
     assert!(report.programs() >= 20, "{report}");
+    assert_eq!(report.unlisted_features(), [""; 0]);
 }
 
 #[test]
