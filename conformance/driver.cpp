@@ -228,7 +228,8 @@ const Signature kSignatures[] = {
 };
 
 // `boxed`, `fallthrough`, or the number of a signature; `-` leaves the place of the block as its debug text.
-CppFunction make_kernel(const std::string& kind, size_t number, std::optional<DispatchKey> key, const std::string& debug) {
+CppFunction make_kernel(
+    const std::string& kind, size_t number, std::optional<DispatchKey> key, const std::string& debug) {
   auto bare = [&] {
     if (kind == "fallthrough") return CppFunction::makeFallthrough();
     if (kind == "boxed") return CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedKernel>(number));
@@ -502,8 +503,8 @@ std::string line_of(const OperatorHandle& op, DispatchKeySet keys) {
   return "";
 }
 
-// What a call with these keys reaches: the column, what the rules give for it, and either the kernel that ran with its keys, or `fallback` for one
-// of PyTorch's own kernels, which is left alone, or `error` and the message.
+// What a call with these keys reaches: the column, what the rules give for it, and the kernel that ran with its keys;
+// or `fallback` for one of PyTorch's own kernels, which is left alone, or `error` and the message.
 void add_reached(Answer& answer, const OperatorHandle& op, DispatchKeySet keys, const std::function<void()>& call) {
   answer.keys(keys).number(keys.getDispatchTableIndexForDispatchKeySet());
   answer.add(c10::toString(keys.highestPriorityTypeId())).add(line_of(op, keys));
@@ -589,8 +590,8 @@ Answer run_parse(Fields& fields) {
 }
 
 const std::unordered_map<std::string, Answer (*)(Fields&)> kCommands = {
-    {"block", run_block}, {"legacy", run_legacy}, {"drop", run_drop},       {"clear", run_clear}, {"look", run_look},
-    {"call", run_call},   {"set", run_set},       {"key", run_key},         {"keyname", run_keyname}, {"parse", run_parse},
+    {"block", run_block}, {"legacy", run_legacy}, {"drop", run_drop}, {"clear", run_clear},     {"look", run_look},
+    {"call", run_call},   {"set", run_set},       {"key", run_key},   {"keyname", run_keyname}, {"parse", run_parse},
 };
 
 }  // namespace
