@@ -44,7 +44,7 @@ pub use opgrid_tensor::{
 
 pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
-pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator};
+pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator, DeviceMemory, default_dtype};
 
 /// The global dispatcher, with this crate's operators.
 ///
