@@ -8,6 +8,7 @@ mod bench;
 mod failure;
 mod instructions;
 mod loom;
+mod package;
 mod rust_source;
 mod stress;
 mod test;
@@ -63,6 +64,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
         run: loom::run,
+    },
+    Command {
+        name: "package",
+        arguments: "",
+        about: "the library crates as they would be published, each built from its package alone",
+        run: package::run,
     },
 ];
 
@@ -132,6 +139,7 @@ mod tests {
             "stress 1",
             "bench",
             "loom all",
+            "package opgrid",
         ];
         for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
