@@ -61,7 +61,7 @@ pub trait Reduction: Sync {
     fn finish(&self, state: Self::State, count: usize) -> Math<Self::Out>;
 
     /// Of a block of elements, whose indices are `step` apart. To be written only where something is faster than
-    /// steps in [`LANES`] states; the loop goes into [`vectorised`](super::super::simd::vectorised).
+    /// steps in [`LANES`] states; the loop goes into `vectorised`.
     #[inline]
     fn block(&self, values: &[Self::In], index: usize, step: usize) -> Self::State {
         lanes(self, values, index, step)
