@@ -54,7 +54,8 @@ fn eye_out(n: i64, m: i64, out: &Tensor) -> Result<()> {
 
 fn fill_diagonal(matrix: &Tensor) -> Result<()> {
     let length = matrix.sizes().iter().copied().min().unwrap_or(0);
-    let stride = matrix.strides().iter().sum();
+    // A sum that saturates is of strides that are never used, of dimensions of size 1.
+    let stride = matrix.strides().iter().fold(0i64, |sum, &stride| sum.saturating_add(stride));
     FillInplaceScalar.call(&AsStrided.call(matrix, &[length], &[stride], None)?, Scalar::Int(1))
 }
 

@@ -8,7 +8,8 @@
 //!   or all are added with `accumulate`.
 //! - Errors: those of `index`; values of another dtype or of a shape that does not fit; overlap of `self` with values
 //!   or indices.
-//! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work.
+//! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work, and a uint8 mask takes
+//!   no single value.
 
 use super::indexing::Indexing;
 use super::prelude::*;
@@ -33,10 +34,13 @@ pub(super) fn register(library: &mut Library) {
 fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
     let (spec, given) = (input.spec()?, values.spec()?);
     let on_meta = spec.device() == Device::META;
-    if !accumulate && !on_meta && given.numel() == 1 && given.device() == Device::CPU {
-        if let Some(mask) = only_mask(indices, spec)? {
-            return MaskedFillInplaceScalar.call(input, &mask, LocalScalarDense.call(values)?);
-        }
+    if !accumulate
+        && !on_meta
+        && given.numel() == 1
+        && given.device() == Device::CPU
+        && let Some(mask) = only_mask(indices, spec)?
+    {
+        return MaskedFillInplaceScalar.call(input, &mask, LocalScalarDense.call(values)?);
     }
     if given.dtype() != spec.dtype() {
         let message = format!(
@@ -65,11 +69,7 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
     if accumulate { indexing::accumulate(out, &values, &lookup) } else { indexing::write(out, &values, &lookup) }
 }
 
-/// The mask, stretched to the dimensions behind it, where there is nothing else in the list.
-///
-/// # Errors
-///
-/// A mask of another shape than what it covers.
+/// The mask, with a dimension more for each one behind it, where there is nothing else in the list and it fits.
 fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Tensor>> {
     let mut masks = indices.iter().enumerate().filter_map(|(at, index)| index.as_ref().map(|mask| (at, mask)));
     let (Some((start, mask)), None) = (masks.next(), masks.next()) else { return Ok(None) };

@@ -100,10 +100,14 @@ impl Indexing {
     ///
     /// # Errors
     ///
-    /// An index out of range, or none at all because an index tensor has no data.
+    /// An index out of range, an index tensor without data, no memory.
     pub(super) fn lookup(&self) -> Result<Lookup> {
         let count = self.shape.iter().product::<i64>() as usize;
-        let mut offsets = vec![0usize; count];
+        let mut offsets = Vec::new();
+        offsets
+            .try_reserve_exact(count)
+            .map_err(|error| argument(format!("no memory for {count} indices")).caused_by(error))?;
+        offsets.resize(count, 0usize);
         let parts = self.geometry.sizes().iter().zip(self.geometry.strides()).skip(self.start);
         for ((dim, index), (&size, &stride)) in self.indices.iter().zip(parts) {
             let index = index.view(index.geometry().expand(&self.shape)?)?;
