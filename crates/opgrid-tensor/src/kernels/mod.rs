@@ -8,10 +8,13 @@ pub(crate) mod access;
 pub mod arithmetic;
 pub mod copy;
 pub mod elementwise;
+pub(crate) mod indexing;
 pub mod iter;
+pub mod join;
 pub mod math;
 pub mod matmul;
 pub mod reduce;
+pub mod sequence;
 pub(crate) mod simd;
 
 pub use iter::parallel::parallel_for;

@@ -3,6 +3,8 @@
 //! A file declares overloads with [`operator!`](macro@opgrid_core::operator) and registers their kernels. Its header gives
 //! the formula, shapes, dtypes, aliasing, errors and source.
 
+mod factory;
+mod indexing;
 mod pointwise;
 mod prelude;
 pub mod structured;
@@ -28,7 +30,9 @@ macro_rules! operators {
 
 operators! {
     add,
+    arange,
     as_strided,
+    cat,
     clone,
     contiguous,
     copy,
@@ -37,15 +41,36 @@ operators! {
     empty_strided,
     eq,
     exp,
+    expand,
+    eye,
     fill,
+    flatten,
+    full,
+    gather,
+    index,
+    index_put,
+    index_select,
+    linspace,
+    local_scalar_dense,
+    masked_fill,
     mm,
     mul,
     neg,
+    ones,
+    permute,
+    reshape,
+    scalar_tensor,
     select,
     slice,
+    squeeze,
+    stack,
     sum,
     to_copy,
+    transpose,
+    unsqueeze,
     view,
+    where_self,
+    zeros,
 }
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
