@@ -40,7 +40,12 @@ pub use opgrid_tensor::{
     with_dtype,
 };
 
-pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator};
+/// What a tensor is made of, and the macro that makes one of literals.
+pub use opgrid_tensor::tensor;
+pub use opgrid_tensor::tensor::{
+    Allocation, Allocator, CpuAllocator, Nested, Number, PrintOptions, print_options, set_print_options,
+    with_print_options,
+};
 
 /// The global dispatcher, with this crate's operators.
 ///
@@ -61,5 +66,5 @@ pub mod prelude {
         Kernel, Layout, Library, MemoryFormat, Next, Operator, OperatorHandle, Registration, Result, Scalar,
         Value, excluding, including, operator,
     };
-    pub use opgrid_tensor::Tensor;
+    pub use opgrid_tensor::{Tensor, tensor};
 }
