@@ -4,11 +4,15 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod failure;
 mod instructions;
+mod loom;
 mod rust_source;
+mod stress;
 mod test;
 mod tidy;
+mod torch;
 mod workspace;
 
 use failure::Failure;
@@ -41,6 +45,24 @@ const COMMANDS: &[Command] = &[
         arguments: "[--check] [--json FILE] [--binary FILE] [CASE…]",
         about: "machine instructions per call, counted by valgrind, and the locked ones among them",
         run: instructions::run,
+    },
+    Command {
+        name: "stress",
+        arguments: "[--calls N] [--threads T]",
+        about: "many calls on several threads while everything that is registered changes",
+        run: stress::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
+        about: "times, memory and instructions, beside those of PyTorch measured in the same run",
+        run: bench::run,
+    },
+    Command {
+        name: "loom",
+        arguments: "",
+        about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
+        run: loom::run,
     },
 ];
 
@@ -102,7 +124,16 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json"] {
+        let lines = [
+            "test nothing",
+            "tidy now",
+            "instructions --what",
+            "instructions --json",
+            "stress 1",
+            "bench",
+            "loom all",
+        ];
+        for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

@@ -33,6 +33,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod profile;
+
 pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `element::Element`.
 pub use opgrid_tensor::{
@@ -46,6 +48,8 @@ pub use opgrid_tensor::tensor::{
     Allocation, Allocator, CpuAllocator, Nested, Number, PrintOptions, print_options, set_print_options,
     with_print_options,
 };
+
+pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 /// The global dispatcher, with this crate's operators.
 ///

@@ -19,6 +19,7 @@ pub mod safetensors;
 mod whole;
 
 use std::fmt::Display;
+use std::io::Write;
 use std::path::Path;
 
 use opgrid_core::{Error, Result};
@@ -32,6 +33,16 @@ const SETS: [&str; 2] = [".npz", ".safetensors"];
 /// Whether a text looks like what [`read`] takes.
 pub fn is_spec(text: &str) -> bool {
     text.contains(".np") || text.contains(".safetensors")
+}
+
+/// Creates or replaces a file with `text`, whole or not at all.
+///
+/// # Errors
+///
+/// Those of the file system; the file at `path` is as it was.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| whole::io_error(path, "cannot be written", error);
+    whole::write(path, |file| file.write_all(text.as_bytes()).map_err(failed))
 }
 
 /// Reads `x.npy`, or the array `name` of a set as `set.npz:name` or `set.safetensors:name`.

@@ -238,9 +238,14 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn json(&self, part: &str, error: &serde_json::Error, expected: &str) -> Error {
-        let lines: usize =
-            part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-        let at = self.place(part) + (lines + error.column().saturating_sub(1)).min(part.len());
+        let within = if error.is_eof() {
+            part.len()
+        } else {
+            let lines = part.split_inclusive('\n').take(error.line().saturating_sub(1));
+            let lines: usize = lines.map(str::len).sum();
+            (lines + error.column().saturating_sub(1)).min(part.len())
+        };
+        let at = self.place(part) + within;
         let text = error.to_string();
         // The place stands in front already, in bytes of the file.
         let cause = text.split(" at line ").next().unwrap_or_default();
