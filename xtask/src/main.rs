@@ -4,8 +4,11 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod asan;
 mod bench;
+mod conformance;
 mod failure;
+mod fuzz;
 mod instructions;
 mod loom;
 mod rust_source;
@@ -59,10 +62,28 @@ const COMMANDS: &[Command] = &[
         run: bench::run,
     },
     Command {
+        name: "conformance",
+        arguments: "[dispatcher] [--seeds N] [--seed S] [--show SEED] [--break RULE|all]",
+        about: "random programs that opgrid and PyTorch both run; every difference that is not wanted fails",
+        run: conformance::run,
+    },
+    Command {
         name: "loom",
         arguments: "",
         about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
         run: loom::run,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[--seconds N] [TARGET…]",
+        about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600)",
+        run: fuzz::run,
+    },
+    Command {
+        name: "asan",
+        arguments: "",
+        about: "the tests of the crates that hold unsafe code, under AddressSanitizer and its search for leaks",
+        run: asan::run,
     },
 ];
 
@@ -132,6 +153,8 @@ mod tests {
             "stress 1",
             "bench",
             "loom all",
+            "fuzz all",
+            "asan all",
         ];
         for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");

@@ -104,7 +104,6 @@ impl Torch {
     }
 
     /// A command of the interpreter.
-    #[allow(dead_code, reason = "for commands that compare in Python")]
     pub fn python(&self) -> Command {
         Command::new(&self.python)
     }

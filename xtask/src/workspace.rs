@@ -181,6 +181,16 @@ pub fn passes(command: &mut Command) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("`{shown}` ended with {status}"))) }
 }
 
+/// The machine that the compiler builds for.
+///
+/// # Errors
+/// The compiler cannot be run.
+pub fn host() -> Result<String, Failure> {
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(String::from).ok_or_else(|| Failure::new("`rustc -vV` names no host"))
+}
+
 /// A command as the user would type it, without the folders of the program.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());

@@ -92,6 +92,7 @@ impl Chain {
             Some(name) => self.0.iter().position(|stack| stack.name.as_ref() == Some(name)),
         };
         let Some(place) = same else {
+            self.0.reserve_exact(1);
             self.0.push(Stack { name: kernel.name.clone(), kernels: vec![kernel] });
             return Ok(None);
         };

@@ -15,7 +15,7 @@ use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
-use crate::inferred::schema_of;
+use crate::inferred::signature_of;
 use crate::ledger::note_fallback;
 use crate::provider::{Condition, Links};
 use crate::shard::Serial;
@@ -41,14 +41,13 @@ pub(crate) enum Role {
 }
 
 /// The signature of a typed record.
-#[derive(Clone, Copy)]
 pub(crate) struct SignatureOf {
     pub(crate) id: TypeId,
     /// The signature with `i64` in the place of symbolic integers.
     pub(crate) concrete: TypeId,
     pub(crate) text: fn() -> &'static str,
     /// The schema inferred from the types, with an empty name.
-    pub(crate) schema: &'static FunctionSchema,
+    pub(crate) schema: FunctionSchema,
     /// The [`Entry`] of chains of this signature.
     chain: fn() -> *const (),
 }
@@ -59,7 +58,7 @@ impl SignatureOf {
             id: TypeId::of::<S>(),
             concrete: TypeId::of::<S::Concrete>(),
             text: || type_name::<S>(),
-            schema: schema_of::<S>(),
+            schema: S::schema(OperatorName::new("", "")),
             chain: || {
                 let entry: Entry<S> = boxing::enter_chain::<S>;
                 entry as *const ()
@@ -73,7 +72,7 @@ impl SignatureOf {
 
     /// Whether the schema inferred from it fits that of a definition.
     pub(crate) fn fits(&self, definition: &FunctionSchema) -> bool {
-        check_signature(definition, self.schema, self.is_symbolic()).is_ok()
+        check_signature(definition, &self.schema, self.is_symbolic()).is_ok()
     }
 
     /// The inferred schema as that of the operator `name`.
@@ -113,13 +112,13 @@ pub(crate) struct KernelRecord {
     /// Frees `state`, where it is more than a function pointer.
     free: Option<unsafe fn(*const ())>,
     pub(crate) role: Role,
-    pub(crate) signature: Option<SignatureOf>,
+    pub(crate) signature: Option<&'static SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
     /// Set when the registration is dropped: kernels held apart from tables look at it.
     pub(crate) dropped: AtomicBool,
     /// Which calls the kernel is for, if not for all.
-    pub(crate) condition: Option<Condition>,
+    pub(crate) condition: Option<Box<Condition>>,
     /// The providers, in the record of a chain.
     pub(crate) links: Option<Box<Links>>,
 }
@@ -233,7 +232,12 @@ unsafe fn free<F>(state: *const ()) {
 
 impl Kernel {
     #[track_caller]
-    fn from_parts(signature: Option<SignatureOf>, side: TypedSide, boxed: BoxedEntry, state: State) -> Self {
+    fn from_parts(
+        signature: Option<&'static SignatureOf>,
+        side: TypedSide,
+        boxed: BoxedEntry,
+        state: State,
+    ) -> Self {
         let symbolic = signature.is_some_and(|signature| signature.is_symbolic());
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
@@ -264,7 +268,7 @@ impl Kernel {
     pub fn function<S: Signature>(function: S::Returning<S::Output>) -> Self {
         let pointer = S::erase(function);
         let side = TypedSide { direct: pointer, entry: std::ptr::null() };
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, None))
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_function::<S>, (pointer, None))
     }
 
     /// A function that takes the keys of the call in front of the arguments.
@@ -273,7 +277,7 @@ impl Kernel {
         let entry: Entry<S> = boxing::enter_with_keys::<S>;
         let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
         let state = (S::erase_with_keys(function), None);
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
     }
 
     /// A closure over the arguments as a tuple; it may carry state.
@@ -299,7 +303,7 @@ impl Kernel {
             (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), Some(free::<F>)))
         }
         let (side, state) = parts::<S, _>(layer);
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
     }
 
     /// A function or closure over values: it serves every operator.
@@ -370,7 +374,7 @@ impl Kernel {
         text: &str,
         holds: impl Fn(&[crate::Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
     ) -> Self {
-        self.record.condition = Some(Condition::of_values(text, holds));
+        self.record.condition = Some(Box::new(Condition::of_values(text, holds)));
         self
     }
 

@@ -1,4 +1,4 @@
-//! Slow paths: counted per operator, shown by [`stats`], and errors in [strict](crate::strict) mode.
+//! Slow paths: counted per operator, shown by [`stats`], and errors in [strict](crate::strict()) mode.
 //!
 //! A slow path gives the right result by a way that costs more than its author meant: a typed call that has to lend
 //! its arguments as values, a fallback in the place of a kernel, a copy to another device and back. None of them is an

@@ -535,7 +535,7 @@ impl<O: Operator> Operators<'_, O> {
     /// The condition looks before anything is moved or written; its errors are errors of the call.
     pub fn when(self, text: &str, holds: ReturningOf<O, bool>) -> Self {
         if let Some(Item::Implement { kernel, .. }) = self.library.items.last_mut() {
-            kernel.record.condition = Some(Condition::typed::<O::Signature>(text, holds));
+            kernel.record.condition = Some(Box::new(Condition::typed::<O::Signature>(text, holds)));
         } else if self.name.is_some() {
             let message = format!("when(\"{text}\"): there is no kernel before it; add the kernel first");
             self.library.refuse(ErrorKind::Registration, message);

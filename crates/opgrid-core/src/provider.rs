@@ -104,7 +104,7 @@ impl<S: Signature> Provider<S> {
     /// The condition looks before anything is moved or written; its errors are errors of the call.
     #[must_use]
     pub fn when(mut self, text: &str, holds: S::Returning<bool>) -> Self {
-        self.kernel.record.condition = Some(Condition::typed::<S>(text, holds));
+        self.kernel.record.condition = Some(Box::new(Condition::typed::<S>(text, holds)));
         self
     }
 

@@ -16,7 +16,7 @@ use crate::{DispatchKey, Error, ErrorKind, Result};
 /// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
 /// because typed handles rely on it.
 pub(crate) struct Pinned {
-    pub(crate) signature: SignatureOf,
+    pub(crate) signature: &'static SignatureOf,
     pub(crate) key: Option<DispatchKey>,
     pub(crate) origin: Origin,
     /// Whether it fits the definition, where there is one: a definition may come when the kernel is gone.
@@ -71,6 +71,8 @@ impl Record {
         let place = match self.kernels.binary_search_by_key(&key, |(key, _)| *key) {
             Ok(place) => place,
             Err(place) => {
+                // Most operators have one kernel, and there are many operators.
+                self.kernels.reserve_exact(1);
                 self.kernels.insert(place, (key, Chain::default()));
                 place
             }
@@ -135,7 +137,7 @@ impl Record {
                 first.fits = true;
                 Ok(false)
             }
-            Some(_) => Err(self.mismatch(kernel, &signature, key)),
+            Some(_) => Err(self.mismatch(kernel, signature, key)),
         }
     }
 
@@ -178,7 +180,7 @@ impl Record {
         signature: &SignatureOf,
         origin: &Origin,
     ) -> Result<()> {
-        check_signature(&definition.schema, signature.schema, signature.is_symbolic()).map_err(|reason| {
+        check_signature(&definition.schema, &signature.schema, signature.is_symbolic()).map_err(|reason| {
             let inferred = signature.schema_named(definition.schema.name.clone());
             let message = format!(
                 "inferred operator schema for a kernel function doesn't match the expected function schema\n  \

@@ -14,7 +14,8 @@ use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
 use crate::chain::Chain;
-use crate::kernel::{Kernel, KernelRecord, Origin, Place, SignatureOf};
+use crate::inferred::signature_of;
+use crate::kernel::{Kernel, KernelRecord, Origin, Place};
 use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
@@ -224,7 +225,7 @@ impl Inner {
     /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
     pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
         // The types of arguments may be code of users, which does not run under the lock.
-        let asked = SignatureOf::new::<S>();
+        let asked = signature_of::<S>();
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
         let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
@@ -236,7 +237,7 @@ impl Inner {
         let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
         let known = own.as_ref().is_some_and(|pinned| pinned.fits);
         if !own_fits || !other_fits {
-            return Err(record.wrong_signature(&asked));
+            return Err(record.wrong_signature(asked));
         }
         if known {
             return Ok(());
@@ -244,7 +245,7 @@ impl Inner {
         let description = Some("given by a typed handle".into());
         let origin = Origin { description, ..Origin::at(Location::caller()) };
         if let Some(definition) = &record.definition {
-            record.check_schema(definition, &asked, &origin)?;
+            record.check_schema(definition, asked, &origin)?;
         }
         let own = record.pinned(asked.is_symbolic());
         own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;

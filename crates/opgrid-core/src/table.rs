@@ -1,16 +1,17 @@
 //! The table of one operator: an immutable block that a call reads once.
 //!
 //! ```text
-//!   0  mask: u64 per backend (32)      layers that are not fallen through
-//! 256  row: u8 per layer (64)          where the layer's row begins, in lines of 32 bytes
-//! 320  the operator, its definition, the base, how many kernels and rows there are
-//!   …  pointers to kernels, 8 bytes each: those of the base, then the operator's own; padding to a whole line
-//!   …  rows: u8 kernel number per backend (32): those of the base, then the operator's own
-//!   …  the reasons of the operator's own kernels
+//!  -2048 …  rows, up to 0: a u8 kernel number per backend (32), or one for all; the operator's own, then the base's
+//!    0      mask: u64 per backend (32)      layers that are not fallen through
+//!  256      row: u16 per layer (64)         where the layer's row begins, and whether it has a number per backend
+//!  384      the operator, its definition, the base, the sizes of the parts
+//!    …      pointers to kernels, 8 bytes each: those of the base, then the operator's own
+//!    …      the reasons of the operator's own kernels
 //! ```
 //!
-//! A look-up is `b = highest backend`, `l = layers & mask[b]`, `t = highest layer`, `kernel[line[row[t]][b]]`.
-//! "No layer" is bit 0, Undefined; "no backend" is bit 0, CPU, as in torch.
+//! A look-up is `b = highest backend`, `l = layers & mask[b]`, `t = highest layer`, `kernel[row[t][b]]`. "No layer" is
+//! bit 0, Undefined; "no backend" is bit 0, CPU, as in torch. Only the rows that an operator needs are there; they end
+//! where the head begins, so that the base's stand at the same place in every table.
 //!
 //! What the fallbacks alone give is the same for every operator of a dispatcher: the [`Base`]. A table copies its
 //! rows and pointers and adds what the operator's kernels change, usually a single row.
@@ -28,14 +29,13 @@ use crate::{BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Fun
 
 const BACKENDS: usize = BackendComponent::COUNT;
 const LAYERS: usize = Functionality::COUNT;
-const LINE: usize = 32;
-const ROW: usize = BACKENDS * 8;
+/// The most that rows can take.
+const ROWS: usize = LAYERS * BACKENDS;
 const KERNELS: usize = size_of::<Head>();
 /// How many kernels a number of one byte can name.
 const MOST_KERNELS: usize = 256;
 
-const _: () = assert!(BACKENDS == LINE, "a row is one line");
-const _: () = assert!(std::mem::offset_of!(Head, lines) == ROW && KERNELS.is_multiple_of(8));
+const _: () = assert!(KERNELS.is_multiple_of(8) && ROWS <= 1 << (16 - RowPlace::SHIFT));
 
 /// A kernel together with the rule that chose it.
 #[derive(Clone)]
@@ -47,15 +47,74 @@ pub(crate) struct Slot {
 /// One kernel number per backend, while a table is put together: kernels of the base come first.
 pub(crate) type Row = [u16; BACKENDS];
 
+/// Where a row is: the low bits are those of a backend that count, the others the distance from the lowest place that
+/// a row can have.
+#[derive(Clone, Copy)]
+struct RowPlace(u16);
+
+impl RowPlace {
+    const SHIFT: u32 = BACKENDS.ilog2();
+
+    fn new(offset: usize, length: usize) -> Self {
+        Self((offset << Self::SHIFT | (length - 1)) as u16)
+    }
+
+    /// Where the number for a backend is, from the lowest place that a row can have.
+    #[inline(always)]
+    fn of(self, backend: u32) -> usize {
+        usize::from(self.0 >> Self::SHIFT) + (backend & u32::from(self.0) & (BACKENDS as u32 - 1)) as usize
+    }
+}
+
+/// Rows as a block holds them, from the end.
+#[derive(Clone)]
+struct Rows {
+    bytes: [u8; ROWS],
+    begin: usize,
+    places: [RowPlace; LAYERS],
+}
+
+impl Rows {
+    /// One row of zeros for all layers.
+    fn new() -> Self {
+        let begin = ROWS - 1;
+        Self { bytes: [0; ROWS], begin, places: [RowPlace::new(begin, 1); LAYERS] }
+    }
+
+    fn get(&self, layer: Functionality) -> [u8; BACKENDS] {
+        let place = self.places[layer.position() as usize];
+        std::array::from_fn(|backend| self.bytes[place.of(backend as u32)])
+    }
+
+    /// Adds a row for a layer.
+    fn add(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+        let length = if row.iter().all(|number| *number == row[0]) { 1 } else { BACKENDS };
+        self.begin -= length;
+        self.bytes[self.begin..][..length].copy_from_slice(&row[..length]);
+        self.places[layer.position() as usize] = RowPlace::new(self.begin, length);
+    }
+
+    /// Sets the row of a layer, to one that says the same if there is one.
+    fn set(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+        let same = |place: &&RowPlace| (0..BACKENDS).all(|b| self.bytes[place.of(b as u32)] == row[b]);
+        match self.places.iter().find(same).copied() {
+            Some(place) => self.places[layer.position() as usize] = place,
+            None => self.add(layer, row),
+        }
+    }
+
+    fn len(&self) -> usize {
+        ROWS - self.begin
+    }
+}
+
 /// The table of an operator without kernels, of which every table of the dispatcher is a changed copy.
 pub(crate) struct Base {
     pub(crate) rules: Rules,
     /// The kernel of AutogradOther where no rule chooses.
     pub(crate) ambiguous: Arc<KernelRecord>,
     slots: Vec<Slot>,
-    rows: Vec<[u8; BACKENDS]>,
-    /// The number of each layer's row.
-    row_of: [u8; LAYERS],
+    rows: Rows,
     masks: [u64; BACKENDS],
 }
 
@@ -66,8 +125,7 @@ impl Base {
             rules,
             ambiguous: Arc::new(Kernel::ambiguous().record),
             slots: vec![slot],
-            rows: vec![[0; BACKENDS]],
-            row_of: [0; LAYERS],
+            rows: Rows::new(),
             masks: [u64::MAX; BACKENDS],
         }
     }
@@ -88,17 +146,12 @@ impl Base {
     /// Sets the row of a layer, and with it the layer's bit in the masks.
     pub(crate) fn set_row(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
         mark_fallthroughs(&mut self.masks, layer, |backend| &self.slots[usize::from(row[backend])]);
-        let known = self.rows.iter().position(|known| *known == row);
-        let number = known.unwrap_or_else(|| {
-            self.rows.push(row);
-            self.rows.len() - 1
-        });
-        self.row_of[layer.position() as usize] = u8::try_from(number).expect("there are 64 layers");
+        self.rows.set(layer, row);
     }
 
     /// The row of a layer.
     pub(crate) fn row(&self, layer: Functionality) -> Row {
-        self.rows[usize::from(self.row_of[layer.position() as usize])].map(u16::from)
+        self.rows.get(layer).map(u16::from)
     }
 }
 
@@ -179,7 +232,8 @@ impl Draft {
         operator: OperatorHandle,
         definition: Option<Arc<Definition>>,
     ) -> Result<Table> {
-        if self.base.slots.len() + self.slots.len() <= MOST_KERNELS {
+        let rows = self.base.rows.len() + self.rows.len() * BACKENDS;
+        if self.base.slots.len() + self.slots.len() <= MOST_KERNELS && rows <= ROWS {
             return Ok(Table::new(self, operator, definition));
         }
         let own = self.own_base().map_err(|error| error.within(operator.name()))?;
@@ -189,15 +243,9 @@ impl Draft {
     /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
     /// kernels stand before.
     fn own_base(&self) -> Result<Base> {
-        let mut own = Base {
-            rules: self.base.rules,
-            ambiguous: self.base.ambiguous.clone(),
-            slots: Vec::new(),
-            rows: Vec::new(),
-            row_of: [0; LAYERS],
-            masks: self.masks,
-        };
-        for layer in Functionality::all() {
+        let (rules, ambiguous) = (self.base.rules, self.base.ambiguous.clone());
+        let mut own = Base { rules, ambiguous, slots: Vec::new(), rows: Rows::new(), masks: self.masks };
+        for layer in (0..LAYERS as u32).filter_map(Functionality::at) {
             let changed = self.rows.iter().find(|(changed, _)| *changed == layer);
             let row = changed.map_or_else(|| self.base.row(layer), |(_, row)| *row);
             let mut numbers = [0; BACKENDS];
@@ -210,23 +258,35 @@ impl Draft {
     }
 }
 
-/// The beginning of a block.
+/// The middle of a block.
 ///
-/// Invariant: `base_kernels` and `own_kernels` pointers to kernels follow, then, from line `first_row`, the rows,
-/// then the reasons of the own kernels. The table owns a count of each own kernel; the base owns the others.
+/// Invariant: the places in `rows` lie within the `rows_bytes` before the head, and the numbers there below the count
+/// of kernels. The base's pointers to kernels and `own_kernels` others follow the head, then the reasons of those. The
+/// table owns a count of each own kernel; the base owns the others.
 #[repr(C)]
 struct Head {
     masks: [u64; BACKENDS],
-    lines: [u8; LAYERS],
+    rows: [RowPlace; LAYERS],
     operator: OperatorHandle,
     definition: Option<Arc<Definition>>,
     base: Arc<Base>,
+    rows_bytes: u16,
     own_kernels: u16,
-    reasons: u16,
     size: u32,
 }
 
-/// An owned block.
+impl Head {
+    fn layout(&self) -> Layout {
+        layout_of(self.size as usize)
+    }
+
+    /// Where the reasons of the own kernels begin, in bytes from the head.
+    fn reasons(&self) -> usize {
+        KERNELS + (self.base.slots.len() + usize::from(self.own_kernels)) * 8
+    }
+}
+
+/// An owned block, by its head.
 pub(crate) struct Table(NonNull<Head>);
 
 // SAFETY: a block is immutable; what it points to is `Send + Sync`.
@@ -235,50 +295,52 @@ unsafe impl Send for Table {}
 impl Table {
     /// Writes the block: `draft` has at most as many kernels as a byte can number.
     fn new(draft: Draft, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Self {
-        let Draft { base, slots, rows, masks } = draft;
-        let first_row = (KERNELS + (base.slots.len() + slots.len()) * 8).div_ceil(LINE);
-        let mut lines = base.row_of.map(|row| (first_row as u8).wrapping_add(row));
-        for (place, (layer, _)) in rows.iter().enumerate() {
-            lines[layer.position() as usize] = (first_row + base.rows.len() + place) as u8;
-        }
-        let end_of_rows = first_row + base.rows.len() + rows.len();
-        debug_assert!(end_of_rows <= 256, "256 kernels and 128 rows fit into 256 lines");
-        let reasons = end_of_rows * LINE;
-        let layout = layout_of(reasons + slots.len() * size_of::<Reason>());
+        let Draft { base, slots, rows: changed, masks } = draft;
+        let own;
+        let rows = match changed.is_empty() {
+            true => &base.rows,
+            false => {
+                let mut rows = base.rows.clone();
+                changed.iter().for_each(|(layer, row)| rows.add(*layer, row.map(|number| number as u8)));
+                own = rows;
+                &own
+            }
+        };
+        let rows_bytes = rows.len().next_multiple_of(8);
+        let reasons = KERNELS + (base.slots.len() + slots.len()) * 8;
+        let layout = layout_of(rows_bytes + reasons + slots.len() * size_of::<Reason>());
         // SAFETY: the size is not 0.
         let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
-        // SAFETY: every place below lies within the block, which is new and nobody else's: `layout` counts the head,
-        // the pointers, the rows and the reasons; head, pointers and lines begin at multiples of 8 of a block
-        // that is aligned so.
+        // SAFETY: every place below lies within the block, which is new and nobody else's: `layout` counts the rows,
+        // the head, the pointers and the reasons, each of which begins at a multiple of 8 of a block aligned so.
         unsafe {
-            let kernels = block.byte_add(KERNELS).cast::<*const KernelRecord>();
+            let head = block.byte_add(rows_bytes);
+            let used = NonNull::from(&rows.bytes[rows.begin..]).cast::<u8>();
+            head.byte_sub(rows.len()).copy_from_nonoverlapping(used, rows.len());
+            let kernels = head.byte_add(KERNELS).cast::<*const KernelRecord>();
             for (number, slot) in base.slots.iter().enumerate() {
                 kernels.add(number).write(Arc::as_ptr(&slot.kernel));
             }
-            let (own_kernels, own_reasons) =
-                (kernels.add(base.slots.len()), block.byte_add(reasons).cast::<Reason>());
-            let lines_of_rows = block.byte_add(first_row * LINE).cast::<[u8; BACKENDS]>();
-            lines_of_rows.copy_from_nonoverlapping(NonNull::from(&base.rows[..]).cast(), base.rows.len());
-            for (place, (_, row)) in rows.iter().enumerate() {
-                lines_of_rows.add(base.rows.len() + place).write(row.map(|number| number as u8));
-            }
-            let own_count = slots.len() as u16;
+            let own_kernels = slots.len() as u16;
+            let (first, first_reason) = (base.slots.len(), head.byte_add(reasons).cast::<Reason>());
             for (place, slot) in slots.into_iter().enumerate() {
-                own_kernels.add(place).write(Arc::into_raw(slot.kernel));
-                own_reasons.add(place).write(slot.reason);
+                kernels.add(first + place).write(Arc::into_raw(slot.kernel));
+                first_reason.add(place).write(slot.reason);
             }
-            block.cast::<Head>().write(Head {
+            let (rows, rows_bytes, size) = (rows.places, rows_bytes as u16, layout.size() as u32);
+            let base = base.clone();
+            head.cast().write(Head {
                 masks,
-                lines,
+                rows,
                 operator,
                 definition,
                 base,
-                own_kernels: own_count,
-                reasons: reasons as u16,
-                size: layout.size() as u32,
+                rows_bytes,
+                own_kernels,
+                size,
             });
+            Self(head.cast())
         }
-        Self(block.cast())
     }
 
     /// The pointer that calls read.
@@ -303,21 +365,23 @@ fn layout_of(size: usize) -> Layout {
 impl Drop for Table {
     fn drop(&mut self) {
         /// Frees the block, also where freeing a kernel panics.
-        struct Block(NonNull<Head>, Layout);
+        struct Block(NonNull<u8>, Layout);
         impl Drop for Block {
             fn drop(&mut self) {
                 // SAFETY: `Table::new` allocated the block with this layout, and nothing in it is used any more.
-                unsafe { dealloc(self.0.as_ptr().cast(), self.1) }
+                unsafe { dealloc(self.0.as_ptr(), self.1) }
             }
         }
         let table = self.as_ref();
-        let own = usize::from(table.head().own_kernels);
-        let first = table.head().base.slots.len();
+        let head = table.head();
+        let (first, own) = (head.base.slots.len(), usize::from(head.own_kernels));
         // SAFETY: the owner gives the table up, and retirement has made sure that no call reads it; each own pointer
         // came from `Arc::into_raw`.
         let take = |number| unsafe { Arc::from_raw(table.pointer_at(number)) };
         let _own: Vec<Arc<KernelRecord>> = (first..first + own).map(take).collect();
-        let _block = Block(self.0, layout_of(table.head().size as usize));
+        // SAFETY: the block begins with the rows, right before the head.
+        let block = unsafe { self.0.byte_sub(usize::from(head.rows_bytes)) };
+        let _block = Block(block.cast(), head.layout());
         // SAFETY: as above; nothing reads the head after this.
         unsafe { std::ptr::drop_in_place(self.0.as_ptr()) };
         // The block goes now and the kernels go last: freeing one may panic.
@@ -351,10 +415,10 @@ impl<'t> TableRef<'t> {
 
     #[inline(always)]
     fn number_at(self, layer: u32, backend: u32) -> u8 {
-        // SAFETY: `layer < 64` and `backend < 32`, as they are logarithms; the row's line lies within the block.
+        // SAFETY: `layer < 64`, and the places in the head lead to rows before it.
         unsafe {
-            let line = self.0.add(ROW + layer as usize).read();
-            self.0.add(usize::from(line) * LINE + backend as usize).read()
+            let place = (*self.0.cast::<Head>().as_ptr()).rows.as_ptr().add(layer as usize).read();
+            self.0.as_ptr().wrapping_byte_sub(ROWS).wrapping_byte_add(place.of(backend)).read()
         }
     }
 
@@ -403,10 +467,10 @@ impl<'t> TableRef<'t> {
         let kernel = unsafe { &*self.pointer_at(number) };
         let reason = match head.base.slots.get(number) {
             Some(slot) => slot.reason,
-            // SAFETY: the reasons of the own kernels, by their numbers, begin at `reasons`.
+            // SAFETY: the reasons of the own kernels begin there, by their numbers.
             None => unsafe {
                 let own = number - head.base.slots.len();
-                self.0.byte_add(usize::from(head.reasons)).cast::<Reason>().add(own).read()
+                self.0.byte_add(head.reasons()).cast::<Reason>().add(own).read()
             },
         };
         SlotRef { kernel, reason }

@@ -45,8 +45,8 @@ pub use opgrid_tensor::{
 /// What a tensor is made of, and the macro that makes one of literals.
 pub use opgrid_tensor::tensor;
 pub use opgrid_tensor::tensor::{
-    Allocation, Allocator, CpuAllocator, Nested, Number, PrintOptions, print_options, set_print_options,
-    with_print_options,
+    Allocation, Allocator, CpuAllocator, DeviceMemory, Nested, Number, PrintOptions, default_dtype,
+    print_options, set_print_options, with_print_options,
 };
 
 pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};

@@ -1,5 +1,6 @@
 //! Properties of registration, resolution and boxed calls, against naive models.
 
+mod bare;
 mod input;
 mod model;
 mod program;

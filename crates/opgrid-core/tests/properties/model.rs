@@ -65,6 +65,11 @@ pub struct Operator {
     pinned: Option<Sort>,
 }
 
+/// What fills a column, with the kernel where one was registered.
+pub type Found = (Reason, Option<Kernel>);
+
+type Rule<'r> = &'r dyn Fn() -> Option<Found>;
+
 /// What a library asks for.
 #[derive(Clone, Copy, Debug)]
 pub enum Item {
@@ -206,7 +211,7 @@ impl Model {
     }
 
     /// What fills a column of an operator: the rules in their order.
-    pub fn resolve(&self, operator: &Operator, column: Key) -> (Reason, Option<Kernel>) {
+    pub fn resolve(&self, operator: &Operator, column: Key) -> Found {
         let direct = |key: Key| active(&operator.cells, key);
         let alias = |key: Key| direct(key).map(|kernel| (Reason::Alias(key), Some(kernel)));
         let covers = |alias: Key| column.is_included_in(alias);
@@ -215,7 +220,7 @@ impl Model {
             |set: DispatchKeySet| operator.cells.keys().any(|key| !key.is_alias() && set.contains(*key));
         let has_backend =
             has_own_in(column.backends_of_autograd()) || direct(Key::CompositeExplicitAutograd).is_some();
-        let rules: [&dyn Fn() -> Option<(Reason, Option<Kernel>)>; 8] = [
+        let rules: [Rule<'_>; 8] = [
             &|| direct(column).map(|kernel| (Reason::Direct, Some(kernel))),
             &|| {
                 let key = Key::CompositeExplicitAutogradNonFunctional;

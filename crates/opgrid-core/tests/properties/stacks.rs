@@ -9,8 +9,8 @@ use opgrid_core::{
     ErrorKind, Generator, Kernel, Layout, List, MemoryFormat, Object, OperatorHandle, Scalar, Stack, Value,
 };
 
+use crate::bare::Bare;
 use crate::input::Input;
-use crate::program::Bare;
 
 /// A class that schemas name and kernels of these operators do not take.
 struct Config;
@@ -41,10 +41,10 @@ struct Tried {
 
 /// Every operator, registered once.
 fn operators() -> &'static [Tried] {
-    static OPERATORS: OnceLock<Vec<Tried>> = OnceLock::new();
-    OPERATORS.get_or_init(|| {
-        let dispatcher: &'static Dispatcher = Box::leak(Box::new(Dispatcher::new()));
-        let mut tried = typed(dispatcher);
+    static OPERATORS: OnceLock<(Dispatcher, Vec<Tried>)> = OnceLock::new();
+    let (_, operators) = OPERATORS.get_or_init(|| {
+        let dispatcher = Dispatcher::new();
+        let mut tried = typed(&dispatcher);
         for schema in SCHEMAS {
             let mut library = dispatcher.fragment("fuzz");
             library.define(*schema).add(Kernel::boxed(|call| {
@@ -57,8 +57,9 @@ fn operators() -> &'static [Tried] {
             let handle = dispatcher.find(&format!("fuzz::{name}")).expect("it is defined");
             tried.push(Tried { handle, echo: None });
         }
-        tried
-    })
+        (dispatcher, tried)
+    });
+    operators
 }
 
 /// An operator whose typed kernel gives its argument back.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use opgrid_core::{
     AnyTensor as Tensor, Boxed, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Operator,
-    OperatorHandle, Registration, Result, Returns, TensorData, TypedHandle, operator, quiesce,
+    OperatorHandle, Registration, Result, Returns, TensorData, TypedHandle, including, operator, quiesce,
     retired_tables,
 };
 
@@ -34,6 +34,8 @@ const FLEETING_EVERY: u64 = 64;
 /// From how many waiting tables on the writer waits for calls to end, as one does before code is unloaded. How many
 /// wait at worst depends on when the system lets threads run; capped, growth of memory means that something leaks.
 const MOST_WAITING: usize = 500;
+/// How many backends and layers the writer allocates while the calls go on.
+const NEW_KEYS: usize = 8;
 /// Every how many calls a thread says how far it is.
 const REPORT_EVERY: u64 = 1_024;
 
@@ -99,6 +101,8 @@ struct Books {
     fleeting: Option<Registration>,
     layer: Option<Registration>,
     others: Vec<Registration>,
+    /// Kernels of the hot operator for keys allocated while the calls go on.
+    for_new_keys: Vec<(DispatchKey, Registration)>,
 }
 
 impl Books {
@@ -111,7 +115,8 @@ impl Books {
     /// How many kernels with a state are registered.
     fn kernels(&self) -> i64 {
         let single = [self.fallback.is_some(), self.fleeting.is_some(), self.layer.is_some()];
-        (self.stack.len() + self.others.len() + single.iter().filter(|is_there| **is_there).count()) as i64
+        let several = self.stack.len() + self.others.len() + self.for_new_keys.len();
+        (several + single.iter().filter(|is_there| **is_there).count()) as i64
     }
 }
 
@@ -119,6 +124,8 @@ impl Books {
 struct Writer<'s> {
     sites: &'s [Site],
     books: Vec<Books>,
+    /// Backends and layers that the writer allocated, in turns.
+    keys: Vec<DispatchKey>,
     alive: Arc<AtomicI64>,
     random: u64,
     number: u32,
@@ -133,6 +140,7 @@ impl<'s> Writer<'s> {
         Self {
             sites,
             books,
+            keys: Vec::new(),
             alive,
             random: 0x9e37_79b9_7f4a_7c15,
             number: 0,
@@ -163,7 +171,8 @@ impl<'s> Writer<'s> {
             60..70 => self.toggle_fleeting(place),
             70..78 => self.toggle_layer(place),
             78..82 => self.toggle_fallback(place),
-            82..96 => self.toggle_other(place),
+            82..92 => self.toggle_other(place),
+            92..96 => self.toggle_new_key(place),
             _ => self.be_refused(place),
         }
         self.changes += 1;
@@ -264,6 +273,52 @@ impl<'s> Writer<'s> {
             .define(format!("other_{number}(Tensor x) -> int").as_str())
             .add(Kernel::closure::<Signature>(move |_| Ok(answer.give())).at(DispatchKey::Cpu));
         self.books[place].others.push(library.finish().expect("every name is used once"));
+    }
+
+    /// A kernel for a key that was allocated while the calls go on; the writer looks whether it is reached.
+    fn toggle_new_key(&mut self, place: usize) {
+        if self.keys.len() < NEW_KEYS && (self.keys.is_empty() || self.random(8) == 0) {
+            self.allocate_key();
+        }
+        let which = self.random(self.keys.len());
+        let key = self.keys[which];
+        let known = self.books[place].for_new_keys.iter().position(|(of, _)| *of == key);
+        if let Some(known) = known {
+            drop(self.books[place].for_new_keys.swap_remove(known));
+            return;
+        }
+        let (number, answer) = self.answer();
+        let dispatcher = &self.sites[place].dispatcher;
+        let mut library = dispatcher.implementations("stress", key);
+        let is_backend = key.backend().is_some();
+        let kernel = if is_backend {
+            Kernel::closure::<Signature>(move |_| Ok(answer.give()))
+        } else {
+            Kernel::layer::<Signature>(move |next, args| {
+                answer.give();
+                next.call(args)
+            })
+        };
+        library.implement("hot").add(kernel);
+        let registration = library.finish().expect("the new key's cell is empty");
+        self.books[place].for_new_keys.push((key, registration));
+        let (found, expected) = if is_backend {
+            (dispatcher.call(Hot, (&Tensor::new(key.key_set(), Bare),)), number)
+        } else {
+            (including(key, || dispatcher.call(Hot, (&tensor(),))), self.books[place].hot_answer())
+        };
+        let found = found.map_or(MISSING, |number| number as u32);
+        assert_eq!(found, expected, "a call with {key}");
+    }
+
+    fn allocate_key(&mut self) {
+        let number = self.keys.len();
+        let key = if number.is_multiple_of(2) {
+            self.sites[0].dispatcher.backend(&format!("stress_backend_{number}"))
+        } else {
+            DispatchKey::layer(format!("StressLayer{number}")).above(DispatchKey::Autograd).register()
+        };
+        self.keys.push(key.expect("there is room for a few keys"));
     }
 
     /// A library that fails in its last item: nothing of it stays.

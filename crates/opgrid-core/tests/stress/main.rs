@@ -35,7 +35,13 @@ impl Scale {
     /// By how much resident memory may grow after the first part, in bytes. Short runs end while the allocator still
     /// finds out how much waits at worst.
     fn growth(&self) -> i64 {
-        if self.calls < 10_000_000 { 4 << 20 } else { (1 << 20) - 1 }
+        // Under a sanitizer that keeps what is freed, memory says nothing.
+        let is_checked = std::env::var_os("OPGRID_STRESS_MEMORY").is_none_or(|text| text != "unchecked");
+        match self.calls {
+            _ if !is_checked => i64::MAX,
+            ..10_000_000 => 4 << 20,
+            _ => (1 << 20) - 1,
+        }
     }
 }
 
