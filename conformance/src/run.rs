@@ -102,9 +102,14 @@ pub fn programs(
         scope.spawn(move || {
             for seed in first..first + count {
                 let program = program(seed, &setting.material);
-                let sent = program.steps.iter().try_for_each(|step| commands.send(&step.command()));
-                // Where the driver has ended, whoever reads its answers says so.
-                if sent.and_then(|()| commands.flush()).is_err() || sender.send(program).is_err() {
+                let lines: Vec<String> = program.steps.iter().map(|step| step.command()).collect();
+                // The answers have to be waited for before the commands go out: the driver stops reading when
+                // nobody reads what it writes. Where it has ended, whoever reads its answers says so.
+                if sender.send(program).is_err() {
+                    return;
+                }
+                let sent = lines.iter().try_for_each(|line| commands.send(line));
+                if sent.and_then(|()| commands.flush()).is_err() {
                     return;
                 }
             }
