@@ -167,7 +167,7 @@ pub(crate) fn unquote(literal: &str) -> Result<String, &'static str> {
 /// Reads what follows a backslash: the character meant and the bytes used.
 fn unescape(rest: &str) -> Result<(char, usize), &'static str> {
     let simple = match rest.as_bytes().first() {
-        Some(&byte @ (b'\\' | b'\'' | b'"')) => char::from(byte),
+        Some(&byte @ (b'\\' | b'\'' | b'"' | b'\n')) => char::from(byte),
         Some(b'a') => '\u{07}',
         Some(b'b') => '\u{08}',
         Some(b'f') => '\u{0c}',

@@ -211,6 +211,8 @@ fn every_base_type_has_its_printed_form() {
 fn composed_types() {
     accepts(&[
         ("foo(int?? x)->()", "foo(int? x) -> ()"),
+        // DIFFERENCE: PyTorch makes a union of one member of it.
+        ("foo(Scalar?? x)->()", "foo(Scalar? x) -> ()"),
         ("foo(int[]?[2] x)->()", "foo(int[]?[2] x) -> ()"),
         ("foo(() x)->()", "foo(() x) -> ()"),
         ("foo((Tensor, int?)[] x)->()", "foo((Tensor, int?)[] x) -> ()"),
