@@ -8,11 +8,11 @@ use opgrid_core::{Rule, Rules};
 use opgrid_schema::FunctionSchema;
 
 use crate::compare::compare;
-use crate::driver::Driver;
+use crate::driver::{Commands, Driver};
 use crate::generate::{Material, program};
 use crate::keys::Keys;
 use crate::ours::{Answer, Ours, classes_of};
-use crate::program::Program;
+use crate::program::{Program, Step};
 use crate::record;
 use crate::report::Report;
 
@@ -23,7 +23,7 @@ const AHEAD: usize = 64;
 pub struct Setting {
     /// What programs are made of.
     pub material: Material,
-    /// The custom classes that torch knows.
+    /// The custom classes that the schemas name.
     pub classes: Arc<Vec<String>>,
     /// The rules by which our side resolves.
     pub rules: Rules,
@@ -97,6 +97,7 @@ pub fn programs(
 ) -> Result<(), String> {
     let mut driver = Driver::start(driver)?;
     let mut commands = driver.commands();
+    let classes = Arc::new(known_classes(&setting.classes, &mut driver, &mut commands)?);
     let (sender, receiver) = sync_channel::<Program>(AHEAD);
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -121,12 +122,30 @@ pub fn programs(
                 answers.push(answer.map_err(|error| format!("{error}, at seed {}: {step}", program.seed))?);
             }
             watch(&program, &answers);
-            let mut ours = Ours::new(setting.rules, setting.classes.clone());
+            let mut ours = Ours::new(setting.rules, classes.clone());
             compare(&program, &mut ours, &answers, report);
         }
         report.end_of_program();
         Ok(())
     })
+}
+
+/// Those of the custom classes that the driver's torch has: some come with torch's Python package alone.
+fn known_classes(
+    classes: &[String],
+    driver: &mut Driver,
+    commands: &mut Commands,
+) -> Result<Vec<String>, String> {
+    let mut known = Vec::new();
+    for class in classes {
+        let step = Step::Parse(format!("f(__torch__.torch.classes.{class} x) -> ()"));
+        let sent = commands.send(&step.command()).and_then(|()| commands.flush());
+        sent.map_err(|error| format!("the driver takes no commands: {error}"))?;
+        if driver.answer()?[0] == "ok" {
+            known.push(class.clone());
+        }
+    }
+    Ok(known)
 }
 
 /// Compares what was recorded, without a driver.
