@@ -5,6 +5,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use common::{define, implement, nothing};
+use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{AnyTensor, DispatchKey as Key, Dispatcher, ErrorKind, Kernel};
 
 fn unary() -> Kernel {
@@ -84,4 +85,12 @@ fn the_extractor_shows_the_keys_of_cpu() {
     assert!(!operator.dump_extractor().unwrap().contains("(CPU, "));
     drop((cuda, cpu));
     assert_eq!(operator.dump_extractor().unwrap(), before);
+}
+
+/// DIFFERENCE: torch numbers the sets of inner types too and then forgets them, so that what it prints reads back to
+/// other numbers.
+#[test]
+fn only_sets_that_are_kept_are_numbered() {
+    let schema = FunctionSchema::parse("f(Dict(int!, t)! x, Tensor! y) -> ()").unwrap();
+    assert_eq!(schema.to_string(), "f(Dict(int, t)($0! -> ) x, Tensor($1! -> ) y) -> ()");
 }
