@@ -6,11 +6,17 @@
 
 pub(crate) mod access;
 pub mod arithmetic;
+pub mod choice;
 pub mod copy;
+pub mod division;
 pub mod elementwise;
 pub mod iter;
 pub mod math;
 pub mod matmul;
+pub mod mean;
+mod polynomials;
+pub mod power;
+pub mod random;
 pub mod reduce;
 pub(crate) mod simd;
 

@@ -5,6 +5,7 @@
 
 mod pointwise;
 mod prelude;
+mod products;
 pub mod structured;
 
 use opgrid_core::{Dispatcher, Library, Registration, Result};
@@ -27,24 +28,63 @@ macro_rules! operators {
 }
 
 operators! {
+    abs,
     add,
+    addmm,
+    all,
+    allclose,
+    amax,
+    amin,
+    any,
+    argmax,
     as_strided,
+    bmm,
     clone,
     contiguous,
     copy,
+    div,
     empty,
     empty_like,
     empty_strided,
     eq,
+    equal,
     exp,
     fill,
+    ge,
+    gt,
+    isclose,
+    isfinite,
+    isnan,
+    le,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+    matmul,
+    maximum,
+    mean,
+    minimum,
     mm,
     mul,
+    ne,
     neg,
+    normal,
+    pow,
+    rand,
+    randn,
+    reciprocal,
+    relu,
+    rsub,
     select,
+    sigmoid,
     slice,
+    sqrt,
+    sub,
     sum,
+    tanh,
     to_copy,
+    uniform,
     view,
 }
 
