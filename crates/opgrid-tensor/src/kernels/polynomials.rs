@@ -84,7 +84,7 @@ macro_rules! polynomials {
                 let z = self * self;
                 let near = self + self * z * ((horner!(z; $($top),+)) / (horner!(z; $($bottom),+)));
                 let far = 1.0 - 2.0 / ((magnitude + magnitude).exponential() + 1.0);
-                if magnitude < 0.625 { near } else { far.copysign(self) }
+                (if magnitude < 0.625 { near } else { far }).copysign(self)
             }
         }
     };

@@ -53,8 +53,22 @@ macro_rules! floats {
 floats! {
     f32, powf;
     f64, powf;
-    Complex<f32>, powc;
-    Complex<f64>, powc;
+}
+
+impl Power for Complex<f64> {
+    /// Zero to any power is what comes of its logarithm, as in C.
+    fn power(self, exponent: Self) -> Self {
+        (exponent * self.ln()).exp()
+    }
+}
+
+impl Power for Complex<f32> {
+    /// In double precision, because the exponential of a rounded logarithm has few right digits.
+    fn power(self, exponent: Self) -> Self {
+        let wide = |number: Self| Complex::new(f64::from(number.re), f64::from(number.im));
+        let result = wide(self).power(wide(exponent));
+        Complex::new(result.re as f32, result.im as f32)
+    }
 }
 
 #[cfg(test)]

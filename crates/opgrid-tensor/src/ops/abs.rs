@@ -5,7 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`; that of the parts for complex numbers. The smallest integer stays what it is.
 //! - Aliasing: `abs_` writes `self`, `abs.out` writes `out`.
-//! - Errors: `abs_` of complex numbers; bools.
+//! - Errors: `abs_` of complex numbers; bools; an `out` of another dtype.
 //! - Source: torch.abs, PyTorch 2.15; there `abs` and `abs_` are made of `abs.out`.
 
 use super::prelude::*;
@@ -24,7 +24,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Abs).structured(shape, cpu);
     library.define(AbsInplace).in_place(in_place_shape, cpu);
-    library.define(AbsOut).out_of(Abs, shape, cpu);
+    library.define(AbsOut).out_by(Abs, out_shape, cpu);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {
@@ -44,6 +44,14 @@ fn in_place_shape(input: &Tensor) -> Result<TensorSpec> {
             input.dtype()
         );
         return Err(argument(message));
+    }
+    shape(input)
+}
+
+/// Complex numbers give real ones or, as an exception, numbers of their own dtype; others their own dtype only.
+fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    if !input.dtype().is_complex() || out.dtype().is_complex() {
+        pointwise::check_out_dtype(out, input.dtype())?;
     }
     shape(input)
 }

@@ -3,10 +3,10 @@
 //! `out = beta * self + alpha * (mat1 @ mat2)`
 //!
 //! - Shapes: `mat1` and `mat2` as for `mm`; `self` is stretched to their product.
-//! - Dtypes: one for all, no bools. Integers wrap around.
+//! - Dtypes: one for all, no bools. Integers wrap around, and have `alpha` and `beta` without fractions.
 //! - Values: with a `beta` of zero `self` does not count, not even NaN.
 //! - Aliasing: `addmm_` writes `self`, `addmm.out` writes `out`; neither may overlap the factors.
-//! - Errors: two dtypes or devices, other shapes; a float `alpha` or `beta` for integers.
+//! - Errors: two dtypes or devices, other shapes; an `alpha` or `beta` beyond the dtype.
 //! - Source: torch.addmm, PyTorch 2.15.
 
 use super::prelude::*;
@@ -38,8 +38,10 @@ fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scal
         );
         return Err(argument(message));
     }
-    pointwise::check_factor("beta", beta, a.dtype())?;
-    pointwise::check_factor("alpha", alpha, a.dtype())?;
+    with_dtype!(a.dtype(), T: Number => {
+        arithmetic::element::<T>(beta)?;
+        arithmetic::element::<T>(alpha).map(|_| ())
+    })?;
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
 }
 

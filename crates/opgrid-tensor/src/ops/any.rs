@@ -8,7 +8,7 @@
 //! - Values: false for no elements. NaN is other than zero.
 //! - Aliasing: `any.out`, `any.all_out` and `any.dims_out` write `out`.
 //! - Errors: a dimension out of range or named twice; an `out` of another dtype than bool and uint8.
-//! - Source: torch.any, PyTorch 2.15.
+//! - Source: torch.any, PyTorch 2.15. DIFFERENCE: with a uint8 `out` torch cuts fractions off before it looks.
 
 use super::prelude::*;
 use crate::kernels::choice;
@@ -56,7 +56,8 @@ fn out_shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, out: &Tensor) -
     if ![DType::Bool, DType::U8].contains(&out.dtype()) {
         return Err(argument(format!("argument `out` has dtype {}, expected bool or uint8", out.dtype())));
     }
-    shape(input, dim, keepdim)
+    let spec = shape(input, dim, keepdim)?;
+    Ok(TensorSpec::new(spec.geometry().clone(), out.dtype(), spec.device()))
 }
 
 fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Result<()> {

@@ -20,7 +20,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(Argmax).structured(shape, cpu);
-    library.define(ArgmaxOut).out_of(Argmax, shape, cpu);
+    library.define(ArgmaxOut).out_by(Argmax, out_shape, cpu);
 }
 
 fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<TensorSpec> {
@@ -28,6 +28,11 @@ fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<TensorSpec> 
     choice::check_not_empty(spec, dim.as_slice())?;
     pointwise::check_real(spec.dtype())?;
     reduce::shape(spec, dim.as_slice(), keepdim, DType::I64)
+}
+
+fn out_shape(input: &Tensor, dim: Option<i64>, keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, DType::I64)?;
+    shape(input, dim, keepdim)
 }
 
 fn cpu(input: &Tensor, dim: Option<i64>, _keepdim: bool, out: &Tensor) -> Result<()> {

@@ -25,6 +25,8 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    let factors = [("self", input.spec()?), ("other", other.spec()?)];
+    products::check_factors(&factors).map_err(|error| error.within("aten::matmul"))?;
     let (a, b) = (input.spec()?.geometry().clone(), other.spec()?.geometry().clone());
     check(&a, &b)?;
     let sizes = result_sizes(&a, &b)?;

@@ -5,8 +5,8 @@
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`.
 //! - Values: NaN for no elements.
-//! - Aliasing: `mean.out` writes `out`.
-//! - Errors: a dtype without fractions; a dimension out of range or named twice.
+//! - Aliasing: `mean.out` writes `out`, in whose dtype it computes.
+//! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`.
 //! - Source: torch.mean, PyTorch 2.15.
 
 use super::prelude::*;
@@ -22,7 +22,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Mean).composite(|input, dtype| MeanDim.call(input, None, false, dtype));
     library.define(MeanDim).structured(shape, cpu);
-    library.define(MeanOut).out_of(MeanDim, shape, cpu);
+    library.define(MeanOut).out_by(MeanDim, out_shape, cpu);
 }
 
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
@@ -35,6 +35,19 @@ fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType
     reduce::shape(spec, dim.unwrap_or(&[]), keepdim, dtype)
 }
 
+fn out_shape(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<TensorSpec> {
+    if let Some(dtype) = dtype {
+        pointwise::check_out_dtype(out, dtype)?;
+    }
+    shape(input, dim, keepdim, dtype)
+}
+
 fn cpu(
     input: &Tensor,
     dim: Option<&[i64]>,
@@ -42,5 +55,5 @@ fn cpu(
     dtype: Option<DType>,
     out: &Tensor,
 ) -> Result<()> {
-    mean::mean(out, input, dim.unwrap_or(&[]), dtype.unwrap_or(input.dtype()))
+    mean::mean(out, input, dim.unwrap_or(&[]), dtype.unwrap_or(out.dtype()))
 }

@@ -41,13 +41,13 @@ pub(super) fn register(library: &mut Library) {
 fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("exponent", exponent)])?;
     match input.bare_number() {
-        Some(base) if is_one(base) => Ok(spec),
+        Some(base) if gives_ones(base) => Ok(spec),
         _ => pointwise::check_numbers(spec.dtype()).map(|()| spec),
     }
 }
 
 fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
-    if input.bare_number().is_some_and(is_one) {
+    if input.bare_number().is_some_and(gives_ones) {
         return elementwise::fill(out, 1);
     }
     let dtype = result_type(&[input, exponent])?;
@@ -85,10 +85,20 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     if let Scalar::Float(0.5) = exponent {
         return with_dtype!(dtype, T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt));
     }
+    if let Scalar::Float(-0.5) = exponent {
+        return with_dtype!(dtype, T: Inexact => {
+            elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal())
+        });
+    }
     if matches!(exponent, Scalar::Int(2) | Scalar::Float(2.0)) {
         return with_dtype!(dtype, T: Number => elementwise::unary::<T, T>(out, input, |a| a.times(a)));
     }
     with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, &number, Power::power))
+}
+
+/// Whether all powers of a number are one, in any dtype but bool, which has none.
+fn gives_ones(base: Scalar) -> bool {
+    is_one(base) && base != Scalar::Bool(true)
 }
 
 fn is_zero(value: Scalar) -> bool {
