@@ -1,7 +1,7 @@
 //! Makes random numbers: the Mersenne Twister, and uniform and normal numbers from its stream.
 //!
-//! A seed gives the numbers that torch's CPU generator gives for it, uniform ones to the last bit, normal ones in
-//! single and double precision up to the rounding of logarithm, sine and cosine.
+//! In single and double precision a seed gives the numbers that torch's CPU generator gives for it: uniform ones to the
+//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are drawn otherwise.
 //!
 //! Sources: M. Matsumoto and T. Nishimura, Mersenne Twister, ACM TOMACS 8 (1998); G. E. P. Box and M. E. Muller, A Note
 //! on the Generation of Random Normal Deviates (1958); order of draws as observed of PyTorch 2.15.
