@@ -12,7 +12,7 @@
 //! An instruction that locks the memory bus costs more than a whole dispatch and counts as one, so those that run at
 //! least once per call are listed too.
 
-mod callgrind;
+pub mod callgrind;
 mod disassembly;
 
 use crate::failure::Failure;
@@ -113,18 +113,7 @@ fn build(workspace: &Workspace) -> Result<PathBuf, Failure> {
             "no package has an example or bench `{PROGRAM}`; name a program with --binary FILE"
         ))
     })?;
-    let mut command = workspace.cargo();
-    command.args(["build", "--release", "--message-format", "json-render-diagnostics"]);
-    command.args(["--package", &package, &format!("--{kind}"), PROGRAM]);
-    let messages = output(&mut command)?;
-    let mut executables = messages.lines().filter_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let is_program = message["target"]["name"] == PROGRAM;
-        message["executable"].as_str().filter(|_| is_program).map(PathBuf::from)
-    });
-    executables
-        .next_back()
-        .ok_or_else(|| Failure::new(format!("cargo built `{PROGRAM}` of {package} without an executable")))
+    workspace.build(&["--package", &package, &format!("--{kind}"), PROGRAM], PROGRAM)
 }
 
 /// The package that has the measuring program, and which kind of target it is.

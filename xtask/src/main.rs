@@ -4,11 +4,18 @@
 //! The exit status is 0 when everything passed, 1 when something failed and 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod asan;
+mod bench;
+mod conformance;
 mod failure;
+mod fuzz;
 mod instructions;
+mod loom;
 mod rust_source;
+mod stress;
 mod test;
 mod tidy;
+mod torch;
 mod workspace;
 
 use failure::Failure;
@@ -41,6 +48,42 @@ const COMMANDS: &[Command] = &[
         arguments: "[--check] [--json FILE] [--binary FILE] [CASE…]",
         about: "machine instructions per call, counted by valgrind, and the locked ones among them",
         run: instructions::run,
+    },
+    Command {
+        name: "stress",
+        arguments: "[--calls N] [--threads T]",
+        about: "many calls on several threads while everything that is registered changes",
+        run: stress::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
+        about: "times, memory and instructions, beside those of PyTorch measured in the same run",
+        run: bench::run,
+    },
+    Command {
+        name: "conformance",
+        arguments: "[dispatcher] [--seeds N] [--seed S] [--show SEED] [--break RULE|all]",
+        about: "random programs that opgrid and PyTorch both run; every difference that is not wanted fails",
+        run: conformance::run,
+    },
+    Command {
+        name: "loom",
+        arguments: "",
+        about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
+        run: loom::run,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[--seconds N] [TARGET…]",
+        about: "random schema texts, boxed calls and programs of registrations, for N seconds each (600)",
+        run: fuzz::run,
+    },
+    Command {
+        name: "asan",
+        arguments: "",
+        about: "the tests of the crates that hold unsafe code, under AddressSanitizer and its search for leaks",
+        run: asan::run,
     },
 ];
 
@@ -102,7 +145,18 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_usage_errors() {
-        for line in ["test nothing", "tidy now", "instructions --what", "instructions --json"] {
+        let lines = [
+            "test nothing",
+            "tidy now",
+            "instructions --what",
+            "instructions --json",
+            "stress 1",
+            "bench",
+            "loom all",
+            "fuzz all",
+            "asan all",
+        ];
+        for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

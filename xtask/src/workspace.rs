@@ -52,11 +52,42 @@ impl Workspace {
     /// # Errors
     /// Cargo cannot read the manifests.
     pub fn packages(&self) -> Result<Vec<Value>, Failure> {
+        Ok(self.metadata()?["packages"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// The folder that cargo builds in, where other build output belongs too.
+    ///
+    /// # Errors
+    /// Cargo cannot read the manifests.
+    pub fn target(&self) -> Result<PathBuf, Failure> {
+        let metadata = self.metadata()?;
+        let folder = metadata["target_directory"].as_str();
+        folder.map(PathBuf::from).ok_or_else(|| Failure::new("cargo metadata names no target directory"))
+    }
+
+    fn metadata(&self) -> Result<Value, Failure> {
         let mut command = self.cargo();
         command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
-        let metadata: Value = serde_json::from_str(&output(&mut command)?)
-            .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))?;
-        Ok(metadata["packages"].as_array().cloned().unwrap_or_default())
+        serde_json::from_str(&output(&mut command)?)
+            .map_err(|error| Failure::new(format!("cargo metadata printed what is not JSON: {error}")))
+    }
+
+    /// Builds a target with optimisation and says where its program lies; `chosen` chooses it for cargo, `name` is its
+    /// name.
+    ///
+    /// # Errors
+    /// The target does not build, or is no program.
+    pub fn build(&self, chosen: &[&str], name: &str) -> Result<PathBuf, Failure> {
+        let mut command = self.cargo();
+        command.args(["build", "--release", "--message-format", "json-render-diagnostics"]).args(chosen);
+        let messages = output(&mut command)?;
+        let mut executables = messages.lines().filter_map(|line| {
+            let message: Value = serde_json::from_str(line).ok()?;
+            let is_program = message["target"]["name"] == name;
+            message["executable"].as_str().filter(|_| is_program).map(PathBuf::from)
+        });
+        let executable = executables.next_back();
+        executable.ok_or_else(|| Failure::new(format!("cargo built `{name}` without an executable")))
     }
 
     /// The project's files relative to the root, with `/` between folders, sorted.
@@ -138,6 +169,26 @@ pub fn output(command: &mut Command) -> Result<String, Failure> {
         return Err(Failure::new(format!("`{shown}` failed with {}", output.status)));
     }
     String::from_utf8(output.stdout).map_err(|_| Failure::new(format!("`{shown}` printed what is not UTF-8")))
+}
+
+/// Runs a command that prints for itself.
+///
+/// # Errors
+/// The command is not installed or fails.
+pub fn passes(command: &mut Command) -> Result<(), Failure> {
+    let shown = shown(command);
+    let status = command.status().map_err(|error| Failure::new(format!("cannot run `{shown}`: {error}")))?;
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("`{shown}` ended with {status}"))) }
+}
+
+/// The machine that the compiler builds for.
+///
+/// # Errors
+/// The compiler cannot be run.
+pub fn host() -> Result<String, Failure> {
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(String::from).ok_or_else(|| Failure::new("`rustc -vV` names no host"))
 }
 
 /// A command as the user would type it, without the folders of the program.
@@ -224,5 +275,12 @@ mod tests {
         assert!(failure.to_string().contains("`false once` failed with exit status: 1"), "{failure}");
         let failure = output(&mut Command::new("no-such-program-here")).unwrap_err();
         assert!(failure.to_string().contains("cannot run `no-such-program-here`"), "{failure}");
+    }
+
+    #[test]
+    fn a_command_that_does_not_pass_is_named() {
+        assert!(passes(&mut Command::new("true")).is_ok());
+        let failure = passes(&mut Command::new("false")).unwrap_err();
+        assert!(failure.to_string().contains("`false` ended with exit status: 1"), "{failure}");
     }
 }

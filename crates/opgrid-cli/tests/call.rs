@@ -58,6 +58,46 @@ fn the_path_stands_below_the_result() {
 }
 
 #[test]
+fn times_stand_below_the_result_and_in_a_trace() {
+    let folder = Folder::new();
+    let trace = folder.file("trace.json");
+    let text = prints(&["call", "aten::add.Tensor", A, B, "--profile", &trace]);
+    let (_, table) = text.split_once("calls").unwrap_or_else(|| panic!("no table in: {text}"));
+    assert!(table.contains("total µs") && table.contains("aten::add.Tensor"), "{text}");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let add = events.iter().find(|event| event["name"] == "aten::add.Tensor").unwrap();
+    assert_eq!((&add["ph"], &add["args"]["column"]), (&"X".into(), &"CPU".into()));
+    let times = json(&["call", "aten::neg", "[1]", "--profile", &folder.file("other.json")]);
+    assert_eq!(times["profile"][0]["operator"], "aten::neg");
+    assert_eq!(times["profile"][0]["calls"], 1);
+}
+
+#[test]
+fn a_profile_of_a_call_that_fails_is_not_written() {
+    let folder = Folder::new();
+    let trace = folder.file("trace.json");
+    fails(&["call", "aten::add.Tensor", A, "[1,2]", "--profile", &trace], &["does not broadcast"]);
+    let nowhere = folder.file("no/such/folder.npy");
+    fails(&["call", "aten::neg", "[1]", "--profile", &trace, "--out", &nowhere], &["no/such"]);
+    assert_eq!(folder.count(), 0);
+    fails(
+        &["call", "aten::neg", "[1]", "--profile", &folder.file("no/trace.json")],
+        &["make its folder first"],
+    );
+}
+
+#[test]
+fn slow_paths_are_shown() {
+    let text = prints(&["call", "aten::neg", "[1]", "--stats", "--strict"]);
+    assert!(text.starts_with("tensor([-1])\nno slow paths\nalive: kernels "), "{text}");
+    let stats = &json(&["call", "aten::neg", "[1]", "--stats"])["stats"];
+    assert_eq!(stats["slow_paths"], serde_json::json!([]));
+    assert!(stats["kernels"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn results_are_written_and_read_again() {
     let folder = Folder::new();
     let (one, set) = (folder.file("c.npy"), folder.file("set.npz"));

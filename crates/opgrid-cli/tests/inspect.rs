@@ -143,3 +143,22 @@ fn mistakes_in_the_arguments_are_one_message() {
     assert!(prints(&["call", "--help"]).contains("--out <FILE>"));
     assert!(prints(&["--version"]).starts_with("opgrid "));
 }
+
+#[test]
+fn keys_of_users_are_listed_where_they_would_stand() {
+    let arguments = ["--backend", "Toy", "--layer", "Profile", "--above", "Autograd", "--below", "Tracer"];
+    let text = prints(&[&["keys"], &arguments[..]].concat());
+    let row = |name: &str| text.lines().find(|line| line.split(' ').next() == Some(name)).unwrap().to_owned();
+    let words = |name: &str| row(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words("Profile"), ["Profile", "layer", "29"]);
+    assert_eq!(words("AutogradToy"), ["AutogradToy", "instance", "26", "b15", "36"]);
+    assert_eq!(words("AutocastToy")[..4], ["AutocastToy", "instance", "44", "b15"]);
+    assert!(text.contains("\n8 columns of users' keys\n"), "{text}");
+    assert!(text.contains("AutogradToy, AutogradMeta, AutogradNestedTensor}"), "{text}");
+    let all = json(&[&["keys"], &arguments[..]].concat());
+    assert_eq!((&all["columns"], &all["columns_of_users"]), (&137.into(), &8.into()));
+    fails(&["keys", "--backend", "cuda"], &["backend `cuda`: its key `cuda` would be confused with CUDA"]);
+    fails(&["keys", "--layer", "Lost"], &["layer `Lost`: has no place; say with `above` and `below`"]);
+    fails(&["keys", "--above", "Tracer"], &["--layer"]);
+    fails(&["keys", "--layer", "Lost", "--above", "Tracr"], &["did you mean `Tracer`?"]);
+}

@@ -49,12 +49,13 @@ pub trait Argument: 'static {
     /// The argument as a borrowed value.
     fn pack<'a>(argument: Self::At<'a>, hold: &'a mut Self::Hold) -> Boxed<'a>;
 
-    /// The argument read from a borrowed value.
+    /// The argument read from a borrowed value. The value is not moved: it was just written in parts, and a processor
+    /// that reads it as a whole waits until all parts are in memory.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the value is of another kind; nothing is converted.
-    fn unpack<'a>(value: Boxed<'a>, hold: &'a mut Self::Hold) -> Result<Self::At<'a>>;
+    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<Self::At<'a>>;
 }
 
 /// Plain values that travel as they are.
@@ -81,13 +82,13 @@ macro_rules! by_value {
                 }
 
                 #[inline]
-                fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<$type> {
+                fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<$type> {
                     if let $view = value.view()
                         && let Some(read) = $read
                     {
                         return Ok(read);
                     }
-                    Err(mismatch(&Type::$schema.python_name(), value))
+                    Err(mismatch(&Type::$schema.python_name(), *value))
                 }
             }
         )*
@@ -115,11 +116,11 @@ impl Argument for i64 {
 
     /// A symbolic integer is fixed: the kernel needs the number now.
     #[inline]
-    fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<Self> {
+    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<Self> {
         match value.view() {
             View::Int(value) => Ok(value),
             View::SymInt(node) => node.guard(),
-            _ => Err(mismatch("int", value)),
+            _ => Err(mismatch("int", *value)),
         }
     }
 }
@@ -163,8 +164,8 @@ impl Argument for Complex64 {
         Boxed::from(&*hold)
     }
 
-    fn unpack<'a>(value: Boxed<'a>, _: &'a mut Self) -> Result<Self> {
-        if let View::Complex(value) = value.view() { Ok(value) } else { Err(mismatch("complex", value)) }
+    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut Self) -> Result<Self> {
+        if let View::Complex(value) = value.view() { Ok(value) } else { Err(mismatch("complex", *value)) }
     }
 }
 
@@ -193,8 +194,8 @@ impl Argument for Scalar {
     }
 
     #[inline]
-    fn unpack<'a>(value: Boxed<'a>, _: &'a mut Complex64) -> Result<Self> {
-        value.as_scalar().ok_or_else(|| mismatch("number", value))
+    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut Complex64) -> Result<Self> {
+        value.as_scalar().ok_or_else(|| mismatch("number", *value))
     }
 }
 
@@ -219,8 +220,8 @@ macro_rules! by_reference {
                     hold.0.insert(argument.clone().into_value()).borrow()
                 }
 
-                fn unpack<'a>(value: Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a Self> {
-                    Ok(hold.1.insert(Self::from_value(value)?))
+                fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a Self> {
+                    Ok(hold.1.insert(Self::from_value(*value)?))
                 }
             }
         )*
@@ -254,8 +255,8 @@ impl Argument for String {
         argument.into()
     }
 
-    fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<&'a str> {
-        value.as_str().ok_or_else(|| mismatch("str", value))
+    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<&'a str> {
+        value.as_str().ok_or_else(|| mismatch("str", *value))
     }
 }
 
@@ -280,11 +281,11 @@ impl Argument for Generator {
         argument.into()
     }
 
-    fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<&'a Self> {
+    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<&'a Self> {
         if let View::Generator(generator) = value.view() {
             Ok(generator)
         } else {
-            Err(mismatch("Generator", value))
+            Err(mismatch("Generator", *value))
         }
     }
 }
@@ -314,10 +315,10 @@ impl<T: TensorType> Argument for T {
     }
 
     #[inline]
-    fn unpack<'a>(value: Boxed<'a>, _: &'a mut ()) -> Result<&'a T> {
+    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<&'a T> {
         match value.as_tensor() {
             Some(tensor) => T::from_any_ref(tensor).ok_or_else(|| foreign::<T>(tensor)),
-            None => Err(mismatch("Tensor", value)),
+            None => Err(mismatch("Tensor", *value)),
         }
     }
 }
@@ -347,7 +348,7 @@ impl<T: Argument> Argument for Option<T> {
     }
 
     #[inline]
-    fn unpack<'a>(value: Boxed<'a>, hold: &'a mut T::Hold) -> Result<Option<T::At<'a>>> {
+    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut T::Hold) -> Result<Option<T::At<'a>>> {
         if value.is_none() { Ok(None) } else { T::unpack(value, hold).map(Some) }
     }
 }
@@ -383,8 +384,8 @@ impl<T: Element> Argument for Vec<T> {
     }
 
     #[inline]
-    fn unpack<'a>(value: Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T]> {
-        T::unpack_slice(value, &mut hold.1)
+    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T]> {
+        T::unpack_slice(*value, &mut hold.1)
     }
 }
 
@@ -414,8 +415,8 @@ impl<T: Element, const N: usize> Argument for [T; N] {
         T::pack_slice(argument, &mut hold.0)
     }
 
-    fn unpack<'a>(value: Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T; N]> {
-        let items = T::unpack_slice(value, &mut hold.1)?;
+    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T; N]> {
+        let items = T::unpack_slice(*value, &mut hold.1)?;
         items.try_into().map_err(|_| wrong_length(N, items.len()))
     }
 }

@@ -5,6 +5,10 @@ use std::mem;
 
 use crate::call::{BoxedCall, Next};
 use crate::kernel::{KernelRecord, Role};
+use crate::ledger::note_adapted;
+use crate::local::with_thread;
+use crate::provider::{Settled, holds, settle};
+use crate::resolve::Reason;
 use crate::signature::{Entry, Return, Signature};
 use crate::table::TableRef;
 use crate::value::View;
@@ -39,6 +43,35 @@ pub(crate) unsafe fn enter<S: Signature>(
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
 #[inline(never)]
 fn enter_boxed<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // Both ways on are jumps, so that no register has to be saved for the count.
+    if with_thread(|thread| thread.lines.get()).count_adapted(&kernel.serial) {
+        lend::<S>(kernel, table, keys, args)
+    } else {
+        enter_noted::<S>(kernel, table, keys, args)
+    }
+}
+
+/// [`enter_boxed`] of a kernel that the thread has not counted yet, or in strict mode.
+#[cold]
+#[inline(never)]
+fn enter_noted<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    note_adapted(kernel, table, keys)?;
+    lend::<S>(kernel, table, keys, args)
+}
+
+/// Lends the arguments as values, and takes the results from values.
+#[inline(never)]
+fn lend<S: Signature>(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
@@ -267,6 +300,24 @@ where
     // SAFETY: the caller's word.
     let layer = unsafe { &*kernel.state.cast::<F>() };
     layer(Next::new(table, keys), args)
+}
+
+/// The entry of a chain: asks the providers, and enters the one that accepts.
+///
+/// # Safety
+///
+/// The operator's typed kernels are of signature `S`, or of its symbolic or concrete counterpart on the other side.
+pub(crate) unsafe fn enter_chain<S: Signature>(
+    chain: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let first = Settled::first(chain, Reason::Direct, keys);
+    let settled = settle(first, table, &mut |condition| holds::<S>(condition, args), &mut |_| {})?;
+    let settled = settled.noted(table)?;
+    // SAFETY: the caller's word; the kernel is one of the same operator.
+    unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
 }
 
 /// The boxed side of a boxed kernel.

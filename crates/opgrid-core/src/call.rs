@@ -3,16 +3,18 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::boxing::{enter, enter_values};
 use crate::explain::KernelInfo;
-use crate::kernel::{KernelRecord, excluded_below};
-use crate::local::{self, ThreadState, flag, with_thread};
-use crate::observe::{CallKind, Step, watched};
-use crate::retire::{Orphan, attend};
+use crate::kernel::KernelRecord;
+use crate::local::{self, ThreadState, with_thread};
+use crate::observe::{CallKind, Refusal, Step, watched};
+use crate::provider::{Condition, Settled, holds, holds_of_values, settle};
+use crate::resolve::Reason;
+use crate::retire::{Published, attend, flag, orphan};
 use crate::signature::Signature;
 use crate::table::TableRef;
+use crate::user_keys::excluded_below;
 use crate::{
     AnyTensor, Boxed, DispatchKey, DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, Returns, Value,
 };
@@ -31,7 +33,7 @@ pub(crate) trait Route {
 /// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
-    pointer: &AtomicPtr<u8>,
+    pointer: &Published,
     foreign: bool,
     route: &impl Route,
     args: S::Args<'_>,
@@ -44,7 +46,7 @@ pub(crate) unsafe fn call<S: Signature>(
     }
     let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, None, args) };
@@ -61,7 +63,7 @@ pub(crate) unsafe fn call<S: Signature>(
 /// As [`call`].
 #[inline(always)]
 pub(crate) unsafe fn redispatch<S: Signature>(
-    pointer: &AtomicPtr<u8>,
+    pointer: &Published,
     foreign: bool,
     route: &impl Route,
     keys: DispatchKeySet,
@@ -75,7 +77,7 @@ pub(crate) unsafe fn redispatch<S: Signature>(
     }
     let nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(pointer.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
         // SAFETY: the caller's word.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
@@ -131,12 +133,12 @@ fn prepared<X>(
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
     attend(thread);
-    let _orphan = Orphan::enter(thread);
+    let _orphan = orphan(thread);
     let operator = route.operator()?;
     let _dispatcher = OnDispatcher::switch(thread, &operator)?;
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let table = unsafe { TableRef::new(operator.0.table.load(Ordering::Acquire)) };
+    let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
 }
 
@@ -159,39 +161,52 @@ unsafe fn call_watched<S: Signature>(
             None => (CallKind::Call, thread.apply(S::keys(args))),
         };
         let keys = if given.is_some() { all } else { table.mask(all) };
-        watch(thread, kind, table, all, keys, |kernel| {
+        let mut asked = |condition: &Condition| holds::<S>(condition, args);
+        watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
             // SAFETY: the caller's word.
             unsafe { enter::<S>(kernel, table, keys, args) }
         })
     })
 }
 
-/// Runs `body` with the kernel of `keys`, telling those who watch.
+/// Runs `body` with the kernel of `keys`, telling those who watch; `asked` answers the conditions of chains.
 fn watch<X>(
     thread: &ThreadState,
     kind: CallKind,
     table: TableRef<'_>,
     all: DispatchKeySet,
     keys: DispatchKeySet,
-    body: impl FnOnce(&KernelRecord) -> Result<X>,
+    asked: &mut dyn FnMut(&Condition) -> Result<bool>,
+    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
 ) -> Result<X> {
-    let kernel = table.kernel(keys);
-    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
-        return body(kernel);
-    }
     let slot = table.slot(keys);
+    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
+        return body(slot.kernel, keys);
+    }
+    let mut refused = Vec::new();
+    let first = Settled::first(slot.kernel, slot.reason, keys);
+    let settled = match slot.kernel.links {
+        None => Ok(first),
+        Some(_) => settle(first, table, asked, &mut |provider| refused.push(Refusal::of(provider))),
+    };
+    // Where nobody accepts, the step is told with the chain.
+    let (kernel, reason, keys) = match &settled {
+        Ok(settled) => (settled.kernel, settled.reason, settled.keys),
+        Err(_) => (slot.kernel, Reason::Missing, keys),
+    };
     let step = Step {
         kind,
         operator: table.operator().clone(),
-        depth: thread.nest.load(Ordering::Relaxed) - 1,
+        depth: thread.mark.depth() - 1,
         keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
         key: keys.highest_priority_key(),
         kernel: KernelInfo::of(kernel),
-        reason: slot.reason,
+        reason,
+        refused,
         unobserved: table.definition().is_some_and(|definition| definition.unobserved),
     };
-    watched(step, || body(kernel))
+    watched(step, || body(settled?.noted(table)?.kernel, keys))
 }
 
 /// The keys that the arguments of a boxed call bring.
@@ -201,16 +216,17 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
         // Which arguments select is up to the schema.
         return Ok(DispatchKeySet::EMPTY);
     };
-    if args.len() != definition.schema.arguments.len() && !definition.schema.is_vararg {
-        return Err(wrong_count(table, definition.schema.arguments.len(), args.len()));
+    let expected = definition.schema.arguments.len();
+    if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
+        return Err(wrong_count(table, expected, args.len()));
     }
-    let mut left = definition.dispatch_arguments;
+    let mut dispatches = definition.dispatch_arguments;
     let mut keys = DispatchKeySet::EMPTY;
-    while left != 0 {
-        if let Some(arg) = args.get(left.trailing_zeros() as usize) {
+    for arg in args {
+        if dispatches & 1 != 0 {
             keys |= arg.tensor_keys();
         }
-        left &= left - 1;
+        dispatches >>= 1;
     }
     Ok(keys)
 }
@@ -218,9 +234,12 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
 #[cold]
 fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
     let operator = table.operator().name();
-    let schema = table.definition().map(|definition| definition.schema.to_string()).unwrap_or_default();
-    let message =
-        format!("{operator}: expected {expected} arguments but got {found}; the schema is {schema}");
+    let schema = table.definition().map(|definition| &definition.schema);
+    let at_least = if schema.is_some_and(|schema| schema.is_vararg) { "at least " } else { "" };
+    let schema = schema.map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "{operator}: expected {at_least}{expected} arguments but got {found}; the schema is {schema}"
+    );
     Error::new(ErrorKind::Value, message)
 }
 
@@ -235,7 +254,7 @@ pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns:
     }
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
-    let Some(table) = (unsafe { TableRef::new(entry.table.load(Ordering::Acquire)) }) else {
+    let Some(table) = (unsafe { TableRef::new(entry.table.read()) }) else {
         return Err(operator.stale());
     };
     let keys = table.mask(thread.apply(boxed_keys(table, args)?));
@@ -254,7 +273,8 @@ fn call_boxed_watched(
     prepared(thread, operator, |table| {
         let all = thread.apply(boxed_keys(table, args)?);
         let keys = table.mask(all);
-        watch(thread, CallKind::CallBoxed, table, all, keys, |kernel| {
+        let mut asked = |condition: &Condition| holds_of_values(condition, args);
+        watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
             enter_values(kernel, table, keys, args, returns)
         })
     })
@@ -269,7 +289,8 @@ pub(crate) fn redispatch_boxed(
 ) -> Result<()> {
     with_thread(|thread| {
         prepared(thread, operator, |table| {
-            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, |kernel| {
+            let mut asked = |condition: &Condition| holds_of_values(condition, args);
+            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
                 enter_values(kernel, table, keys, args, returns)
             })
         })
@@ -310,29 +331,32 @@ fn nested<X>(
     table: TableRef<'_>,
     kind: CallKind,
     keys: DispatchKeySet,
-    body: impl FnOnce(&KernelRecord) -> Result<X>,
+    mut asked: impl FnMut(&Condition) -> Result<bool>,
+    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
 ) -> Result<X> {
     // SAFETY: the reference stays in this function.
     let thread = unsafe { local::current() };
     let _nested = thread.enter()?;
     if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
-        return watch(thread, kind, table, keys, keys, body);
+        return watch(thread, kind, table, keys, keys, &mut asked, body);
     }
-    body(table.kernel(keys))
+    body(table.kernel(keys), keys)
 }
 
-/// `keys` without the highest layer and everything above it, and that layer.
+/// The keys below the highest layer of `keys`, without those that it has excluded, and the layers that it has.
 ///
 /// # Errors
 ///
 /// Undefined is the highest layer: below it, a kernel would only meet itself again.
 #[inline(always)]
-fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u32)> {
+fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u64)> {
     let layer = (keys.layers() | 1).ilog2();
     if layer == 0 {
         return Err(nothing_below(table));
     }
-    Ok((DispatchKeySet::from_parts(keys.layers() & ((1 << layer) - 1), keys.backends()), layer))
+    let excluded = excluded_below(layer);
+    let layers = keys.layers() & ((1 << layer) - 1) & !excluded;
+    Ok((DispatchKeySet::from_parts(layers, keys.backends()), excluded))
 }
 
 #[cold]
@@ -361,6 +385,10 @@ impl<'n, S: Signature> Next<'n, S> {
         Self { table, keys, signature: PhantomData }
     }
 
+    pub(crate) fn table(&self) -> TableRef<'n> {
+        self.table
+    }
+
     /// The keys of the call; the highest is the layer's own.
     pub fn keys(&self) -> DispatchKeySet {
         self.keys
@@ -372,16 +400,17 @@ impl<'n, S: Signature> Next<'n, S> {
     }
 
     /// Calls on with the keys below the layer, which stays excluded on this thread until the call returns, so that
-    /// operators called further down skip it too.
+    /// operators called further down skip it too. Of an autograd key that is all of autograd; a user's layer may say
+    /// what else is skipped ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
     ///
     /// # Errors
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
-        let (keys, layer) = below(self.table, self.keys)?;
+        let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
-        let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
+        let _excluded = unsafe { local::current() }.exclude_layers(excluded);
         self.redispatch(keys, args)
     }
 
@@ -392,7 +421,8 @@ impl<'n, S: Signature> Next<'n, S> {
     /// Those of the kernel.
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        nested(self.table, CallKind::Redispatch, keys, |kernel| {
+        let asked = |condition: &Condition| holds::<S>(condition, args);
+        nested(self.table, CallKind::Redispatch, keys, asked, |kernel, keys| {
             // SAFETY: a `Next<S>` is made only by the entry of a kernel of signature `S` of this operator.
             unsafe { enter::<S>(kernel, self.table, keys, args) }
         })
@@ -476,7 +506,8 @@ impl<'c> BoxedCall<'c> {
     }
 
     /// Calls on with the keys below the one that the kernel was reached by. That layer stays excluded on this thread
-    /// until the call returns, so that operators called further down skip it too.
+    /// until the call returns, so that operators called further down skip it too. Of an autograd key that is all of
+    /// autograd; a user's layer may say what else ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
     ///
     /// # Errors
     ///
@@ -491,9 +522,9 @@ impl<'c> BoxedCall<'c> {
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
-        let (keys, layer) = below(self.table, self.keys)?;
+        let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
-        let _excluded = unsafe { local::current() }.exclude_layers(excluded_below(layer));
+        let _excluded = unsafe { local::current() }.exclude_layers(excluded);
         self.redispatch_with(keys, args)
     }
 
@@ -513,7 +544,8 @@ impl<'c> BoxedCall<'c> {
     /// Those of the kernel.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
-        nested(table, CallKind::RedispatchBoxed, keys, |kernel| {
+        let asked = |condition: &Condition| holds_of_values(condition, args);
+        nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {
             enter_values(kernel, table, keys, args, returns)
         })
     }

@@ -3,30 +3,77 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::kernel::KernelRecord;
+use crate::kernel::{Kernel, KernelRecord};
+use crate::provider::Links;
+use crate::table::Slot;
 
-/// The kernels of one cell: named providers in order, each a stack whose newest kernel counts.
+/// The kernels of one cell: named providers in the order of registration, each a stack whose newest kernel counts.
 ///
 /// Invariant: no provider's stack is empty.
 #[derive(Clone, Default)]
-pub(crate) struct Chain(Vec<Provider>);
+pub(crate) struct Chain(Vec<Stack>);
 
 #[derive(Clone)]
-struct Provider {
+struct Stack {
     name: Option<Arc<str>>,
     /// The newest comes last.
-    stack: Vec<Arc<KernelRecord>>,
+    kernels: Vec<Arc<KernelRecord>>,
+}
+
+impl Stack {
+    fn active(&self) -> &Arc<KernelRecord> {
+        self.kernels.last().expect("the invariant of `Chain`")
+    }
 }
 
 impl Chain {
-    /// The kernel that runs: the newest of the first provider.
-    pub(crate) fn active(&self) -> Option<&Arc<KernelRecord>> {
-        self.0.first()?.stack.last()
+    /// The kernel of a cell that has one, for all arguments.
+    pub(crate) fn single(&self) -> Option<&Arc<KernelRecord>> {
+        match &self.0[..] {
+            [stack] => Some(stack.active()).filter(|kernel| kernel.condition.is_none()),
+            _ => None,
+        }
     }
 
-    /// Every kernel, the active one first.
+    /// The kernel that a slot of the cell points to: the single one, or one that asks the providers.
+    ///
+    /// `order` names those that come first; `next` follows them all.
+    pub(crate) fn kernel(&self, order: &[Arc<str>], next: impl FnOnce() -> Slot) -> Arc<KernelRecord> {
+        if let Some(kernel) = self.single() {
+            return kernel.clone();
+        }
+        let providers = self.ordered(order);
+        match &providers[0] {
+            // Whoever is first and takes every call is who runs; masks have to know of a fallthrough.
+            first if first.is_fallthrough() && first.condition.is_none() => first.clone(),
+            _ => Arc::new(Kernel::chain(Links { providers, next: next() }).record),
+        }
+    }
+
+    /// The active kernel of each provider, those that `order` names first.
+    fn ordered(&self, order: &[Arc<str>]) -> Box<[Arc<KernelRecord>]> {
+        let place = |stack: &&Stack| {
+            let named = |name: &Arc<str>| stack.name.as_ref() == Some(name);
+            order.iter().position(named).unwrap_or(usize::MAX)
+        };
+        let mut stacks: Vec<_> = self.0.iter().collect();
+        stacks.sort_by_key(place);
+        stacks.into_iter().map(|stack| stack.active().clone()).collect()
+    }
+
+    /// Whether a kernel of that name would become one more provider.
+    pub(crate) fn would_be_joined_by(&self, name: Option<&Arc<str>>) -> bool {
+        name.is_some() && !self.0.is_empty() && self.0.iter().all(|stack| stack.name.as_ref() != name)
+    }
+
+    /// Every kernel of each provider, the active one first, with its place in the provider's stack from the top.
+    pub(crate) fn all_placed(&self) -> impl Iterator<Item = (usize, &Arc<KernelRecord>)> {
+        self.0.iter().flat_map(|stack| stack.kernels.iter().rev().enumerate())
+    }
+
+    /// Every kernel.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<KernelRecord>> {
-        self.0.iter().flat_map(|provider| provider.stack.iter().rev())
+        self.all_placed().map(|(_, kernel)| kernel)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -42,25 +89,25 @@ impl Chain {
         let same = match &kernel.name {
             None if self.0.is_empty() => None,
             None => Some(0),
-            Some(name) => self.0.iter().position(|provider| provider.name.as_ref() == Some(name)),
+            Some(name) => self.0.iter().position(|stack| stack.name.as_ref() == Some(name)),
         };
         let Some(place) = same else {
-            self.0.push(Provider { name: kernel.name.clone(), stack: vec![kernel] });
+            self.0.reserve_exact(1);
+            self.0.push(Stack { name: kernel.name.clone(), kernels: vec![kernel] });
             return Ok(None);
         };
-        let stack = &mut self.0[place].stack;
-        let replaced = stack.last().cloned().expect("a provider has a kernel");
+        let replaced = self.0[place].active().clone();
         if !may_replace {
             return Err(replaced);
         }
-        stack.push(kernel);
+        self.0[place].kernels.push(kernel);
         Ok(Some(replaced))
     }
 
     pub(crate) fn remove(&mut self, kernel: &Arc<KernelRecord>) {
-        for provider in &mut self.0 {
-            provider.stack.retain(|known| !Arc::ptr_eq(known, kernel));
+        for stack in &mut self.0 {
+            stack.kernels.retain(|known| !Arc::ptr_eq(known, kernel));
         }
-        self.0.retain(|provider| !provider.stack.is_empty());
+        self.0.retain(|stack| !stack.kernels.is_empty());
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Error, ErrorKind, Result};
+use crate::user_keys;
+use crate::{BackendComponent, Error, ErrorKind, Result};
 
-/// A kind of device.
+/// A kind of device: torch's, or that of a backend allocated at run time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceType(u8);
 
@@ -34,6 +35,9 @@ const NAMES: [&str; 21] = [
     "privateuseone",
 ];
 
+/// The number of the first user's backend, by its position, away from what torch may add to its own.
+const OF_USERS: u8 = 128;
+
 #[allow(non_upper_case_globals, missing_docs)]
 impl DeviceType {
     pub const Cpu: Self = Self(0);
@@ -60,14 +64,25 @@ impl DeviceType {
 }
 
 impl DeviceType {
-    /// Every kind of device, in the order of torch's numbers.
+    /// Every kind of device, in the order of torch's numbers; those of users' backends come last.
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..NAMES.len() as u8).map(Self)
+        (0..NAMES.len() as u8).map(Self).chain(BackendComponent::all().filter_map(Self::of_user))
+    }
+
+    /// The kind of device of a user's backend.
+    pub(crate) fn of_user(backend: BackendComponent) -> Option<Self> {
+        user_keys::device_name(backend).map(|_| Self(OF_USERS + backend.position() as u8))
+    }
+
+    /// The user's backend whose kind of device it is.
+    pub(crate) fn user_backend(self) -> Option<BackendComponent> {
+        BackendComponent::at(u32::from(self.0.checked_sub(OF_USERS)?))
     }
 
     /// The name, as in `cuda`.
     pub fn name(self) -> &'static str {
-        NAMES[usize::from(self.0)]
+        let of_user = || self.user_backend().and_then(user_keys::device_name);
+        NAMES.get(usize::from(self.0)).copied().or_else(of_user).unwrap_or("unknown")
     }
 }
 
@@ -88,7 +103,7 @@ impl FromStr for DeviceType {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::all().find(|kind| kind.name() == text).ok_or_else(|| {
-            let expected = NAMES.join(", ");
+            let expected = Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
             Error::new(
                 ErrorKind::Unknown,
                 format!("expected one of {expected} device type at start of device string: {text}"),

@@ -30,8 +30,28 @@ const WHOLE_DEVICES: [(DeviceType, DispatchKey); 4] = [
     (DeviceType::Metal, DispatchKey::Metal),
 ];
 
+/// The backend with keys for dense, quantised and sparse data on that type of device; users' backends have them all.
 fn backend_of(device: DeviceType) -> Option<BackendComponent> {
-    BACKEND_DEVICES.iter().find(|row| row.0 == device).map(|row| row.1)
+    let built_in = BACKEND_DEVICES.iter().find(|row| row.0 == device).map(|row| row.1);
+    built_in.or_else(|| device.user_backend())
+}
+
+impl DeviceType {
+    /// The backend whose tensors live there; none for types of device that are no backend, such as `vulkan`.
+    pub fn backend(self) -> Option<BackendComponent> {
+        if self == Self::Maia { Some(BackendComponent::Maia) } else { backend_of(self) }
+    }
+}
+
+impl BackendComponent {
+    /// The type of device on which the backend's tensors live; none for `PrivateUse2` and `PrivateUse3`.
+    pub fn device_type(self) -> Option<DeviceType> {
+        if self == Self::Maia {
+            return Some(DeviceType::Maia);
+        }
+        let built_in = BACKEND_DEVICES.iter().find(|row| row.1 == self).map(|row| row.0);
+        built_in.or_else(|| DeviceType::of_user(self))
+    }
 }
 
 /// The key of the data of a tensor with that dtype, layout and device.
@@ -94,7 +114,7 @@ fn dense_key(dtype: DType, device: DeviceType) -> Result<DispatchKey> {
 }
 
 fn backend_devices() -> impl Iterator<Item = DeviceType> {
-    BACKEND_DEVICES.iter().map(|row| row.0)
+    DeviceType::all().filter(|device| backend_of(*device).is_some())
 }
 
 #[cold]
@@ -112,12 +132,8 @@ fn unsupported(layout: &str, device: DeviceType, expected: impl Iterator<Item = 
 ///
 /// [`ErrorKind::Unknown`] where kernels cannot be registered by that type of device.
 pub fn device_key(device: DeviceType) -> Result<DispatchKey> {
-    let backend = match device {
-        DeviceType::Maia => Some(BackendComponent::Maia),
-        DeviceType::Ve => None,
-        _ => backend_of(device),
-    };
-    backend.map(|backend| DispatchKey::runtime(Functionality::Dense, backend)).ok_or_else(|| {
+    let backend = device.backend().filter(|_| device != DeviceType::Ve);
+    backend.map(BackendComponent::key).ok_or_else(|| {
         let message = format!(
             "device type {device} cannot be overloaded at dispatch time, register for a dispatch key"
         );
@@ -153,8 +169,7 @@ fn device_of(key: DispatchKey) -> Result<DeviceType> {
     let device = match (key, key.backend()) {
         (DispatchKey::MkldnnCpu, _) => Some(DeviceType::Cpu),
         (DispatchKey::Vulkan, _) => Some(DeviceType::Vulkan),
-        (_, Some(BackendComponent::Maia)) => Some(DeviceType::Maia),
-        (_, Some(backend)) => BACKEND_DEVICES.iter().find(|row| row.1 == backend).map(|row| row.0),
+        (_, Some(backend)) => backend.device_type(),
         _ => None,
     };
     device.ok_or_else(|| {

@@ -8,8 +8,13 @@ use opgrid_schema::{FunctionSchema, OperatorName};
 use crate::library::{Kind, Library, Registration};
 use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
+use crate::record::Record;
 use crate::registry::{Inner, Item};
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle, Result};
+use crate::resolve::{Kernels, Rules};
+use crate::{
+    BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle,
+    Result, autograd_key,
+};
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
 ///
@@ -70,6 +75,13 @@ const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
     ]
 };
 
+/// What the reference fallback of AutogradPrivateUse1 is on the backends of users, allocated or not.
+fn fallbacks_of_users() -> impl Iterator<Item = (DispatchKey, bool)> {
+    let backends = (0..BackendComponent::COUNT as u32).filter_map(BackendComponent::at);
+    let of_users = backends.filter(|backend| backend.is_run_time());
+    of_users.map(|backend| (autograd_key(backend), false))
+}
+
 /// The keys of layers that torch has and that are not built here yet: calls step over them.
 fn layers_to_come() -> Vec<DispatchKey> {
     REFERENCE_FALLBACKS.iter().map(|(key, _)| *key).filter(|key| *key != DispatchKey::Meta).collect()
@@ -82,21 +94,28 @@ impl Dispatcher {
     /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
     /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
     pub fn new() -> Self {
-        Self(Inner::new(true, layers_to_come()))
+        Self(Inner::new(true, Rules::ALL, layers_to_come()))
     }
 
     /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
     pub fn with_reference_fallbacks() -> Self {
-        let dispatcher = Self::bare();
+        Self::with_reference_fallbacks_and_rules(Rules::ALL)
+    }
+
+    /// [`with_reference_fallbacks`](Self::with_reference_fallbacks), resolving by other rules than all of them: for
+    /// programs that show that a missing rule is noticed.
+    #[doc(hidden)]
+    pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
+        let dispatcher = Self(Inner::new(true, rules, Vec::new()));
         let fallback = |(key, falls_through): (DispatchKey, bool)| {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
                 (DispatchKey::Meta, _) => Kernel::boxed(|call| Err(crate::explain::missing_kernel(call))),
-                _ => Kernel::boxed(|call| call.below()),
+                _ => Kernel::boxed(|call| call.below()).for_fallback(),
             };
             Item::Fallback { key, kernel, may_replace: false }
         };
-        let items = REFERENCE_FALLBACKS.into_iter().map(fallback).collect();
+        let items = REFERENCE_FALLBACKS.into_iter().chain(fallbacks_of_users()).map(fallback).collect();
         let changes = dispatcher.0.apply(items, std::panic::Location::caller());
         changes.expect("every reference fallback has a key of its own").keep();
         dispatcher
@@ -104,13 +123,24 @@ impl Dispatcher {
 
     /// A dispatcher with neither operators nor fallbacks, which steps over nothing.
     pub fn bare() -> Self {
-        Self(Inner::new(true, Vec::new()))
+        Self(Inner::new(true, Rules::ALL, Vec::new()))
     }
 
     /// The process's own dispatcher, the one that typed overloads call outside of kernels.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
-        GLOBAL.get_or_init(|| Self(Inner::new(false, layers_to_come())))
+        GLOBAL.get_or_init(|| Self(Inner::new(false, Rules::ALL, layers_to_come())))
+    }
+
+    /// The key of a user's backend, allocated at run time if it is new: [`BackendComponent::register`] for those who
+    /// register kernels next. Keys belong to the process and are the same on all dispatchers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BackendComponent::register`].
+    #[track_caller]
+    pub fn backend(&self, name: &str) -> Result<DispatchKey> {
+        BackendComponent::register(name).map(BackendComponent::key)
     }
 
     /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.
@@ -142,7 +172,17 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        self.0.find_defined(&parse_name(name)?)
+        let known = |(base, overload)| {
+            self.0.look(|registry| {
+                let record = registry.operators.named(base, overload)?;
+                record.definition.is_some().then(|| record.handle())
+            })
+        };
+        match split_name(name).and_then(known) {
+            Some(operator) => Ok(operator),
+            // Parsing knows other ways to write a name, and what is wrong with those that are none.
+            None => self.0.find_defined(&parse_name(name)?),
+        }
     }
 
     /// The operator of that name, defined or only implemented.
@@ -185,14 +225,14 @@ impl Dispatcher {
 
     /// The operators with a kernel registered for exactly this key, alias or not; all operators without a key.
     pub fn registrations_for(&self, key: Option<DispatchKey>) -> Vec<OperatorHandle> {
-        self.names_where(|record| key.is_none_or(|key| record.chain(key).is_some()))
+        self.names_where(|record| key.is_none_or(|key| record.cell(key).is_some()))
     }
 
-    fn names_where(&self, admit: impl Fn(&crate::registry::Record) -> bool) -> Vec<OperatorHandle> {
+    fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
         let mut handles: Vec<_> = self.0.look(|registry| {
             registry
                 .operators
-                .values()
+                .iter()
                 .filter(|record| admit(record))
                 .map(|record| record.handle.clone())
                 .collect()
@@ -251,6 +291,15 @@ impl Drop for Listening {
     }
 }
 
+/// Base and overload of a name as it is printed, unchecked. `None` where a dot stands at the end: that is no name.
+fn split_name(name: &str) -> Option<(&str, &str)> {
+    match name.split_once('.') {
+        None => Some((name, "")),
+        Some((_, "")) => None,
+        parts => parts,
+    }
+}
+
 fn parse_name(name: &str) -> Result<OperatorName> {
     OperatorName::parse(name).map_err(|error| {
         Error::new(
@@ -261,28 +310,48 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 }
 
 impl OperatorHandle {
-    fn with_record<X>(&self, body: impl FnOnce(&crate::registry::Record) -> X) -> Option<X> {
+    pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
         let dispatcher = self.0.dispatcher.upgrade()?;
-        dispatcher.look(|registry| {
-            registry.operators.get(self.name()).filter(|record| record.handle == *self).map(body)
-        })
+        dispatcher.look(|registry| registry.operators.of(self).map(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.
     pub fn has_kernel_for(&self, key: DispatchKey) -> bool {
-        self.with_record(|record| record.chain(key).is_some()).unwrap_or(false)
+        self.with_record(|record| record.cell(key).is_some()).unwrap_or(false)
     }
 
     /// Whether a kernel is registered for some key of `keys`; aliases do not count.
     pub fn has_kernel_for_any(&self, keys: DispatchKeySet) -> bool {
-        let covered = |record: &crate::registry::Record| {
-            record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key))
-        };
+        let covered =
+            |record: &Record| record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key));
         self.with_record(covered).unwrap_or(false)
     }
 
     /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
     pub fn find_schema(&self) -> Option<FunctionSchema> {
         self.schema().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spelled_name_is_looked_up_like_the_name_it_spells() {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("spelled");
+        for name in ["a", "a.b", "b.a"] {
+            library.define(format!("{name}(int x) -> int").as_str());
+        }
+        library.implement("c").add(Kernel::boxed(|call| call.below()));
+        let _registration = library.finish().unwrap();
+        for text in ["spelled::a", "spelled::a.b", "spelled::b.a"] {
+            assert_eq!(dispatcher.find(text).unwrap().name().to_string(), text);
+        }
+        assert_eq!(dispatcher.find(" spelled :: a . b").unwrap().name().to_string(), "spelled::a.b");
+        for text in ["spelled::b", "spelled::c", "spelled::a.", "spelled::a.b.c", ".a", ""] {
+            assert!(dispatcher.find(text).is_err(), "{text}");
+        }
     }
 }

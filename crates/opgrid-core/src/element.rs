@@ -40,6 +40,16 @@ pub trait Element: Clone + 'static {
         Self::from_value(value.borrow())
     }
 
+    /// The element taken out of the place of an owned value, which is left as [`Value::None`].
+    ///
+    /// # Errors
+    ///
+    /// As [`from_value`](Self::from_value).
+    #[inline]
+    fn take_from(place: &mut Value) -> Result<Self> {
+        Self::take(std::mem::take(place))
+    }
+
     /// A list of such elements.
     fn list(items: Vec<Self>) -> List {
         List::Values(Self::schema_type(), items.into_iter().map(Self::into_value).collect())
@@ -131,7 +141,7 @@ macro_rules! elements {
 
                 #[inline]
                 fn from_value(value: Boxed<'_>) -> Result<Self> {
-                    <$type as Argument>::unpack(value, &mut Default::default())
+                    <$type as Argument>::unpack(&value, &mut Default::default())
                 }
 
                 $(
@@ -198,7 +208,7 @@ impl Element for Generator {
     }
 
     fn from_value(value: Boxed<'_>) -> Result<Self> {
-        Self::unpack(value, &mut ()).cloned()
+        Self::unpack(&value, &mut ()).cloned()
     }
 }
 
@@ -264,7 +274,7 @@ impl<T: TensorType> Element for T {
 
     #[inline]
     fn from_value(value: Boxed<'_>) -> Result<Self> {
-        <T as Argument>::unpack(value, &mut ()).cloned()
+        <T as Argument>::unpack(&value, &mut ()).cloned()
     }
 
     #[inline]
@@ -273,6 +283,15 @@ impl<T: TensorType> Element for T {
             Value::Tensor(tensor) => Self::from_any(tensor).map_err(|tensor| foreign::<T>(&tensor)),
             _ => Err(mismatch("Tensor", value.borrow())),
         }
+    }
+
+    /// The value is looked at where it lies: moved as a whole, it would first have to arrive in memory.
+    #[inline]
+    fn take_from(place: &mut Value) -> Result<Self> {
+        if let Some(tensor) = place.take_tensor() {
+            return Self::from_any(tensor).map_err(|tensor| foreign::<T>(&tensor));
+        }
+        Self::take(std::mem::take(place))
     }
 
     fn list(items: Vec<Self>) -> List {

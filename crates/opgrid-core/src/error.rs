@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Value,
     /// An argument has a shape, dtype, device or value that the operator refuses.
     Argument,
+    /// A slow path, in strict mode.
+    SlowPath,
     /// Calls are nested deeper than the thread's limit.
     Depth,
     /// The operator behind a handle is no longer registered.

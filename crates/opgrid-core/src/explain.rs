@@ -8,11 +8,13 @@ use serde_json::{Value as Json, json};
 
 use crate::call::BoxedCall;
 use crate::kernel::{KernelRecord, Place, Role};
-use crate::observe::{CallKind, Step, record};
+use crate::observe::{CallKind, Refusal, Step, record};
+use crate::provider::{Condition, Settled, holds_of_values, settle};
 use crate::resolve::Reason;
-use crate::table::{Slot, TableRef};
+use crate::table::{SlotRef, TableRef};
+use crate::user_keys::excluded_below;
 use crate::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Functionality, LocalKeys};
-use crate::{KeyKind, OperatorHandle, Result, Returns, torch_columns};
+use crate::{KeyKind, OperatorHandle, Result, Returns, columns};
 
 /// A kernel, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct KernelInfo {
     pub name: Option<String>,
     /// The author's text.
     pub description: Option<String>,
+    /// What has to hold of the arguments for it to run.
+    pub condition: Option<String>,
     /// File and line of the registration.
     pub place: String,
     /// Whether it is a function of typed arguments.
@@ -30,10 +34,11 @@ pub struct KernelInfo {
 impl KernelInfo {
     pub(crate) fn of(kernel: &KernelRecord) -> Self {
         Self {
-            name: kernel.name.as_deref().map(str::to_owned),
-            description: kernel.description.as_deref().map(str::to_owned),
-            place: Place(kernel.place).to_string(),
-            typed: kernel.role == Role::Typed,
+            name: kernel.name.as_deref().map(str::to_owned).or_else(|| names_of_chain(kernel)),
+            description: kernel.origin.description.as_deref().map(str::to_owned),
+            place: Place(kernel.origin.place).to_string(),
+            condition: kernel.condition.as_ref().map(|condition| condition.text.to_string()),
+            typed: kernel.role == Role::Typed || !kernel.typed.entry.is_null(),
         }
     }
 
@@ -48,10 +53,18 @@ impl KernelInfo {
         json!({
             "name": self.name,
             "description": self.description,
+            "condition": self.condition,
             "typed": self.typed,
             "place": self.place,
         })
     }
+}
+
+/// The providers of a chain, in their order.
+fn names_of_chain(kernel: &KernelRecord) -> Option<String> {
+    let links = kernel.links.as_ref()?;
+    let names = links.providers.iter().map(|provider| provider.name.as_deref().unwrap_or("(unnamed)"));
+    Some(names.collect::<Vec<_>>().join(", "))
 }
 
 /// One hop of an explained call.
@@ -73,6 +86,8 @@ pub struct Hop {
     pub kernel: Option<KernelInfo>,
     /// The rule that chose it.
     pub reason: Reason,
+    /// The providers that were asked before and refused; where the arguments are not known, those that may refuse.
+    pub refused: Vec<Refusal>,
 }
 
 /// Why a call runs the kernels that it runs.
@@ -93,6 +108,8 @@ impl Explanation {
     pub fn to_json(&self) -> Json {
         let names = |keys: DispatchKeySet| keys.iter().map(|key| key.to_string()).collect::<Vec<_>>();
         let argument = |(name, keys): &(String, DispatchKeySet)| json!({"name": name, "keys": names(*keys)});
+        let refusal =
+            |refusal: &Refusal| json!({"provider": refusal.provider, "condition": refusal.condition});
         let hop = |hop: &Hop| {
             json!({
                 "operator": hop.operator,
@@ -104,6 +121,7 @@ impl Explanation {
                 "kernel": hop.kernel.as_ref().map(KernelInfo::to_json),
                 "reason": hop.reason.to_string(),
                 "provenance": hop.reason.provenance(),
+                "refused": hop.refused.iter().map(refusal).collect::<Vec<_>>(),
             })
         };
         json!({
@@ -165,6 +183,9 @@ impl fmt::Display for Explanation {
             )?;
             let site = hop.kernel.as_ref().map_or("", |kernel| kernel.place.as_str());
             writeln!(f, "{}", format!("{:reasons$}  {site}", hop.reason.to_string()).trim_end())?;
+            for refusal in &hop.refused {
+                writeln!(f, "    refused by {refusal}")?;
+            }
         }
         let skipped = self
             .hops
@@ -178,24 +199,53 @@ impl fmt::Display for Explanation {
     }
 }
 
-fn hop_of(table: TableRef<'_>, kind: CallKind, all: DispatchKeySet, keys: DispatchKeySet) -> Hop {
+/// What answers the conditions of chains in a prediction: the arguments, where they are known.
+type Asked<'a> = Option<&'a [Boxed<'a>]>;
+
+fn hop_of(
+    table: TableRef<'_>,
+    kind: CallKind,
+    all: DispatchKeySet,
+    keys: DispatchKeySet,
+    args: Asked<'_>,
+) -> Result<Hop> {
     let slot = table.slot(keys);
-    Hop {
+    let mut refused = Vec::new();
+    let mut now = Settled::first(slot.kernel, slot.reason, keys);
+    match (slot.kernel.links.as_deref(), args) {
+        (None, _) => {}
+        (Some(links), None) => {
+            let conditional = links.providers.iter().filter(|provider| provider.condition.is_some());
+            refused.extend(conditional.map(|provider| Refusal::of(provider)));
+        }
+        (Some(_), Some(args)) => {
+            let mut holds = |condition: &Condition| holds_of_values(condition, args);
+            match settle(now, table, &mut holds, &mut |provider| refused.push(Refusal::of(provider))) {
+                Ok(settled) => now = settled,
+                Err(error) if error.kind() == ErrorKind::MissingKernel => {
+                    now = Settled::first(slot.kernel, Reason::Missing, keys);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(Hop {
         depth: 0,
         operator: table.operator().name().to_string(),
         kind,
-        keys,
+        keys: now.keys,
         fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
-        key: keys.highest_priority_key(),
-        kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
-        reason: slot.reason,
-    }
+        key: now.keys.highest_priority_key(),
+        kernel: now.reason.is_registered().then(|| KernelInfo::of(now.kernel)),
+        reason: now.reason,
+        refused,
+    })
 }
 
 /// The hops of a call whose layers all call on: each to the keys below its own, down to a backend or a composite.
-fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
+fn predicted(table: TableRef<'_>, all: DispatchKeySet, args: Asked<'_>) -> Result<Vec<Hop>> {
     let mut keys = table.mask(all);
-    let mut hops = vec![hop_of(table, CallKind::Call, all, keys)];
+    let mut hops = vec![hop_of(table, CallKind::Call, all, keys, args)?];
     while let Some(hop) = hops.last() {
         let ends = match hop.reason {
             Reason::Missing | Reason::SteppedOver | Reason::Ambiguous => true,
@@ -208,10 +258,11 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet) -> Vec<Hop> {
         if ends || chooses || backend >> layer.position() & 1 != 0 {
             break;
         }
-        keys = DispatchKeySet::from_parts(keys.layers() & ((1 << layer.position()) - 1), keys.backends());
-        hops.push(hop_of(table, CallKind::Redispatch, keys, keys));
+        let below = ((1 << layer.position()) - 1) & !excluded_below(layer.position());
+        keys = DispatchKeySet::from_parts(keys.layers() & below, keys.backends());
+        hops.push(hop_of(table, CallKind::Redispatch, keys, keys, args)?);
     }
-    hops
+    Ok(hops)
 }
 
 fn hop_of_step(step: Step) -> Hop {
@@ -225,6 +276,7 @@ fn hop_of_step(step: Step) -> Hop {
         key: step.key,
         kernel: (!missing).then_some(step.kernel),
         reason: step.reason,
+        refused: step.refused,
     }
 }
 
@@ -254,7 +306,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn explain(&self, args: &[Boxed<'_>]) -> Result<Explanation> {
-        self.explain_keys(self.contributions(args)?)
+        self.explain_call(self.contributions(args)?, Some(args))
     }
 
     /// Explains a call that is only described, by the keys that each argument would bring.
@@ -263,9 +315,13 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn explain_keys(&self, arguments: Vec<(String, DispatchKeySet)>) -> Result<Explanation> {
+        self.explain_call(arguments, None)
+    }
+
+    fn explain_call(&self, arguments: Vec<(String, DispatchKeySet)>, args: Asked<'_>) -> Result<Explanation> {
         let local = LocalKeys::current();
         let all = arguments.iter().fold(DispatchKeySet::EMPTY, |keys, (_, own)| keys | *own);
-        let hops = self.look(|table| predicted(table, local.apply(all)))?;
+        let hops = self.look(|table| predicted(table, local.apply(all), args))??;
         Ok(Explanation { operator: self.title(), arguments, local, hops })
     }
 
@@ -293,7 +349,7 @@ impl OperatorHandle {
     pub fn dump_state(&self) -> Result<String> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         dispatcher.look(|registry| {
-            let record = registry.operators.get(self.name()).filter(|record| record.handle == *self);
+            let record = registry.operators.of(self);
             record.map(dump_record).ok_or_else(|| self.stale())
         })
     }
@@ -316,7 +372,7 @@ impl OperatorHandle {
         self.look(list_columns)
     }
 
-    /// Every column with what fills it, in torch's order.
+    /// Every column with what fills it, in torch's order; those of users' keys come last.
     ///
     /// # Errors
     ///
@@ -329,10 +385,10 @@ impl OperatorHandle {
                     key,
                     reason: slot.reason,
                     fallthrough: slot.kernel.is_fallthrough(),
-                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(&slot.kernel)),
+                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
                 }
             };
-            torch_columns().into_iter().map(column).collect()
+            columns().into_iter().map(column).collect()
         })
     }
 
@@ -377,7 +433,7 @@ impl OperatorHandle {
     pub fn table_bytes(&self) -> usize {
         let size = |dispatcher: std::sync::Arc<crate::registry::Inner>| {
             dispatcher.look(|registry| {
-                let record = registry.operators.get(self.name()).filter(|record| record.handle == *self)?;
+                let record = registry.operators.of(self)?;
                 record.table.as_ref().map(crate::table::Table::size_in_bytes)
             })
         };
@@ -392,20 +448,17 @@ impl OperatorHandle {
     pub fn check_invariants(&self) -> Result<()> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
         let broken = dispatcher.look(|registry| {
-            let Some(record) = registry.operators.get(self.name()).filter(|record| record.handle == *self)
-            else {
+            let Some(record) = registry.operators.of(self) else {
                 return Err(self.stale());
             };
             let named =
                 record.definition.as_ref().is_none_or(|definition| definition.schema.name == *self.name());
-            let filled = record
-                .kernels
-                .iter()
-                .all(|(key, chain)| *key != DispatchKey::Undefined && chain.active().is_some());
+            let filled =
+                record.kernels.iter().all(|(key, chain)| *key != DispatchKey::Undefined && !chain.is_empty());
             let fresh = registry.recompute(record)?;
             let same = |published: &crate::table::Table| {
                 let slots = |key: DispatchKey| (published.as_ref().slot_of(key), fresh.as_ref().slot_of(key));
-                torch_columns().into_iter().all(|key| {
+                columns().into_iter().all(|key| {
                     let (a, b) = slots(key);
                     a.reason == b.reason && same_kernel(a, b)
                 })
@@ -425,10 +478,15 @@ impl OperatorHandle {
     }
 }
 
-fn same_kernel(a: &Slot, b: &Slot) -> bool {
-    // Missing kernels and the fallthroughs that nobody registered belong to the base, which is built anew.
-    let of_base = |slot: &Slot| slot.reason == Reason::Missing || slot.kernel.is_fallthrough();
-    std::sync::Arc::ptr_eq(&a.kernel, &b.kernel) || of_base(a) && of_base(b)
+fn same_kernel(a: SlotRef<'_>, b: SlotRef<'_>) -> bool {
+    // Kernels that nobody registered belong to the base, which is built anew.
+    let of_base = |slot: SlotRef<'_>| !matches!(slot.kernel.role, Role::Typed | Role::Boxed);
+    let providers = |slot: SlotRef<'_>| {
+        let links = slot.kernel.links.iter().flat_map(|links| links.providers.iter());
+        links.map(std::sync::Arc::as_ptr).collect::<Vec<_>>()
+    };
+    std::ptr::eq(a.kernel, b.kernel)
+        || a.kernel.role == b.kernel.role && of_base(a) && providers(a) == providers(b)
 }
 
 /// One column of an operator's table.
@@ -455,7 +513,7 @@ impl Dispatcher {
     }
 }
 
-fn dump_record(record: &crate::registry::Record) -> String {
+fn dump_record(record: &crate::record::Record) -> String {
     let name = record.handle.name();
     let mut text = format!("name: {name}\n");
     match &record.definition {
@@ -465,13 +523,13 @@ fn dump_record(record: &crate::registry::Record) -> String {
                 text,
                 "schema: {}\ndebug: {}\nalias analysis kind: {}\n",
                 definition.schema,
-                definition.debug,
+                definition.origin,
                 definition.alias_analysis_text()
             );
         }
     }
     for (key, chain) in &record.kernels {
-        for (place, kernel) in chain.all().enumerate() {
+        for (place, kernel) in chain.all_placed() {
             let inferred = match &kernel.signature {
                 // Torch leaves the name of inferred schemas empty.
                 Some(signature) => signature.schema.to_string(),
@@ -486,15 +544,29 @@ fn dump_record(record: &crate::registry::Record) -> String {
             };
             let alias = if key.is_alias() { "[alias]" } else { "" };
             let inactive = if place > 0 { " (inactive)" } else { "" };
-            let _ = writeln!(text, "{key}{alias}{inactive}: {} :: {inferred} [ {state} ]", kernel.debug());
+            let provider = if chain.single().is_some() { String::new() } else { provider_of(kernel) };
+            let _ = writeln!(
+                text,
+                "{key}{alias}{inactive}{provider}: {} :: {inferred} [ {state} ]",
+                kernel.debug()
+            );
         }
     }
     text
 }
 
+/// What a dump says of a kernel that is not the only one of its cell.
+fn provider_of(kernel: &KernelRecord) -> String {
+    let name = kernel.name.as_deref().unwrap_or("(unnamed)");
+    match &kernel.condition {
+        Some(condition) => format!(" (provider {name}, when {})", condition.text),
+        None => format!(" (provider {name})"),
+    }
+}
+
 fn dump_table(table: TableRef<'_>) -> String {
     let mut text = String::new();
-    for key in torch_columns() {
+    for key in columns() {
         let slot = table.slot_of(key);
         if slot.reason.is_registered() {
             let skip = if slot.kernel.is_fallthrough() { "fallthrough " } else { "" };
@@ -507,7 +579,7 @@ fn dump_table(table: TableRef<'_>) -> String {
 fn list_columns(table: TableRef<'_>) -> String {
     let filled =
         |key: &DispatchKey| *key != DispatchKey::Undefined && table.slot_of(*key).reason.is_registered();
-    let names: Vec<_> = torch_columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
+    let names: Vec<_> = columns().into_iter().filter(filled).map(|key| key.to_string()).collect();
     format!("[{}]", names.join(", "))
 }
 
@@ -558,4 +630,20 @@ pub(crate) fn ambiguous_kernel(call: &BoxedCall<'_>) -> Error {
         operator.dump_state().unwrap_or_default(),
     );
     Error::new(ErrorKind::AmbiguousKernel, message)
+}
+
+/// The error of a call that every provider of its cell refused, with no other rule to go on with.
+#[cold]
+#[inline(never)]
+pub(crate) fn no_provider(table: TableRef<'_>, chain: &KernelRecord, keys: DispatchKeySet) -> Error {
+    let links = chain.links.iter().flat_map(|links| links.providers.iter());
+    let refused: Vec<_> = links.map(|provider| Refusal::of(provider).to_string()).collect();
+    let message = format!(
+        "{}: no provider accepts these arguments for {}; refused by {}. Register one without a condition, a fallback \
+         for the key or a composite",
+        table.operator().name(),
+        keys.highest_priority_key(),
+        refused.join(", ")
+    );
+    Error::new(ErrorKind::MissingKernel, message)
 }

@@ -60,7 +60,9 @@ impl HeldKernel {
 
     /// Whether the kernel's registration is still there.
     pub fn is_valid(&self) -> bool {
-        !self.kernel.dropped.load(Ordering::Acquire)
+        let is_there = |kernel: &KernelRecord| !kernel.dropped.load(Ordering::Acquire);
+        let providers = self.kernel.links.iter().flat_map(|links| &links.providers);
+        is_there(&self.kernel) && providers.into_iter().all(|provider| is_there(provider))
     }
 
     /// Calls the kernel with these keys and arguments.
@@ -99,7 +101,7 @@ impl OperatorHandle {
                 format!("no kernel for {key} for {}; register one, or a fallback for the key", self.name());
             return Err(Error::new(ErrorKind::MissingKernel, message));
         }
-        let kernel = self.look(|table| table.slot_of(key).kernel.clone())?;
+        let kernel = self.look(|table| table.slot_of(key).counted())?;
         Ok(HeldKernel { operator: self.clone(), kernel })
     }
 }

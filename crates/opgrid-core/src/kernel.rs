@@ -9,18 +9,21 @@ use std::any::{TypeId, type_name};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::boxing;
 use crate::call::{BoxedCall, Next};
-use crate::inferred::schema_of;
-use crate::signature::Signature;
-use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
+use crate::inferred::signature_of;
+use crate::ledger::note_fallback;
+use crate::provider::{Condition, Links};
+use crate::shard::Serial;
+use crate::signature::{Entry, Signature};
+use crate::{DispatchKey, Error, ErrorKind, Result};
 
 /// The function or closure of a record, and how it is freed.
-type State = (*const (), unsafe fn(*const ()));
+type State = (*const (), Option<unsafe fn(*const ())>);
 
 /// The boxed side of a record.
 pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
@@ -33,17 +36,20 @@ pub(crate) enum Role {
     Fallthrough,
     Missing,
     Ambiguous,
+    /// Several providers, or one with a condition.
+    Chain,
 }
 
 /// The signature of a typed record.
-#[derive(Clone, Copy)]
 pub(crate) struct SignatureOf {
     pub(crate) id: TypeId,
     /// The signature with `i64` in the place of symbolic integers.
     pub(crate) concrete: TypeId,
     pub(crate) text: fn() -> &'static str,
     /// The schema inferred from the types, with an empty name.
-    pub(crate) schema: &'static FunctionSchema,
+    pub(crate) schema: FunctionSchema,
+    /// The [`Entry`] of chains of this signature.
+    chain: fn() -> *const (),
 }
 
 impl SignatureOf {
@@ -52,7 +58,11 @@ impl SignatureOf {
             id: TypeId::of::<S>(),
             concrete: TypeId::of::<S::Concrete>(),
             text: || type_name::<S>(),
-            schema: schema_of::<S>(),
+            schema: S::schema(OperatorName::new("", "")),
+            chain: || {
+                let entry: Entry<S> = boxing::enter_chain::<S>;
+                entry as *const ()
+            },
         }
     }
 
@@ -62,7 +72,7 @@ impl SignatureOf {
 
     /// Whether the schema inferred from it fits that of a definition.
     pub(crate) fn fits(&self, definition: &FunctionSchema) -> bool {
-        check_signature(definition, self.schema, self.is_symbolic()).is_ok()
+        check_signature(definition, &self.schema, self.is_symbolic()).is_ok()
     }
 
     /// The inferred schema as that of the operator `name`.
@@ -93,16 +103,24 @@ pub(crate) struct KernelRecord {
     pub(crate) typed: TypedSide,
     pub(crate) symbolic: TypedSide,
     pub(crate) boxed: BoxedEntry,
+    /// By what typed calls are counted that take the boxed side. Fallbacks count themselves.
+    pub(crate) serial: Serial,
+    /// The kernel's own boxed side, where `boxed` counts fallbacks first.
+    behind: BoxedEntry,
     /// The function or the closure, as `boxed` and `entry` know it.
     pub(crate) state: *const (),
-    free: unsafe fn(*const ()),
+    /// Frees `state`, where it is more than a function pointer.
+    free: Option<unsafe fn(*const ())>,
     pub(crate) role: Role,
-    pub(crate) signature: Option<SignatureOf>,
+    pub(crate) signature: Option<&'static SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
-    pub(crate) description: Option<Arc<str>>,
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) origin: Origin,
     /// Set when the registration is dropped: kernels held apart from tables look at it.
     pub(crate) dropped: AtomicBool,
+    /// Which calls the kernel is for, if not for all.
+    pub(crate) condition: Option<Box<Condition>>,
+    /// The providers, in the record of a chain.
+    pub(crate) links: Option<Box<Links>>,
 }
 
 // SAFETY: `state` is a function pointer or a boxed `Send + Sync` closure; the rest is plain data.
@@ -112,22 +130,59 @@ unsafe impl Sync for KernelRecord {}
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
-        // SAFETY: `free` was stored together with `state`, and a record is dropped once.
-        unsafe { (self.free)(self.state) }
+        DROPPED.fetch_add(1, Ordering::Release);
+        if let Some(free) = self.free {
+            // SAFETY: `free` was stored together with `state`, and a record is dropped once.
+            unsafe { free(self.state) }
+        }
     }
 }
 
+/// How many records were dropped.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// How many kernels there are: registered, on the way to it, or waiting with the tables that they were in.
+pub(crate) fn kernels_alive() -> u64 {
+    // In this order, because every record is made before it is dropped.
+    let dropped = DROPPED.load(Ordering::Acquire);
+    Serial::count() - dropped
+}
+
 impl KernelRecord {
-    /// The text of dumps and errors: what the author gave, or where the kernel was registered.
+    /// The text of dumps and errors.
     pub(crate) fn debug(&self) -> String {
-        match &self.description {
-            Some(text) => text.to_string(),
-            None => format!("registered at {}", Place(self.place)),
-        }
+        self.origin.to_string()
+    }
+
+    /// Whether code of users runs when the record is freed.
+    pub(crate) fn owns_state(&self) -> bool {
+        self.free.is_some() || self.condition.is_some()
     }
 
     pub(crate) fn is_fallthrough(&self) -> bool {
         self.role == Role::Fallthrough
+    }
+}
+
+/// Where a definition or a kernel comes from: what its author said, or the place of the registration.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) description: Option<Arc<str>>,
+    pub(crate) place: &'static Location<'static>,
+}
+
+impl Origin {
+    pub(crate) fn at(place: &'static Location<'static>) -> Self {
+        Self { description: None, place }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.description {
+            Some(text) => f.write_str(text),
+            None => write!(f, "registered at {}", Place(self.place)),
+        }
     }
 }
 
@@ -165,9 +220,6 @@ pub struct Kernel {
     pub(crate) key: Option<DispatchKey>,
 }
 
-/// Nothing to free: the state is a function.
-unsafe fn keep(_: *const ()) {}
-
 /// Frees a boxed closure.
 ///
 /// # Safety
@@ -180,25 +232,33 @@ unsafe fn free<F>(state: *const ()) {
 
 impl Kernel {
     #[track_caller]
-    fn from_parts(signature: Option<SignatureOf>, side: TypedSide, boxed: BoxedEntry, state: State) -> Self {
+    fn from_parts(
+        signature: Option<&'static SignatureOf>,
+        side: TypedSide,
+        boxed: BoxedEntry,
+        state: State,
+    ) -> Self {
         let symbolic = signature.is_some_and(|signature| signature.is_symbolic());
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
         let (state, free) = state;
-        let (name, description, place) = (None, None, Location::caller());
+        let (name, origin) = (None, Origin::at(Location::caller()));
         let dropped = AtomicBool::new(false);
         let record = KernelRecord {
             typed,
             symbolic,
             boxed,
+            serial: Serial::next(),
+            behind: boxed,
             state,
             free,
             role,
             signature,
             name,
-            description,
-            place,
+            origin,
             dropped,
+            condition: None,
+            links: None,
         };
         Self { record, key: None }
     }
@@ -208,16 +268,16 @@ impl Kernel {
     pub fn function<S: Signature>(function: S::Returning<S::Output>) -> Self {
         let pointer = S::erase(function);
         let side = TypedSide { direct: pointer, entry: std::ptr::null() };
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_function::<S>, (pointer, keep))
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_function::<S>, (pointer, None))
     }
 
     /// A function that takes the keys of the call in front of the arguments.
     #[track_caller]
     pub fn function_with_keys<S: Signature>(function: S::ReturningWithKeys<S::Output>) -> Self {
-        let entry: crate::signature::Entry<S> = boxing::enter_with_keys::<S>;
+        let entry: Entry<S> = boxing::enter_with_keys::<S>;
         let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
-        let state = (S::erase_with_keys(function), keep as unsafe fn(*const ()));
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
+        let state = (S::erase_with_keys(function), None);
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
     }
 
     /// A closure over the arguments as a tuple; it may carry state.
@@ -238,12 +298,12 @@ impl Kernel {
             S: Signature,
             F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
         {
-            let entry: crate::signature::Entry<S> = boxing::enter_layer::<S, F>;
+            let entry: Entry<S> = boxing::enter_layer::<S, F>;
             let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
-            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), free::<F>))
+            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), Some(free::<F>)))
         }
         let (side, state) = parts::<S, _>(layer);
-        Self::from_parts(Some(SignatureOf::new::<S>()), side, boxing::boxed_entry::<S>, state)
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
     }
 
     /// A function or closure over values: it serves every operator.
@@ -253,7 +313,7 @@ impl Kernel {
         where
             F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
         {
-            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), free::<F>))
+            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), Some(free::<F>)))
         }
         let (boxed, state) = parts(kernel);
         Self::from_parts(None, TypedSide::NONE, boxed, state)
@@ -263,6 +323,21 @@ impl Kernel {
     #[track_caller]
     pub fn fallthrough() -> Self {
         Self::special(Role::Fallthrough, fallthrough_ran)
+    }
+
+    /// What the slot of a cell with several providers points to, or with one that has a condition.
+    pub(crate) fn chain(links: Links) -> Self {
+        let run = |chain: &KernelRecord, call: &mut BoxedCall<'_>| crate::provider::run_chain(chain, call);
+        let mut kernel = Self::special(Role::Chain, run);
+        let record = &mut kernel.record;
+        for provider in &links.providers {
+            let Some(signature) = provider.signature else { continue };
+            let side = if signature.is_symbolic() { &mut record.symbolic } else { &mut record.typed };
+            side.entry = (signature.chain)();
+        }
+        record.origin = links.providers[0].origin.clone();
+        record.links = Some(Box::new(links));
+        kernel
     }
 
     /// What a slot without a kernel points to.
@@ -279,8 +354,9 @@ impl Kernel {
 
     #[track_caller]
     fn special(role: Role, boxed: BoxedEntry) -> Self {
-        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), keep));
+        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), None));
         kernel.record.role = role;
+        kernel.record.serial = Serial::UNCOUNTED;
         kernel
     }
 
@@ -290,9 +366,21 @@ impl Kernel {
         self
     }
 
+    /// The same kernel, for calls only whose arguments the condition holds for. `text` completes "runs when …".
+    ///
+    /// Typed kernels take typed conditions with [`Provider::when`](crate::Provider::when).
+    pub fn when(
+        mut self,
+        text: &str,
+        holds: impl Fn(&[crate::Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
+    ) -> Self {
+        self.record.condition = Some(Box::new(Condition::of_values(text, holds)));
+        self
+    }
+
     /// The same kernel with a text of its own for dumps and errors, in the place of file and line.
     pub fn describe(mut self, text: &str) -> Self {
-        self.record.description = Some(text.into());
+        self.record.origin.description = Some(text.into());
         self
     }
 
@@ -304,7 +392,16 @@ impl Kernel {
 
     /// The same kernel, registered at the place of this call.
     pub(crate) fn placed(mut self, place: &'static Location<'static>) -> Self {
-        self.record.place = place;
+        self.record.origin.place = place;
+        self
+    }
+
+    /// The same kernel as the fallback of a key: calls of it are counted.
+    pub(crate) fn for_fallback(mut self) -> Self {
+        if self.record.role == Role::Boxed {
+            self.record.serial = Serial::UNCOUNTED;
+            self.record.boxed = run_fallback;
+        }
         self
     }
 
@@ -325,10 +422,9 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
     Err(Error::new(ErrorKind::Internal, message))
 }
 
-/// What layers below `functionality` see excluded while they run: autograd as a whole, else the layer itself.
-#[inline(always)]
-pub(crate) fn excluded_below(functionality: u32) -> u64 {
-    let layer = 1u64 << functionality;
-    let autograd = DispatchKeySet::AUTOGRAD.layers();
-    if layer & autograd != 0 { autograd } else { layer }
+/// The boxed side of a fallback.
+fn run_fallback(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    note_fallback(kernel, call)?;
+    // SAFETY: the record's own boxed side.
+    unsafe { (kernel.behind)(kernel, call) }
 }

@@ -6,6 +6,9 @@
 //! [`BackendComponent`] (`CPU`, `AutogradCUDA`). *Aliases* stand for many keys at registration
 //! (`CompositeImplicitAutograd`) and are never in a set.
 //!
+//! Backends and layers of users are allocated at run time ([`BackendComponent::register`], [`DispatchKey::layer`]);
+//! their keys are of the same sorts.
+//!
 //! ```text
 //! bit   15 14  13 12  11 .. 6        5 .. 0
 //!        0  0   0  0  functionality  0            functionality key
@@ -38,6 +41,10 @@ use crate::{BackendComponent, DispatchKeySet, Error, ErrorKind, Functionality, R
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DispatchKey(u16);
+
+/// The remedy for a registration for a position that no key holds yet.
+pub(crate) const NOT_ALLOCATED: &str = "a kernel for a key that nobody has allocated would never run; allocate the \
+                                        backend with BackendComponent::register, the layer with DispatchKey::layer";
 
 const INSTANCE: u16 = 0x4000;
 const ALIAS: u16 = 0x8000;
@@ -141,7 +148,7 @@ impl DispatchKey {
     /// The instance of `functionality` on `backend`; `Undefined` where there are no instances.
     #[inline]
     pub const fn runtime(functionality: Functionality, backend: BackendComponent) -> Self {
-        if functionality.is_per_backend() {
+        if functionality.has_instance_on(backend) {
             Self::instance(functionality, Some(backend))
         } else {
             Self::Undefined
@@ -156,6 +163,16 @@ impl DispatchKey {
             None => 0,
         };
         Self(INSTANCE | (functionality.position() as u16) << FUNCTIONALITY_SHIFT | low)
+    }
+
+    /// The key of the column of a layer and a backend: the instance, or the functionality alone where it has none.
+    #[inline]
+    pub(crate) const fn on(functionality: Functionality, backend: BackendComponent) -> Self {
+        if functionality.has_instance_on(backend) {
+            Self::instance(functionality, Some(backend))
+        } else {
+            Self::of_functionality(functionality)
+        }
     }
 
     /// What the key does; `Undefined` for an alias.
@@ -180,6 +197,21 @@ impl DispatchKey {
             Some(position) => BackendComponent::at(position as u32),
             None => None,
         }
+    }
+
+    /// The backends whose columns in the functionality's row are the key's, a bit per position, free ones included.
+    #[inline]
+    pub(crate) const fn columns(self) -> u32 {
+        match self.backend() {
+            Some(backend) => 1 << backend.position(),
+            None => !self.functionality().instance_backends(),
+        }
+    }
+
+    /// Whether the key has a name: it is built in, or a user allocated what it is made of.
+    pub fn exists(self) -> bool {
+        let named = |backend: BackendComponent| backend.name().is_some();
+        self.is_alias() || self.functionality().name().is_some() && self.backend().is_none_or(named)
     }
 
     /// Whether the key stands for others at registration.
@@ -250,6 +282,17 @@ impl DispatchKey {
         }
     }
 
+    /// The runtime keys that a fallback for this key is for. Of an alias they include the keys of backends that are
+    /// not allocated yet, so that a fallback serves those that come later.
+    pub(crate) fn fallback_columns(self) -> Vec<Self> {
+        if !self.is_alias() {
+            let runs = self.is_runtime() && self != Self::Undefined;
+            return if runs { vec![self] } else { Vec::new() };
+        }
+        let every = DispatchKeySet::ALL.positions();
+        every.filter(|key| key.is_included_in(self)).collect()
+    }
+
     /// Whether a registration for `alias` reaches this key. `Undefined` and aliases are in no alias.
     pub const fn is_included_in(self, alias: Self) -> bool {
         if self.0 == Self::Undefined.0 || self.is_alias() {
@@ -313,8 +356,9 @@ impl DispatchKey {
 
     /// Every key that exists, in torch's order: functionalities, instances, aliases.
     pub fn all() -> impl Iterator<Item = Self> {
-        let instances = Functionality::all().filter(|it| it.is_per_backend()).flat_map(|functionality| {
-            BackendComponent::all().map(move |backend| Self::runtime(functionality, backend))
+        let instances = Functionality::all().flat_map(|functionality| {
+            let backends = BackendComponent::all().filter(move |it| functionality.has_instance_on(*it));
+            backends.map(move |backend| Self::runtime(functionality, backend))
         });
         Functionality::all().map(Self::of_functionality).chain(instances).chain(Self::aliases())
     }
@@ -328,8 +372,8 @@ impl DispatchKey {
     fn named(name: &str) -> Option<Self> {
         let instance = || {
             Functionality::all().find_map(|functionality| {
-                let backend = name.strip_prefix(functionality.instance_prefix()?)?;
-                Some(Self::runtime(functionality, BackendComponent::named(backend)?))
+                let backend = BackendComponent::named(name.strip_prefix(functionality.instance_prefix()?)?)?;
+                functionality.has_instance_on(backend).then(|| Self::runtime(functionality, backend))
             })
         };
         let alias = || ALIASES.iter().position(|alias| alias.0 == name).map(|it| Self(ALIAS | it as u16));
@@ -354,6 +398,12 @@ pub(crate) fn first_column(functionality: Functionality) -> Option<usize> {
 /// The keys of torch's table columns, in order; `Undefined` is column 0.
 pub fn torch_columns() -> Vec<DispatchKey> {
     std::iter::once(DispatchKey::Undefined).chain(DispatchKeySet::FULL).collect()
+}
+
+/// The keys of all table columns: torch's in torch's order, then those of users by rising priority.
+pub fn columns() -> Vec<DispatchKey> {
+    let of_user = |key: &DispatchKey| key.torch_column().is_none();
+    torch_columns().into_iter().chain(DispatchKeySet::ALL.iter().filter(of_user)).collect()
 }
 
 /// The backends on which a registration of `functionality` for `alias` is reached: a bit per position, free ones

@@ -2,7 +2,7 @@
 //!
 //! Both are positions in the words of a [`DispatchKeySet`](crate::DispatchKeySet), and a position is a priority:
 //! the highest one present in a set decides which kernel runs. A position cannot move while a tensor lives, so
-//! the free ones, which layers and backends of users will take at run time, are spread over the gaps from the
+//! the free ones, which layers and backends of users take at run time, are spread over the gaps from the
 //! start.
 //!
 //! ```text
@@ -21,12 +21,16 @@
 //!           14 .. 0    PrivateUse3 .. CPU
 //! ```
 //!
-//! The two lists in this file are the only ones: names, masks, torch's values and torch's columns are computed
-//! from them.
+//! The two lists in this file are the only ones of built-in keys: names, masks, torch's values and torch's columns
+//! are computed from them. What users allocate stands in the slots of [`user_keys`](crate::user_keys).
+//!
+//! There is no position for an autocast layer of each backend of users, so they subdivide one: on a backend of a
+//! user `AutocastPrivateUse1` has an instance, on torch's backends it is one key, as in torch.
 
 use std::fmt;
 
 use crate::DispatchKey;
+use crate::user_keys;
 
 /// What a dispatch key does: a layer such as `Tracer`, a family of backends such as `Sparse`, or a backend that
 /// is not subdivided such as `FPGA`.
@@ -37,20 +41,20 @@ pub struct Functionality(u8);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BackendComponent(u8);
 
-/// What the list of functionalities says of one position.
+/// What the list of functionalities, or who allocated one, says of a position.
 #[derive(Clone, Copy)]
-struct Layer {
-    name: &'static str,
+pub(crate) struct Layer {
+    pub(crate) name: &'static str,
     /// What the names of its instances begin with, if it has an instance for each backend.
-    prefix: Option<&'static str>,
+    pub(crate) prefix: Option<&'static str>,
 }
 
-/// What the list of backends says of one position.
+/// What the list of backends, or who allocated one, says of a position.
 #[derive(Clone, Copy)]
-struct Backend {
-    name: &'static str,
+pub(crate) struct Backend {
+    pub(crate) name: &'static str,
     /// The name that torch prints for the component itself, which is not always the name with `Bit` behind it.
-    bit_name: &'static str,
+    pub(crate) bit_name: &'static str,
 }
 
 /// Expands `position Constant "Name"` or `position Constant "Name" * "Prefix"` (an instance for each backend)
@@ -215,15 +219,10 @@ pub(crate) const BUILT_IN_BACKENDS: u32 = {
     mask
 };
 
-/// The positions of the functionalities that exist, without `Undefined`; what is allocated at run time joins here.
-pub(crate) fn existing_layers() -> u64 {
-    BUILT_IN_LAYERS
-}
-
-/// The positions of the backends that exist; what is allocated at run time joins here.
-pub(crate) fn existing_backends() -> u32 {
-    BUILT_IN_BACKENDS
-}
+/// The functionality that the backends of users subdivide, each with an instance of its own.
+const SUBDIVIDED: Functionality = Functionality::AutocastPrivateUse1;
+/// What the names of the subdivided functionality's instances begin with.
+const SUBDIVIDED_PREFIX: &str = "Autocast";
 
 impl Functionality {
     /// How many positions there are, taken or free.
@@ -247,15 +246,44 @@ impl Functionality {
         PER_BACKEND >> self.0 & 1 != 0
     }
 
+    /// The backends on which it has instances, a bit per position, free ones included: all for `Dense` and its like,
+    /// those of users for `AutocastPrivateUse1`, none for every other.
+    #[inline]
+    pub const fn instance_backends(self) -> u32 {
+        if self.is_per_backend() {
+            u32::MAX
+        } else if self.0 == SUBDIVIDED.0 {
+            !BUILT_IN_BACKENDS
+        } else {
+            0
+        }
+    }
+
+    /// Whether it has an instance on `backend`.
+    #[inline]
+    pub const fn has_instance_on(self, backend: BackendComponent) -> bool {
+        self.instance_backends() >> backend.0 & 1 != 0
+    }
+
+    /// Whether a user allocated it at run time, or may still do so.
+    #[inline]
+    pub const fn is_run_time(self) -> bool {
+        (BUILT_IN_LAYERS | 1) >> self.0 & 1 == 0
+    }
+
     /// Every functionality that exists, `Undefined` first, by rising priority.
     pub fn all() -> impl Iterator<Item = Self> {
-        let existing = existing_layers() | 1;
+        let existing = user_keys::existing_layers() | 1;
         (0..Self::COUNT as u8).map(Self).filter(move |it| existing >> it.0 & 1 != 0)
     }
 
-    /// The name, as torch writes it; none at a free position.
+    fn entry(self) -> Option<Layer> {
+        LAYERS[usize::from(self.0)].or_else(|| user_keys::layer(self))
+    }
+
+    /// The name, as torch or the layer's user writes it; none at a free position.
     pub fn name(self) -> Option<&'static str> {
-        LAYERS[usize::from(self.0)].map(|layer| layer.name)
+        self.entry().map(|layer| layer.name)
     }
 
     /// The functionality of that name.
@@ -265,7 +293,10 @@ impl Functionality {
 
     /// What the names of the instances begin with; none where there are no instances.
     pub fn instance_prefix(self) -> Option<&'static str> {
-        LAYERS[usize::from(self.0)].and_then(|layer| layer.prefix)
+        if self == SUBDIVIDED {
+            return Some(SUBDIVIDED_PREFIX);
+        }
+        self.entry().and_then(|layer| layer.prefix)
     }
 
     /// torch's number: how many of torch's functionalities have a lower priority; none for a user's.
@@ -298,13 +329,23 @@ impl BackendComponent {
 
     /// Every backend that exists, by rising priority.
     pub fn all() -> impl Iterator<Item = Self> {
-        let existing = existing_backends();
+        let existing = user_keys::existing_backends();
         (0..Self::COUNT as u8).map(Self).filter(move |it| existing >> it.0 & 1 != 0)
+    }
+
+    fn entry(self) -> Option<Backend> {
+        BACKENDS[usize::from(self.0)].or_else(|| user_keys::backend(self))
     }
 
     /// The name, as it occurs in the names of keys (`CPU`); none at a free position.
     pub fn name(self) -> Option<&'static str> {
-        BACKENDS[usize::from(self.0)].map(|backend| backend.name)
+        self.entry().map(|backend| backend.name)
+    }
+
+    /// The key of its dense data: `CPU` of the backend `CPU`.
+    #[inline]
+    pub const fn key(self) -> DispatchKey {
+        DispatchKey::runtime(Functionality::Dense, self)
     }
 
     /// The backend of that name.
@@ -340,9 +381,9 @@ impl fmt::Debug for Functionality {
 }
 
 impl fmt::Display for BackendComponent {
-    /// Writes torch's name of the component itself (`CPUBit`, but `MTIA`).
+    /// Writes torch's name of the component itself (`CPUBit`, but `MTIA`); a user's has `Bit` behind its name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(BACKENDS[usize::from(self.0)].map_or("UnknownBit", |backend| backend.bit_name))
+        f.pad(self.entry().map_or("UnknownBit", |backend| backend.bit_name))
     }
 }
 

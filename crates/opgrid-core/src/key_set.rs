@@ -21,7 +21,8 @@ use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, Sub, SubAssign};
 
 use crate::key::first_column;
-use crate::key_parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, PER_BACKEND, existing_backends, existing_layers};
+use crate::key_parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, PER_BACKEND};
+use crate::user_keys::{existing_backends, existing_layers};
 use crate::{BackendComponent, DispatchKey, Error, ErrorKind, Functionality, Result};
 
 /// A set of dispatch keys.
@@ -209,15 +210,17 @@ impl DispatchKeySet {
         (self.backends | 1).ilog2() as usize
     }
 
-    /// The key that a call with this set goes to: the highest functionality, on the highest backend if it has
-    /// instances. Without any backend that is the functionality's placeholder, which is not `Undefined`.
+    /// The key that a call with this set goes to: the highest functionality, on the highest backend if it has an
+    /// instance there. Without any backend that is the functionality's placeholder, which is not `Undefined`.
     #[inline]
     pub const fn highest_priority_key(self) -> DispatchKey {
         let functionality = self.highest_functionality();
-        if PER_BACKEND >> functionality.position() & 1 != 0 {
-            DispatchKey::instance(functionality, self.highest_backend())
-        } else {
-            DispatchKey::of_functionality(functionality)
+        match self.highest_backend() {
+            Some(backend) if functionality.has_instance_on(backend) => {
+                DispatchKey::instance(functionality, Some(backend))
+            }
+            None if functionality.is_per_backend() => DispatchKey::instance(functionality, None),
+            _ => DispatchKey::of_functionality(functionality),
         }
     }
 
@@ -231,22 +234,30 @@ impl DispatchKeySet {
         self.minus(Self::ACCOMPANYING).highest_priority_key()
     }
 
-    /// The keys, functionalities by rising priority and for each of them its backends by rising priority.
+    /// The keys, functionalities by rising priority and for each of them its backends by rising priority. Of the
+    /// position that backends of users subdivide these are their instances, and `AutocastPrivateUse1` where the highest
+    /// backend is none of theirs.
     pub fn iter(self) -> Iter {
         let existing = Self { layers: existing_layers(), backends: existing_backends() };
-        Iter { rest: self & existing, backends: 0 }
+        Iter { rest: self & existing, layer: Functionality::Undefined, columns: 0 }
+    }
+
+    /// The keys at all positions of the set, those included that no key holds yet.
+    pub(crate) fn positions(self) -> Iter {
+        Iter { rest: self, layer: Functionality::Undefined, columns: 0 }
     }
 
     /// How many keys the set iterates.
     pub fn len(self) -> usize {
+        let backends = (self.backends & existing_backends()).count_ones() as usize;
         let layers = self.layers & existing_layers();
-        let backends = (self.backends & existing_backends()).count_ones();
-        let single = (layers & !PER_BACKEND).count_ones();
-        (single + (layers & PER_BACKEND).count_ones() * backends) as usize
+        let instances = (layers & PER_BACKEND).count_ones() as usize * backends;
+        instances + Self { layers: layers & !PER_BACKEND, ..self }.iter().count()
     }
 
-    /// torch's form of the set: backends in bits 0 to 15, functionalities in bits 16 to 61. Keys of users and
-    /// free positions have no bit there and are left out.
+    /// torch's form of the set: backends in bits 0 to 15, functionalities in bits 16 to 61. Positions of users and
+    /// free ones have no bit there and are left out, so that the autocast key of a user's backend becomes
+    /// `AutocastPrivateUse1`.
     pub const fn to_torch_bits(self) -> u64 {
         gather(self.backends as u64, BUILT_IN_BACKENDS as u64)
             | gather(self.layers, BUILT_IN_LAYERS) << TORCH_BACKEND_BITS
@@ -309,32 +320,38 @@ const fn scatter(bits: u64, mut mask: u64) -> u64 {
 /// The keys of a set, by rising priority.
 #[derive(Clone, Debug)]
 pub struct Iter {
-    /// The layers to come, the current one first, and the backends of the set.
+    /// The layers to come, and the backends of the set.
     rest: DispatchKeySet,
-    /// The backends of the current layer that were already given.
-    backends: u32,
+    /// The layer whose instances are being given.
+    layer: Functionality,
+    /// The backends of the keys to come.
+    columns: u32,
+}
+
+impl Iter {
+    /// The backends on which the layer has keys of its own: those of its instances and, where there are some, the
+    /// highest one, which may have none.
+    fn own_columns(&self) -> u32 {
+        let instances = self.rest.backends & self.layer.instance_backends();
+        if instances == 0 { 0 } else { instances | 1 << self.rest.backends.ilog2() }
+    }
 }
 
 impl Iterator for Iter {
     type Item = DispatchKey;
 
     fn next(&mut self) -> Option<DispatchKey> {
-        loop {
-            let functionality = Functionality::at(self.rest.layers.trailing_zeros())?;
-            let backends = self.rest.backends & !self.backends;
-            if functionality.is_per_backend() && backends != 0 {
-                self.backends |= 1 << backends.trailing_zeros();
-                return Some(DispatchKey::instance(
-                    functionality,
-                    BackendComponent::at(backends.trailing_zeros()),
-                ));
-            }
-            self.backends = 0;
+        while self.columns == 0 {
+            self.layer = Functionality::at(self.rest.layers.trailing_zeros())?;
             self.rest.layers &= self.rest.layers - 1;
-            if !functionality.is_per_backend() {
-                return Some(DispatchKey::of_functionality(functionality));
+            self.columns = self.own_columns();
+            if !self.layer.is_per_backend() && self.columns == 0 {
+                return Some(DispatchKey::of_functionality(self.layer));
             }
         }
+        let backend = BackendComponent::at(self.columns.trailing_zeros())?;
+        self.columns &= self.columns - 1;
+        Some(DispatchKey::on(self.layer, backend))
     }
 }
 

@@ -70,8 +70,10 @@ pub(crate) fn register(
         }
         ("", Some(schema)) => schema,
         (given, None) => given.to_owned(),
-        (_, Some(_)) => {
-            return Err(refused("you can only specify the schema once per operator registration".into()));
+        (given, Some(schema)) => {
+            return Err(refused(format!(
+                "you can only specify the schema once per operator registration, found {given} and {schema}"
+            )));
         }
     };
     for (place, (key, _)) in options.kernels.iter().enumerate() {

@@ -12,6 +12,8 @@ pub mod key;
 mod key_parts;
 pub mod key_set;
 pub mod named_sets;
+pub mod user_keys;
+pub mod user_layers;
 
 // What calls are made of.
 pub mod device;
@@ -40,17 +42,24 @@ pub mod legacy;
 pub mod library;
 pub mod listener;
 mod panics;
+pub mod provider;
+mod record;
+mod records;
 mod registry;
 pub mod resolve;
 pub mod retire;
+mod sync;
 mod table;
 
 // Calls.
 pub mod call;
 pub mod explain;
 pub mod held;
+pub mod ledger;
 pub mod local;
 pub mod observe;
+mod shard;
+pub mod strict;
 
 pub mod error;
 mod spelling;
@@ -69,10 +78,11 @@ pub use error::{Error, ErrorKind, Result};
 pub use explain::{Column, Explanation, Hop, KernelInfo};
 pub use held::HeldKernel;
 pub use kernel::Kernel;
-pub use key::{DispatchKey, KeyKind, alias_backends, torch_columns};
+pub use key::{DispatchKey, KeyKind, alias_backends, columns, torch_columns};
 pub use key_parts::{BackendComponent, Functionality};
 pub use key_set::DispatchKeySet;
 pub use layout::{Layout, MemoryFormat};
+pub use ledger::{SlowPath, SlowPathCount, Stats, note, reset_stats, stats};
 pub use legacy::Options;
 pub use library::{Library, Operators, Registration, Target};
 pub use listener::{Listener, Override};
@@ -80,17 +90,22 @@ pub use local::{
     ExcludeGuard, ForceGuard, IncludeGuard, LocalKeys, excluding, including, inference_mode, is_excluded,
     is_included, is_inference_mode, set_depth_limit, set_excluded, set_included,
 };
-pub use named_sets::{NAMED_SETS, autocast_related, autograd_key, autograd_related};
+pub use named_sets::{NAMED_SETS, autocast_key, autocast_related, autograd_key, autograd_related};
 pub use num_complex::Complex64;
-pub use observe::{CallKind, Observation, Observer, Step, observe, record};
+pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
+pub use provider::Provider;
 pub use resolve::Reason;
+#[doc(hidden)]
+pub use resolve::{Rule, Rules};
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
 pub use signature::{First, Last, Return, Signature};
 pub use stack::{Returns, Stack};
+pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};
+pub use user_layers::NewLayer;
 pub use value::{Boxed, Class, DictValue, Generator, List, Object, Value, View};
 
 #[doc(hidden)]

@@ -8,9 +8,10 @@ use std::sync::Weak;
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
-use crate::kernel::{Kernel, Place};
-use crate::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf};
+use crate::kernel::{Kernel, Origin, Place};
+use crate::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf, ReturningOf};
 use crate::panics::Panics;
+use crate::provider::{Condition, names_of};
 use crate::registry::{Change, Inner, Item};
 use crate::{BoxedCall, DispatchKey, Dispatcher, Error, ErrorKind, Next, Operator, Result};
 
@@ -239,7 +240,7 @@ impl Library {
         }
         schema.name = name.with_namespace_if_missing(&namespace);
         let name = schema.name.clone();
-        let definition = Definition::new(schema, format!("registered at {}", Place(place)));
+        let definition = Definition::new(schema, Origin::at(place));
         self.items.push(Item::Define(Box::new(definition)));
         let defined = Some(self.items.len() - 1);
         Operators { library: self, name: Some(name), defined, target: std::marker::PhantomData }
@@ -296,15 +297,24 @@ impl Library {
     /// Registers a kernel for a key and every operator that has none for it.
     ///
     /// Only for [`implementations`](Dispatcher::implementations) of the namespace `_`; the key is the kernel's own
-    /// ([`Kernel::at`]) or the library's.
+    /// ([`Kernel::at`]) or the library's. The kernel is boxed or a fallthrough, because it serves every signature.
     #[track_caller]
-    pub fn fallback(&mut self, kernel: Kernel) -> &mut Self {
-        let kernel = kernel.placed(Location::caller());
+    pub fn fallback(&mut self, kernel: impl Into<Kernel>) -> &mut Self {
+        let kernel = kernel.into().placed(Location::caller());
         if self.kind != Kind::Implementations {
             let message = format!(
                 "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside an \
                  implementations block of namespace _?",
                 self.kind.name()
+            );
+            self.refuse(ErrorKind::Registration, message);
+            return self;
+        }
+        if let Some(signature) = kernel.record.signature {
+            let message = format!(
+                "fallback(...): a fallback serves operators of every signature, found a typed kernel ({}); make it with \
+                 Kernel::boxed or Kernel::fallthrough",
+                (signature.text)()
             );
             self.refuse(ErrorKind::Registration, message);
             return self;
@@ -322,9 +332,26 @@ impl Library {
                 ErrorKind::Registration,
                 "fallback(...): a fallback needs a dispatch key; give the block one, or the kernel".into(),
             ),
+            (Some(key), None) if !key.exists() => {
+                self.refuse(ErrorKind::Registration, format!("fallback(...): {}", crate::key::NOT_ALLOCATED));
+            }
             (Some(key), None) => {
+                let kernel = kernel.for_fallback();
                 self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
             }
+        }
+        self
+    }
+
+    /// Puts the providers of fallbacks of `key` into an order: those named come first, then the others as they were
+    /// registered. Only for [`implementations`](Dispatcher::implementations) of the namespace `_`.
+    pub fn fallback_order(&mut self, key: DispatchKey, names: &[&str]) -> &mut Self {
+        if self.kind != Kind::Implementations || self.namespace.is_some() {
+            let message =
+                "fallback_order(...): fallbacks belong to no namespace; use implementations(\"_\", key)";
+            self.refuse(ErrorKind::Registration, message.into());
+        } else {
+            self.items.push(Item::Order { name: None, key: Some(key), names: names_of(names) });
         }
         self
     }
@@ -379,7 +406,7 @@ impl<'l, T> Operators<'l, T> {
     /// Gives the definition another text for dumps and errors than where it stands.
     pub fn describe(mut self, text: &str) -> Self {
         if let Some(definition) = self.definition() {
-            definition.debug = text.to_owned();
+            definition.origin.description = Some(text.into());
         }
         self
     }
@@ -405,8 +432,8 @@ impl<'l, T> Operators<'l, T> {
     #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
-    pub fn add(self, kernel: Kernel) -> Self {
-        let kernel = kernel.placed(Location::caller());
+    pub fn add(self, kernel: impl Into<Kernel>) -> Self {
+        let kernel = kernel.into().placed(Location::caller());
         let Some(name) = self.name.clone() else { return self };
         let library = &mut *self.library;
         let key = match (kernel.key, library.key) {
@@ -422,6 +449,19 @@ impl<'l, T> Operators<'l, T> {
             (own, block) => own.or(block),
         };
         library.items.push(Item::Implement { name, key, kernel, may_replace: library.may_replace });
+        self
+    }
+
+    /// Puts providers into an order: those named come first, then the others as they were registered. With a key for
+    /// that cell, without one for every cell of the operator that has no order of its own; the newest order counts.
+    pub fn order(self, key: impl Into<Option<DispatchKey>>, names: &[&str]) -> Self {
+        if let Some(name) = self.name.clone() {
+            self.library.items.push(Item::Order {
+                name: Some(name),
+                key: key.into(),
+                names: names_of(names),
+            });
+        }
         self
     }
 
@@ -453,6 +493,54 @@ impl<O: Operator> Operators<'_, O> {
     #[track_caller]
     pub fn kernel_with_keys(self, key: DispatchKey, kernel: KernelWithKeysOf<O>) -> Self {
         self.add(Kernel::function_with_keys::<O::Signature>(kernel).at(key))
+    }
+
+    /// Adds a function as the provider `name` for `key`: cells hold as many providers as have names of their own, and
+    /// the first whose condition holds runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{AnyTensor as Tensor, DispatchKey, Dispatcher, Result, operator};
+    ///
+    /// operator! {
+    ///     pub Scale = "myops::scale(Tensor self, int factor) -> Tensor";
+    /// }
+    ///
+    /// fn shifted(input: &Tensor, _factor: i64) -> Result<Tensor> {
+    ///     Ok(input.clone())
+    /// }
+    ///
+    /// fn multiplied(input: &Tensor, _factor: i64) -> Result<Tensor> {
+    ///     Ok(input.clone())
+    /// }
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library
+    ///     .define(Scale)
+    ///     .provider(DispatchKey::Cpu, "shift", shifted)
+    ///     .when("factor is a power of two", |_, factor| Ok(factor.count_ones() == 1))
+    ///     .provider(DispatchKey::Cpu, "multiply", multiplied);
+    /// let _registration = library.finish()?;
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn provider(self, key: DispatchKey, name: &str, kernel: KernelOf<O>) -> Self {
+        self.add(Kernel::function::<O::Signature>(kernel).named(name).at(key))
+    }
+
+    /// Lets the kernel that was added last run only where the condition holds. `text` completes "runs when …".
+    ///
+    /// The condition looks before anything is moved or written; its errors are errors of the call.
+    pub fn when(self, text: &str, holds: ReturningOf<O, bool>) -> Self {
+        if let Some(Item::Implement { kernel, .. }) = self.library.items.last_mut() {
+            kernel.record.condition = Some(Box::new(Condition::typed::<O::Signature>(text, holds)));
+        } else if self.name.is_some() {
+            let message = format!("when(\"{text}\"): there is no kernel before it; add the kernel first");
+            self.library.refuse(ErrorKind::Registration, message);
+        }
+        self
     }
 
     /// Adds a closure over the arguments as a tuple.

@@ -7,7 +7,7 @@ use opgrid_schema::FunctionSchema;
 
 use crate::operator::Definition;
 use crate::panics::Panics;
-use crate::retire::lock;
+use crate::sync::lock;
 use crate::{DispatchKey, OperatorHandle};
 
 /// A kernel was replaced by a newer one for the same operator and key.

@@ -1,6 +1,6 @@
 //! What a thread knows: its included and excluded keys, how deep its calls are nested, and what it has to attend to.
 //!
-//! A call reads this once. `flags` is one word for everything out of the ordinary (an observer, a request of a
+//! A call reads this once. The flags are one word for everything out of the ordinary (an observer, a request of a
 //! writer, the thread's first call, another dispatcher than the global one), so that ordinary calls test one word.
 #![allow(unsafe_code)]
 
@@ -8,25 +8,10 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 #[cfg(target_os = "linux")]
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
+use crate::retire::{Mark, Nested};
+use crate::shard::Lines;
 use crate::{DispatchKey, DispatchKeySet, Error, ErrorKind, Result};
-
-/// Bits of [`ThreadState::flags`].
-pub(crate) mod flag {
-    /// The thread is not on the list of threads yet.
-    pub const NEW: u32 = 1;
-    /// A writer waits for the thread to say that it holds no table.
-    pub const REPORT: u32 = 2;
-    /// The thread runs kernels of another dispatcher than the global one.
-    pub const FOREIGN: u32 = 4;
-    /// Somebody watches calls of every thread.
-    pub const WATCHED: u32 = 8;
-    /// Somebody watches calls of this thread.
-    pub const RECORDED: u32 = 16;
-    /// The thread has left the list of threads and counts its calls in a global.
-    pub const ORPHAN: u32 = 32;
-}
 
 /// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
 pub const DEFAULT_DEPTH_LIMIT: u32 = 1_000;
@@ -38,12 +23,11 @@ const LOOKS_AT_STACK: u32 = 16;
 #[cfg(target_os = "linux")]
 const STACK_RESERVE: usize = 256 << 10;
 
-/// The state of one thread. Only its thread writes it, but for `flags`, which writers of tables set.
+/// The state of one thread. Only its thread writes it, but for the flags of its mark, which writers of tables set.
 #[repr(align(64))]
 pub(crate) struct ThreadState {
-    pub(crate) flags: AtomicU32,
-    /// How many dispatches are running. Writers read it to learn whether the thread may hold a table.
-    pub(crate) nest: AtomicU32,
+    /// The flags, and how many dispatches are running.
+    pub(crate) mark: Mark,
     limit: Cell<u32>,
     /// The depth from which on calls take the long way to be let in; at most `limit`.
     checked_from: Cell<u32>,
@@ -52,28 +36,27 @@ pub(crate) struct ThreadState {
     /// The complement of the excluded layers, so that a call needs one `and`.
     kept_layers: Cell<u64>,
     excluded_backends: Cell<u32>,
-    /// The epoch up to which the thread is known to hold no retired table.
-    pub(crate) seen: AtomicU64,
     /// The dispatcher whose kernels run; null for the global one.
     pub(crate) dispatcher: Cell<*const ()>,
     /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
     stack_floor: Cell<usize>,
+    /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
+    pub(crate) lines: Cell<&'static Lines>,
 }
 
 thread_local! {
     static STATE: ThreadState = const {
         ThreadState {
-            flags: AtomicU32::new(flag::NEW),
-            nest: AtomicU32::new(0),
+            mark: Mark::new(),
             limit: Cell::new(DEFAULT_DEPTH_LIMIT),
             checked_from: Cell::new(LOOKS_AT_STACK),
             included_backends: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.backends()),
             included_layers: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.layers()),
             kept_layers: Cell::new(!DispatchKeySet::DEFAULT_EXCLUDED.layers()),
             excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
-            seen: AtomicU64::new(0),
             dispatcher: Cell::new(std::ptr::null()),
             stack_floor: Cell::new(0),
+            lines: Cell::new(Lines::none()),
         }
     };
 }
@@ -100,23 +83,11 @@ pub(crate) fn with_thread<X>(body: impl FnOnce(&ThreadState) -> X) -> X {
     body(unsafe { current() })
 }
 
-/// Ends a dispatch when dropped, in whichever way the kernel is left.
-pub(crate) struct Nested<'t>(&'t ThreadState);
-
-impl Drop for Nested<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let nest = self.0.nest.load(Ordering::Relaxed);
-        // Release: a writer that sees the thread outside also sees all that the thread did with its tables.
-        self.0.nest.store(nest - 1, Ordering::Release);
-    }
-}
-
 impl ThreadState {
     /// Begins a dispatch: from here on the thread may hold tables.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Result<Nested<'_>> {
-        let nest = self.nest.load(Ordering::Relaxed);
+        let nest = self.mark.depth();
         if nest >= self.checked_from.get() {
             self.admit(nest)?;
         }
@@ -127,11 +98,7 @@ impl ThreadState {
     /// which runs no kernel.
     #[inline(always)]
     pub(crate) fn mark(&self) -> Nested<'_> {
-        let nest = self.nest.load(Ordering::Relaxed);
-        self.nest.store(nest + 1, Ordering::Relaxed);
-        // The compiler must not read a table before the mark; the processor's half is the writer's barrier.
-        compiler_fence(Ordering::SeqCst);
-        Nested(self)
+        self.mark.begin()
     }
 
     /// Whether a call that is nested so deep may begin: within the limit, and with stack left for its kernel.
@@ -151,15 +118,11 @@ impl ThreadState {
     /// Whether something out of the ordinary is to be attended to.
     #[inline(always)]
     pub(crate) fn flags(&self) -> u32 {
-        self.flags.load(Ordering::Relaxed)
+        self.mark.flags()
     }
 
     pub(crate) fn set_flag(&self, bit: u32, on: bool) {
-        if on {
-            self.flags.fetch_or(bit, Ordering::Relaxed);
-        } else {
-            self.flags.fetch_and(!bit, Ordering::Relaxed);
-        }
+        self.mark.set_flag(bit, on);
     }
 
     /// `keys` with the included keys and without the excluded layers.
@@ -182,8 +145,13 @@ impl ThreadState {
     fn set(&self, local: LocalKeys) {
         self.included_layers.set(local.included.layers());
         self.included_backends.set(local.included.backends());
-        self.kept_layers.set(!local.excluded.layers());
-        self.excluded_backends.set(local.excluded.backends());
+        self.set_excluded(local.excluded);
+    }
+
+    #[inline(always)]
+    fn set_excluded(&self, keys: DispatchKeySet) {
+        self.kept_layers.set(!keys.layers());
+        self.excluded_backends.set(keys.backends());
     }
 
     /// Takes `layers` out of what this thread's calls reach, until the guard is dropped.
@@ -375,36 +343,46 @@ pub struct ExcludeGuard {
 
 impl ExcludeGuard {
     /// Excludes `keys` until the guard is dropped.
+    #[inline]
     pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
-        let local = LocalKeys::current();
-        LocalKeys { excluded: local.excluded | keys.into(), ..local }.force();
-        Self { before: local.excluded, thread: PhantomData }
+        let keys = keys.into();
+        // SAFETY: the reference stays in this function.
+        let thread = unsafe { current() };
+        let before = thread.excluded();
+        thread.set_excluded(before | keys);
+        Self { before, thread: PhantomData }
     }
 
     /// No autograd of any backend: what runs below it.
+    #[inline]
     pub fn below_autograd() -> Self {
         Self::new(DispatchKeySet::AUTOGRAD)
     }
 
     /// Neither autograd nor the bookkeeping of in-place operators and views.
+    #[inline]
     pub fn below_adinplace_or_view() -> Self {
         Self::new(DispatchKeySet::AUTOGRAD_WITH_INPLACE)
     }
 
     /// No functionalisation.
+    #[inline]
     pub fn skip_functionalize() -> Self {
         Self::new(DispatchKey::Functionalize)
     }
 
     /// No tracing.
+    #[inline]
     pub fn no_tracer() -> Self {
         Self::new(DispatchKey::Tracer)
     }
 }
 
 impl Drop for ExcludeGuard {
+    #[inline]
     fn drop(&mut self) {
-        LocalKeys { excluded: self.before, ..LocalKeys::current() }.force();
+        // SAFETY: the reference stays in this function.
+        unsafe { current() }.set_excluded(self.before);
     }
 }
 

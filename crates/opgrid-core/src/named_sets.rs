@@ -155,12 +155,13 @@ pub fn autograd_related(backend: impl Into<Option<BackendComponent>>) -> Dispatc
     DispatchKeySet::of(&[DispatchKey::AdInplaceOrView, autograd_key(backend)])
 }
 
-/// What autocast adds to the tensors of a backend: its autocast key, if it has one.
+/// The autocast key that tensors of a backend carry; torch has none for HIP, VE, Lazy, `PrivateUse2`, `PrivateUse3`
+/// and Meta.
 ///
-/// Backends allocated at run time share `AutocastPrivateUse1`, there being no position for a key of each.
-pub fn autocast_related(backend: impl Into<Option<BackendComponent>>) -> DispatchKeySet {
-    let Some(backend) = backend.into() else { return DispatchKeySet::EMPTY };
-    let key = match backend {
+/// A backend allocated at run time has an instance of `AutocastPrivateUse1`, there being no position for a layer of
+/// each. What a thread excludes or includes is the layer, for all these backends together.
+pub fn autocast_key(backend: BackendComponent) -> Option<DispatchKey> {
+    Some(match backend {
         BackendComponent::Cpu => DispatchKey::AutocastCpu,
         BackendComponent::Cuda => DispatchKey::AutocastCuda,
         BackendComponent::Xla => DispatchKey::AutocastXla,
@@ -171,8 +172,14 @@ pub fn autocast_related(backend: impl Into<Option<BackendComponent>>) -> Dispatc
         BackendComponent::Mtia => DispatchKey::AutocastMtia,
         BackendComponent::Maia => DispatchKey::AutocastMaia,
         BackendComponent::PrivateUse1 => DispatchKey::AutocastPrivateUse1,
-        run_time if run_time.is_run_time() => DispatchKey::AutocastPrivateUse1,
-        _ => return DispatchKeySet::EMPTY,
-    };
-    key.key_set()
+        run_time if run_time.is_run_time() => {
+            DispatchKey::runtime(Functionality::AutocastPrivateUse1, run_time)
+        }
+        _ => return None,
+    })
+}
+
+/// What autocast adds to the tensors of a backend: its [`autocast_key`], if it has one.
+pub fn autocast_related(backend: impl Into<Option<BackendComponent>>) -> DispatchKeySet {
+    backend.into().and_then(autocast_key).map_or(DispatchKeySet::EMPTY, DispatchKey::key_set)
 }

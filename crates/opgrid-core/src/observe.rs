@@ -7,9 +7,12 @@ use std::io::Write;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::local::{flag, with_thread};
+use crate::kernel::KernelRecord;
+use crate::local::with_thread;
+use crate::panics::Panics;
 use crate::resolve::Reason;
-use crate::retire::{lock, set_common_flag};
+use crate::retire::{flag, set_common_flag};
+use crate::sync::lock;
 use crate::{DispatchKey, DispatchKeySet, Error, OperatorHandle};
 
 /// How a kernel was reached.
@@ -61,8 +64,36 @@ pub struct Step {
     pub kernel: crate::KernelInfo,
     /// The rule that chose the kernel.
     pub reason: Reason,
+    /// The providers that were asked before and refused.
+    pub refused: Vec<Refusal>,
     /// Whether profilers leave the operator out.
     pub unobserved: bool,
+}
+
+/// A provider whose condition did not hold for the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The provider's name.
+    pub provider: String,
+    /// What it runs when.
+    pub condition: String,
+}
+
+impl Refusal {
+    pub(crate) fn of(provider: &KernelRecord) -> Self {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let condition = provider.condition.as_ref().map(|condition| &*condition.text);
+        Self {
+            provider: text(Some(provider.name.as_deref().unwrap_or("(unnamed)"))),
+            condition: text(condition),
+        }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (runs when {})", self.provider, self.condition)
+    }
 }
 
 /// Somebody who watches every call of the process.
@@ -70,8 +101,11 @@ pub trait Observer: Send + Sync {
     /// A kernel is about to run.
     fn before(&self, step: &Step);
 
-    /// The kernel has returned, with an error or without. Not called where it panicked.
+    /// The kernel has returned, with an error or without.
     fn after(&self, step: &Step, error: Option<&Error>);
+
+    /// The kernel has panicked, and the thread unwinds: called in the place of [`after`](Self::after).
+    fn panicked(&self, _step: &Step) {}
 }
 
 static OBSERVERS: Mutex<Vec<Arc<dyn Observer>>> = Mutex::new(Vec::new());
@@ -166,13 +200,34 @@ pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> crate::Result<X>) ->
     };
     // A thread that ends may have lost its record already; then nobody waits for it.
     let _ = RECORD.try_with(keep);
-    let observers = lock(&OBSERVERS).clone();
-    for observer in &observers {
-        observer.before(&step);
+    let mut told = Told { step, observers: lock(&OBSERVERS).clone(), count: 0 };
+    while let Some(observer) = told.observers.get(told.count) {
+        // Counted first: one that panics is told that the step panicked.
+        told.count += 1;
+        observer.before(&told.step);
     }
     let result = body();
-    for observer in &observers {
-        observer.after(&step, result.as_ref().err());
+    told.count = 0;
+    for observer in &told.observers {
+        observer.after(&told.step, result.as_ref().err());
     }
     result
+}
+
+/// Those who were told that a step begins and wait for its end.
+struct Told {
+    step: Step,
+    observers: Vec<Arc<dyn Observer>>,
+    /// How many of them, in order.
+    count: usize,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let mut panics = Panics::default();
+        for observer in &self.observers[..self.count] {
+            panics.catch(|| observer.panicked(&self.step));
+        }
+        panics.resume();
+    }
 }

@@ -3,15 +3,15 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
 
 use crate::call::{self, Route};
+use crate::kernel::Origin;
 use crate::local::with_thread;
 use crate::registry::Inner;
+use crate::retire::Published;
 use crate::signature::Signature;
 use crate::table::TableRef;
 use crate::{Boxed, DispatchKeySet, Dispatcher, Error, ErrorKind, Result, Returns, Stack, Value};
@@ -78,13 +78,13 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 /// }
 /// ```
 #[derive(Debug)]
-pub struct OperatorCell<S>(pub(crate) AtomicPtr<u8>, PhantomData<fn() -> S>);
+pub struct OperatorCell<S>(pub(crate) Published, PhantomData<fn() -> S>);
 
 impl<S> OperatorCell<S> {
     /// An overload that nobody has called.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
+        Self(Published::new(), PhantomData)
     }
 }
 
@@ -139,8 +139,26 @@ impl<O: Operator> Route for OverloadOn<'_, O> {
 /// Finds the operator of an overload when its cell cannot be used.
 struct Overload<O>(PhantomData<O>);
 
+impl<O: Operator> Overload<O> {
+    /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
+    fn bound() -> Option<OperatorHandle> {
+        with_thread(|thread| {
+            if !thread.dispatcher.get().is_null() {
+                return None;
+            }
+            let _nested = thread.mark();
+            // SAFETY: the thread marked a dispatch before it reads the pointer.
+            let table = unsafe { TableRef::new(O::cell().0.read()) };
+            table.map(|table| table.operator().clone())
+        })
+    }
+}
+
 impl<O: Operator> Route for Overload<O> {
     fn operator(&self) -> Result<OperatorHandle> {
+        if let Some(operator) = Self::bound() {
+            return Ok(operator);
+        }
         Dispatcher::current().0.operator_of::<O>()
     }
 }
@@ -149,7 +167,7 @@ impl<O: Operator> Route for Overload<O> {
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
     pub(crate) schema: FunctionSchema,
-    pub(crate) debug: String,
+    pub(crate) origin: Origin,
     pub(crate) tags: Vec<String>,
     /// Bit `i`: argument `i` brings keys into boxed calls.
     pub(crate) dispatch_arguments: u64,
@@ -158,13 +176,13 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn new(schema: FunctionSchema, debug: String) -> Self {
+    pub(crate) fn new(schema: FunctionSchema, origin: Origin) -> Self {
         let dispatches = |(place, argument): (usize, &opgrid_schema::Argument)| {
             u64::from(brings_keys(&argument.real_type)) << place
         };
         let dispatch_arguments =
             schema.arguments.iter().enumerate().map(dispatches).fold(0, |mask, bit| mask | bit);
-        Self { schema, debug, tags: Vec::new(), dispatch_arguments, unobserved: false }
+        Self { schema, origin, tags: Vec::new(), dispatch_arguments, unobserved: false }
     }
 
     /// The mask as torch keeps it: bit 0 stands for the last argument.
@@ -193,10 +211,12 @@ fn brings_keys(declared: &Type) -> bool {
 
 /// One operator of one dispatcher.
 pub(crate) struct Entry {
-    pub(crate) table: AtomicPtr<u8>,
+    pub(crate) table: Published,
     /// Whether the dispatcher is another one than the global.
     pub(crate) foreign: bool,
     pub(crate) name: OperatorName,
+    /// Where the dispatcher keeps the operator's record, as long as the operator is registered.
+    pub(crate) number: u32,
     pub(crate) dispatcher: Weak<Inner>,
 }
 
@@ -241,12 +261,22 @@ impl OperatorHandle {
             if thread.flags() != 0 {
                 crate::retire::attend(thread);
             }
-            let _orphan = crate::retire::Orphan::enter(thread);
+            let _orphan = crate::retire::orphan(thread);
             let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
-            let table = unsafe { TableRef::new(self.0.table.load(Ordering::Acquire)) };
+            let table = unsafe { TableRef::new(self.0.table.read()) };
             table.map(body).ok_or_else(|| self.stale())
         })
+    }
+
+    /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.table.read().is_null()
+    }
+
+    /// Whether the operator is one of `dispatcher`.
+    pub(crate) fn belongs_to(&self, dispatcher: &Dispatcher) -> bool {
+        std::ptr::eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
     }
 
     #[cold]

@@ -5,187 +5,72 @@
 //! ever sees a part. Old tables and kernels are freed after the lock is released.
 
 use std::any::TypeId;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
-use opgrid_schema::{OperatorName, check_signature};
+use opgrid_schema::OperatorName;
 
 use crate::chain::Chain;
-use crate::kernel::{Kernel, KernelRecord, Place, SignatureOf};
+use crate::inferred::signature_of;
+use crate::kernel::{Kernel, KernelRecord, Origin, Place};
 use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorHandle};
 use crate::panics::Panics;
-use crate::resolve::{Kernels, base_of, draft_of};
-use crate::retire::{self, lock};
+use crate::provider::{Names, Orders};
+use crate::record::{Pinned, Record};
+use crate::records::Records;
+use crate::resolve::{Kernels, Reason, Rules, base_of};
+use crate::retire::{self, Published};
 use crate::signature::Signature;
-use crate::table::{Draft, Table};
+use crate::sync::lock;
+use crate::table::{Base, Slot, Table};
 use crate::{DispatchKey, Error, ErrorKind, Operator, Result};
-
-/// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
-/// because typed handles rely on it.
-struct Pinned {
-    signature: SignatureOf,
-    key: Option<DispatchKey>,
-    debug: String,
-    /// Whether it fits the definition, where there is one: a definition may come when the kernel is gone.
-    fits: bool,
-}
-
-/// One operator in the registry.
-pub(crate) struct Record {
-    pub(crate) handle: OperatorHandle,
-    pub(crate) definition: Option<Arc<Definition>>,
-    pub(crate) kernels: Vec<(DispatchKey, Chain)>,
-    typed: Option<Pinned>,
-    symbolic: Option<Pinned>,
-    /// Overloads of the global dispatcher whose cell holds this operator's table.
-    cells: Vec<&'static AtomicPtr<u8>>,
-    pub(crate) table: Option<Table>,
-}
-
-impl Kernels for Record {
-    fn direct(&self, key: DispatchKey) -> Option<&Arc<KernelRecord>> {
-        self.chain(key)?.active()
-    }
-
-    fn keys(&self) -> impl Iterator<Item = DispatchKey> {
-        self.kernels.iter().map(|(key, _)| *key)
-    }
-}
-
-impl Record {
-    fn new(handle: OperatorHandle) -> Self {
-        let (typed, symbolic) = (None, None);
-        Self {
-            handle,
-            definition: None,
-            kernels: Vec::new(),
-            typed,
-            symbolic,
-            cells: Vec::new(),
-            table: None,
-        }
-    }
-
-    pub(crate) fn chain(&self, key: DispatchKey) -> Option<&Chain> {
-        let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
-        Some(&self.kernels[place].1)
-    }
-
-    fn chain_mut(&mut self, key: DispatchKey) -> &mut Chain {
-        let place = match self.kernels.binary_search_by_key(&key, |(key, _)| *key) {
-            Ok(place) => place,
-            Err(place) => {
-                self.kernels.insert(place, (key, Chain::default()));
-                place
-            }
-        };
-        &mut self.kernels[place].1
-    }
-
-    fn is_gone(&self) -> bool {
-        self.definition.is_none() && self.kernels.is_empty()
-    }
-
-    /// The schema, or the name alone, as errors print it.
-    fn title(&self) -> String {
-        match &self.definition {
-            Some(definition) => definition.schema.to_string(),
-            None => self.handle.name().to_string(),
-        }
-    }
-
-    fn definition_debug(&self) -> String {
-        self.definition.as_ref().map_or_else(|| "no debug info".into(), |definition| definition.debug.clone())
-    }
-
-    fn pinned(&mut self, symbolic: bool) -> &mut Option<Pinned> {
-        if symbolic { &mut self.symbolic } else { &mut self.typed }
-    }
-
-    /// Checks a kernel's signature against the first one of its kind, and keeps it if it is the first.
-    fn pin(&mut self, kernel: &KernelRecord, key: Option<DispatchKey>) -> Result<bool> {
-        let Some(signature) = kernel.signature else { return Ok(false) };
-        let (title, definition) = (self.title(), self.definition_debug());
-        let pinned = self.pinned(signature.is_symbolic());
-        match pinned {
-            None => {
-                *pinned = Some(Pinned { signature, key, debug: kernel.debug(), fits: true });
-                Ok(true)
-            }
-            Some(first) if first.signature.id == signature.id => {
-                first.fits = true;
-                Ok(false)
-            }
-            Some(first) => {
-                let key_name =
-                    |key: Option<DispatchKey>| key.map_or("(catch all)".into(), |key| key.to_string());
-                let message = format!(
-                    "mismatch in kernel signatures\n  operator: {title}\n    {definition}\n  kernel 1: {}\n    dispatch \
-                     key: {}\n    {}\n  kernel 2: {}\n    dispatch key: {}\n    {}",
-                    (first.signature.text)(),
-                    key_name(first.key),
-                    first.debug,
-                    (signature.text)(),
-                    key_name(key),
-                    kernel.debug(),
-                );
-                Err(Error::new(ErrorKind::Signature, message))
-            }
-        }
-    }
-
-    /// Notes which of the operator's signatures fit a new definition.
-    fn compare_signatures(&mut self, definition: &Definition) {
-        for pinned in [&mut self.typed, &mut self.symbolic].into_iter().flatten() {
-            pinned.fits = pinned.signature.fits(&definition.schema);
-        }
-    }
-
-    /// Checks that the schema inferred from a kernel fits the definition.
-    fn check_schema(&self, definition: &Definition, signature: &SignatureOf, debug: &str) -> Result<()> {
-        check_signature(&definition.schema, signature.schema, signature.is_symbolic()).map_err(|reason| {
-            let inferred = signature.schema_named(definition.schema.name.clone());
-            let message = format!(
-                "inferred operator schema for a kernel function doesn't match the expected function schema\n  \
-                 operator: {}\n  expected schema: {}\n    {}\n  inferred schema: {}\n    {debug}\n  reason: {reason}",
-                definition.schema.name, definition.schema, definition.debug, inferred,
-            );
-            Error::new(ErrorKind::Signature, message).caused_by(reason)
-        })
-    }
-}
 
 /// One thing that a library asks for.
 pub(crate) enum Item {
     Namespace(String),
     Define(Box<Definition>),
-    Implement { name: OperatorName, key: Option<DispatchKey>, kernel: Kernel, may_replace: bool },
-    Fallback { key: DispatchKey, kernel: Kernel, may_replace: bool },
+    Implement {
+        name: OperatorName,
+        key: Option<DispatchKey>,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    Fallback {
+        key: DispatchKey,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    /// Without a name, for the fallbacks of a key.
+    Order {
+        name: Option<OperatorName>,
+        key: Option<DispatchKey>,
+        names: Names,
+    },
 }
 
 /// One thing that was done, to be undone.
 pub(crate) enum Change {
     Namespace(String),
-    Defined(OperatorName, Arc<Definition>),
-    Implemented(OperatorName, DispatchKey, Arc<KernelRecord>, bool),
+    Defined(u32, Arc<Definition>),
+    Implemented(u32, DispatchKey, Arc<KernelRecord>, bool),
     FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
+    Ordered(Option<u32>, Names),
 }
 
 /// Everything behind the lock.
 pub(crate) struct Registry {
-    pub(crate) operators: HashMap<OperatorName, Record, foldhash::fast::RandomState>,
+    pub(crate) operators: Records,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
-    base: Draft,
-    ambiguous: Arc<KernelRecord>,
+    base: Arc<Base>,
 }
 
 /// What a transaction leaves to be done after the lock is released.
@@ -195,6 +80,8 @@ struct Aftermath {
     events: Vec<Event>,
     overrides: Vec<Override>,
     removed: Vec<Arc<KernelRecord>>,
+    /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
+    frees_state: bool,
     unapplied: Vec<Item>,
 }
 
@@ -212,15 +99,18 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// A dispatcher without operators, whose calls step over the given columns.
-    pub(crate) fn new(foreign: bool, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
+    pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::observe::trace_if_asked();
         let registry = Registry {
-            operators: HashMap::default(),
+            operators: Records::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
-            base: base_of(&[], &stepped_over).expect("a table without kernels is small"),
+            fallback_orders: Orders::default(),
+            base: Arc::new(
+                base_of(rules, &[], &Orders::default(), &stepped_over)
+                    .expect("a table without kernels is small"),
+            ),
             stepped_over,
-            ambiguous: Arc::new(Kernel::ambiguous().record),
         };
         Arc::new_cyclic(|me| Self {
             registry: Mutex::new(registry),
@@ -282,10 +172,12 @@ impl Inner {
     /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
     /// may panic.
     fn finish(&self, aftermath: Aftermath) {
-        let Aftermath { retired, overrides, removed, unapplied, events: _ } = aftermath;
+        let Aftermath { retired, overrides, removed, frees_state, unapplied, events: _ } = aftermath;
         let mut panics = Panics::default();
         retire::retire(retired);
-        panics.catch(retire::collect);
+        if frees_state || retire::is_collection_due() {
+            panics.catch(retire::collect);
+        }
         panics.drop_each(removed);
         panics.drop_each(unapplied);
         panics.catch(|| self.listeners.tell());
@@ -317,7 +209,7 @@ impl Inner {
     pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
         {
             let registry = lock(&self.registry);
-            let there = registry.operators.values().filter_map(|record| {
+            let there = registry.operators.iter().filter_map(|record| {
                 let (operator, definition) = (record.handle.clone(), record.definition.clone()?);
                 Some(Event { operator, definition, defined: true })
             });
@@ -333,9 +225,9 @@ impl Inner {
     /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
     pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
         // The types of arguments may be code of users, which does not run under the lock.
-        let asked = SignatureOf::new::<S>();
+        let asked = signature_of::<S>();
         let mut registry = lock(&self.registry);
-        let record = registry.record_of(operator).ok_or_else(|| operator.stale())?;
+        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
         let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
             (true, Some(typed), _) => typed.signature.id == asked.concrete,
             (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
@@ -345,17 +237,18 @@ impl Inner {
         let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
         let known = own.as_ref().is_some_and(|pinned| pinned.fits);
         if !own_fits || !other_fits {
-            return Err(record.wrong_signature(&asked));
+            return Err(record.wrong_signature(asked));
         }
         if known {
             return Ok(());
         }
-        let debug = "given by a typed handle".to_owned();
+        let description = Some("given by a typed handle".into());
+        let origin = Origin { description, ..Origin::at(Location::caller()) };
         if let Some(definition) = &record.definition {
-            record.check_schema(definition, &asked, &debug)?;
+            record.check_schema(definition, asked, &origin)?;
         }
         let own = record.pinned(asked.is_symbolic());
-        own.get_or_insert(Pinned { signature: asked, key: None, debug, fits: true }).fits = true;
+        own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;
         Ok(())
     }
 
@@ -369,7 +262,7 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &OperatorHandle| !handle.0.table.load(Ordering::Acquire).is_null();
+            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
             if let Some(handle) = known.filter(alive) {
                 return Ok(handle);
             }
@@ -393,23 +286,23 @@ impl Inner {
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static AtomicPtr<u8>) {
+    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
         let mut registry = lock(&self.registry);
-        let Some(record) = registry.record_of(operator) else { return };
+        let Some(record) = registry.operators.of_mut(operator) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }
-        cell.store(record.handle.0.table.load(Ordering::Acquire), Ordering::Release);
+        cell.publish(record.handle.0.table.read());
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
-        lock(&self.registry).operators.get(name).map(|record| record.handle.clone())
+        lock(&self.registry).operators.named(&name.name, &name.overload).map(Record::handle)
     }
 
     /// The operator of that name, if it has a definition.
     pub(crate) fn find_defined(&self, name: &OperatorName) -> Result<OperatorHandle> {
         let registry = lock(&self.registry);
-        match registry.operators.get(name) {
+        match registry.operators.named(&name.name, &name.overload) {
             Some(record) if record.definition.is_some() => Ok(record.handle.clone()),
             Some(_) => Err(Error::new(
                 ErrorKind::Unknown,
@@ -430,13 +323,13 @@ impl Inner {
         key: DispatchKey,
     ) -> Result<Arc<KernelRecord>> {
         let mut registry = lock(&self.registry);
-        let record = registry.record_of(operator).ok_or_else(|| operator.stale())?;
-        if let Some(kernel) = record.direct(key) {
-            return Ok(kernel.clone());
+        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
+        let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
+        if let Some(cell) = record.cell(key) {
+            return Ok(cell.kernel(record.order(key), nothing));
         }
-        let fallback =
-            registry.fallbacks.iter().find(|(known, _)| *known == key).and_then(|(_, chain)| chain.active());
-        fallback.cloned().ok_or_else(|| {
+        let fallback = registry.fallbacks.iter().find(|(known, _)| *known == key);
+        fallback.map(|(_, chain)| chain.kernel(registry.fallback_orders.of(key), nothing)).ok_or_else(|| {
             let message =
                 format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
             Error::new(ErrorKind::MissingKernel, message)
@@ -448,8 +341,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut tables = Vec::new();
-        for record in registry.operators.values_mut() {
-            record.handle.0.table.store(std::ptr::null_mut(), Ordering::Release);
+        for record in registry.operators.iter_mut() {
+            record.handle.0.table.publish(std::ptr::null_mut());
             tables.extend(record.table.take());
         }
         retire::retire(tables);
@@ -460,24 +353,20 @@ impl Drop for Inner {
 /// The operators that a transaction changed.
 #[derive(Default)]
 struct Touched {
-    names: BTreeSet<OperatorName>,
+    numbers: Vec<u32>,
     all: bool,
 }
 
 impl Registry {
-    pub(crate) fn record_of(&mut self, operator: &OperatorHandle) -> Option<&mut Record> {
-        self.operators.get_mut(operator.name()).filter(|record| record.handle == *operator)
-    }
-
     fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
-        self.operators.entry(name.clone()).or_insert_with(|| {
-            let entry = Entry {
-                table: AtomicPtr::default(),
+        self.operators.named_or_new(name, |number| {
+            OperatorHandle(Arc::new(Entry {
+                table: Published::new(),
                 foreign: inner.foreign,
                 name: name.clone(),
+                number,
                 dispatcher: inner.me.clone(),
-            };
-            Record::new(OperatorHandle(Arc::new(entry)))
+            }))
         })
     }
 
@@ -511,7 +400,12 @@ impl Registry {
             aftermath.removed.append(&mut forgotten.removed);
             aftermath.events.clear();
             // Nothing was published; operators that exist for this library alone go again.
-            self.operators.retain(|_, record| record.table.is_some() || !record.is_gone());
+            for number in touched.numbers {
+                if self.operators.get(number).is_some_and(|record| record.table.is_none() && record.is_gone())
+                {
+                    self.operators.remove(number);
+                }
+            }
             return Err(error);
         }
         Ok(changes)
@@ -536,6 +430,22 @@ impl Registry {
                 let kernel = Arc::new(kernel.record);
                 aftermath.removed.push(kernel.clone());
                 self.fall_back(key, kernel, may_replace)
+            }
+            Item::Order { name, key, names } => {
+                let number = match name {
+                    None => {
+                        touched.all = true;
+                        self.fallback_orders.add(key, names.clone());
+                        None
+                    }
+                    Some(name) => {
+                        let record = self.record(inner, &name);
+                        record.orders.add(key, names.clone());
+                        touched.numbers.push(record.handle.0.number);
+                        Some(record.handle.0.number)
+                    }
+                };
+                Ok(Change::Ordered(number, names))
             }
         }
     }
@@ -562,22 +472,22 @@ impl Registry {
         touched: &mut Touched,
         aftermath: &mut Aftermath,
     ) -> Result<Change> {
-        let name = definition.schema.name.clone();
-        touched.names.insert(name.clone());
-        let record = self.record(inner, &name);
+        let record = self.record(inner, &definition.schema.name);
+        let number = record.handle.0.number;
+        touched.numbers.push(number);
         if let Some(first) = &record.definition {
             let message = format!(
                 "tried to register an operator ({}) with the same name and overload name multiple times. Each \
                  overload's schema should only be registered with a single call to define(). Duplicate registration: \
                  {}. Original registration: {}",
-                definition.schema, definition.debug, first.debug
+                definition.schema, definition.origin, first.origin
             );
             return Err(Error::new(ErrorKind::Duplicate, message));
         }
         for (_, chain) in &record.kernels {
             for kernel in chain.all() {
                 if let Some(signature) = &kernel.signature {
-                    record.check_schema(&definition, signature, &kernel.debug())?;
+                    record.check_schema(&definition, signature, &kernel.origin)?;
                 }
             }
         }
@@ -586,7 +496,7 @@ impl Registry {
         record.definition = Some(definition.clone());
         let (operator, definition) = (record.handle.clone(), definition.clone());
         aftermath.events.push(Event { operator, definition: definition.clone(), defined: true });
-        Ok(Change::Defined(name, definition))
+        Ok(Change::Defined(number, definition))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -600,11 +510,14 @@ impl Registry {
         touched: &mut Touched,
         aftermath: &mut Aftermath,
     ) -> Result<Change> {
-        touched.names.insert(name.clone());
         let kernel = Arc::new(kernel.record);
         // Whatever becomes of it, the kernel's state is not dropped under the lock.
         aftermath.removed.push(kernel.clone());
         let column = key.unwrap_or(DispatchKey::CompositeImplicitAutograd);
+        if !column.exists() {
+            let message = format!("{name}: {} ({})", crate::key::NOT_ALLOCATED, kernel.debug());
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
         if column.is_building_block() || column.is_placeholder() {
             let message = format!(
                 "{name}: a kernel for {column} would never run, because {column} is no runtime key; register it for \
@@ -614,10 +527,13 @@ impl Registry {
             return Err(Error::new(ErrorKind::Registration, message));
         }
         let record = self.record(inner, &name);
+        let number = record.handle.0.number;
+        touched.numbers.push(number);
+        record.admit_to_alias(column, &kernel)?;
         if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
             let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
             if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
-                record.check_schema(definition, signature, &kernel.debug())?;
+                record.check_schema(definition, signature, &kernel.origin)?;
             }
         }
         let pinned = record.pin(&kernel, key)?;
@@ -647,7 +563,7 @@ impl Registry {
                 new: kernel.debug(),
             });
         }
-        Ok(Change::Implemented(name, column, kernel, pinned))
+        Ok(Change::Implemented(number, column, kernel, pinned))
     }
 
     fn fall_back(
@@ -656,7 +572,7 @@ impl Registry {
         kernel: Arc<KernelRecord>,
         may_replace: bool,
     ) -> Result<Change> {
-        let columns: Vec<_> = key.runtime_set().map(|set| set.iter().collect()).unwrap_or_default();
+        let columns = key.fallback_columns();
         if columns.is_empty() {
             let message = format!(
                 "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or an \
@@ -702,17 +618,17 @@ impl Registry {
             Change::Namespace(namespace) => {
                 self.namespaces.remove(&namespace);
             }
-            Change::Defined(name, definition) => {
-                if let Some(record) = self.operators.get_mut(&name) {
+            Change::Defined(number, definition) => {
+                if let Some(record) = self.operators.get_mut(number) {
                     let operator = record.handle.clone();
                     aftermath.events.push(Event { operator, definition, defined: false });
                     record.definition = None;
                 }
-                touched.names.insert(name);
+                touched.numbers.push(number);
             }
-            Change::Implemented(name, key, kernel, pinned) => {
+            Change::Implemented(number, key, kernel, pinned) => {
                 kernel.dropped.store(true, Ordering::Release);
-                if let Some(record) = self.operators.get_mut(&name) {
+                if let Some(record) = self.operators.get_mut(number) {
                     record.chain_mut(key).remove(&kernel);
                     record.kernels.retain(|(_, chain)| !chain.is_empty());
                     if failed && pinned {
@@ -720,13 +636,25 @@ impl Registry {
                             None;
                     }
                 }
-                touched.names.insert(name);
+                touched.numbers.push(number);
+                aftermath.frees_state |= kernel.owns_state();
                 aftermath.removed.push(kernel);
+            }
+            Change::Ordered(None, names) => {
+                self.fallback_orders.remove(&names);
+                touched.all = true;
+            }
+            Change::Ordered(Some(number), names) => {
+                if let Some(record) = self.operators.get_mut(number) {
+                    record.orders.remove(&names);
+                }
+                touched.numbers.push(number);
             }
             Change::FellBack(columns, kernel) => {
                 kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
+                aftermath.frees_state |= kernel.owns_state();
                 aftermath.removed.push(kernel);
             }
         }
@@ -734,28 +662,29 @@ impl Registry {
 
     /// Builds the tables of everything that was touched, and publishes them if every one could be built.
     fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let base = if touched.all { Some(base_of(&self.fallbacks, &self.stepped_over)?) } else { None };
-        let names: Vec<_> = match touched.all {
-            true => self.operators.keys().cloned().collect(),
-            false => {
-                touched.names.iter().filter(|name| self.operators.contains_key(*name)).cloned().collect()
-            }
+        let new_base = if touched.all { Some(self.new_base()?) } else { None };
+        let mut numbers: Vec<_> = match touched.all {
+            true => self.operators.iter().map(|record| record.handle.0.number).collect(),
+            false => touched.numbers.clone(),
         };
-        let draft = base.as_ref().unwrap_or(&self.base);
-        let built = names.iter().map(|name| {
-            let record = &self.operators[name];
-            (!record.is_gone()).then(|| table_of(record, draft, &self.ambiguous)).transpose()
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.retain(|number| self.operators.get(*number).is_some());
+        let base = new_base.as_ref().unwrap_or(&self.base);
+        let built = numbers.iter().map(|number| {
+            let record = self.operators.get(*number).filter(|record| !record.is_gone());
+            record.map(|record| record.table_over(base)).transpose()
         });
         let tables = built.collect::<Result<Vec<_>>>()?;
-        if let Some(base) = base {
+        if let Some(base) = new_base {
             self.base = base;
         }
-        for (name, table) in names.iter().zip(tables) {
+        for (number, table) in numbers.into_iter().zip(tables) {
             if table.is_none() {
-                if let Some(mut record) = self.operators.remove(name) {
+                if let Some(mut record) = self.operators.remove(number) {
                     aftermath.retired.extend(record.publish(None));
                 }
-            } else if let Some(record) = self.operators.get_mut(name) {
+            } else if let Some(record) = self.operators.get_mut(number) {
                 aftermath.retired.extend(record.publish(table));
             }
         }
@@ -764,39 +693,11 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        table_of(record, &base_of(&self.fallbacks, &self.stepped_over)?, &self.ambiguous)
-    }
-}
-
-impl Record {
-    /// Swaps the table that calls read; the old one comes back.
-    fn publish(&mut self, table: Option<Table>) -> Option<Table> {
-        let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
-        self.handle.0.table.store(pointer, Ordering::Release);
-        for cell in &self.cells {
-            cell.store(pointer, Ordering::Release);
-        }
-        std::mem::replace(&mut self.table, table)
+        record.table_over(&self.new_base()?)
     }
 
-    #[cold]
-    fn wrong_signature(&self, asked: &SignatureOf) -> Error {
-        let pinned = self.typed.as_ref().or(self.symbolic.as_ref());
-        let (correct, debug) = match pinned {
-            Some(pinned) => ((pinned.signature.text)(), pinned.debug.as_str()),
-            None => ("unknown", ""),
-        };
-        let message = format!(
-            "tried to access or call an operator with a wrong signature\n  operator: {}\n    {}\n  correct signature: \
-             {correct}\n    {debug}\n  accessed/called as: {}",
-            self.title(),
-            self.definition_debug(),
-            (asked.text)(),
-        );
-        Error::new(ErrorKind::Signature, message)
+    /// The base that the fallbacks give now.
+    fn new_base(&self) -> Result<Arc<Base>> {
+        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
     }
-}
-
-fn table_of(record: &Record, base: &Draft, ambiguous: &Arc<KernelRecord>) -> Result<Table> {
-    draft_of(record, base, ambiguous)?.publish(record.handle.clone(), record.definition.clone())
 }

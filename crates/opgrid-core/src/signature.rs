@@ -57,8 +57,11 @@ pub trait Return: 'static {
 }
 
 fn take<T: Element>(returns: &mut Returns, index: usize) -> Result<T> {
-    T::take(returns.take(index).unwrap_or_default())
-        .map_err(|error| error.within(format_args!("return {}", index + 1)))
+    let taken = match returns.value_mut(index) {
+        Some(place) => T::take_from(place),
+        None => T::take(Value::None),
+    };
+    taken.map_err(|error| error.within(format_args!("return {}", index + 1)))
 }
 
 /// Returns of one value.
@@ -380,7 +383,7 @@ macro_rules! signatures {
 
                 #[inline]
                 fn unpack<X>(values: &[Boxed<'_>], body: impl FnOnce(Self::Args<'_>) -> X) -> Result<X> {
-                    let &[$($value),*] = values else { return Err(wrong_count(Self::ARITY, values.len())) };
+                    let [$($value),*] = values else { return Err(wrong_count(Self::ARITY, values.len())) };
                     $(let mut $hold = <$name::Hold>::default();)*
                     let args = ($(
                         match $name::unpack($value, &mut $hold) {

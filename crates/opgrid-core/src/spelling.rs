@@ -24,7 +24,7 @@ impl Registry {
 
     /// The overloads of a name that has its namespace, in order.
     fn overloads(&self, name: &str) -> Vec<String> {
-        let known = self.operators.keys().filter(|known| known.name == name);
+        let known = self.operators.names().filter(|known| known.name == name);
         let mut overloads: Vec<_> = known.map(ToString::to_string).collect();
         overloads.sort();
         overloads
@@ -33,7 +33,7 @@ impl Registry {
     /// The overloads that someone probably meant: of this name in another namespace, else of the name nearest to it.
     fn meant(&self, name: &OperatorName) -> Option<Vec<String>> {
         let local = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
-        let mut names: Vec<_> = self.operators.keys().map(|known| known.name.as_str()).collect();
+        let mut names: Vec<_> = self.operators.names().map(|known| known.name.as_str()).collect();
         names.sort();
         names.dedup();
         let elsewhere = names.iter().copied().find(|known| local(known) == local(&name.name));
@@ -53,7 +53,7 @@ impl Registry {
 
     fn why_nothing_is_near(&self, name: &OperatorName) -> String {
         let namespace = name.namespace().unwrap_or_default();
-        if namespace.is_empty() || self.operators.keys().any(|known| known.namespace() == Some(namespace)) {
+        if namespace.is_empty() || self.operators.names().any(|known| known.namespace() == Some(namespace)) {
             return "list the operators to see what there is".into();
         }
         format!(

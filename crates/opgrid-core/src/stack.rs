@@ -54,15 +54,20 @@ impl Returns {
     }
 
     /// Leaves one more result.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: impl Into<Value>) {
         match self.in_place.get_mut(self.len) {
-            Some(slot) => {
-                slot.write(value.into());
-            }
-            None => self.more.get_or_insert_default().push(value.into()),
+            // Written where it is made: a value that is moved right after it was written waits for the memory.
+            Some(slot) => *slot = MaybeUninit::new(value.into()),
+            None => self.push_more(value.into()),
         }
         self.len += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_more(&mut self, value: Value) {
+        self.more.get_or_insert_default().push(value);
     }
 
     /// Result number `index`.
@@ -78,17 +83,23 @@ impl Returns {
         }
     }
 
-    /// Takes result number `index` out and leaves [`Value::None`] in its place.
+    /// The place of result number `index`.
     #[inline]
-    pub fn take(&mut self, index: usize) -> Option<Value> {
+    pub(crate) fn value_mut(&mut self, index: usize) -> Option<&mut Value> {
         if index >= self.len {
             return None;
         }
         match self.in_place.get_mut(index) {
             // SAFETY: `index < len`, so the invariant says that this one is initialised.
-            Some(slot) => Some(mem::take(unsafe { slot.assume_init_mut() })),
-            None => self.more.as_mut()?.get_mut(index - IN_PLACE).map(mem::take),
+            Some(slot) => Some(unsafe { slot.assume_init_mut() }),
+            None => self.more.as_mut()?.get_mut(index - IN_PLACE),
         }
+    }
+
+    /// Takes result number `index` out and leaves [`Value::None`] in its place.
+    #[inline]
+    pub fn take(&mut self, index: usize) -> Option<Value> {
+        self.value_mut(index).map(mem::take)
     }
 
     /// The results, in order.
@@ -135,9 +146,28 @@ impl Default for Returns {
 impl Drop for Returns {
     #[inline]
     fn drop(&mut self) {
-        if self.len != 0 {
-            self.clear();
+        match self.len {
+            0 => {}
+            // SAFETY: one value is initialised, nobody uses it afterwards, and `more` is `None` below five values.
+            1 => unsafe { drop_result(self.in_place[0].assume_init_mut()) },
+            _ => self.clear(),
         }
+    }
+}
+
+/// Drops a value, a tensor without the jump that tells the others apart: it is what nearly every call leaves.
+///
+/// # Safety
+///
+/// Nobody uses the value afterwards.
+#[inline]
+unsafe fn drop_result(value: &mut Value) {
+    match value {
+        Value::None => {}
+        // SAFETY: the caller's word.
+        Value::Tensor(tensor) => unsafe { std::ptr::drop_in_place(tensor) },
+        // SAFETY: the caller's word.
+        other => unsafe { std::ptr::drop_in_place(other) },
     }
 }
 

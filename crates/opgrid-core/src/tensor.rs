@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::DispatchKeySet;
 
+mod recycle;
+
 /// What a tensor library keeps in a record.
 pub trait TensorData: Send + Sync + 'static {
     /// Writes the tensor for a person, as in printed values and in errors.
@@ -58,11 +60,23 @@ impl<D: TensorData> Record<D> {
         },
         free: |head| {
             // SAFETY:
-            // - `AnyTensor::new` made this record with `Box::into_raw` and put this table into it.
+            // - `AnyTensor::new` made this record and put this table into it.
             // - The caller gives up the last reference.
-            drop(unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) });
+            unsafe { Self::free(head.cast()) }
         },
     };
+}
+
+impl<D> Record<D> {
+    /// # Safety
+    ///
+    /// [`AnyTensor::new`] made the record, and nobody uses it.
+    unsafe fn free(record: NonNull<Self>) {
+        // SAFETY: the caller gives it up.
+        unsafe { std::ptr::drop_in_place(record.as_ptr()) };
+        // SAFETY: its memory came from there, for this type, and what was in it is gone.
+        unsafe { recycle::release(record) };
+    }
 }
 
 /// A counted handle of any tensor, one pointer wide.
@@ -95,6 +109,7 @@ unsafe impl Sync for AnyTensor {}
 
 impl AnyTensor {
     /// A new record with these keys and this data.
+    #[inline]
     pub fn new<D: TensorData>(keys: DispatchKeySet, data: D) -> Self {
         let head = Head {
             layers: AtomicU64::new(keys.layers()),
@@ -102,7 +117,10 @@ impl AnyTensor {
             count: AtomicUsize::new(1),
             vtable: &Record::<D>::VTABLE,
         };
-        Self(NonNull::from(Box::leak(Box::new(Record { head, data }))).cast())
+        let record = recycle::allocate::<Record<D>>();
+        // SAFETY: the memory is new, and was allocated for such a record.
+        unsafe { record.write(Record { head, data }) };
+        Self(record.cast())
     }
 
     #[inline]

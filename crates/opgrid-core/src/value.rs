@@ -289,6 +289,17 @@ impl PartialEq for Object {
 }
 
 impl Value {
+    /// Takes a tensor out and leaves [`Value::None`]; anything else stays. Unlike `mem::take` it moves one word.
+    #[inline]
+    pub(crate) fn take_tensor(&mut self) -> Option<AnyTensor> {
+        let Self::Tensor(tensor) = self else { return None };
+        // SAFETY: the handle is read once, for its place is overwritten next without being dropped.
+        let taken = unsafe { std::ptr::read(tensor) };
+        // SAFETY: the place is that of a value.
+        unsafe { std::ptr::write(self, Self::None) };
+        Some(taken)
+    }
+
     /// The value, lent: nothing is copied or counted.
     #[inline]
     pub fn borrow(&self) -> Boxed<'_> {
@@ -600,16 +611,16 @@ impl<'a> Boxed<'a> {
 
     /// The keys that this value brings into a boxed call: those of a tensor or of a list's tensors.
     #[inline]
-    pub fn tensor_keys(self) -> DispatchKeySet {
-        match self.0 {
+    pub fn tensor_keys(&self) -> DispatchKeySet {
+        match &self.0 {
             Repr::Tensor(tensor) => tensor.keys(),
-            Repr::None => DispatchKeySet::EMPTY,
             _ => self.list_keys(),
         }
     }
 
     #[cold]
-    fn list_keys(self) -> DispatchKeySet {
+    #[inline(never)]
+    fn list_keys(&self) -> DispatchKeySet {
         let union = |keys: DispatchKeySet, tensor: &AnyTensor| keys | tensor.keys();
         match self.view() {
             View::Tensors(items) => items.iter().fold(DispatchKeySet::EMPTY, union),

@@ -548,3 +548,29 @@ fn wrong_arguments_name_operator_and_argument() {
         assert!(error.to_string().contains(message), "{error}");
     }
 }
+
+/// `...` stands for any number of arguments after those that have names, not for fewer.
+#[test]
+fn variadic_operators_take_at_least_their_named_arguments() {
+    let dispatcher = Dispatcher::new();
+    let _defined = define(&dispatcher, "f(Tensor x, int n, ...) -> int").unwrap();
+    let count = Kernel::boxed(|call| {
+        call.push(call.args().len() as i64);
+        Ok(())
+    });
+    let _kernel = implement(&dispatcher, "f", KEY, count).unwrap();
+    let operator = dispatcher.find("test::f").unwrap();
+    for count in 0..5 {
+        let args = [own(cpu()), own(1), own(2), own(3)].into_iter().take(count).collect();
+        match operator.call_values(args) {
+            Ok(results) => assert_eq!((results, count >= 2), (vec![Value::from(count.min(4) as i64)], true)),
+            Err(error) => {
+                assert!(count < 2, "{error}");
+                assert_eq!(error.kind(), ErrorKind::Value);
+                assert!(
+                    error.to_string().contains(&format!("expected at least 2 arguments but got {count}"))
+                );
+            }
+        }
+    }
+}

@@ -48,7 +48,7 @@ impl Argument for Odd {
         argument.into()
     }
 
-    fn unpack<'a>(value: Boxed<'a>, hold: &'a mut ()) -> Result<i64> {
+    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut ()) -> Result<i64> {
         <i64 as Argument>::unpack(value, hold)
     }
 }

@@ -450,7 +450,10 @@ proptest! {
         prop_assert_eq!(set.backend_index() as u32, backend.unwrap_or(0));
         let key = set.highest_priority_key();
         prop_assert_eq!(key.functionality().position(), functionality);
-        let expected = backend.filter(|_| set.highest_functionality().is_per_backend());
+        let has_instance = |position: &u32| {
+            set.highest_functionality().has_instance_on(BackendComponent::at(*position).unwrap())
+        };
+        let expected = backend.filter(has_instance);
         prop_assert_eq!(key.backend().map(BackendComponent::position), expected);
     }
 

@@ -440,7 +440,8 @@ fn positions_of_run_time_backends() {
     let autograd = DispatchKey::runtime(Functionality::AutogradFunctionality, backend);
     assert_eq!(autograd_key(backend), autograd);
     assert_eq!(autograd.backends_of_autograd(), dense.key_set());
-    assert_eq!(autocast_related(backend), DispatchKey::AutocastPrivateUse1.key_set());
+    let autocast = DispatchKey::runtime(Functionality::AutocastPrivateUse1, backend);
+    assert_eq!(autocast_related(backend), autocast.key_set());
     for alias in DispatchKey::aliases() {
         let as_private_use_1 = DispatchKey::PrivateUse1.is_included_in(alias);
         assert_eq!(dense.is_included_in(alias), as_private_use_1, "{alias}");
@@ -456,7 +457,7 @@ fn positions_of_run_time_backends() {
 
     let set = tensor_key_set(dense);
     assert_eq!(set.highest_backend(), Some(backend));
-    assert_eq!(set.highest_priority_key(), DispatchKey::AutocastPrivateUse1);
+    assert_eq!(set.highest_priority_key(), autocast);
     assert_eq!((set - DispatchKeySet::AUTOCAST).highest_priority_key(), autograd);
     assert_eq!(set.highest_backend_type(), dense);
     assert_eq!((set | DispatchKey::Meta.key_set()).highest_backend(), Some(BackendComponent::Meta));

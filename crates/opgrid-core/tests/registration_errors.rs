@@ -572,6 +572,20 @@ fn fallbacks_have_a_place_and_a_key() {
                 },
                 &["a fallback needs a dispatch key", CONTEXT],
             ),
+            // A typed fallback would meet calls of every other signature.
+            (
+                |dispatcher| {
+                    let mut library = dispatcher.implementations("_", Key::Xla);
+                    library.fallback(unary());
+                    library.finish()
+                },
+                &[
+                    "serves operators of every signature",
+                    "found a typed kernel (fn(",
+                    "Kernel::boxed",
+                    CONTEXT,
+                ],
+            ),
             // DIFFERENCE: torch ignores a fallback for a key without column silently.
             (
                 |dispatcher| {

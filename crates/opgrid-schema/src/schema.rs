@@ -67,12 +67,18 @@ impl OperatorName {
 
     /// The namespace, if there is one.
     pub fn namespace(&self) -> Option<&str> {
-        self.name.split_once("::").map(|(namespace, _)| namespace)
+        self.split().map(|(namespace, _)| namespace)
     }
 
     /// The name without namespace and overload.
     pub fn base(&self) -> &str {
-        self.name.split_once("::").map_or(&self.name, |(_, base)| base)
+        self.split().map_or(&self.name, |(_, base)| base)
+    }
+
+    /// Namespace and base, where there are both. One colon alone is no separator.
+    fn split(&self) -> Option<(&str, &str)> {
+        let place = self.name.as_bytes().windows(2).position(|pair| pair == b"::")?;
+        Some((&self.name[..place], &self.name[place + 2..]))
     }
 
     /// The name in the given namespace, unless it already has one.
@@ -80,7 +86,7 @@ impl OperatorName {
     pub fn with_namespace_if_missing(self, namespace: &str) -> Self {
         match self.namespace() {
             Some(_) => self,
-            None => OperatorName { name: format!("{namespace}::{}", self.name), ..self },
+            None => OperatorName { name: [namespace, "::", &self.name].concat(), ..self },
         }
     }
 }

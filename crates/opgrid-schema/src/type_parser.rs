@@ -161,7 +161,10 @@ impl Parser<'_, '_> {
     /// Reads one type inside another one, where enumerations and `SymInt` count as `int` and annotations are
     /// read but not kept.
     fn part(&mut self, depth: usize, depths: &mut usize) -> Result<Type> {
+        let fresh_sets = self.fresh_sets;
         let part = self.annotated_type(depth + 1)?;
+        // Only sets that are kept are numbered, so that the written schema reads back to an equal one.
+        self.fresh_sets = fresh_sets;
         *depths = (*depths).max(part.depth);
         Ok(part.real_type.fake())
     }

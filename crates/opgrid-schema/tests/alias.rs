@@ -42,6 +42,22 @@ fn sets_before_and_after() {
     );
 }
 
+/// Annotations inside of tuples are not kept, and the sets of those that are kept are numbered as if the others were not
+/// there.
+#[test]
+fn unnamed_sets_are_numbered_by_what_is_kept() {
+    let schema = parse("f((Tensor!, int) x, Tensor! y) -> ((Tensor!), Tensor!)");
+    assert_eq!(
+        schema.arguments[1].alias.as_ref().map(|alias| alias.before.clone()),
+        Some(vec!["$0".to_owned()])
+    );
+    assert_eq!(
+        schema.returns[1].alias.as_ref().map(|alias| alias.before.clone()),
+        Some(vec!["$1".to_owned()])
+    );
+    assert_eq!(parse(&format!("{schema:#}")), schema);
+}
+
 #[test]
 fn a_list_of_written_elements_is_written() {
     let schema = parse("f(Tensor(a!)[] x, Tensor(a!)[](b) y) -> ()");

@@ -33,6 +33,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod profile;
+
 pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `element::Element`.
 pub use opgrid_tensor::{
@@ -40,7 +42,9 @@ pub use opgrid_tensor::{
     with_dtype,
 };
 
-pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator};
+pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
+
+pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator, DeviceMemory, default_dtype};
 
 /// The global dispatcher, with this crate's operators.
 ///

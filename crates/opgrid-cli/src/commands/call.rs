@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use opgrid::schema::{Argument, FunctionSchema};
 use opgrid::{
-    Array, Error, ErrorKind, Explanation, List, OperatorHandle, Result, Returns, Tensor, Value, files,
+    Array, Error, ErrorKind, Explanation, List, OperatorHandle, Profile, Result, Returns, Stats, Strict,
+    Tensor, Timeline, Value, files, stats,
 };
 use serde_json::json;
 
@@ -29,6 +30,22 @@ pub(crate) struct Call {
     /// Show below the result which kernels ran, and why.
     #[arg(long)]
     explain: bool,
+    /// Write how long each kernel ran to FILE, for Perfetto or chrome://tracing, and show the times below the result.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Show below the result which slow paths were taken, such as fallbacks.
+    #[arg(long)]
+    stats: bool,
+    /// Refuse slow paths: one is an error that names it.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What a call leaves besides its results.
+struct Report {
+    explanation: Option<Explanation>,
+    timeline: Option<Timeline>,
+    stats: Option<Stats>,
 }
 
 impl Call {
@@ -37,19 +54,36 @@ impl Call {
         let target = self.out.as_deref().map(Target::of).transpose()?;
         let (positional, keyword) = read_arguments(&operator.schema()?, &self.args)?;
         let arguments = operator.bind(positional, keyword)?;
-        let (results, explanation) = call(&operator, &arguments, self.explain)?;
+        let rules = if self.strict { Strict::all() } else { Strict::none() };
+        let (results, report) = rules.run(|| self.call(&operator, &arguments))?;
+        if let Some((timeline, path)) = report.timeline.as_ref().zip(self.profile.as_deref()) {
+            timeline.write_chrome(path)?;
+        }
         if let Some(target) = &target {
-            target.write(&results).map_err(|error| error.within(operator.name()))?;
+            // Nothing is left behind where the result cannot be written.
+            target.write(&results).map_err(|error| {
+                let _ = self.profile.as_ref().map(std::fs::remove_file);
+                error.within(operator.name())
+            })?;
         }
         if json {
-            return describe(&operator, &results, self.out.as_deref(), explanation);
+            return describe(&operator, &results, self.out.as_deref(), report);
         }
         let mut text = String::new();
         if target.is_none() {
             text.extend(results.iter().map(|result| format!("{result}\n")));
         }
-        text.extend(explanation.map(|explanation| explanation.to_string()));
+        text.extend(report.explanation.map(|explanation| explanation.to_string()));
+        text.extend(report.timeline.map(|timeline| timeline.to_string()));
+        text.extend(report.stats.map(|stats| stats.to_string()));
         Ok(text)
+    }
+
+    fn call(&self, operator: &OperatorHandle, arguments: &[Value]) -> Result<(Vec<Value>, Report)> {
+        let profile = self.profile.is_some().then(Profile::start);
+        let (results, explanation) = call(operator, arguments, self.explain)?;
+        let timeline = profile.map(Profile::finish);
+        Ok((results, Report { explanation, timeline, stats: self.stats.then(stats) }))
     }
 }
 
@@ -196,15 +230,21 @@ fn describe(
     operator: &OperatorHandle,
     results: &[Value],
     out: Option<&Path>,
-    explanation: Option<Explanation>,
+    report: Report,
 ) -> Result<String> {
     let results = results.iter().map(json::value).collect::<Result<Vec<_>>>()?;
     let mut description = json!({"operator": operator.name().to_string(), "results": results});
     if let Some(path) = out {
         description["out"] = json!(path.display().to_string());
     }
-    if let Some(explanation) = explanation {
+    if let Some(explanation) = report.explanation {
         description["explanation"] = explanation.to_json();
+    }
+    if let Some(timeline) = report.timeline {
+        description["profile"] = timeline.to_json();
+    }
+    if let Some(stats) = report.stats {
+        description["stats"] = stats.to_json();
     }
     Ok(json::line(&description))
 }

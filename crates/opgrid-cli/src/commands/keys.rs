@@ -1,6 +1,8 @@
 //! `opgrid keys`: every dispatch key, every alias and every named set.
 
-use opgrid::{DispatchKey, DispatchKeySet, Functionality, KeyKind, NAMED_SETS, Result};
+use opgrid::{
+    BackendComponent, DispatchKey, DispatchKeySet, Functionality, KeyKind, NAMED_SETS, Result, columns,
+};
 use serde_json::{Value as Json, json};
 
 use crate::columns::aligned;
@@ -11,11 +13,37 @@ use crate::json;
 /// A place is a position in the word of layers or, after `b`, of backends; both are priorities. A bit is that of
 /// torch's 64-bit set. Column is torch's; of a functionality, the first of its columns, and mask says which backends
 /// choose among them.
+///
+/// Keys of users belong to the process that allocates them. The options allocate some in this one, to show what they
+/// would bring and where they would stand.
 #[derive(clap::Args)]
-pub(crate) struct Keys {}
+pub(crate) struct Keys {
+    /// Allocate a backend first; may be given several times
+    #[arg(long, value_name = "NAME")]
+    backend: Vec<String>,
+
+    /// Allocate a layer first
+    #[arg(long, value_name = "NAME")]
+    layer: Option<String>,
+
+    /// What the layer stands above: a key or an alias; may be given several times
+    #[arg(long, value_name = "KEY", requires = "layer")]
+    above: Vec<DispatchKey>,
+
+    /// What the layer stands below: a key or an alias; may be given several times
+    #[arg(long, value_name = "KEY", requires = "layer")]
+    below: Vec<DispatchKey>,
+}
 
 impl Keys {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
+        for name in &self.backend {
+            BackendComponent::register(name)?;
+        }
+        if let Some(name) = &self.layer {
+            let layer = self.above.iter().fold(DispatchKey::layer(name), |layer, key| layer.above(*key));
+            self.below.iter().fold(layer, |layer, key| layer.below(*key)).register()?;
+        }
         let rows: Vec<_> = DispatchKey::all().map(Row::of).collect();
         Ok(if json { json::line(&describe(&rows)) } else { print(&rows) })
     }
@@ -48,7 +76,8 @@ impl Row {
             backend: key.backend().map(|backend| backend.position()),
             torch_bit: has_place.then(|| layer_bits.checked_ilog2()).flatten(),
             column: key.torch_column(),
-            offset_and_mask: (key == alone && !is_alias).then(|| offset_and_mask(functionality)),
+            offset_and_mask: (key == alone && key.torch_value().is_some() && !is_alias)
+                .then(|| offset_and_mask(functionality)),
             expansion: key.runtime_set().filter(|_| is_alias),
         }
     }
@@ -100,6 +129,10 @@ fn print(rows: &[Row]) -> String {
     text.push_str(&format!(
         "\n{total} columns: {single} functionalities with one, {per_backend} with one for each of {backends} backends\n"
     ));
+    let of_users = columns().len() - total;
+    if of_users > 0 {
+        text.push_str(&format!("{of_users} columns of users' keys\n"));
+    }
     text
 }
 
@@ -117,7 +150,7 @@ fn functionalities(set: DispatchKeySet) -> Vec<String> {
 }
 
 fn backends(set: DispatchKeySet) -> Vec<String> {
-    let present = opgrid::BackendComponent::all().filter(|backend| set.has_backend(*backend));
+    let present = BackendComponent::all().filter(|backend| set.has_backend(*backend));
     present.map(|backend| backend.to_string()).collect()
 }
 
@@ -134,6 +167,7 @@ fn describe(rows: &[Row]) -> Json {
         "aliases": rows.iter().filter_map(alias).collect::<Vec<_>>(),
         "named_sets": NAMED_SETS.iter().map(set).collect::<Vec<_>>(),
         "columns": single + per_backend * of_each,
+        "columns_of_users": columns().len() - single - per_backend * of_each,
     })
 }
 

@@ -9,12 +9,23 @@ pub mod npy;
 pub mod npz;
 mod whole;
 
+use std::io::Write;
 use std::path::Path;
 
 use opgrid_core::Result;
 
 use crate::error;
 use crate::tensor::Array;
+
+/// Creates or replaces a file with `text`, whole or not at all.
+///
+/// # Errors
+///
+/// Those of the file system; the file at `path` is as it was.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| whole::io_error(path, "cannot be written", error);
+    whole::write(path, |file| file.write_all(text.as_bytes()).map_err(failed))
+}
 
 /// Reads `x.npy`, or the array `name` of an archive as `set.npz:name`.
 ///

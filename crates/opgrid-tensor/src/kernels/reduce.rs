@@ -14,12 +14,13 @@ use super::arithmetic::Arithmetic;
 use super::copy;
 use super::elementwise::{Destination, Operand};
 use super::iter::{self, Source};
+use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
-pub use super::iter::fold::{Reduction, STEPS};
+pub use super::iter::fold::{COLUMNS, LANES, Reduction, STEPS};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
 ///
@@ -87,13 +88,12 @@ pub fn fold<R: Reduction>(
 ) -> Result<()> {
     let (out, input) = (out.destination()?, Held::of(input.source()?)?);
     let input = input.array();
-    let kept = sizes(input.sizes(), dims, true)?;
-    let dropped = sizes(input.sizes(), dims, false)?;
-    if ![kept.as_slice(), &dropped].contains(&out.sizes()) {
-        let message = format!("the output has shape {:?}, expected {dropped:?}", out.sizes());
+    let reduced = normalise_dims(dims, input.sizes().len())?;
+    if !fits(out.sizes(), input.sizes(), &reduced) {
+        let expected = sizes(input.sizes(), dims, false)?;
+        let message = format!("the output has shape {:?}, expected {expected:?}", out.sizes());
         return Err(argument(message));
     }
-    let reduced = normalise_dims(dims, input.sizes().len())?;
     if out.dtype() == R::Out::DTYPE {
         return iter::fold(out, input, &reduced, reduction);
     }
@@ -102,6 +102,17 @@ pub fn fold<R: Reduction>(
     let temporary = Array::empty(spec)?;
     iter::fold(&temporary, input, &reduced, reduction)?;
     copy::copy(out, &temporary)
+}
+
+/// Whether an output has the sizes of the input without the reduced ones, or with 1 in their place.
+fn fits(out: &[i64], input: &[i64], reduced: &[usize]) -> bool {
+    let keeps = out.len() == input.len();
+    let mut rest = out.iter();
+    let all = input.iter().enumerate().all(|(dim, size)| match reduced.contains(&dim) {
+        true => !keeps || rest.next() == Some(&1),
+        false => rest.next() == Some(size),
+    });
+    all && rest.next().is_none()
 }
 
 /// An input, or the array of one element that a number stands for.
@@ -166,19 +177,6 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
         Math::<T>::add(state, value.wide())
     }
 
-    /// A tree in the elements' own precision, then widened: the conversions would cost more than the additions.
-    #[inline(always)]
-    fn steps(
-        &self,
-        state: Self::State,
-        [a, b, c, d, e, f, g, h]: [Math<T>; 8],
-        _: usize,
-        _: usize,
-    ) -> Self::State {
-        let tree = a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)));
-        Math::<T>::add(state, tree.wide())
-    }
-
     #[inline(always)]
     fn join(&self, one: Self::State, other: Self::State) -> Self::State {
         Math::<T>::add(one, other)
@@ -187,6 +185,47 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
     #[inline(always)]
     fn finish(&self, state: Self::State, _count: usize) -> Math<T> {
         Math::<T>::narrowed(state)
+    }
+
+    fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
+        vectorised(|| {
+            let mut sums = [Self::State::default(); LANES];
+            let groups = values.chunks_exact(STEPS * LANES);
+            let rest = groups.remainder();
+            for group in groups {
+                add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
+            }
+            for row in rest.chunks(LANES) {
+                for (sum, value) in sums.iter_mut().zip(row) {
+                    *sum = Math::<T>::add(*sum, value.widen().wide());
+                }
+            }
+            sums.into_iter().fold(Self::State::default(), Math::<T>::add)
+        })
+    }
+
+    fn rows(
+        &self,
+        sums: &mut [Self::State; COLUMNS],
+        rows: [&[T; COLUMNS]; STEPS],
+        _index: usize,
+        _step: usize,
+    ) {
+        vectorised(|| add_trees(sums, |row, column| rows[row][column].widen()));
+    }
+}
+
+/// Adds [`STEPS`] rows to sums: as a tree in the elements' own precision, then widened, because the conversions would
+/// cost more than the additions. In two loops, so that each has vectors of one width.
+#[inline(always)]
+fn add_trees<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(usize, usize) -> M) {
+    let mut trees = [M::ZERO; N];
+    for (i, tree) in trees.iter_mut().enumerate() {
+        let pair = |row: usize| value(row, i).plus(value(row + 1, i));
+        *tree = pair(0).plus(pair(2)).plus(pair(4).plus(pair(6)));
+    }
+    for (sum, tree) in sums.iter_mut().zip(trees) {
+        *sum = M::add(*sum, tree.wide());
     }
 }
 

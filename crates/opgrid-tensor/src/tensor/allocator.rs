@@ -8,7 +8,7 @@ use opgrid_core::{Error, ErrorKind, Result};
 
 use super::storage::Allocation;
 
-/// A source of memory.
+/// A source of memory: of the process, or of a device ([`Allocation::on_device`]).
 pub trait Allocator: Send + Sync {
     /// The name that messages use.
     fn name(&self) -> &str;

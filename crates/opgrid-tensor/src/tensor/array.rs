@@ -100,7 +100,8 @@ impl Array {
     /// Another dtype, no data, somebody is writing; more elements than memory holds, as after `expand`.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.expect_dtype(T::DTYPE)?;
-        let guard = self.storage.read()?;
+        let storage = self.storage.on_cpu()?;
+        let guard = storage.read()?;
         let elements = guard.slice::<T>()?;
         let mut result = Vec::new();
         result.try_reserve_exact(self.spec.numel() as usize).map_err(|error| {

@@ -137,18 +137,18 @@ impl Geometry {
     #[inline]
     pub(crate) fn row_major(&self) -> Self {
         if self.canonical {
-            return self.from_start();
+            return self.at_start();
         }
         match Self::contiguous(self.sizes()) {
             Ok(geometry) => geometry,
-            Err(_) => self.from_start(),
+            Err(_) => self.at_start(),
         }
     }
 
     /// The same from the first position.
     #[must_use]
     #[inline]
-    pub(crate) fn from_start(&self) -> Self {
+    pub(crate) fn at_start(&self) -> Self {
         Self { offset: 0, ..self.clone() }
     }
 
@@ -191,7 +191,7 @@ impl Geometry {
     /// A format that asks for another number of dimensions.
     pub fn like(&self, format: MemoryFormat) -> Result<Self> {
         match format {
-            MemoryFormat::Preserve if self.is_dense() => Ok(self.from_start()),
+            MemoryFormat::Preserve if self.is_dense() => Ok(self.at_start()),
             MemoryFormat::Preserve => super::spec::elementwise_geometry(&[self]),
             _ => Self::in_format(self.sizes(), format),
         }

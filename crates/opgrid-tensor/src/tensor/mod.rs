@@ -25,5 +25,6 @@ pub use promote::{
 };
 pub use spec::TensorSpec;
 pub use storage::{
-    Allocation, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit, trim,
+    Allocation, DeviceMemory, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit,
+    trim,
 };

@@ -34,7 +34,8 @@ pub fn array(array: &Array, suffixes: &[&str]) -> Result<String> {
     if array.device().kind() == DeviceType::Meta {
         return Ok(tensor(array.spec(), &|_| Number::Bool(false), suffixes));
     }
-    let guard = array.storage().read()?;
+    let storage = array.storage().on_cpu()?;
+    let guard = storage.read()?;
     with_dtype!(array.dtype(), T => {
         let elements = guard.slice::<T>()?;
         let geometry = array.geometry();

@@ -64,7 +64,7 @@ impl TensorSpec {
                 return Ok(Self::new(first.row_major(), dtype, device));
             }
             if first.is_dense() && others.all(|other| other.strides() == first.strides()) {
-                return Ok(Self::new(first.from_start(), dtype, device));
+                return Ok(Self::new(first.at_start(), dtype, device));
             }
         }
         Ok(Self::new(elementwise_geometry(inputs)?, dtype, device))

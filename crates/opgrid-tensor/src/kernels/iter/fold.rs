@@ -25,11 +25,11 @@ use crate::tensor::{Element, Geometry, Math};
 /// Elements that are reduced without halving.
 const BLOCK: usize = 512;
 /// Independent states within a block, so that steps need not wait for each other.
-const LANES: usize = 16;
-/// Elements that are handed over together.
+pub const LANES: usize = 16;
+/// Rows of columns that are handed over together.
 pub const STEPS: usize = 8;
 /// Columns that are reduced side by side.
-const COLUMNS: usize = 64;
+pub const COLUMNS: usize = 64;
 /// Rows of such columns that are reduced without halving.
 const ROWS: usize = 32;
 /// Elements of a piece of work for a thread, and from how many on there are several.
@@ -54,26 +54,58 @@ pub trait Reduction: Sync {
     /// Of one more.
     fn step(&self, state: Self::State, value: Math<Self::In>, index: usize) -> Self::State;
 
-    /// Of several more, whose indices are `stride` apart.
-    #[inline(always)]
-    fn steps(
-        &self,
-        mut state: Self::State,
-        values: [Math<Self::In>; STEPS],
-        index: usize,
-        stride: usize,
-    ) -> Self::State {
-        for (i, value) in values.into_iter().enumerate() {
-            state = self.step(state, value, index + i * stride);
-        }
-        state
-    }
-
     /// Of both.
     fn join(&self, one: Self::State, other: Self::State) -> Self::State;
 
     /// The result for `count` elements.
     fn finish(&self, state: Self::State, count: usize) -> Math<Self::Out>;
+
+    /// Of a block of elements, whose indices are `step` apart. To be written only where something is faster than
+    /// steps in [`LANES`] states; the loop goes into `vectorised`.
+    #[inline]
+    fn block(&self, values: &[Self::In], index: usize, step: usize) -> Self::State {
+        lanes(self, values, index, step)
+    }
+
+    /// Takes rows of elements, each of which is one more for its column. To be written as [`block`](Self::block).
+    #[inline]
+    fn rows(
+        &self,
+        states: &mut [Self::State; COLUMNS],
+        rows: [&[Self::In; COLUMNS]; STEPS],
+        index: usize,
+        step: usize,
+    ) {
+        vectorised(|| {
+            for (i, row) in rows.iter().enumerate() {
+                for (state, value) in states.iter_mut().zip(*row) {
+                    *state = self.step(*state, value.widen(), index + i * step);
+                }
+            }
+        });
+    }
+}
+
+/// The state of a block, from one in each lane.
+fn lanes<R: Reduction + ?Sized>(reduction: &R, values: &[R::In], index: usize, step: usize) -> R::State {
+    vectorised(|| {
+        let mut lanes = [reduction.start(); LANES];
+        let groups = values.chunks_exact(LANES);
+        let rest = groups.remainder();
+        let mut done = 0;
+        for group in groups {
+            for (lane, (state, value)) in lanes.iter_mut().zip(group).enumerate() {
+                *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
+            }
+            done += LANES;
+        }
+        for (lane, (state, value)) in lanes.iter_mut().zip(rest).enumerate() {
+            *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
+        }
+        let few = values.len().min(LANES);
+        let joined = lanes[..few].iter().copied().reduce(|one, other| reduction.join(one, other));
+        joined.unwrap_or_else(|| reduction.start())
+    })
 }
 
 /// A loop over a reduced dimension: bytes between elements, and indices.
@@ -145,9 +177,15 @@ pub(super) unsafe fn fold<R: Reduction>(
             Some(cast(source.dtype, R::In::DTYPE).ok_or_else(|| unsupported(source.dtype, "another dtype"))?)
         }
     };
-    let (reduced, kept) = loops(source.geometry, target.geometry, dims, size, size_of::<R::Out>());
-    let count = reduced.iter().map(|level| level.size).product();
-    let reduced = join(&reduced);
+    let (count, reduced, kept) = if dims.len() == source.geometry.dims() && source.geometry.is_contiguous() {
+        let count = source.geometry.numel() as usize;
+        let all = Reduced { size: count, stride: size, index: 1 };
+        (count, SmallVec::from_slice(&[all]), SmallVec::new())
+    } else {
+        let (reduced, kept) = loops(source.geometry, target.geometry, dims, size, size_of::<R::Out>());
+        let count = reduced.iter().map(|level| level.size).product();
+        (count, join(&reduced), kept)
+    };
     let fold =
         Fold { reduction, start: source.start, target: target.start, size, cast, reduced, count, kept };
     if target.geometry.numel() > 0 {
@@ -304,7 +342,7 @@ impl<R: Reduction> Fold<'_, R> {
             [only] => pairwise(0, only.size, BLOCK, &join, &mut |start, n| {
                 // SAFETY: `n` elements of the loop.
                 let values = unsafe { self.read(at.add(start * only.stride), only.stride, n, buffer) };
-                self.block(values, index + start * only.index, only.index)
+                self.reduction.block(values, index + start * only.index, only.index)
             }),
             [first, rest @ ..] => pairwise(0, first.size, ROWS, &join, &mut |start, n| {
                 let mut state = self.reduction.start();
@@ -349,33 +387,6 @@ impl<R: Reduction> Fold<'_, R> {
         };
         // SAFETY: `n` initialised neighbours, which nobody writes while the buffer is borrowed.
         unsafe { slice::from_raw_parts(start, n) }
-    }
-
-    /// The state of at most [`BLOCK`] neighbours.
-    fn block(&self, values: &[R::In], index: usize, step: usize) -> R::State {
-        let reduction = self.reduction;
-        vectorised(|| {
-            let mut lanes = [reduction.start(); LANES];
-            let groups = values.chunks_exact(STEPS * LANES);
-            let rest = groups.remainder();
-            let mut done = 0;
-            for group in groups {
-                for (lane, state) in lanes.iter_mut().enumerate() {
-                    let values = std::array::from_fn(|i| group[i * LANES + lane].widen());
-                    *state = reduction.steps(*state, values, index + (done + lane) * step, LANES * step);
-                }
-                done += STEPS * LANES;
-            }
-            for row in rest.chunks(LANES) {
-                for (lane, (state, value)) in lanes.iter_mut().zip(row).enumerate() {
-                    *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
-                }
-                done += row.len();
-            }
-            let few = values.len().min(LANES);
-            let joined = lanes[..few].iter().copied().reduce(|one, other| reduction.join(one, other));
-            joined.unwrap_or_else(|| reduction.start())
-        })
     }
 
     /// Writes up to [`COLUMNS`] neighbouring results.
@@ -433,12 +444,13 @@ impl<R: Reduction> Fold<'_, R> {
             let whole = if width == COLUMNS { n - n % STEPS } else { 0 };
             for row in (0..whole).step_by(STEPS) {
                 let mut parts = buffer.chunks_exact_mut(COLUMNS);
-                let rows: [&[R::In]; STEPS] = std::array::from_fn(|i| match parts.next() {
+                let rows: [Option<&[R::In; COLUMNS]>; STEPS] = std::array::from_fn(|i| {
+                    let part = parts.next()?;
                     // SAFETY: a row of the group, with a part of the buffer of its own.
-                    Some(part) => unsafe { self.read(row_at(row + i), self.size, COLUMNS, part) },
-                    None => &[],
+                    unsafe { self.read(row_at(row + i), self.size, COLUMNS, part) }.first_chunk()
                 });
-                step_rows(reduction, &mut states, rows, index_at(row), first.index);
+                let rows = rows.map(|row| row.expect("whole rows have as many columns"));
+                reduction.rows(&mut states, rows, index_at(row), first.index);
             }
             for row in whole..n {
                 // SAFETY: one row.
@@ -467,23 +479,6 @@ fn step_row<R: Reduction>(reduction: &R, states: &mut [R::State; COLUMNS], row: 
     vectorised(|| {
         for (state, value) in states.iter_mut().zip(row) {
             *state = reduction.step(*state, value.widen(), index);
-        }
-    });
-}
-
-/// Takes [`STEPS`] rows of [`COLUMNS`] elements.
-fn step_rows<R: Reduction>(
-    reduction: &R,
-    states: &mut [R::State; COLUMNS],
-    rows: [&[R::In]; STEPS],
-    index: usize,
-    step: usize,
-) {
-    let rows = rows.map(|row| row.first_chunk::<COLUMNS>());
-    vectorised(|| {
-        for (column, state) in states.iter_mut().enumerate() {
-            let value = |i: usize| rows[i].map_or_else(R::In::default, |row| row[column]).widen();
-            *state = reduction.steps(*state, std::array::from_fn(value), index, step);
         }
     });
 }

@@ -1,16 +1,39 @@
 //! A block of memory and how to give it back: what allocators hand out.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::ptr::NonNull;
+
+use opgrid_core::Result;
 
 use super::cache::{self, ALIGNMENT, Class};
 
+/// Memory that the CPU cannot address, such as that of a device; dropping it gives it back.
+///
+/// Moving bytes is all that tensors ask of it: to print, to read elements out. What else can be done with it, the
+/// backend's kernels know, which find it by [`Storage::memory`](super::Storage::memory).
+pub trait DeviceMemory: Any + Send + Sync {
+    /// Fills `out` with the bytes from position `start` on, as they are once all work before has ended.
+    ///
+    /// # Errors
+    ///
+    /// Bytes beyond the end; those of the device.
+    fn read(&self, start: usize, out: &mut [u8]) -> Result<()>;
+
+    /// Writes `bytes` from position `start` on.
+    ///
+    /// # Errors
+    ///
+    /// Bytes beyond the end; those of the device.
+    fn write(&self, start: usize, bytes: &[u8]) -> Result<()>;
+}
+
 /// A block of memory and how to give it back.
 ///
-/// Invariant: `bytes` bytes from `start` are valid for reads and writes until it is dropped, and nobody else uses
-/// them. They may be uninitialised.
+/// Invariant: where there is a `start`, `bytes` bytes from it are valid for reads and writes until it is dropped, and
+/// nobody else uses them. They may be uninitialised.
 pub struct Allocation {
-    pub(super) start: NonNull<u8>,
+    pub(super) start: Option<NonNull<u8>>,
     pub(super) bytes: usize,
     owner: Owner,
     released: Option<Box<dyn FnOnce(usize) + Send + Sync>>,
@@ -19,7 +42,8 @@ pub struct Allocation {
 enum Owner {
     Nobody,
     Cache(Class),
-    Foreign(Option<Box<dyn FnOnce() + Send + Sync>>),
+    Foreign(Box<dyn FnOnce() + Send + Sync>),
+    Device(Box<dyn DeviceMemory>),
 }
 
 // SAFETY:
@@ -37,7 +61,7 @@ impl Allocation {
             0 => (NonNull::without_provenance(std::num::NonZero::new(ALIGNMENT)?), Owner::Nobody),
             _ => cache::take(bytes).map(|(start, class)| (start, Owner::Cache(class)))?,
         };
-        Some(Self { start, bytes, owner, released: None })
+        Some(Self { start: Some(start), bytes, owner, released: None })
     }
 
     /// Memory that somebody else allocated; `release` gives it back.
@@ -51,7 +75,18 @@ impl Allocation {
         bytes: usize,
         release: impl FnOnce() + Send + Sync + 'static,
     ) -> Self {
-        Self { start, bytes, owner: Owner::Foreign(Some(Box::new(release))), released: None }
+        let owner = Owner::Foreign(Box::new(release));
+        Self { start: Some(start), bytes, owner, released: None }
+    }
+
+    /// Memory that the CPU cannot address.
+    pub fn on_device(memory: impl DeviceMemory, bytes: usize) -> Self {
+        Self { start: None, bytes, owner: Owner::Device(Box::new(memory)), released: None }
+    }
+
+    /// The memory, if the CPU cannot address it.
+    pub(super) fn device_memory(&self) -> Option<&dyn DeviceMemory> {
+        if let Owner::Device(memory) = &self.owner { Some(memory.as_ref()) } else { None }
     }
 
     /// The same memory; `released` is told its number of bytes after it was given back.
@@ -69,18 +104,15 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        match &mut self.owner {
-            Owner::Nobody => {}
-            Owner::Cache(class) => {
+        match (std::mem::replace(&mut self.owner, Owner::Nobody), self.start) {
+            (Owner::Cache(class), Some(start)) => {
                 // SAFETY:
                 // - the block came from `take` with this class, and this is the only owner.
-                unsafe { cache::give(self.start, *class) }
+                unsafe { cache::give(start, class) }
             }
-            Owner::Foreign(release) => {
-                if let Some(release) = release.take() {
-                    release();
-                }
-            }
+            (Owner::Foreign(release), _) => release(),
+            // A device's memory gives itself back.
+            (Owner::Nobody | Owner::Cache(_) | Owner::Device(_), _) => {}
         }
         if let Some(released) = self.released.take() {
             released(self.bytes);

@@ -36,6 +36,7 @@
 //! 36 ns with the one word.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -52,7 +53,7 @@ mod cache;
 mod memory;
 
 pub use cache::{ALIGNMENT, Statistics, cache_statistics, set_cache_limit, trim};
-pub use memory::Allocation;
+pub use memory::{Allocation, DeviceMemory};
 
 use cache::Class;
 
@@ -88,7 +89,7 @@ struct Shared {
     state: AtomicIsize,
     /// Null until two threads were seen reading at once.
     counters: AtomicPtr<Counters>,
-    /// `None` for tensors without data, as on the meta device.
+    /// `None` for tensors without data, as on the meta device, and for memory that the CPU cannot address.
     start: Option<NonNull<u8>>,
     bytes: usize,
     elsewhere: Option<Box<Allocation>>,
@@ -152,7 +153,8 @@ enum Place {
 }
 
 impl Storage {
-    /// Memory from `allocator`, which reads as zero until it is written.
+    /// Memory from `allocator`, which reads as zero until it is written; that of a device reads as the allocator left
+    /// it.
     ///
     /// # Errors
     ///
@@ -209,7 +211,7 @@ impl Storage {
         let (start, elsewhere) = match place {
             // SAFETY: the block is longer than its head.
             Place::Behind => (Some(unsafe { head.add(1) }.cast()), None),
-            Place::Elsewhere(memory) => (Some(memory.start), Some(memory)),
+            Place::Elsewhere(memory) => (memory.start, Some(memory)),
             Place::Nowhere => (None, None),
         };
         let shared = Shared {
@@ -240,7 +242,31 @@ impl Storage {
 
     /// Whether there is memory behind it.
     pub fn has_data(&self) -> bool {
-        self.shared().start.is_some()
+        self.shared().start.is_some() || self.device_memory().is_some()
+    }
+
+    /// The memory that the CPU cannot address, if it is such memory. Guards do not speak of it: who may use it when is
+    /// its owner's to say.
+    pub fn device_memory(&self) -> Option<&dyn DeviceMemory> {
+        self.shared().elsewhere.as_deref().and_then(Allocation::device_memory)
+    }
+
+    /// A device's memory as a backend knows it, if it is of type `M`.
+    pub fn memory<M: DeviceMemory>(&self) -> Option<&M> {
+        let memory: &dyn Any = self.device_memory()?;
+        memory.downcast_ref()
+    }
+
+    /// The same bytes where the CPU can address them: this very storage, or a copy of a device's memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device; no memory for the copy.
+    pub fn on_cpu(&self) -> Result<Self> {
+        let Some(memory) = self.device_memory() else { return Ok(self.clone()) };
+        let copy = Self::cpu(self.bytes())?;
+        memory.read(0, copy.write()?.bytes())?;
+        Ok(copy)
     }
 
     /// Whether both are the same memory.
@@ -306,6 +332,9 @@ impl Storage {
     fn start(&self, what: &str) -> Result<NonNull<u8>> {
         match self.shared().start {
             Some(start) => Ok(start),
+            None if self.has_data() => Err(argument(format!(
+                "cannot {what} the data of a tensor whose memory the CPU cannot address; copy the tensor to the cpu, or add a kernel for its backend"
+            ))),
             None => Err(argument(format!(
                 "cannot {what} the data of a tensor on device meta, it has only sizes and a dtype; create the tensor on a device with data"
             ))),

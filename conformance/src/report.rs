@@ -1,0 +1,163 @@
+//! Counts what was compared and what differed, and says whether the run passed.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::compare::{Difference, Part};
+use crate::deliberate::{RULES, Rule};
+use crate::program::{Program, Step};
+
+/// How many of a hundred programs have each feature at least.
+const LEAST_PERCENT: usize = 10;
+
+/// How many unexplained differences of each part are kept to be shown.
+const SHOWN: usize = 4;
+
+/// The counts of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    programs: usize,
+    features: BTreeMap<&'static str, usize>,
+    compared: BTreeMap<&'static str, usize>,
+    stale: usize,
+    explained: BTreeMap<&'static str, usize>,
+    unexplained: BTreeMap<Part, usize>,
+    differing: BTreeSet<u64>,
+    shown: Vec<(Difference, String)>,
+    current: BTreeSet<&'static str>,
+}
+
+impl Report {
+    /// A program is about to be compared.
+    pub(crate) fn begin(&mut self, program: &Program) {
+        self.end_of_program();
+        self.programs += 1;
+        self.current.extend(&program.features);
+    }
+
+    /// Adds what the last program had to the counts.
+    pub fn end_of_program(&mut self) {
+        for feature in std::mem::take(&mut self.current) {
+            *self.features.entry(feature).or_default() += 1;
+        }
+    }
+
+    /// Both sides took a step.
+    pub(crate) fn accepted(&mut self, step: &Step) {
+        if matches!(step, Step::Parse(_)) {
+            self.current.insert("edited schema, accepted");
+        }
+    }
+
+    /// Both sides refused a step.
+    pub(crate) fn refused(&mut self, step: &Step, class: Option<&'static str>) {
+        if matches!(step, Step::Parse(_)) {
+            self.current.insert("edited schema, refused");
+        } else {
+            self.current.extend(class);
+        }
+    }
+
+    /// A step was compared.
+    pub(crate) fn compared(&mut self, step: &Step, is_stale: bool) {
+        let name = match step {
+            Step::Block(_) => "blocks",
+            Step::Legacy(_) => "legacy registrations",
+            Step::Drop(_) | Step::Clear => "drops",
+            Step::Look(_) => "states and tables",
+            Step::Call(_) => "calls",
+            Step::Set(..) => "algebra of sets",
+            Step::Key(_) | Step::KeyName(_) => "keys",
+            Step::Parse(_) => "edited schemas",
+        };
+        *self.compared.entry(name).or_default() += 1;
+        self.stale += usize::from(is_stale);
+    }
+
+    /// Something differed.
+    pub(crate) fn difference(
+        &mut self,
+        difference: Difference,
+        rule: Option<&'static Rule>,
+        program: &Program,
+    ) {
+        if let Some(rule) = rule {
+            *self.explained.entry(rule.name).or_default() += 1;
+            return;
+        }
+        let of_part = self.unexplained.entry(difference.part).or_default();
+        *of_part += 1;
+        self.differing.insert(difference.seed);
+        if *of_part <= SHOWN {
+            let step = program.steps[difference.place].to_string();
+            self.shown.push((difference, step));
+        }
+    }
+
+    /// The comparison cannot go on.
+    pub(crate) fn broken(&mut self, program: &Program, place: usize, why: &str) {
+        let difference = Difference {
+            seed: program.seed,
+            place,
+            part: Part::Outcome,
+            ours: String::new(),
+            torch: why.to_owned(),
+        };
+        self.difference(difference, None, program);
+    }
+
+    /// A schema of torch's that we print otherwise, or do not read.
+    pub fn schema(&mut self, torch: &str, ours: &str) {
+        *self.compared.entry("schemas").or_default() += 1;
+        if torch != ours {
+            *self.unexplained.entry(Part::Printed).or_default() += 1;
+            eprintln!("schema {torch}\n  ours {ours}");
+        }
+    }
+
+    /// How many differences no rule explains.
+    pub fn unexplained(&self) -> usize {
+        self.unexplained.values().sum()
+    }
+
+    /// How many programs have such differences.
+    pub fn differing_programs(&self) -> usize {
+        self.differing.len()
+    }
+
+    /// The features that too few programs have.
+    pub fn rare_features(&self) -> Vec<&'static str> {
+        let rare = self.features.iter().filter(|(_, count)| **count * 100 < self.programs * LEAST_PERCENT);
+        rare.map(|(name, _)| *name).collect()
+    }
+
+    /// The differences to be shown.
+    pub fn shown(&self) -> impl Iterator<Item = &(Difference, String)> {
+        self.shown.iter()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} programs; of a hundred, so many have:", self.programs)?;
+        for (name, count) in &self.features {
+            writeln!(f, "  {:6.1}  {name}", *count as f64 * 100.0 / self.programs.max(1) as f64)?;
+        }
+        writeln!(f, "compared:")?;
+        for (name, count) in &self.compared {
+            writeln!(f, "  {count:9}  {name}")?;
+        }
+        writeln!(f, "  {:9}  of the states and calls where torch's stored table is stale", self.stale)?;
+        writeln!(f, "wanted differences:")?;
+        for rule in RULES {
+            let count = self.explained.get(rule.name).copied().unwrap_or(0);
+            writeln!(f, "  {count:9}  {}", rule.name)?;
+        }
+        writeln!(f, "other differences: {} in {} programs", self.unexplained(), self.differing.len())?;
+        for (part, count) in &self.unexplained {
+            writeln!(f, "  {count:9}  {part:?}")?;
+        }
+        Ok(())
+    }
+}

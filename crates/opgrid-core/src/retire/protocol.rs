@@ -1,0 +1,276 @@
+//! The protocol between calls and those who free: threads mark their calls, writers wait for nobody.
+//!
+//! What was replaced is *retired*: it waits in limbo, stamped with an epoch, until every thread is known to have been
+//! outside of all calls since. Writers learn that in one of two ways.
+//!
+//! - A heavy barrier on every running thread (`membarrier`), after which a thread whose nesting mark is 0 holds nothing
+//!   that was retired: its next call reads the new pointer.
+//! - A report: the writer raises a flag, and the thread answers with the epoch at its next call that is not nested.
+//!
+//! The module knows neither tables nor where marks are kept, and takes atomics, locks and barriers from `crate::sync`:
+//! `tests/loom.rs` compiles it as it is against a model of memory.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+
+use crate::sync::{
+    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Mutex, Ordering, fence, heavy_barrier, light_barrier, lock,
+};
+
+/// Bits of [`Mark::flags`].
+pub(crate) mod flag {
+    /// The thread is not on the list of threads yet.
+    pub const NEW: u32 = 1;
+    /// A writer waits for the thread to say that it holds no table.
+    pub const REPORT: u32 = 2;
+    /// The thread runs kernels of another dispatcher than the global one.
+    pub const FOREIGN: u32 = 4;
+    /// Somebody watches calls of every thread.
+    pub const WATCHED: u32 = 8;
+    /// Somebody watches calls of this thread.
+    pub const RECORDED: u32 = 16;
+    /// The thread has left the list of threads and counts its calls in a global.
+    pub const ORPHAN: u32 = 32;
+    /// The rules about slow paths have changed.
+    pub const STRICTNESS: u32 = 64;
+}
+
+/// A pointer that calls read and writers replace; null while there is nothing.
+#[derive(Debug)]
+pub(crate) struct Published(AtomicPtr<u8>);
+
+impl Published {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    /// What was published last. It may be used for as long as the thread is marked, if it was marked before.
+    #[inline(always)]
+    pub(crate) fn read(&self) -> *mut u8 {
+        // Acquire: what the pointer leads to is read as it was written before it was published.
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Replaces the pointer for every call that has not read it yet.
+    pub(crate) fn publish(&self, pointer: *mut u8) {
+        self.0.store(pointer, Ordering::Release);
+    }
+}
+
+/// What writers may know of a thread. Only its thread writes it, but for `flags`.
+pub(crate) struct Mark {
+    flags: AtomicU32,
+    /// How many dispatches are running. Writers read it to learn whether the thread may hold a table.
+    nest: AtomicU32,
+    /// The epoch up to which the thread is known to hold nothing that was retired.
+    seen: AtomicU64,
+}
+
+impl Mark {
+    /// The mark of a thread that is on no list.
+    pub(crate) const fn new() -> Self {
+        Self { flags: AtomicU32::new(flag::NEW), nest: AtomicU32::new(0), seen: AtomicU64::new(0) }
+    }
+
+    /// Whether something out of the ordinary is to be attended to.
+    #[inline(always)]
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_flag(&self, bit: u32, on: bool) {
+        if on {
+            self.flags.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.flags.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+
+    /// How many dispatches are running on the thread, which asks itself.
+    #[inline(always)]
+    pub(crate) fn depth(&self) -> u32 {
+        self.nest.load(Ordering::Relaxed)
+    }
+
+    /// Says that the thread may hold tables from here on.
+    #[inline(always)]
+    pub(crate) fn begin(&self) -> Nested<'_> {
+        self.nest.store(self.depth() + 1, Ordering::Relaxed);
+        // No table is read before the mark is seen: the processor's half of that is the writer's barrier.
+        light_barrier();
+        Nested(self)
+    }
+}
+
+/// Ends a dispatch when dropped, in whichever way the kernel is left.
+pub(crate) struct Nested<'t>(&'t Mark);
+
+impl Drop for Nested<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // Release: a writer that sees the thread outside also sees all that the thread did with its tables.
+        self.0.nest.store(self.0.depth() - 1, Ordering::Release);
+    }
+}
+
+/// A mark on the list.
+///
+/// Invariant: the thread takes its mark off the list, under the list's lock, before the mark's memory ends.
+struct Listed(NonNull<Mark>);
+
+// SAFETY: other threads only touch the atomics of the mark, and only under the list's lock.
+unsafe impl Send for Listed {}
+
+impl Listed {
+    fn mark(&self) -> &Mark {
+        // SAFETY: the invariant of `Listed`; every user holds the list's lock.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// What was retired and not yet freed, and the threads that may still hold some of it.
+pub(crate) struct Limbo<T> {
+    /// The clock of retirement.
+    epoch: AtomicU64,
+    /// Calls running on threads that have left the list already (in destructors of other thread-locals).
+    orphans: AtomicUsize,
+    /// The flags that every thread starts with, and that a thread joining the list takes over.
+    common_flags: AtomicU32,
+    threads: Mutex<Vec<Listed>>,
+    retired: Mutex<Vec<(u64, T)>>,
+}
+
+impl<T> Limbo<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            epoch: AtomicU64::new(1),
+            orphans: AtomicUsize::new(0),
+            common_flags: AtomicU32::new(0),
+            threads: Mutex::new(Vec::new()),
+            retired: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Puts a thread on the list; it runs no call now.
+    ///
+    /// # Safety
+    ///
+    /// The thread calls [`leave`](Self::leave) before the mark's memory ends.
+    pub(crate) unsafe fn join(&self, mark: &Mark) {
+        let mut threads = lock(&self.threads);
+        threads.push(Listed(NonNull::from(mark)));
+        mark.seen.store(self.epoch.load(Ordering::Acquire), Ordering::Release);
+        self.welcome(mark);
+    }
+
+    /// Lets a thread call that is past being listed: its calls count themselves.
+    pub(crate) fn join_as_orphan(&self, mark: &Mark) {
+        let _threads = lock(&self.threads);
+        mark.set_flag(flag::ORPHAN, true);
+        self.welcome(mark);
+    }
+
+    /// Hands the common flags to a thread. The caller holds the list's lock, so that no change of them is missed.
+    fn welcome(&self, mark: &Mark) {
+        mark.set_flag(self.common_flags.load(Ordering::Relaxed), true);
+        mark.set_flag(flag::NEW, false);
+    }
+
+    /// Takes a thread off the list. Its later calls go the slow way and count themselves.
+    pub(crate) fn leave(&self, mark: &Mark) {
+        lock(&self.threads).retain(|listed| listed.0 != NonNull::from(mark));
+        mark.set_flag(flag::ORPHAN, true);
+    }
+
+    /// Answers a writer that wants to know whether the thread, which runs no call now, holds anything.
+    pub(crate) fn report(&self, mark: &Mark) {
+        if mark.flags() & flag::REPORT != 0 && mark.depth() == 0 {
+            mark.set_flag(flag::REPORT, false);
+            mark.seen.store(self.epoch.load(Ordering::Acquire), Ordering::Release);
+        }
+    }
+
+    /// Counts a call of a thread that is on no list; the others count themselves by their nesting mark.
+    pub(crate) fn orphan(&self, mark: &Mark) -> Option<Orphan<'_>> {
+        let orphan = mark.flags() & flag::ORPHAN != 0;
+        orphan.then(|| {
+            self.orphans.fetch_add(1, Ordering::SeqCst);
+            // The count comes before every pointer that the call reads, as a writer that sees none assumes.
+            fence(Ordering::SeqCst);
+            Orphan(&self.orphans)
+        })
+    }
+
+    /// Raises or lowers a flag on every thread, and on those to come.
+    pub(crate) fn set_common_flag(&self, bit: u32, on: bool) {
+        let threads = lock(&self.threads);
+        if on {
+            self.common_flags.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.common_flags.fetch_and(!bit, Ordering::Relaxed);
+        }
+        for listed in threads.iter() {
+            listed.mark().set_flag(bit, on);
+        }
+    }
+
+    /// Raises a flag on every thread that is on the list, for each to lower when it has attended to it.
+    pub(crate) fn raise_flag(&self, bit: u32) {
+        lock(&self.threads).iter().for_each(|listed| listed.mark().set_flag(bit, true));
+    }
+
+    /// Puts things into limbo that no new call can reach any more.
+    pub(crate) fn retire(&self, things: Vec<T>) {
+        if things.is_empty() {
+            return;
+        }
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        lock(&self.retired).extend(things.into_iter().map(|thing| (epoch, thing)));
+    }
+
+    /// How many things wait for calls to end.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.retired).len()
+    }
+
+    /// Takes out what no thread can hold any more; the threads in the way are asked to report. `own` is the mark of
+    /// the thread that asks.
+    pub(crate) fn take_garbage(&self, own: &Mark) -> Vec<T> {
+        let threads = lock(&self.threads);
+        let mut retired = lock(&self.retired);
+        if retired.is_empty() {
+            return Vec::new();
+        }
+        let barrier = heavy_barrier();
+        fence(Ordering::SeqCst);
+        if self.orphans.load(Ordering::SeqCst) != 0 {
+            return Vec::new();
+        }
+        let mut safe = u64::MAX;
+        for listed in threads.iter() {
+            let mark = listed.mark();
+            let outside = mark.nest.load(Ordering::Acquire) == 0;
+            if outside && (barrier || listed.0 == NonNull::from(own)) {
+                continue;
+            }
+            let seen = mark.seen.load(Ordering::Acquire);
+            if retired.iter().any(|(epoch, _)| *epoch > seen) {
+                mark.set_flag(flag::REPORT, true);
+                safe = safe.min(seen);
+            }
+        }
+        let (garbage, kept) =
+            std::mem::take(&mut *retired).into_iter().partition::<Vec<_>, _>(|(epoch, _)| *epoch <= safe);
+        *retired = kept;
+        garbage.into_iter().map(|(_, thing)| thing).collect()
+    }
+}
+
+/// A call of a thread that is on no list.
+pub(crate) struct Orphan<'l>(&'l AtomicUsize);
+
+impl Drop for Orphan<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

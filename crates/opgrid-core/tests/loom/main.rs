@@ -1,0 +1,300 @@
+//! The protocol of retirement, in every order that its steps can take: `cargo xtask loom`.
+//!
+//! The module under test is the dispatcher's own, compiled here against loom's atomics. loom knows no `membarrier`; both
+//! halves of the asymmetric barrier are fences here, and `cargo xtask stress` runs the real one. A table is a cell that
+//! only its writer, calls that are marked, and the one who frees it may touch; loom reports any two of them at once.
+#![allow(unsafe_code)]
+#![cfg(loom)]
+#![allow(dead_code)]
+
+#[path = "../../src/retire/protocol.rs"]
+mod protocol;
+mod sync;
+
+use std::ptr;
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+use protocol::{Limbo, Mark, Published, flag};
+
+/// What stands in a table that was freed.
+const FREED: u32 = 0;
+
+/// One operator's published pointer, the tables that there will be, and the limbo.
+struct World {
+    limbo: Limbo<usize>,
+    published: Published,
+    tables: Vec<UnsafeCell<u32>>,
+    /// The number of the newest table; writers take turns, as they do under the registry's lock.
+    newest: Mutex<usize>,
+}
+
+impl World {
+    /// A world whose table number 1 is published.
+    fn new(tables: usize) -> Arc<Self> {
+        let world = Arc::new(Self {
+            limbo: Limbo::new(),
+            published: Published::new(),
+            tables: (0..=tables).map(|_| UnsafeCell::new(FREED)).collect(),
+            newest: Mutex::new(0),
+        });
+        // loom wants every atomic to be made before its threads are.
+        world.limbo.set_common_flag(0, true);
+        world.limbo.retire(vec![0]);
+        assert_eq!(world.limbo.take_garbage(&unlisted()), [0]);
+        world.publish_next();
+        world
+    }
+
+    /// Writes the next table and publishes it. Returns the one before, if there was one.
+    fn publish_next(&self) -> Option<usize> {
+        let mut newest = self.newest.lock().unwrap();
+        let before = *newest;
+        *newest += 1;
+        // SAFETY: nobody knows the table yet; loom checks that.
+        self.tables[*newest].with_mut(|table| unsafe { *table = *newest as u32 });
+        self.published.publish(ptr::without_provenance_mut(*newest));
+        (before != 0).then_some(before)
+    }
+
+    /// A registration: publishes, retires what was there, and frees what can be freed.
+    fn replace(&self, own: &Mark) {
+        self.limbo.retire(self.publish_next().into_iter().collect());
+        self.collect(own);
+    }
+
+    fn collect(&self, own: &Mark) {
+        for table in self.limbo.take_garbage(own) {
+            // SAFETY: nobody reads the table any more; loom checks that.
+            self.tables[table].with_mut(|table| unsafe { *table = FREED });
+        }
+    }
+
+    /// Reads the published table, which the caller's mark keeps.
+    fn look(&self) -> usize {
+        let number = self.published.read().addr();
+        // SAFETY: the mark keeps the table; loom checks that.
+        let content = self.tables[number].with(|table| unsafe { *table });
+        assert_eq!(content as usize, number, "a call read a table that is not written or was freed");
+        number
+    }
+
+    /// A call that is not nested.
+    fn call(&self, mark: &Mark) -> usize {
+        if mark.flags() != 0 {
+            self.limbo.report(mark);
+        }
+        let _orphan = self.limbo.orphan(mark);
+        let _nested = mark.begin();
+        self.look()
+    }
+
+    /// A thread's mark, on the list.
+    fn joined(&self) -> Arc<Mark> {
+        let mark = Arc::new(unlisted());
+        // SAFETY: each model lets the thread leave.
+        unsafe { self.limbo.join(&mark) };
+        mark
+    }
+
+    /// Ends a model: nobody calls any more, so that everything retired can be freed.
+    fn end(&self, own: &Mark) {
+        self.collect(own);
+        assert_eq!(self.limbo.len(), 0, "a table is left in limbo although nobody calls");
+    }
+}
+
+/// A thread's mark, before other threads know it.
+fn unlisted() -> Mark {
+    let mark = Mark::new();
+    assert_eq!((mark.depth(), mark.flags()), (0, flag::NEW));
+    mark
+}
+
+fn explore(has_barrier: bool, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(move || {
+        sync::set_barrier(has_barrier);
+        model();
+    });
+}
+
+/// One thread calls `calls` times and leaves while another replaces the table `changes` times.
+fn one_caller(calls: usize, changes: usize) {
+    let world = World::new(1 + changes);
+    let mark = world.joined();
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let mut last = 0;
+            for _ in 0..calls {
+                let found = world.call(&mark);
+                assert!(last <= found, "a call saw an older table than the call before");
+                last = found;
+            }
+            world.limbo.leave(&mark);
+        }
+    });
+    let own = unlisted();
+    (0..changes).for_each(|_| world.replace(&own));
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn calls_under_the_barrier() {
+    explore(true, 5, || one_caller(2, 1));
+    explore(true, 3, || one_caller(2, 2));
+}
+
+#[test]
+fn calls_that_report() {
+    explore(false, 5, || one_caller(2, 1));
+    explore(false, 3, || one_caller(2, 2));
+}
+
+#[test]
+fn two_callers() {
+    explore(true, 3, || {
+        let world = World::new(2);
+        let callers: Vec<_> = (0..2)
+            .map(|_| {
+                let (world, mark) = (world.clone(), world.joined());
+                thread::spawn(move || {
+                    world.call(&mark);
+                    world.limbo.leave(&mark);
+                })
+            })
+            .collect();
+        let own = unlisted();
+        world.replace(&own);
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+        world.end(&own);
+    });
+}
+
+#[test]
+fn two_writers() {
+    explore(true, 3, || {
+        let world = World::new(3);
+        let mark = world.joined();
+        let caller = thread::spawn({
+            let world = world.clone();
+            move || {
+                world.call(&mark);
+                world.limbo.leave(&mark);
+            }
+        });
+        let writer = thread::spawn({
+            let world = world.clone();
+            move || world.replace(&unlisted())
+        });
+        let own = unlisted();
+        world.replace(&own);
+        caller.join().unwrap();
+        writer.join().unwrap();
+        world.end(&own);
+    });
+}
+
+/// A kernel replaces its own operator's table while another thread does the same, and goes on reading.
+fn a_kernel_registers() {
+    let world = World::new(3);
+    let mark = world.joined();
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            {
+                let _nested = mark.begin();
+                let number = world.look();
+                world.replace(&mark);
+                {
+                    let _deeper = mark.begin();
+                    assert!(world.look() > number, "a nested call does not see what its thread published");
+                }
+                // SAFETY: the outer call still holds what it read first; loom checks that.
+                let content = world.tables[number].with(|table| unsafe { *table });
+                assert_eq!(content as usize, number);
+            }
+            world.limbo.leave(&mark);
+        }
+    });
+    let own = unlisted();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn kernels_that_register() {
+    explore(true, 3, a_kernel_registers);
+    explore(false, 3, a_kernel_registers);
+}
+
+/// A thread that is past being listed calls.
+fn an_orphan() {
+    let world = World::new(2);
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let mark = unlisted();
+            world.limbo.join_as_orphan(&mark);
+            world.call(&mark);
+        }
+    });
+    let own = unlisted();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn orphans() {
+    explore(true, 5, an_orphan);
+    explore(false, 5, an_orphan);
+}
+
+/// A thread joins, calls, leaves, calls as an orphan, and its mark's memory ends, all while a writer looks at marks.
+fn a_thread_comes_and_goes() {
+    let world = World::new(2);
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let mark = unlisted();
+            // SAFETY: the thread leaves below.
+            unsafe { world.limbo.join(&mark) };
+            world.call(&mark);
+            world.limbo.leave(&mark);
+            world.call(&mark);
+        }
+    });
+    let own = unlisted();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.end(&own);
+}
+
+#[test]
+fn threads_that_come_and_go() {
+    explore(true, 3, a_thread_comes_and_goes);
+    explore(false, 3, a_thread_comes_and_goes);
+}
+
+#[test]
+fn a_common_flag_reaches_threads_that_join() {
+    explore(true, 5, || {
+        let world = World::new(1);
+        let joining = thread::spawn({
+            let world = world.clone();
+            move || world.joined()
+        });
+        world.limbo.set_common_flag(flag::WATCHED, true);
+        let mark = joining.join().unwrap();
+        assert_eq!(mark.flags(), flag::WATCHED);
+        world.limbo.leave(&mark);
+    });
+}

@@ -1,0 +1,165 @@
+//! The way through the CPU, for every call that the device has no kernel for.
+//!
+//! What crosses are storages, each once, and tensors become views of the copies. So arguments that share memory still
+//! do, a result that is a view of an argument becomes a view of the original, and what was written is written back.
+
+use opgrid::prelude::*;
+use opgrid::{Array, List, SlowPath, Storage, TensorSpec, TensorType, View};
+
+use crate::device;
+use crate::kernels::{cpu_view, to, write_back};
+
+/// Runs the operator's CPU kernel on copies. Each time is counted as [`SlowPath::CPU_COPY`].
+///
+/// # Errors
+///
+/// Strict mode, which comes before anything is copied; tensors on a third device; those of the CPU kernel.
+pub fn through_cpu(call: &mut BoxedCall<'_>) -> Result<()> {
+    call.note_slow_path(SlowPath::CPU_COPY)?;
+    let operator = call.operator().name();
+    cross(call).map_err(|error| error.within(format_args!("{operator}, through the CPU")))
+}
+
+fn cross(call: &mut BoxedCall<'_>) -> Result<()> {
+    let mut crossing = Crossing { device: device()?, storages: Vec::new(), tensors: Vec::new() };
+    let arguments = call.args().iter().map(|argument| crossing.there(argument.view(), argument.to_value()));
+    let arguments = arguments.collect::<Result<Vec<_>>>()?;
+    let lent: Vec<_> = arguments.iter().map(Value::borrow).collect();
+    call.redispatch_with(DispatchKey::Cpu.key_set(), &lent)?;
+
+    let schema = call.schema().into_iter().flat_map(|schema| &schema.arguments);
+    for (_, written) in schema.zip(&arguments).filter(|(argument, _)| argument.is_write()) {
+        crossing.write_back(written)?;
+    }
+    let results: Vec<Value> = call.returns().iter().cloned().collect();
+    call.returns().clear();
+    for result in results {
+        let result = crossing.back(result)?;
+        call.push(result);
+    }
+    Ok(())
+}
+
+/// What has crossed, with its copy on the CPU.
+struct Crossing {
+    device: Device,
+    storages: Vec<(Storage, Storage)>,
+    tensors: Vec<(Tensor, Tensor)>,
+}
+
+impl Crossing {
+    /// An argument as the CPU takes it.
+    fn there(&mut self, argument: View<'_>, value: Value) -> Result<Value> {
+        Ok(match argument {
+            View::Tensor(tensor) => self.tensor_there(tensor)?.into(),
+            View::Tensors(tensors) => {
+                let copies = tensors.iter().map(|tensor| self.tensor_there(tensor));
+                copies.collect::<Result<Vec<_>>>()?.into()
+            }
+            View::OptionalTensors(tensors) => {
+                let copies = tensors
+                    .iter()
+                    .map(|gap| gap.as_ref().map(|tensor| self.tensor_there(tensor)).transpose());
+                List::OptionalTensors(copies.collect::<Result<_>>()?).into()
+            }
+            View::Device(device) if device.kind() == self.device.kind() => Device::CPU.into(),
+            _ => value,
+        })
+    }
+
+    fn tensor_there(&mut self, any: &AnyTensor) -> Result<AnyTensor> {
+        let Some(tensor) = Tensor::from_any_ref(any).filter(|tensor| tensor.is_defined()) else {
+            return Ok(any.clone());
+        };
+        let fits_any = tensor.device() == Device::CPU && tensor.dim() == 0;
+        if tensor.device() != self.device && !fits_any {
+            let (expected, found) = (self.device, tensor.device());
+            let message = format!(
+                "expected all tensors to be on the same device, but found at least two, {expected} and {found}; copy one of them"
+            );
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        if fits_any {
+            return Ok(any.clone());
+        }
+        if let Some((_, copy)) = self.tensors.iter().find(|(original, _)| original.is_same(tensor)) {
+            return Ok(copy.clone().into());
+        }
+        let copy = cpu_view(tensor, self.storage_there(tensor.array()?.storage())?)?;
+        self.tensors.push((tensor.clone(), copy.clone()));
+        Ok(copy.into())
+    }
+
+    fn storage_there(&mut self, storage: &Storage) -> Result<Storage> {
+        if let Some((_, copy)) = self.storages.iter().find(|(original, _)| original.is_same(storage)) {
+            return Ok(copy.clone());
+        }
+        let copy = storage.on_cpu()?;
+        self.storages.push((storage.clone(), copy.clone()));
+        Ok(copy)
+    }
+
+    /// Brings back what the kernel has written to an argument.
+    ///
+    /// # Errors
+    ///
+    /// It got another shape, as an `out` without elements does; the storage on the device cannot grow.
+    fn write_back(&self, argument: &Value) -> Result<()> {
+        for (original, copy) in &self.tensors {
+            if !holds(argument, copy) {
+                continue;
+            }
+            if original.sizes() != copy.sizes() {
+                let (found, expected) = (original.sizes(), copy.sizes());
+                let message = format!(
+                    "the output has shape {found:?}, expected {expected:?}; make it with that shape, a tensor on {} does not change its own",
+                    self.device
+                );
+                return Err(Error::new(ErrorKind::Argument, message));
+            }
+            write_back(original, copy)?;
+        }
+        Ok(())
+    }
+
+    /// A result as the device's user takes it.
+    fn back(&self, result: Value) -> Result<Value> {
+        match result {
+            Value::Tensor(tensor) => Ok(self.tensor_back(tensor)?.into()),
+            Value::List(list) if matches!(*list, List::Tensors(_) | List::OptionalTensors(_)) => {
+                let values = list.values().into_iter().map(|value| self.back(value));
+                Ok(List::of(list.element_type(), values.collect::<Result<_>>()?)?.into())
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The argument that the result is, a view of an argument's memory, or a new tensor.
+    fn tensor_back(&self, any: AnyTensor) -> Result<AnyTensor> {
+        let Some(tensor) = Tensor::from_any_ref(&any).filter(|tensor| tensor.is_defined()) else {
+            return Ok(any);
+        };
+        if let Some((original, _)) = self.tensors.iter().find(|(_, copy)| copy.is_same(tensor)) {
+            return Ok(original.clone().into());
+        }
+        let storage = tensor.array()?.storage();
+        match self.storages.iter().find(|(_, copy)| copy.is_same(storage)) {
+            Some((original, _)) => {
+                let spec = TensorSpec::new(tensor.geometry().clone(), tensor.dtype(), self.device);
+                Ok(Tensor::from_array(Array::new(spec, original.clone())?)?.into())
+            }
+            None => Ok(to(tensor, self.device)?.into()),
+        }
+    }
+}
+
+/// Whether a value is or contains that tensor.
+fn holds(value: &Value, tensor: &Tensor) -> bool {
+    let is = |other: &AnyTensor| other.is_same(tensor.as_any());
+    match value.borrow().view() {
+        View::Tensor(other) => is(other),
+        View::Tensors(others) => others.iter().any(is),
+        View::OptionalTensors(others) => others.iter().flatten().any(is),
+        _ => false,
+    }
+}

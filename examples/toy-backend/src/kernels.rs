@@ -1,0 +1,220 @@
+//! The kernels: new tensors, copies both ways, a sum, a product, and an operator of the backend's own.
+
+use opgrid::prelude::*;
+use opgrid::{Array, Geometry, Storage, TensorSpec, default_dtype, ops};
+
+use crate::arena::Block;
+use crate::{ARENA, device};
+
+operator! {
+    pub MultiplyAdd = "toy::multiply_add(Tensor self, Tensor weight, Tensor bias) -> Tensor";
+}
+
+/// A new tensor of that spec on the device.
+fn allocate(spec: TensorSpec) -> Result<Tensor> {
+    let storage = Storage::new(&*ARENA, spec.bytes()?)?;
+    Tensor::from_array(Array::new(spec, storage)?)
+}
+
+/// What new tensors are asked for, with `toy` for `toy:0`.
+///
+/// # Errors
+///
+/// Another number, pinned memory, a layout other than strided.
+fn spec(
+    geometry: Geometry,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    asked: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<TensorSpec> {
+    let device = device()?;
+    if let Some(other) = asked.filter(|asked| asked.index().unwrap_or(0) != 0) {
+        return Err(refused(format!("there is no device {other}, expected {device}, the only one")));
+    }
+    if pin_memory == Some(true) || layout.is_some_and(|layout| layout != Layout::Strided) {
+        return Err(refused(format!("memory of {device} is neither pinned nor anything but strided")));
+    }
+    Ok(TensorSpec::new(geometry, dtype.unwrap_or_else(default_dtype), device))
+}
+
+fn refused(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Argument, message)
+}
+
+/// `aten::empty.memory_format` on the device.
+///
+/// # Errors
+///
+/// No memory; sizes or options that cannot be.
+pub fn empty(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    let geometry = match memory_format {
+        None => Geometry::contiguous(size)?,
+        Some(format) => Geometry::in_format(size, format)?,
+    };
+    allocate(spec(geometry, dtype, layout, device, pin_memory)?)
+}
+
+/// `aten::empty_strided` on the device.
+///
+/// # Errors
+///
+/// As [`empty`].
+pub fn empty_strided(
+    size: &[i64],
+    stride: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    allocate(spec(Geometry::strided(size, stride, 0)?, dtype, layout, device, pin_memory)?)
+}
+
+/// `aten::copy_` where one of both is on the device: to it, from it, or within.
+///
+/// Converting, stretching and strides are the CPU's work, on copies of both storages.
+///
+/// # Errors
+///
+/// What the CPU's kernel refuses.
+pub fn copy_(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<()> {
+    let (to, from) = (on_cpu(input)?, on_cpu(src)?);
+    ops::CopyInplace.call(&to, &from, non_blocking)?;
+    write_back(input, &to)
+}
+
+/// A tensor on the CPU with the same elements in the same places of its storage; one that is there is itself.
+///
+/// # Errors
+///
+/// No memory on the CPU.
+pub fn on_cpu(tensor: &Tensor) -> Result<Tensor> {
+    if tensor.device() != device()? {
+        return Ok(tensor.clone());
+    }
+    let array = tensor.array()?;
+    cpu_view(tensor, array.storage().on_cpu()?)
+}
+
+/// The CPU's view of a storage that was copied there, as `tensor` views the original.
+///
+/// # Errors
+///
+/// The storage is too small for the view.
+pub fn cpu_view(tensor: &Tensor, storage: Storage) -> Result<Tensor> {
+    let spec = TensorSpec::new(tensor.geometry().clone(), tensor.dtype(), Device::CPU);
+    Tensor::from_array(Array::new(spec, storage)?)
+}
+
+/// Overwrites the storage of `tensor`, if it is on the device, with that of its copy on the CPU.
+///
+/// # Errors
+///
+/// Somebody is writing the copy.
+pub fn write_back(tensor: &Tensor, copy: &Tensor) -> Result<()> {
+    match tensor.array()?.storage().device_memory() {
+        Some(memory) => memory.write(0, copy.array()?.storage().read()?.bytes()),
+        None => Ok(()),
+    }
+}
+
+/// The same elements on another device, by `aten::_to_copy`.
+///
+/// # Errors
+///
+/// Those of the operator.
+pub fn to(tensor: &Tensor, device: Device) -> Result<Tensor> {
+    ops::ToCopy.call(tensor, None, None, Some(device), None, false, None)
+}
+
+/// Whether the device's own kernels can do it: contiguous floats of one shape, all there.
+pub fn fits<const N: usize>(tensors: [&Tensor; N]) -> bool {
+    let sizes = tensors.first().map_or(&[][..], |first| first.sizes());
+    tensors.iter().all(|tensor| {
+        let alike = tensor.dtype() == DType::F32 && tensor.is_contiguous() && tensor.sizes() == sizes;
+        alike && address(tensor).is_ok()
+    })
+}
+
+/// Where the tensor's first element lies.
+///
+/// # Errors
+///
+/// It is not on the device.
+pub fn address(tensor: &Tensor) -> Result<usize> {
+    let array = tensor.array()?;
+    let block = array.storage().memory::<Block>().ok_or_else(|| {
+        refused(format!("expected a tensor on toy:0, found one on {}; copy it there", tensor.device()))
+    })?;
+    Ok(block.address() + array.geometry().offset() as usize * tensor.dtype().size_in_bytes())
+}
+
+/// A new tensor like the first one, of which the device computes every element from those of all.
+fn each<const N: usize>(tensors: [&Tensor; N], compute: impl Fn([f32; N]) -> f32) -> Result<Tensor> {
+    let out = allocate(TensorSpec::contiguous(tensors[0].sizes(), DType::F32, device()?)?)?;
+    let to = address(&out)?;
+    let mut from = [0; N];
+    for (place, tensor) in from.iter_mut().zip(tensors) {
+        *place = address(tensor)?;
+    }
+    let mut session = ARENA.lock();
+    for index in 0..out.numel() as usize {
+        let value = compute(from.map(|address| session.float(address, index)));
+        session.set_float(to, index, value);
+    }
+    drop(session);
+    Ok(out)
+}
+
+/// `aten::add.Tensor` on the device, of tensors that [fit](fits).
+///
+/// # Errors
+///
+/// No memory.
+pub fn add(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    let alpha = alpha.to_f64()? as f32;
+    each([input, other], |[a, b]| a + alpha * b)
+}
+
+/// `aten::mul.Tensor` on the device, of tensors that [fit](fits).
+///
+/// # Errors
+///
+/// No memory.
+pub fn mul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    each([input, other], |[a, b]| a * b)
+}
+
+/// [`MultiplyAdd`] on the device, in one pass.
+///
+/// # Errors
+///
+/// Arguments that do not [fit](fits); no memory.
+pub fn multiply_add(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+    if !fits([input, weight, bias]) {
+        let shapes =
+            [input, weight, bias].map(|it| format!("{} {:?} on {}", it.dtype(), it.sizes(), it.device()));
+        let found = shapes.join(", ");
+        return Err(refused(format!(
+            "toy::multiply_add: expected contiguous floats of one shape on toy:0, found {found}"
+        )));
+    }
+    each([input, weight, bias], |[a, b, c]| a * b + c)
+}
+
+/// [`MultiplyAdd`] where autograd may look on: a product and a sum, whose derivatives it knows.
+///
+/// # Errors
+///
+/// Those of the two operators.
+pub fn multiply_then_add(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+    input.mul(weight)?.add(bias, 1)
+}

@@ -1,0 +1,220 @@
+//! `cargo xtask bench SUITE`: measures opgrid, and with `--against torch` PyTorch in the same run.
+//!
+//! What is measured stands apart from who measures it: `bench/SUITE.json` names the figures with their budgets, the
+//! crate `bench/ours` and the program `bench/torch/SUITE.cpp` measure them. Both answer to the same command lines, and
+//! run several times in turn; the lowest value of each figure counts. On a shared machine a time says little: the
+//! ratio of two times of one run is what counts.
+
+mod definition;
+mod figure;
+mod samples;
+
+use crate::failure::Failure;
+use crate::instructions::callgrind;
+use crate::torch::Torch;
+use crate::workspace::{Workspace, output};
+use definition::Suite;
+use figure::{Figure, report, table};
+use samples::Samples;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The suites, each with a file of definitions and its programs.
+const SUITES: &[&str] = &["dispatch"];
+
+/// How often each program runs unless `--rounds` says otherwise.
+const ROUNDS: u32 = 7;
+
+/// How many calls are counted. Start-up is the same in both runs that are compared, but for some hundred instructions
+/// of hash maps that are seeded at random.
+const COUNTED_CALLS: u64 = 50_000;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq)]
+struct Options {
+    suite: String,
+    against_torch: bool,
+    json: Option<PathBuf>,
+    rounds: u32,
+}
+
+/// A program that measures one side.
+struct Program {
+    path: PathBuf,
+    samples: Samples,
+}
+
+/// Measures a suite and prints its figures; how good they are does not change the exit status.
+///
+/// # Errors
+/// The command line is wrong (a usage error); a program does not build or fails; PyTorch cannot be had.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let options = Options::parse(arguments)?;
+    let workspace = Workspace::current()?;
+    let suite = Suite::read(&workspace, &options.suite)?;
+    let mut ours = Program::new(workspace.build(&["--package", "opgrid-bench"], "opgrid-bench")?);
+    let mut notes = Vec::new();
+    let mut peer = None;
+    let mut schemas = None;
+    if options.against_torch {
+        let torch = Torch::prepare(&workspace)?;
+        let source = workspace.root().join(format!("bench/torch/{}.cpp", options.suite));
+        let program = Program::new(torch.compile(&workspace, &source, &["-Wall"])?);
+        schemas = Some(exported_schemas(&workspace, &program.path)?);
+        println!("measuring against torch {}", torch.version());
+        peer = Some(program);
+    } else {
+        notes.push("without `--against torch` there are no ratios, and no schemas to parse".into());
+    }
+    measure_in_turn(&mut ours, peer.as_mut(), schemas.as_deref(), options.rounds)?;
+    if let Err(failure) = count_in_turn(&mut ours, peer.as_mut()) {
+        notes.push(format!("instructions are not counted: {failure}"));
+    }
+    let peer = peer.map(|program| program.samples);
+    let figures: Vec<Figure> = suite
+        .figures
+        .iter()
+        .filter_map(|definition| Figure::new(definition, &ours.samples, peer.as_ref()))
+        .collect();
+    print!("{}", table(&figures));
+    for note in notes {
+        println!("note: {note}");
+    }
+    if let Some(file) = &options.json {
+        let text = format!("{:#}\n", report(&options.suite, &figures));
+        std::fs::write(file, text)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    }
+    Ok(())
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let mut options = Self { suite: String::new(), against_torch: false, json: None, rounds: ROUNDS };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = |what: &str| {
+                arguments.next().ok_or_else(|| {
+                    Failure::usage(format!("`{argument}` needs {what}, add it after the option"))
+                })
+            };
+            match argument.as_str() {
+                "--against" => match value("a peer")?.as_str() {
+                    "torch" => options.against_torch = true,
+                    other => {
+                        return Err(Failure::usage(format!("unknown peer `{other}`; peers are: torch")));
+                    }
+                },
+                "--json" => options.json = Some(value("a file")?.into()),
+                "--rounds" => options.rounds = rounds(value("a number")?)?,
+                flag if flag.starts_with('-') => {
+                    let known = "`--against torch`, `--json FILE` and `--rounds N`";
+                    return Err(Failure::usage(format!("unknown option `{flag}`; options are {known}")));
+                }
+                suite if options.suite.is_empty() => options.suite = suite.to_string(),
+                other => {
+                    return Err(Failure::usage(format!("one suite at a time, found `{other}` too")));
+                }
+            }
+        }
+        if SUITES.contains(&options.suite.as_str()) {
+            return Ok(options);
+        }
+        let what = if options.suite.is_empty() {
+            "no suite given".into()
+        } else {
+            format!("unknown suite `{}`", options.suite)
+        };
+        Err(Failure::usage(format!("{what}; suites are: {}", SUITES.join(", "))))
+    }
+}
+
+fn rounds(text: &str) -> Result<u32, Failure> {
+    let parsed = text.parse().ok().filter(|rounds| *rounds > 0);
+    parsed.ok_or_else(|| Failure::usage(format!("`--rounds` needs a number from 1 on, found `{text}`")))
+}
+
+impl Program {
+    fn new(path: PathBuf) -> Self {
+        Self { path, samples: Samples::default() }
+    }
+
+    fn measure(&mut self, schemas: Option<&Path>) -> Result<(), Failure> {
+        let printed = output(Command::new(&self.path).arg("measure").args(schemas))?;
+        self.samples.read(&printed)
+    }
+
+    /// Instructions that a call of the case `measured` takes beyond those of the case `bare`.
+    fn count(&mut self, figure: &str, measured: &str, bare: &str) -> Result<(), Failure> {
+        let total = |case| callgrind::total(&self.path, case, COUNTED_CALLS);
+        let difference = total(measured)? as f64 - total(bare)? as f64;
+        self.samples.add(figure, difference / COUNTED_CALLS as f64);
+        Ok(())
+    }
+}
+
+/// Both programs in turn, so that both see the machine in the same states.
+fn measure_in_turn(
+    ours: &mut Program,
+    mut peer: Option<&mut Program>,
+    schemas: Option<&Path>,
+    rounds: u32,
+) -> Result<(), Failure> {
+    for round in 1..=rounds {
+        println!("round {round} of {rounds}");
+        ours.measure(schemas)?;
+        if let Some(peer) = &mut peer {
+            peer.measure(schemas)?;
+        }
+    }
+    Ok(())
+}
+
+fn count_in_turn(ours: &mut Program, peer: Option<&mut Program>) -> Result<(), Failure> {
+    println!("counting instructions");
+    for program in std::iter::once(ours).chain(peer) {
+        program.count("typed_call_2_instr", "typed_call_2", "direct_call_2")?;
+    }
+    Ok(())
+}
+
+/// Every schema that the peer has registered, in a file, so that both sides parse the same text.
+fn exported_schemas(workspace: &Workspace, peer: &Path) -> Result<PathBuf, Failure> {
+    let file = workspace.target()?.join("torch").join("schemas.txt");
+    output(Command::new(peer).arg("export").arg(&file))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, Failure> {
+        Options::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_understood_in_any_order() {
+        let options = parse("--json a.json dispatch --rounds 3 --against torch").unwrap();
+        let expected =
+            Options { suite: "dispatch".into(), against_torch: true, json: Some("a.json".into()), rounds: 3 };
+        assert_eq!(options, expected);
+        assert_eq!(parse("dispatch").unwrap().rounds, ROUNDS);
+    }
+
+    #[test]
+    fn wrong_command_lines_name_what_there_is() {
+        for (line, part) in [
+            ("", "no suite given; suites are: dispatch"),
+            ("speed", "unknown suite `speed`; suites are: dispatch"),
+            ("dispatch --against numpy", "peers are: torch"),
+            ("dispatch --against", "`--against` needs a peer"),
+            ("dispatch --fast", "options are"),
+            ("dispatch --rounds 0", "from 1 on, found `0`"),
+            ("dispatch python", "found `python` too"),
+        ] {
+            let failure = parse(line).unwrap_err();
+            assert!(failure.is_usage() && failure.to_string().contains(part), "{line}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Reads what a suite measures: names, units and budgets.
+
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+use serde_json::Value;
+
+/// The figures of one suite, in the order in which they are reported.
+#[derive(Debug)]
+pub struct Suite {
+    pub figures: Vec<Definition>,
+}
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    pub name: String,
+    pub unit: String,
+    /// The most that the value may be for the work to count as done.
+    pub budget: f64,
+    /// The most that it may be for the design to count as sound.
+    pub must_hold: Option<f64>,
+    pub of: Of,
+}
+
+/// The value that a budget is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Of {
+    /// Ours divided by the peer's.
+    Ratio,
+    /// Ours alone, in the figure's unit.
+    Ours,
+}
+
+impl Suite {
+    /// The definitions in `bench/NAME.json`.
+    ///
+    /// # Errors
+    /// The file cannot be read or has another form.
+    pub fn read(workspace: &Workspace, name: &str) -> Result<Self, Failure> {
+        let path = format!("bench/{name}.json");
+        let text = workspace.read(&path)?.unwrap_or_default();
+        Self::parse(&text).map_err(|error| Failure::new(format!("{path}: {error}")))
+    }
+
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let suite: Value = serde_json::from_str(text).map_err(|error| Failure::new(error.to_string()))?;
+        let listed = suite["figures"].as_array().ok_or_else(|| Failure::new("expected a list `figures`"))?;
+        Ok(Self { figures: listed.iter().map(Definition::parse).collect::<Result<_, _>>()? })
+    }
+}
+
+impl Definition {
+    fn parse(figure: &Value) -> Result<Self, Failure> {
+        let parsed = || {
+            Some(Self {
+                name: figure["name"].as_str()?.to_owned(),
+                unit: figure["unit"].as_str()?.to_owned(),
+                budget: figure["budget"].as_f64()?,
+                must_hold: figure["must_hold"].as_f64(),
+                of: match figure["of"].as_str()? {
+                    "ratio" => Of::Ratio,
+                    "ours" => Of::Ours,
+                    _ => return None,
+                },
+            })
+        };
+        parsed().ok_or_else(|| {
+            let expected = "expected `name`, `unit`, `budget`, and `of` with `ratio` or `ours`";
+            Failure::new(format!("the figure {figure} is incomplete, {expected}"))
+        })
+    }
+
+    /// How many of what the programs print make one of the figure's unit; they print nanoseconds and bytes.
+    pub fn scale(&self) -> f64 {
+        match self.unit.as_str() {
+            "µs" => 1e3,
+            "ms" => 1e6,
+            _ => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_definitions_can_be_read_and_differ_in_name() {
+        let suite = Suite::parse(include_str!("../../../bench/dispatch.json")).unwrap();
+        let names: BTreeSet<&str> = suite.figures.iter().map(|figure| figure.name.as_str()).collect();
+        assert_eq!(names.len(), suite.figures.len());
+        assert!(
+            suite.figures.iter().all(|figure| figure.must_hold.is_none_or(|bound| bound >= figure.budget))
+        );
+    }
+
+    #[test]
+    fn an_incomplete_definition_is_quoted() {
+        let text = r#"{"figures": [{"name": "a", "unit": "ns", "budget": 1, "of": "peer"}]}"#;
+        let error = Suite::parse(text).unwrap_err().to_string();
+        assert!(error.contains(r#""of":"peer""#), "{error}");
+        assert!(Suite::parse("{}").unwrap_err().to_string().contains("`figures`"));
+    }
+}

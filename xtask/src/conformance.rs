@@ -1,0 +1,115 @@
+//! `cargo xtask conformance [SUITE]`: compares opgrid with PyTorch, run beside it.
+//!
+//! A suite has a program of ours and one linked against PyTorch, or a script for it. This file prepares both and
+//! hands the rest of the command line over; what is compared stands in the crate `conformance`.
+
+use crate::failure::Failure;
+use crate::torch::Torch;
+use crate::workspace::{Workspace, output};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Something that is compared.
+struct Suite {
+    name: &'static str,
+    /// Prepares the suite and gives the command that runs it, without the user's options.
+    prepare: fn(&Workspace, &Torch) -> Result<Command, Failure>,
+}
+
+/// The suites; the first one runs when none is named.
+const SUITES: &[Suite] = &[Suite { name: "dispatcher", prepare: dispatcher }];
+
+/// The options of the suites. Each takes a value.
+const OPTIONS: [&str; 5] = ["--seeds", "--seed", "--show", "--break", "--record"];
+
+/// Prints every schema that PyTorch has once it is imported.
+const PRINT_SCHEMAS: &str = "\
+import torch
+print('\\n'.join(sorted(str(schema) for schema in torch._C._jit_get_all_schemas())))";
+
+/// Runs a suite.
+///
+/// # Errors
+/// The command line is wrong (a usage error); PyTorch cannot be had; the programs do not build; something differs
+/// that is not on the list of wanted differences.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let (suite, options) = suite_of(arguments)?;
+    let workspace = Workspace::current()?;
+    let torch = Torch::prepare(&workspace)?;
+    println!("comparing with torch {}", torch.version());
+    let mut command = (suite.prepare)(&workspace, &torch)?;
+    let status = command.current_dir(workspace.root()).args(options).status();
+    let status = status.map_err(|error| Failure::new(format!("cannot run the suite: {error}")))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(2) => Err(Failure::usage("the suite did not understand its options")),
+        _ => Err(Failure::new(format!("the suite `{}` did not pass", suite.name))),
+    }
+}
+
+/// The suite that the arguments name, and the options that are left.
+fn suite_of(arguments: &[String]) -> Result<(&'static Suite, &[String]), Failure> {
+    let (suite, options) = match arguments.split_first() {
+        Some((name, rest)) if !name.starts_with('-') => {
+            let suite = SUITES.iter().find(|suite| suite.name == name);
+            let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+            let unknown = || format!("unknown suite `{name}`; suites are: {}", known.join(", "));
+            (suite.ok_or_else(|| Failure::usage(unknown()))?, rest)
+        }
+        _ => (&SUITES[0], arguments),
+    };
+    for option in options.chunks(2) {
+        if !OPTIONS.contains(&option[0].as_str()) {
+            let message = format!("unknown option `{}`; options are: {}", option[0], OPTIONS.join(", "));
+            return Err(Failure::usage(message));
+        }
+        if option.len() == 1 {
+            return Err(Failure::usage(format!("`{}` needs a value", option[0])));
+        }
+    }
+    Ok((suite, options))
+}
+
+fn dispatcher(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    let source = workspace.root().join("conformance/driver.cpp");
+    let driver = torch.compile(workspace, &source, &["-Wall", "-Wno-maybe-uninitialized"])?;
+    let schemas = schemas(workspace, torch)?;
+    let ours = workspace.build(&["--package", "opgrid-conformance"], "opgrid-conformance")?;
+    let mut command = Command::new(ours);
+    command.arg("--driver").arg(driver).arg("--schemas").arg(schemas);
+    Ok(command)
+}
+
+/// A file with PyTorch's schemas, one per line.
+fn schemas(workspace: &Workspace, torch: &Torch) -> Result<PathBuf, Failure> {
+    let file = workspace.target()?.join("torch").join(format!("schemas-{}.txt", torch.version()));
+    let text = output(torch.python().args(["-c", PRINT_SCHEMAS]))?;
+    std::fs::write(&file, text)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    #[test]
+    fn a_suite_may_be_left_out() {
+        for (line, left) in [("", 0), ("--seeds 5 --break 4", 4), ("dispatcher --show 3", 2)] {
+            let arguments = words(line);
+            let Ok((suite, options)) = suite_of(&arguments) else { panic!("{line}") };
+            assert_eq!((suite.name, options.len()), ("dispatcher", left), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_told_before_anything_is_prepared() {
+        for line in ["nothing", "--what 1", "--seeds", "dispatcher --seeds 1 --show"] {
+            assert!(run(&words(line)).unwrap_err().is_usage(), "{line}");
+        }
+    }
+}
