@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 use opgrid_core::{DType, Result};
 
-use super::arithmetic::Arithmetic;
 use super::elementwise::{Destination, Operand};
 use super::reduce::{self, Reduction, Summed};
 use crate::tensor::{Element, Math};
@@ -74,19 +73,6 @@ impl<T: Element<Math: Averaged>> Reduction for Mean<T> {
     #[inline(always)]
     fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
         Math::<T>::add(state, value.wide())
-    }
-
-    /// A tree in the elements' own precision, as sums have it.
-    #[inline(always)]
-    fn steps(
-        &self,
-        state: Self::State,
-        [a, b, c, d, e, f, g, h]: [Math<T>; 8],
-        _: usize,
-        _: usize,
-    ) -> Self::State {
-        let tree = a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)));
-        Math::<T>::add(state, tree.wide())
     }
 
     #[inline(always)]
