@@ -228,7 +228,8 @@ const Signature kSignatures[] = {
 };
 
 // `boxed`, `fallthrough`, or the number of a signature; `-` leaves the place of the block as its debug text.
-CppFunction make_kernel(const std::string& kind, size_t number, std::optional<DispatchKey> key, const std::string& debug) {
+CppFunction make_kernel(
+    const std::string& kind, size_t number, std::optional<DispatchKey> key, const std::string& debug) {
   auto bare = [&] {
     if (kind == "fallthrough") return CppFunction::makeFallthrough();
     if (kind == "boxed") return CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedKernel>(number));
@@ -477,11 +478,11 @@ Answer under_guards(Fields& fields, size_t count, const Body& body) {
   return under_guards(fields, count - 1, body);
 }
 
-// PyTorch's own fallbacks by their columns, read off an operator without kernels.
+// PyTorch's own fallbacks by their columns.
 std::unordered_map<int, c10::KernelFunction> own_fallbacks;
 
-// The lines of the fallbacks in the dump of that operator.
-std::string find_own_fallbacks() {
+// Reads them off an operator without kernels.
+void find_own_fallbacks() {
   torch::Library library(torch::Library::FRAGMENT, "conformance_probe", std::nullopt, "driver", 0);
   library.def("probe() -> ()");
   const auto op = Dispatcher::singleton().findOp({"conformance_probe::probe", ""});
@@ -490,7 +491,6 @@ std::string find_own_fallbacks() {
     const DispatchKeySet keys(key);
     own_fallbacks.emplace(keys.getDispatchTableIndexForDispatchKeySet(), op->lookup(keys));
   }
-  return op->dumpComputedTable();
 }
 
 // What the rules give for a column now, which need not be what is stored for it.
@@ -503,8 +503,8 @@ std::string line_of(const OperatorHandle& op, DispatchKeySet keys) {
   return "";
 }
 
-// What a call with these keys reaches: the column, what the rules give for it, and either the kernel that ran with its keys, or `fallback` for one
-// of PyTorch's own kernels, which is left alone, or `error` and the message.
+// What a call with these keys reaches: the column, what the rules give for it, and the kernel that ran with its keys;
+// or `fallback` for one of PyTorch's own kernels, which is left alone, or `error` and the message.
 void add_reached(Answer& answer, const OperatorHandle& op, DispatchKeySet keys, const std::function<void()>& call) {
   answer.keys(keys).number(keys.getDispatchTableIndexForDispatchKeySet());
   answer.add(c10::toString(keys.highestPriorityTypeId())).add(line_of(op, keys));
@@ -589,28 +589,9 @@ Answer run_parse(Fields& fields) {
   return Answer("ok").add(out.str());
 }
 
-// The schemas of all operators.
-Answer run_schemas(Fields& /*fields*/) {
-  Answer answer("ok");
-  for (const auto& name : Dispatcher::singleton().getAllOpNames()) {
-    const auto op = Dispatcher::singleton().findSchema(name);
-    if (!op) continue;
-    std::ostringstream out;
-    out << op->schema();
-    answer.add(out.str());
-  }
-  return answer;
-}
-
-// The columns that have a fallback of PyTorch's own, as a dump.
-Answer run_fallbacks(Fields& /*fields*/) {
-  return Answer("ok").add(find_own_fallbacks());
-}
-
 const std::unordered_map<std::string, Answer (*)(Fields&)> kCommands = {
-    {"block", run_block},     {"legacy", run_legacy}, {"drop", run_drop},       {"clear", run_clear},
-    {"look", run_look},       {"call", run_call},     {"set", run_set},         {"key", run_key},
-    {"keyname", run_keyname}, {"parse", run_parse},   {"schemas", run_schemas}, {"fallbacks", run_fallbacks},
+    {"block", run_block}, {"legacy", run_legacy}, {"drop", run_drop}, {"clear", run_clear},     {"look", run_look},
+    {"call", run_call},   {"set", run_set},       {"key", run_key},   {"keyname", run_keyname}, {"parse", run_parse},
 };
 
 }  // namespace

@@ -6,8 +6,11 @@ use std::collections::BTreeSet;
 use crate::classes::{SECOND_LIBRARY, class_of_ours, class_of_torch, names_in};
 use crate::deliberate::{self, Rule};
 use crate::ours::{Answer, Ours};
-use crate::program::{Program, Step};
+use crate::program::{Block, Program, Step};
 use crate::report::Report;
+
+/// What dumps say of kernels that came with a legacy registration.
+const LEGACY: &str = "registered by RegisterOperators";
 
 /// What an answer has that can differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,7 +134,7 @@ impl Comparison<'_> {
             }
             (false, true) => found.push((Part::Outcome, message(answer).into(), "ok".into())),
         }
-        let is_stale = is_stale(step, answer, expected);
+        let is_stale = is_stale(self.program, step, answer, expected);
         self.report.compared(step, is_stale);
         let mut goes_on = true;
         for (part, ours, torch) in found {
@@ -153,7 +156,7 @@ fn texts_of(step: &Step) -> Vec<String> {
             let kernels = block.items.iter().filter_map(|item| item.kernel.as_ref());
             kernels.map(|kernel| kernel.debug().unwrap_or_else(|| block.debug())).collect()
         }
-        Step::Legacy(_) => vec!["registered by RegisterOperators".to_owned()],
+        Step::Legacy(_) => vec![LEGACY.to_owned()],
         _ => Vec::new(),
     }
 }
@@ -161,23 +164,45 @@ fn texts_of(step: &Step) -> Vec<String> {
 /// Whether torch's stored table is not what its rules give.
 ///
 /// It says so itself, but takes two kernels of one type for the same one. So a call also tells: where both sides
-/// agree what the rules give for the column, and ours ran that and torch another kernel.
-fn is_stale(step: &Step, ours: &Answer, torch: &Answer) -> bool {
+/// agree what the rules give for the column, and ours ran just that and torch another kernel.
+fn is_stale(program: &Program, step: &Step, ours: &Answer, torch: &Answer) -> bool {
     match step {
         Step::Look(_) => torch.get(3).is_some_and(|flag| flag == "0"),
         Step::Call(_) if torch.get(1).is_some_and(|flag| flag == "stale") => true,
         Step::Call(_) => match (&ours[1..], &torch[2..]) {
-            ([.., line, ran, number, _], [.., line_of_torch, _, _, _])
-                if ran == "ran" && line == line_of_torch =>
+            ([.., line, ran, number, _], [.., line_of_torch, _, other, _])
+                if ran == "ran" && number != other =>
             {
-                let text = format!("kernel{number} ");
-                ours[ours.len() - 2] != torch[torch.len() - 2]
-                    && (line.contains(&text) || !line.contains(" kernel"))
+                let (line, line_of_torch) = (without_places(line), without_places(line_of_torch));
+                let text = number.parse().ok().and_then(|number| text_of(program, number));
+                let chosen =
+                    text.is_some_and(|text| line.contains(&format!(": {} [", without_places(&text))));
+                chosen && line == line_of_torch
             }
             _ => false,
         },
         _ => false,
     }
+}
+
+/// The debug text of the kernel of that number.
+fn text_of(program: &Program, number: usize) -> Option<String> {
+    // Boxed kernels of legacy registrations have no number of their own.
+    if number == 0 {
+        return Some(LEGACY.to_owned());
+    }
+    let of_block = |block: &Block| {
+        let mut kernels = block.items.iter().filter_map(|item| item.kernel.as_ref());
+        let kernel = kernels.find(|kernel| kernel.number == number)?;
+        Some(kernel.debug().unwrap_or_else(|| block.debug()))
+    };
+    program.steps.iter().find_map(|step| match step {
+        Step::Block(block) => of_block(block),
+        Step::Legacy(legacy) if legacy.kernels.iter().any(|kernel| kernel.number == number) => {
+            Some(LEGACY.to_owned())
+        }
+        _ => None,
+    })
 }
 
 type Found<'a> = Vec<(Part, Cow<'a, str>, Cow<'a, str>)>;

@@ -29,7 +29,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule {
         name: "kernels and fallbacks for building blocks are refused",
-        test: ("opgrid-core/tests/registration_errors.rs", "kernels_for_building_blocks_are_refused"),
+        test: ("opgrid-core/tests/differences.rs", "kernels_for_building_blocks_are_refused"),
         leaves_states_equal: true,
         matches: |seen| {
             let is_transient = matches!(seen.step, Step::Block(block) if block.is_transient);

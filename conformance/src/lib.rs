@@ -23,4 +23,5 @@ pub mod report;
 
 pub mod driver;
 pub mod ours;
+pub mod record;
 pub mod run;

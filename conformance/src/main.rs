@@ -1,20 +1,23 @@
 //! Compares opgrid's dispatcher with PyTorch's; `cargo xtask conformance` compiles the driver and starts this.
 #![forbid(unsafe_code)]
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use opgrid_conformance::ours::Ours;
+use opgrid_conformance::ours::{Answer, Ours};
+use opgrid_conformance::program::Program;
+use opgrid_conformance::record::Recorder;
 use opgrid_conformance::report::Report;
 use opgrid_conformance::run::{self, Setting};
 use opgrid_core::{Rule, Rules};
 
 /// How many programs show that a rule is missed, when all rules are taken away one after the other.
 const PROGRAMS_PER_RULE: u64 = 300;
+
+/// After how many programs the run says how far it is.
+const PROGRESS: u64 = 10_000;
 
 /// The command line.
 struct Arguments {
@@ -95,21 +98,22 @@ fn setting(arguments: &Arguments) -> Result<Setting, String> {
 fn compare(arguments: &Arguments) -> Result<(), String> {
     let (setting, mut report, start) = (setting(arguments)?, Report::default(), Instant::now());
     run::schemas(&setting, &mut report);
-    let mut record = match &arguments.record {
-        Some(path) => Some(BufWriter::new(File::create(path).map_err(|error| error.to_string())?)),
-        None => None,
+    let mut recorder = Recorder::default();
+    let mut seen = 0;
+    let watch = |program: &Program, torch: &[Answer]| {
+        seen += 1;
+        if seen % PROGRESS == 0 {
+            eprintln!("{seen} of {} programs, {:.0} s", arguments.count, start.elapsed().as_secs_f64());
+        }
+        if arguments.record.is_some() {
+            recorder.add(program, torch);
+        }
     };
-    run::programs(
-        &arguments.driver,
-        &setting,
-        arguments.first,
-        arguments.count,
-        &mut report,
-        |program, torch| match &mut record {
-            Some(record) => run::record(record, program, torch).map_err(|error| error.to_string()),
-            None => Ok(()),
-        },
-    )?;
+    run::programs(&arguments.driver, &setting, arguments.first, arguments.count, &mut report, watch)?;
+    if let Some(path) = &arguments.record {
+        std::fs::write(path, recorder.text())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
     for (difference, step) in report.shown() {
         println!("seed {} step {} {:?}: {step}", difference.seed, difference.place, difference.part);
         println!("    opgrid  {}\n    torch   {}", difference.ours, difference.torch);
@@ -140,7 +144,7 @@ fn each_rule(arguments: &Arguments) -> Result<(), String> {
             arguments.first,
             PROGRAMS_PER_RULE,
             &mut report,
-            |_, _| Ok(()),
+            |_, _| (),
         )?;
         println!(
             "without {:24} {:4} of {PROGRAMS_PER_RULE} programs differ",
@@ -168,7 +172,6 @@ fn show(arguments: &Arguments, seed: u64) -> Result<(), String> {
             println!("  opgrid  {}", ours.run(step).join("\n          "));
             println!("  torch   {}", torch.join("\n          "));
         }
-        Ok(())
     })?;
     for (difference, _) in report.shown() {
         println!("first difference: step {} {:?}", difference.place, difference.part);

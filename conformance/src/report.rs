@@ -8,8 +8,64 @@ use crate::compare::{Difference, Part};
 use crate::deliberate::{RULES, Rule};
 use crate::program::{Program, Step};
 
+/// What programs have, and mistakes that both sides refuse: everything that is counted.
+const FEATURES: [&str; 49] = [
+    "a library that claims its namespace",
+    "algebra of sets",
+    "boxed kernel",
+    "call",
+    "call under guards",
+    "defined twice",
+    "definition among implementations",
+    "definition by schema",
+    "definition by schema with a kernel",
+    "definition inferred from a kernel",
+    "edited schema",
+    "edited schema, accepted",
+    "edited schema, refused",
+    "fallback",
+    "fallback in the wrong block",
+    "fallback of a namespace",
+    "fallback without a key",
+    "fallthrough",
+    "kernel for a functionality",
+    "kernel for an alias",
+    "kernel for an instance",
+    "kernel for every key",
+    "kernel of another key",
+    "kernel of another namespace",
+    "kernel of another type than the schema",
+    "kernel without a type to infer from",
+    "kernels before the definition",
+    "kernels of two types",
+    "kernels without a definition",
+    "key and its name",
+    "legacy registration",
+    "library of namespace _",
+    "name without a schema",
+    "neither schema nor name",
+    "nothing to infer a schema from",
+    "redispatch",
+    "reserved overload name",
+    "schema cannot be inferred",
+    "schema in the place of a name",
+    "schema of another namespace",
+    "second fallback",
+    "second library of a namespace",
+    "symbolic kernel",
+    "too many arguments",
+    "two kernels for a key in one call",
+    "two kernels for every key in one call",
+    "two schemas in one call",
+    "typed kernel",
+    "unknown key",
+];
+
 /// How many of a hundred programs have each feature at least.
 const LEAST_PERCENT: usize = 10;
+
+/// How many programs there have to be for that to be asked: few ones may lack a feature by chance.
+const ENOUGH: usize = 500;
 
 /// How many unexplained differences of each part are kept to be shown.
 const SHOWN: usize = 4;
@@ -116,6 +172,11 @@ impl Report {
         }
     }
 
+    /// How many programs were compared.
+    pub fn programs(&self) -> usize {
+        self.programs
+    }
+
     /// How many differences no rule explains.
     pub fn unexplained(&self) -> usize {
         self.unexplained.values().sum()
@@ -128,8 +189,16 @@ impl Report {
 
     /// The features that too few programs have.
     pub fn rare_features(&self) -> Vec<&'static str> {
-        let rare = self.features.iter().filter(|(_, count)| **count * 100 < self.programs * LEAST_PERCENT);
-        rare.map(|(name, _)| *name).collect()
+        if self.programs < ENOUGH {
+            return Vec::new();
+        }
+        let count = |name: &str| self.features.get(name).copied().unwrap_or(0);
+        FEATURES.into_iter().filter(|name| count(name) * 100 < self.programs * LEAST_PERCENT).collect()
+    }
+
+    /// What was counted and is in no list of features: that list lacks a line.
+    pub fn unlisted_features(&self) -> Vec<&'static str> {
+        self.features.keys().copied().filter(|name| !FEATURES.contains(name)).collect()
     }
 
     /// The differences to be shown.

@@ -1,6 +1,5 @@
 //! Runs many programs on both sides at once.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -14,8 +13,8 @@ use crate::generate::{Material, program};
 use crate::keys::Keys;
 use crate::ours::{Answer, Ours, classes_of};
 use crate::program::Program;
+use crate::record;
 use crate::report::Report;
-use crate::wire;
 
 /// How many programs the driver may be ahead of our side.
 const AHEAD: usize = 64;
@@ -94,7 +93,7 @@ pub fn programs(
     first: u64,
     count: u64,
     report: &mut Report,
-    mut watch: impl FnMut(&Program, &[Answer]) -> Result<(), String>,
+    mut watch: impl FnMut(&Program, &[Answer]),
 ) -> Result<(), String> {
     let mut driver = Driver::start(driver)?;
     let mut commands = driver.commands();
@@ -116,7 +115,7 @@ pub fn programs(
                 let answer = driver.answer();
                 answers.push(answer.map_err(|error| format!("{error}, at seed {}: {step}", program.seed))?);
             }
-            watch(&program, &answers)?;
+            watch(&program, &answers);
             let mut ours = Ours::new(setting.rules, setting.classes.clone());
             compare(&program, &mut ours, &answers, report);
         }
@@ -125,31 +124,13 @@ pub fn programs(
     })
 }
 
-/// Writes a program and torch's answers to it, to be read by [`recorded`].
-///
-/// # Errors
-///
-/// Nothing can be written.
-pub fn record(out: &mut impl Write, program: &Program, answers: &[Answer]) -> std::io::Result<()> {
-    writeln!(out, "seed {}", program.seed)?;
-    for answer in answers {
-        let fields: Vec<String> = answer.iter().map(|field| wire::escaped(field)).collect();
-        writeln!(out, "{}", fields.join("\t"))?;
-    }
-    Ok(())
-}
-
 /// Compares what was recorded, without a driver.
 ///
 /// # Errors
 ///
 /// The text is no record.
 pub fn recorded(text: &str, setting: &Setting, report: &mut Report) -> Result<(), String> {
-    for part in text.split("seed ").skip(1) {
-        let mut lines = part.lines();
-        let seed = lines.next().unwrap_or_default();
-        let seed = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
-        let answers: Vec<Answer> = lines.map(wire::fields).collect();
+    for (seed, answers) in record::read(text)? {
         let program = program(seed, &setting.material);
         let mut ours = Ours::new(setting.rules, setting.classes.clone());
         compare(&program, &mut ours, &answers, report);

@@ -11,6 +11,7 @@ mod failure;
 mod fuzz;
 mod instructions;
 mod loom;
+mod package;
 mod rust_source;
 mod stress;
 mod test;
@@ -72,6 +73,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "the protocol of retirement in every order of its steps, and mutants of it that must fail",
         run: loom::run,
+    },
+    Command {
+        name: "package",
+        arguments: "",
+        about: "the library crates as they would be published, each built from its package alone",
+        run: package::run,
     },
     Command {
         name: "fuzz",
@@ -153,6 +160,7 @@ mod tests {
             "stress 1",
             "bench",
             "loom all",
+            "package opgrid",
             "fuzz all",
             "asan all",
         ];

@@ -1,8 +1,6 @@
 //! The JSON that commands print.
 
-use opgrid::{
-    Array, Bool, DType, DeviceType, DispatchKeySet, Element, Error, ErrorKind, Result, Tensor, Value,
-};
+use opgrid::{Array, DeviceType, DispatchKeySet, Element, Number, Result, Tensor, Value, with_dtype};
 use serde_json::{Value as Json, json};
 
 /// One line of JSON.
@@ -57,18 +55,20 @@ fn tensor(tensor: &Tensor) -> Result<Json> {
 
 /// The elements in row-major order.
 fn elements(array: &Array) -> Result<Vec<Json>> {
-    fn each<T: Element>(array: &Array, json: impl Fn(T) -> Json) -> Result<Vec<Json>> {
-        Ok(array.to_vec::<T>()?.into_iter().map(json).collect())
-    }
-    match array.dtype() {
-        DType::F32 => each(array, single),
-        DType::F64 => each(array, float),
-        DType::I64 => each(array, |value: i64| json!(value)),
-        DType::Bool => each(array, |value: Bool| json!(value.is_true())),
-        other => Err(Error::new(
-            ErrorKind::NotImplemented,
-            format!("elements of dtype {other} have no JSON, expected float32, float64, int64 or bool"),
-        )),
+    with_dtype!(array.dtype(), T => {
+        Ok(array.to_vec::<T>()?.into_iter().map(|element| number(element.number())).collect())
+    })
+}
+
+/// A number; a complex one as real and imaginary part.
+fn number(number: Number) -> Json {
+    match number {
+        Number::F32(value) => single(value),
+        Number::F64(value) => float(value),
+        Number::I64(value) => json!(value),
+        Number::Bool(value) => json!(value),
+        Number::Complex64(value) => json!([single(value.re), single(value.im)]),
+        Number::Complex128(value) => json!([float(value.re), float(value.im)]),
     }
 }
 
@@ -98,6 +98,7 @@ fn nested(elements: &[Json], sizes: &[i64]) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use opgrid::{Bool, Complex64};
 
     fn check(array: Array, expected: Json) {
         let found = value(&Value::from(Tensor::from_array(array).unwrap())).unwrap();
@@ -112,5 +113,7 @@ mod tests {
         check(Array::from_slice::<f32>(&[], &[0, 2]).unwrap(), json!([]));
         check(Array::from_slice(&[f64::NAN, f64::NEG_INFINITY], &[2]).unwrap(), json!(["nan", "-inf"]));
         check(Array::from_slice(&[Bool::from(true)], &[1]).unwrap(), json!([true]));
+        check(Array::from_slice(&[1u8, 2], &[2]).unwrap(), json!([1, 2]));
+        check(Array::from_slice(&[Complex64::new(1.5, f64::NAN)], &[1]).unwrap(), json!([[1.5, "nan"]]));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | type | literal |
 //! |---|---|
-//! | `Tensor` | a file (`x.npy`, `set.npz:name`), a list of numbers or of lists, or one number; `:dtype` behind it |
+//! | `Tensor` | a file (`x.npy`, `set.npz:name`, `set.safetensors:name`), a list of numbers or of lists, or one number; `:dtype` behind it |
 //! | `int`, `float`, `bool`, `complex`, `Scalar` | `2`, `1.5`, `true`, `1+2j`; an integer is a float where one is wanted |
 //! | `str` | `"text"`; without quotes the whole argument |
 //! | `ScalarType`, `Layout`, `MemoryFormat`, `Device` | `float64`, `sparse_coo`, `channels_last`, `cuda:1` |
@@ -83,6 +83,11 @@ fn float(word: &str) -> Option<f64> {
 
 fn complex(word: &str) -> Option<Value> {
     word.parse::<Complex64>().ok().map(|value| Value::Complex(Arc::new(value)))
+}
+
+/// The number or truth value that an element of a tensor is written as.
+pub(crate) fn element(word: &str) -> Option<Value> {
+    number(word).or_else(|| complex(word))
 }
 
 /// The number or truth value that a word is, with the type that it is written as.

@@ -1,10 +1,13 @@
 //! Tensors on the command line: files, numbers and lists of numbers.
 //!
 //! Without a dtype a literal gets the one that `torch.tensor` gives: bool for truth values alone, int64 for integers,
-//! float32 as soon as a number is written as a float or there is none at all. With one, truth values and integers
-//! become what it says; a fraction in an integer tensor is an error, where torch would cut it off.
+//! float32 as soon as a number is written as a float or there is none at all, complex64 with a complex one. With one,
+//! truth values and integers become what it says; a fraction in an integer tensor is an error, where torch would cut
+//! it off, and so is an integer beyond its dtype.
 
-use opgrid::{Array, Bool, DType, Error, ErrorKind, Result, Tensor, Value, files};
+use opgrid::{
+    Array, Complex64, DType, Element, Error, ErrorKind, Number, Result, Tensor, Value, files, with_dtype,
+};
 
 use crate::grammar::Literal;
 use crate::literal;
@@ -31,12 +34,12 @@ pub(crate) fn read(literal: &Literal) -> Result<Value> {
 /// A file, or one number, which may have a dtype behind it.
 fn of_word(word: &str) -> Result<Array> {
     let (text, dtype) = match word.rsplit_once(':') {
-        Some((text, dtype)) if literal::number(text).is_some() => (text, Some(dtype.parse()?)),
+        Some((text, dtype)) if literal::element(text).is_some() => (text, Some(dtype.parse()?)),
         _ => (word, None),
     };
-    match literal::number(text) {
+    match literal::element(text) {
         Some(number) => Elements { numbers: vec![number], sizes: Vec::new() }.into_array(dtype),
-        None if word.contains(".np") => files::read(word),
+        None if files::is_spec(word) => files::read(word),
         None => Err(no_tensor(&format!("`{word}`"))),
     }
 }
@@ -44,7 +47,7 @@ fn of_word(word: &str) -> Result<Array> {
 #[cold]
 fn no_tensor(found: &str) -> Error {
     let message = format!(
-        "found {found}, expected a tensor: a file such as x.npy or set.npz:name, or [[1,2],[3,4]]:f32"
+        "found {found}, expected a tensor: a file such as x.npy, set.npz:name or set.safetensors:name, or [[1,2],[3,4]]:f32"
     );
     Error::new(ErrorKind::Value, message)
 }
@@ -67,7 +70,7 @@ impl Elements {
             match item {
                 Literal::List(inner, None) => self.add_list(inner, dim + 1)?,
                 Literal::Word(word) if self.sizes.len() == dim + 1 => {
-                    let number = literal::number(word);
+                    let number = literal::element(word);
                     let found = || Error::new(ErrorKind::Value, format!("found `{word}`, expected a number"));
                     self.numbers.push(number.ok_or_else(found)?);
                 }
@@ -82,25 +85,19 @@ impl Elements {
     }
 
     fn into_array(self, dtype: Option<DType>) -> Result<Array> {
-        let (numbers, sizes) = (&self.numbers, &self.sizes);
-        match dtype.unwrap_or_else(|| self.dtype()) {
-            DType::F32 => Array::from_slice(&each(numbers, |it| Ok(as_f64(it)? as f32))?, sizes),
-            DType::F64 => Array::from_slice(&each(numbers, as_f64)?, sizes),
-            DType::I64 => Array::from_slice(&each(numbers, as_i64)?, sizes),
-            DType::Bool => Array::from_slice(&each(numbers, |it| Ok(Bool::from(as_f64(it)? != 0.0)))?, sizes),
-            other => {
-                let message = format!(
-                    "a tensor of {other} cannot be written as a literal, expected float32, float64, int64 or bool"
-                );
-                Err(Error::new(ErrorKind::Value, message))
-            }
-        }
+        let dtype = dtype.unwrap_or_else(|| self.dtype());
+        with_dtype!(dtype, T => {
+            let elements: Result<Vec<T>> = self.numbers.iter().map(element).collect();
+            Array::from_slice(&elements?, &self.sizes)
+        })
     }
 
     /// The dtype that holds every number.
     fn dtype(&self) -> DType {
         let any = |sort: fn(&Value) -> bool| self.numbers.iter().any(sort);
-        if self.numbers.is_empty() || any(|number| matches!(number, Value::Float(_))) {
+        if any(|number| matches!(number, Value::Complex(_))) {
+            DType::Complex64
+        } else if self.numbers.is_empty() || any(|number| matches!(number, Value::Float(_))) {
             DType::F32
         } else if any(|number| matches!(number, Value::Int(_))) {
             DType::I64
@@ -110,29 +107,43 @@ impl Elements {
     }
 }
 
-fn each<T>(numbers: &[Value], convert: impl Fn(&Value) -> Result<T>) -> Result<Vec<T>> {
-    numbers.iter().map(convert).collect()
+/// A number as an element of `T`, which has to hold it.
+fn element<T: Element>(number: &Value) -> Result<T> {
+    let number = match number {
+        Value::Int(number) => Number::I64(*number),
+        Value::Bool(truth) => Number::Bool(*truth),
+        Value::Float(number) => Number::F64(*number),
+        Value::Complex(number) => Number::Complex128(Complex64::clone(number)),
+        other => return Err(no_tensor(&other.to_string())),
+    };
+    let element = T::from_number(number);
+    let fits = match number {
+        _ if T::DTYPE == DType::Bool => true,
+        Number::Complex128(_) => T::DTYPE.is_complex(),
+        Number::F64(_) => !T::DTYPE.is_integral(),
+        Number::I64(number) if T::DTYPE.is_integral() => element.number() == Number::I64(number),
+        _ => true,
+    };
+    if fits { Ok(element) } else { Err(no_element(number, T::DTYPE)) }
 }
 
-fn as_f64(number: &Value) -> Result<f64> {
-    match number {
-        Value::Int(number) => Ok(*number as f64),
-        Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
-        Value::Float(number) => Ok(*number),
-        other => Err(no_tensor(&other.to_string())),
-    }
-}
-
-fn as_i64(number: &Value) -> Result<i64> {
-    match number {
-        Value::Int(number) => Ok(*number),
-        Value::Bool(truth) => Ok(i64::from(*truth)),
-        other => {
-            let message =
-                format!("found {other} in a tensor of int64, expected an integer; write :f32 for fractions");
-            Err(Error::new(ErrorKind::Value, message))
+#[cold]
+fn no_element(number: Number, dtype: DType) -> Error {
+    let message = match number {
+        Number::Complex128(number) => {
+            format!(
+                "found {number} in a tensor of {dtype}, expected a real number; write :c64 for complex ones"
+            )
         }
-    }
+        Number::F64(number) => {
+            format!("found {number} in a tensor of {dtype}, expected an integer; write :f32 for fractions")
+        }
+        Number::I64(number) => {
+            format!("found {number}, which {dtype} does not hold; write :i64 for large integers")
+        }
+        other => format!("found {other:?} in a tensor of {dtype}"),
+    };
+    Error::new(ErrorKind::Value, message)
 }
 
 #[cold]
@@ -171,6 +182,11 @@ mod tests {
         check("[0,3]:bool", "tensor([False,  True])");
         check("[[],[]]", "size=(2, 0)");
         check("[inf,nan]", "tensor([inf, nan])");
+        check("[1.5]:f16", "tensor([1.5000], dtype=torch.float16)");
+        check("[1,2]:bf16", "tensor([1., 2.], dtype=torch.bfloat16)");
+        check("[255,true]:u8", "tensor([255,   1], dtype=torch.uint8)");
+        check("[1+2j,3]", "tensor([1.+2.j, 3.+0.j])");
+        check("1-2j:c128", "tensor(1.-2.j, dtype=torch.complex128)");
     }
 
     #[test]
@@ -180,7 +196,9 @@ mod tests {
         check("[[1],2]", "found `2` beside a list");
         check("[a]", "found `a`, expected a number");
         check("[1.5]:i64", "found 1.5 in a tensor of int64, expected an integer");
-        check("[1]:f16", "a tensor of float16 cannot be written");
+        check("[1]:qint8", "qint8");
+        check("[128]:i8", "found 128, which int8 does not hold");
+        check("[1+2j]:f32", "in a tensor of float32, expected a real number");
         check("[1]:f33", "unknown dtype `f33`");
         check("x.txt", "found `x.txt`, expected a tensor");
         check("\"x\"", "expected a tensor");

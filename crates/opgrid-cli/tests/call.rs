@@ -113,6 +113,25 @@ fn results_are_written_and_read_again() {
     check(&["aten::neg", &one], "tensor([3])\n");
 }
 
+#[test]
+fn sets_of_tensors_are_written_and_read_again() {
+    let folder = Folder::new();
+    let set = folder.file("set.safetensors");
+    assert_eq!(prints(&["call", "aten::neg", "[1,2]:bf16", "--out", &set]), "");
+    check(&["aten::neg", &format!("{set}:0")], "tensor([1., 2.], dtype=torch.bfloat16)\n");
+    mistake(&["aten::neg", &format!("{set}:w")], &["set.safetensors: no array `w`, expected one of 0"]);
+    mistake(&["aten::neg", &set], &["set.safetensors:NAME with one of 0"]);
+    mistake(&["aten::neg", "none.safetensors:w"], &["none.safetensors: cannot be read"]);
+    let broken = folder.file("broken.safetensors");
+    std::fs::write(&broken, b"\x08\0\0\0\0\0\0\0{\"w\":{} ").unwrap();
+    mistake(&["aten::neg", &format!("{broken}:w")], &["broken.safetensors: byte 16: found EOF"]);
+    let npy = folder.file("c.npy");
+    fails(
+        &["call", "aten::neg", "[1]:bf16", "--out", &npy],
+        &["numpy has no dtype for bfloat16", ".safetensors"],
+    );
+}
+
 /// Checks that a call with a mistake says every part and writes no file.
 fn mistake(args: &[&str], parts: &[&str]) {
     let folder = Folder::new();
@@ -211,7 +230,7 @@ fn a_result_that_cannot_be_written() {
     let text = folder.file("out.txt");
     fails(
         &["call", "aten::neg", "[1]", "--out", &text],
-        &["out.txt", "expected a name that ends in .npy or .npz"],
+        &["out.txt", "expected a name that ends in .npy, .npz or .safetensors"],
     );
     let nowhere = folder.file("nowhere/out.npy");
     fails(

@@ -15,6 +15,131 @@ impl Tensor {
         EmptyMemoryFormat.call(size, Some(dtype), None, Some(device), None, None)
     }
 
+    /// A new tensor of zeros.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Zeros`].
+    pub fn zeros(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Zeros.call(size, Some(dtype), None, Some(device), None)
+    }
+
+    /// A new tensor of ones.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ones`].
+    pub fn ones(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Ones.call(size, Some(dtype), None, Some(device), None)
+    }
+
+    /// A new tensor with `value` everywhere; without a dtype it has that of the number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Full`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Device;
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::full(&[2], 7, None, Device::CPU)?;
+    /// assert_eq!(x.to_string(), "tensor([7, 7])");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn full(
+        size: &[i64],
+        value: impl Into<Scalar>,
+        dtype: Option<DType>,
+        device: Device,
+    ) -> Result<Self> {
+        Full.call(size, value.into(), dtype, None, Some(device), None)
+    }
+
+    /// The numbers from `start` to before `end`; of integers an int64 tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ArangeStartStep`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::arange(1, 7, 2)?.to_string(), "tensor([1, 3, 5])");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn arange(start: impl Into<Scalar>, end: impl Into<Scalar>, step: impl Into<Scalar>) -> Result<Self> {
+        ArangeStartStep.call(start.into(), end.into(), step.into(), None, None, None, None)
+    }
+
+    /// `steps` numbers from `start` to `end`, both included, in the default dtype.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linspace`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::linspace(0, 1, 5)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: i64) -> Result<Self> {
+        Linspace.call(start.into(), end.into(), steps, None, None, None, None)
+    }
+
+    /// A matrix with ones on the diagonal and zeros elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EyeM`].
+    pub fn eye(rows: i64, columns: i64, dtype: DType, device: Device) -> Result<Self> {
+        EyeM.call(rows, columns, Some(dtype), None, Some(device), None)
+    }
+
+    /// Tensors one behind the other along a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cat`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 2, 1)?;
+    /// assert_eq!(Tensor::cat(&[x.clone(), x], 0)?.to_vec::<i64>()?, [0, 1, 0, 1]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn cat(tensors: &[Self], dim: i64) -> Result<Self> {
+        Cat.call(tensors, dim)
+    }
+
+    /// Tensors of one shape along a new dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stack`].
+    pub fn stack(tensors: &[Self], dim: i64) -> Result<Self> {
+        Stack.call(tensors, dim)
+    }
+
+    /// `self` where `condition` is true, `other` elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WhereSelf`].
+    pub fn where_self(&self, condition: &Self, other: &Self) -> Result<Self> {
+        WhereSelf.call(condition, self, other)
+    }
+
     /// `self + alpha * other`.
     ///
     /// # Errors
@@ -684,5 +809,201 @@ impl Tensor {
         step: i64,
     ) -> Result<Self> {
         SliceTensor.call(self, dim, start.into(), end.into(), step)
+    }
+
+    /// Stretched to other sizes by repeating elements; -1 keeps a size.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Expand`].
+    pub fn expand(&self, size: &[i64]) -> Result<Self> {
+        Expand.call(self, size, false)
+    }
+
+    /// The dimensions in another order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Permute`].
+    pub fn permute(&self, dims: &[i64]) -> Result<Self> {
+        Permute.call(self, dims)
+    }
+
+    /// Two dimensions exchanged.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TransposeInt`].
+    pub fn transpose(&self, dim0: i64, dim1: i64) -> Result<Self> {
+        TransposeInt.call(self, dim0, dim1)
+    }
+
+    /// The transposed matrix.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`T`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn t(&self) -> Result<Self> {
+        T.call(self)
+    }
+
+    /// Without dimensions of size 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Squeeze`].
+    pub fn squeeze(&self) -> Result<Self> {
+        Squeeze.call(self)
+    }
+
+    /// Without one dimension, if its size is 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SqueezeDim`].
+    pub fn squeeze_dim(&self, dim: i64) -> Result<Self> {
+        SqueezeDim.call(self, dim)
+    }
+
+    /// With a dimension of size 1 before `dim`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Unsqueeze`].
+    pub fn unsqueeze(&self, dim: i64) -> Result<Self> {
+        Unsqueeze.call(self, dim)
+    }
+
+    /// The same elements under other sizes: a view where there is one, otherwise a copy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Reshape`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.reshape(&[-1])?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn reshape(&self, shape: &[i64]) -> Result<Self> {
+        Reshape.call(self, shape)
+    }
+
+    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FlattenUsingInts`].
+    pub fn flatten(&self, start_dim: i64, end_dim: i64) -> Result<Self> {
+        FlattenUsingInts.call(self, start_dim, end_dim)
+    }
+
+    /// The indices of one dimension that a list names.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexSelect`].
+    pub fn index_select(&self, dim: i64, index: &Self) -> Result<Self> {
+        IndexSelect.call(self, dim, index)
+    }
+
+    /// An element of dimension `dim` for each index.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Gather`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// let index = Tensor::from_slice(&[2i64, 0], &[2, 1])?;
+    /// assert_eq!(x.gather(1, &index)?.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn gather(&self, dim: i64, index: &Self) -> Result<Self> {
+        Gather.call(self, dim, index, false)
+    }
+
+    /// The elements that tensors of indices or masks name; `None` keeps a dimension whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexTensor`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// let columns = Tensor::from_slice(&[2i64, -3], &[2])?;
+    /// assert_eq!(x.index(&[None, Some(columns)])?.to_vec::<i64>()?, [2, 0, 5, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn index(&self, indices: &[Option<Self>]) -> Result<Self> {
+        IndexTensor.call(self, indices)
+    }
+
+    /// Writes `values` to the elements that tensors of indices or masks name, or adds them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexPutInplace`].
+    pub fn index_put_(&self, indices: &[Option<Self>], values: &Self, accumulate: bool) -> Result<&Self> {
+        IndexPutInplace.call(self, indices, values, accumulate).map(|()| self)
+    }
+
+    /// A copy with a number where a mask is true.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MaskedFillScalar`].
+    pub fn masked_fill(&self, mask: &Self, value: impl Into<Scalar>) -> Result<Self> {
+        MaskedFillScalar.call(self, mask, value.into())
+    }
+
+    /// Sets elements to a number where a mask is true.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MaskedFillInplaceScalar`].
+    pub fn masked_fill_(&self, mask: &Self, value: impl Into<Scalar>) -> Result<&Self> {
+        MaskedFillInplaceScalar.call(self, mask, value.into()).map(|()| self)
+    }
+
+    /// The number in a tensor of one element.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Item`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Scalar;
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::from_slice(&[3i64], &[1])?.item()?, Scalar::Int(3));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn item(&self) -> Result<Scalar> {
+        Item.call(self)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use opgrid_core::{DType, Device, ErrorKind, Result};
 use opgrid_tensor::files::{self, npy, npz};
 use opgrid_tensor::kernels::elementwise;
-use opgrid_tensor::{Array, Bool, TensorSpec};
+use opgrid_tensor::{Array, Bool, Complex, Element, TensorSpec, bf16, f16};
 use proptest::prelude::*;
 
 const MATRIX: [f32; 6] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5];
@@ -77,16 +77,46 @@ fn numpy_values_of_every_dtype() {
 }
 
 #[test]
+fn every_dtype_of_numpy_is_read() {
+    fn check<T: Element>(name: &str, sizes: &[i64], expected: &[T]) {
+        let array = npy::read(&data(&format!("{name}.npy"))).unwrap();
+        assert_eq!((array.dtype(), array.sizes()), (T::DTYPE, sizes), "{name}");
+        // As texts, so that NaN and the sign of zero count.
+        assert_eq!(format!("{:?}", array.to_vec::<T>().unwrap()), format!("{expected:?}"), "{name}");
+    }
+    check("u1", &[3], &[0u8, 1, 255]);
+    check("i1", &[3], &[-128i8, 0, 127]);
+    check("i2", &[3], &[i16::MIN, 0, i16::MAX]);
+    check("i2_big_endian", &[3], &[1i16, -2, 300]);
+    check("i4", &[3], &[i32::MIN, 0, i32::MAX]);
+    let halves = [0.5, -0.0, f32::INFINITY, 6e-8, 65504.0, f32::NAN].map(f16::from_f32);
+    check("f2", &[2, 3], &halves);
+    check("c8", &[2], &[Complex::new(1.5f32, -2.0), Complex::new(f32::INFINITY, 0.0)]);
+    check("c16", &[2, 1], &[Complex::new(1.5, -2.0), Complex::new(0.1, 5e-324)]);
+    let steps: Vec<_> = (0..6).map(|at| Complex::new(f64::from(at), 2.0 * f64::from(at))).collect();
+    check("c16_big_endian_fortran", &[2, 3], &steps);
+}
+
+#[test]
 fn other_dtypes_are_named() {
-    for (name, dtype) in
-        [("i4", "`<i4`"), ("f2", "`<f2`"), ("c8", "`<c8`"), ("object", "`|O`"), ("struct", "structured")]
-    {
+    for (name, dtype) in [
+        ("u2", "`<u2`"),
+        ("text", "`<U2`"),
+        ("V2", "may have been bfloat16"),
+        ("object", "`|O`"),
+        ("struct", "structured"),
+    ] {
         let error = npy::read(&data(&format!("{name}.npy"))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotImplemented);
         let text = error.to_string();
-        assert!(text.contains(dtype) && text.contains("not supported in this version"), "{text}");
+        assert!(text.contains(dtype) && text.contains("not supported, expected one of b1, u1"), "{text}");
         assert!(text.contains(&format!("{name}.npy")), "{text}");
     }
+    let folder = Folder::new("bf16");
+    let array = Array::from_slice(&[bf16::from_f32(1.0)], &[1]).unwrap();
+    let error = message(npy::write(&folder.file("x.npy"), &array));
+    assert!(error.contains("numpy has no dtype for bfloat16") && error.contains(".safetensors"), "{error}");
+    assert!(folder.names().is_empty());
 }
 
 #[test]
@@ -126,13 +156,13 @@ fn files_are_found_by_their_spec() {
     );
     assert_eq!(npz::read(&data("mixed.npz"), "good").unwrap().sizes(), [2, 3]);
     let mixed = message(npz::read_all(&data("mixed.npz")));
-    assert!(mixed.contains("mixed.npz:half") && mixed.contains("`<f2`"), "{mixed}");
+    assert!(mixed.contains("mixed.npz:text") && mixed.contains("`<U1`"), "{mixed}");
 }
 
 #[test]
 fn written_files_are_numpy_s_byte_for_byte() {
     let folder = Folder::new("bytes");
-    for name in ["f4", "f8", "i8", "b1", "zero_dim", "empty"] {
+    for name in ["f4", "f8", "i8", "b1", "zero_dim", "empty", "u1", "i1", "i2", "i4", "f2", "c8", "c16"] {
         let original = data(&format!("{name}.npy"));
         let copy = folder.file("copy.npy");
         npy::write(&copy, &npy::read(&original).unwrap()).unwrap();
@@ -256,7 +286,7 @@ proptest! {
 
     #[test]
     fn flipped_bytes_never_panic(
-        source in prop::sample::select(vec!["f4.npy", "f8_big_endian_fortran.npy", "b1.npy", "stored.npz", "deflated.npz"]),
+        source in prop::sample::select(vec!["f4.npy", "c16_big_endian_fortran.npy", "b1.npy", "stored.npz", "deflated.npz"]),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
     ) {
         let folder = Folder::new("flips");
@@ -267,6 +297,24 @@ proptest! {
         }
         if let Err(error) = read_bytes(&folder, source, &bytes) {
             prop_assert!(error.to_string().contains(source), "{}", error);
+        }
+    }
+
+    #[test]
+    fn random_bytes_never_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        start in prop::sample::select(vec![
+            b"".as_slice(),
+            b"\x93NUMPY\x01\x00\x40\x00",
+            b"\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (",
+            b"PK\x03\x04",
+            b"PK\x05\x06",
+        ]),
+    ) {
+        let bytes = [start, &bytes].concat();
+        let results = [npy::decode("random", &bytes), npz::decode("random", &bytes, "x")];
+        for error in results.into_iter().filter_map(Result::err) {
+            prop_assert!(error.to_string().contains("random"), "{}", error);
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Compares printed tensors with what PyTorch 2.15 printed for the same elements.
 
 use opgrid_core::{DType, Device};
-use opgrid_tensor::tensor::{Number, print};
+use opgrid_tensor::tensor::Number;
+use opgrid_tensor::tensor::print::{
+    self, PrintOptions, print_options, set_print_options, with_print_options,
+};
 use opgrid_tensor::{Array, Bool, Element, TensorSpec, with_dtype};
 use serde_json::Value;
 
@@ -74,4 +77,65 @@ fn memory_that_is_being_written_is_not_printed() {
     assert!(array.to_string().contains("is being written"));
     drop(guard);
     assert_eq!(array.to_string(), "tensor([1.])");
+}
+
+/// The options of a case, as torch's `set_printoptions` makes them from its arguments.
+fn options(case: &Value) -> PrintOptions {
+    let mut options = PrintOptions::DEFAULT;
+    for (name, value) in case["options"].as_object().into_iter().flatten() {
+        match name.as_str() {
+            "profile" => options = PrintOptions::profile(value.as_str().unwrap()).unwrap(),
+            "sci_mode" => options.sci_mode = value.as_bool(),
+            "precision" => options.precision = value.as_u64().unwrap() as u16,
+            "threshold" => options.threshold = value.as_i64().unwrap(),
+            "edgeitems" => options.edgeitems = value.as_u64().unwrap() as u32,
+            _ => options.linewidth = value.as_u64().unwrap() as usize,
+        }
+    }
+    options
+}
+
+fn check_options(case: &Value) {
+    let dtype: DType = case["dtype"].as_str().unwrap().parse().unwrap();
+    let sizes: Vec<i64> =
+        case["sizes"].as_array().unwrap().iter().map(|size| size.as_i64().unwrap()).collect();
+    let array = Array::empty(TensorSpec::contiguous(&sizes, dtype, Device::CPU).unwrap()).unwrap();
+    let digits = case["bytes"].as_str().unwrap();
+    let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..digits.len() / 2).map(byte).collect();
+    array.storage().write().unwrap().bytes().copy_from_slice(&bytes);
+    let text = with_print_options(options(case), || array.to_string());
+    assert_eq!(text, case["text"].as_str().unwrap(), "{sizes:?} {dtype} {}", case["options"]);
+}
+
+#[test]
+fn every_dtype_and_option_prints_as_in_torch() {
+    let file: Value = serde_json::from_str(include_str!("vectors/printing_options.json")).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    assert!(cases.len() >= 700);
+    cases.iter().for_each(check_options);
+}
+
+#[test]
+fn options_hold_for_a_scope_or_the_process() {
+    let array = Array::from_slice(&[0.125f64], &[1]).unwrap();
+    let text = |digits: &str| format!("tensor([{digits}], dtype=torch.float64)");
+    let precise = |precision| PrintOptions { precision, ..PrintOptions::DEFAULT };
+    with_print_options(precise(1), || {
+        with_print_options(precise(2), || assert_eq!(array.to_string(), text("0.12")));
+        assert_eq!((array.to_string(), print_options()), (text("0.1"), precise(1)));
+        // Another thread is in no scope.
+        let other = std::thread::scope(|scope| scope.spawn(|| array.to_string()).join().unwrap());
+        assert_eq!(other, text("0.1250"));
+        // What holds for the process does not reach into the scope.
+        set_print_options(PrintOptions::DEFAULT);
+        assert_eq!(array.to_string(), text("0.1"));
+    });
+    let panic = std::panic::catch_unwind(|| with_print_options(precise(1), || panic!("out of the scope")));
+    assert!(panic.is_err());
+    assert_eq!((array.to_string(), print_options()), (text("0.1250"), PrintOptions::DEFAULT));
+    assert_eq!(PrintOptions::profile("wide"), None);
+    // Longer than the widths that format strings allow.
+    let long = with_print_options(precise(u16::MAX), || array.to_string());
+    assert!(long.contains(&format!("[0.125{}]", "0".repeat(65532))), "{} characters", long.len());
 }

@@ -42,9 +42,14 @@ pub use opgrid_tensor::{
     with_dtype,
 };
 
-pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
+/// What a tensor is made of, and the macro that makes one of literals.
+pub use opgrid_tensor::tensor;
+pub use opgrid_tensor::tensor::{
+    Allocation, Allocator, CpuAllocator, DeviceMemory, Nested, Number, PrintOptions, default_dtype,
+    print_options, set_print_options, with_print_options,
+};
 
-pub use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator, DeviceMemory, default_dtype};
+pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 /// The global dispatcher, with this crate's operators.
 ///
@@ -65,5 +70,5 @@ pub mod prelude {
         Kernel, Layout, Library, MemoryFormat, Next, Operator, OperatorHandle, Registration, Result, Scalar,
         Value, excluding, including, operator,
     };
-    pub use opgrid_tensor::Tensor;
+    pub use opgrid_tensor::{Tensor, tensor};
 }

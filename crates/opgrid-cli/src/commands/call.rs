@@ -14,8 +14,8 @@ use crate::{json, literal};
 
 /// Call an operator, boxed, with files and literals as arguments.
 ///
-/// ARG is a file (`x.npy`, `set.npz:name`), a tensor (`[[1,2],[3,4]]:f32`, int64, float32 or bool by its numbers
-/// where no dtype is given), a number, `true`, `none`, `"text"`, a list (`[2,3]`), or the name of a dtype, a device
+/// ARG is a file (`x.npy`, `set.npz:name`, `set.safetensors:name`), a tensor (`[[1,2],[3,4]]:f32`, int64, float32 or
+/// bool by its numbers where no dtype is given), a number, `true`, `none`, `"text"`, a list (`[2,3]`), or the name of a dtype, a device
 /// or a layout: whatever the schema wants at that place. `name=ARG` gives an argument by its name.
 #[derive(clap::Args)]
 pub(crate) struct Call {
@@ -24,7 +24,7 @@ pub(crate) struct Call {
     /// The arguments in the order of the schema, then those by name.
     #[arg(value_name = "ARG|NAME=ARG", allow_negative_numbers = true)]
     args: Vec<String>,
-    /// Write the result to FILE: one tensor to .npy; any number of them to .npz, as 0, 1, ….
+    /// Write the result to FILE: one tensor to .npy; any number of them to .npz or .safetensors, as 0, 1, ….
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Show below the result which kernels ran, and why.
@@ -165,18 +165,24 @@ fn call(
 
 /// Where results are written.
 enum Target<'a> {
-    Npy(&'a Path),
-    Npz(&'a Path),
+    One(&'a Path),
+    Set(&'a Path, WriteSet),
 }
+
+/// Writes arrays under names to one file.
+type WriteSet = fn(&Path, &[(&str, &Array)]) -> Result<()>;
 
 impl<'a> Target<'a> {
     fn of(path: &'a Path) -> Result<Self> {
         match path.extension().and_then(|ending| ending.to_str()) {
-            Some("npy") => Ok(Self::Npy(path)),
-            Some("npz") => Ok(Self::Npz(path)),
+            Some("npy") => Ok(Self::One(path)),
+            Some("npz") => Ok(Self::Set(path, files::npz::write)),
+            Some("safetensors") => Ok(Self::Set(path, files::safetensors::write)),
             _ => {
-                let message =
-                    format!("--out: found `{}`, expected a name that ends in .npy or .npz", path.display());
+                let message = format!(
+                    "--out: found `{}`, expected a name that ends in .npy, .npz or .safetensors",
+                    path.display()
+                );
                 Err(Error::new(ErrorKind::File, message))
             }
         }
@@ -189,19 +195,19 @@ impl<'a> Target<'a> {
         }
         let arrays = tensors.iter().map(Tensor::array).collect::<Result<Vec<&Array>>>()?;
         match (self, arrays.as_slice()) {
-            (Self::Npy(path), [array]) => files::npy::write(path, array),
-            (Self::Npy(path), arrays) => {
+            (Self::One(path), [array]) => files::npy::write(path, array),
+            (Self::One(path), arrays) => {
                 let message = format!(
-                    "found {} tensors for {}, expected one; write them to a file that ends in .npz",
+                    "found {} tensors for {}, expected one; write them to a file that ends in .npz or .safetensors",
                     arrays.len(),
                     path.display()
                 );
                 Err(Error::new(ErrorKind::Value, message))
             }
-            (Self::Npz(path), arrays) => {
+            (Self::Set(path, write), arrays) => {
                 let names: Vec<_> = (0..arrays.len()).map(|place| place.to_string()).collect();
                 let named: Vec<_> = names.iter().map(String::as_str).zip(arrays.iter().copied()).collect();
-                files::npz::write(path, &named)
+                write(path, &named)
             }
         }
     }

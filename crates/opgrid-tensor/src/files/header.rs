@@ -13,6 +13,7 @@ use std::fmt::Write;
 
 use opgrid_core::{DType, Error, ErrorKind, Result};
 
+use super::broken;
 use crate::error;
 use crate::tensor::Dims;
 use crate::tensor::geometry::count;
@@ -34,14 +35,19 @@ pub(super) struct Header {
 }
 
 /// The dtypes that are read and written, and how numpy spells them.
-const SPELLINGS: [(DType, &str); 4] =
-    [(DType::F32, "f4"), (DType::F64, "f8"), (DType::I64, "i8"), (DType::Bool, "b1")];
-
-/// An error at a byte of the file.
-#[cold]
-pub(super) fn broken(name: &str, at: usize, found: impl std::fmt::Display, expected: &str) -> Error {
-    error::file(format!("{name}: byte {at}: found {found}, expected {expected}"))
-}
+const SPELLINGS: [(DType, &str); 11] = [
+    (DType::Bool, "b1"),
+    (DType::U8, "u1"),
+    (DType::I8, "i1"),
+    (DType::I16, "i2"),
+    (DType::I32, "i4"),
+    (DType::I64, "i8"),
+    (DType::F16, "f2"),
+    (DType::F32, "f4"),
+    (DType::F64, "f8"),
+    (DType::Complex64, "c8"),
+    (DType::Complex128, "c16"),
+];
 
 /// The bytes of a header for row-major elements.
 ///
@@ -50,7 +56,9 @@ pub(super) fn broken(name: &str, at: usize, found: impl std::fmt::Display, expec
 /// A dtype that numpy's files do not have here.
 pub(super) fn encode(name: &str, dtype: DType, sizes: &[i64]) -> Result<Vec<u8>> {
     let Some((_, spelling)) = SPELLINGS.iter().find(|row| row.0 == dtype) else {
-        let message = format!("{name}: dtype {dtype} is not supported in this version of .npy files");
+        let message = format!(
+            "{name}: numpy has no dtype for {dtype}, expected one of bool, the integers, float16 to float64 and complex numbers; write a .safetensors file or convert the tensor to float32"
+        );
         return Err(Error::new(ErrorKind::NotImplemented, message));
     };
     let order = if dtype.size_in_bytes() == 1 { '|' } else { '<' };
@@ -145,6 +153,10 @@ impl<'a> Text<'a> {
         match (order, row) {
             ("<" | "|" | "=", Some(row)) => Ok((row.0, false)),
             (">", Some(row)) => Ok((row.0, true)),
+            // What extensions of numpy write for bfloat16, and what it writes for any other two bytes.
+            _ if kind == "V2" => Err(self.unsupported(&format!(
+                "dtype `{descr}` (which may have been bfloat16, and does not say so)"
+            ))),
             _ => Err(self.unsupported(&format!("dtype `{descr}`"))),
         }
     }
@@ -152,8 +164,9 @@ impl<'a> Text<'a> {
     #[cold]
     fn unsupported(&self, what: &str) -> Error {
         let message = format!(
-            "{}: header field `descr`: {what} not supported in this version, expected f4, f8, i8 or b1; convert with numpy's astype",
-            self.name
+            "{}: header field `descr`: {what} not supported, expected one of {}; convert with numpy's astype",
+            self.name,
+            SPELLINGS.map(|row| row.1).join(", ")
         );
         Error::new(ErrorKind::NotImplemented, message)
     }
@@ -289,7 +302,8 @@ mod tests {
             ("(2, 3)", "(2 3)", "`,` or `)`"),
             ("}", "", "a key in quotes or `}`"),
             ("}", "} x", "nothing but spaces"),
-            ("'<f4'", "'<f2'", "dtype `<f2` not supported in this version"),
+            ("'<f4'", "'<u2'", "dtype `<u2` not supported, expected one of b1, u1"),
+            ("'<f4'", "'<V2'", "may have been bfloat16"),
             ("'<f4'", "[('a', '<f4')]", "structured elements not supported"),
             ("'<f4'", "'é'", "not supported"),
             ("'<f4'", "'<f\\'4'", "a dtype in quotes"),

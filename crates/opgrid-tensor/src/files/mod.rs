@@ -1,21 +1,39 @@
-//! Reads and writes arrays as numpy's `.npy` and `.npz` files.
+//! Reads and writes arrays as numpy's `.npy` and `.npz` files and as `.safetensors` files.
 //!
 //! Nothing is believed that a file says about itself: sizes are compared with the length of the file before memory is
 //! allocated, and every error names the file, the place and what was expected there. Files are written whole or not
 //! at all.
+//!
+//! | file | arrays | dtypes |
+//! |---|---|---|
+//! | `.npy` | one | all but bfloat16, which numpy does not have |
+//! | `.npz` | any number by name | the same |
+//! | `.safetensors` | any number by name | all but complex128, which the format does not have |
 
+mod elements;
 mod header;
+pub mod mapped;
 pub mod npy;
 pub mod npz;
+pub mod safetensors;
 mod whole;
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use opgrid_core::Result;
+use opgrid_core::{Error, Result};
 
 use crate::error;
 use crate::tensor::Array;
+
+/// The endings of files that hold several arrays.
+const SETS: [&str; 2] = [".npz", ".safetensors"];
+
+/// Whether a text looks like what [`read`] takes.
+pub fn is_spec(text: &str) -> bool {
+    text.contains(".np") || text.contains(".safetensors")
+}
 
 /// Creates or replaces a file with `text`, whole or not at all.
 ///
@@ -27,11 +45,11 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     whole::write(path, |file| file.write_all(text.as_bytes()).map_err(failed))
 }
 
-/// Reads `x.npy`, or the array `name` of an archive as `set.npz:name`.
+/// Reads `x.npy`, or the array `name` of a set as `set.npz:name` or `set.safetensors:name`.
 ///
 /// # Errors
 ///
-/// Another ending, a file that cannot be read or is broken, an archive without that name, a dtype without support.
+/// Another ending, a file that cannot be read or is broken, a set without that name, a dtype without support.
 ///
 /// # Examples
 ///
@@ -49,18 +67,45 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn read(spec: &str) -> Result<Array> {
-    if let Some(at) = spec.find(".npz:") {
-        let (path, name) = (&spec[..at + ".npz".len()], &spec[at + ".npz:".len()..]);
-        return npz::read(Path::new(path), name);
+    for ending in SETS {
+        let Some(at) = spec.find(&format!("{ending}:")) else { continue };
+        let (path, name) = spec.split_at(at + ending.len());
+        let read = if ending == ".npz" { npz::read } else { safetensors::read };
+        return read(Path::new(path), &name[1..]);
     }
-    if spec.ends_with(".npz") {
-        let names = npz::names(Path::new(spec))?.join(", ");
+    if SETS.iter().any(|ending| spec.ends_with(ending)) {
+        let names = if spec.ends_with(".npz") { npz::names } else { safetensors::names };
+        let names = names(Path::new(spec))?.join(", ");
         let message =
-            format!("{spec}: an archive holds several arrays; write {spec}:NAME with one of {names}");
+            format!("{spec}: such a file holds several arrays; write {spec}:NAME with one of {names}");
         return Err(error::file(message));
     }
     if spec.ends_with(".npy") {
         return npy::read(Path::new(spec));
     }
-    Err(error::file(format!("{spec}: unknown kind of file, expected NAME.npy or NAME.npz:ARRAY")))
+    Err(error::file(format!(
+        "{spec}: unknown kind of file, expected NAME.npy, NAME.npz:ARRAY or NAME.safetensors:ARRAY"
+    )))
+}
+
+/// An error at a byte of the file.
+#[cold]
+fn broken(name: &str, at: usize, found: impl Display, expected: &str) -> Error {
+    error::file(format!("{name}: byte {at}: found {found}, expected {expected}"))
+}
+
+/// # Errors
+///
+/// A name that is empty or occurs twice.
+fn expect_distinct(path: &Path, arrays: &[(&str, &Array)]) -> Result<()> {
+    let mut names: Vec<&str> = arrays.iter().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]);
+    match twice.or(names.first().copied().filter(|name| name.is_empty())) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("{}: array name `{name}` is empty or occurs twice", path.display());
+            Err(error::file(message))
+        }
+    }
 }

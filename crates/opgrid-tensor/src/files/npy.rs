@@ -1,14 +1,14 @@
 //! One array in numpy's `.npy` format, versions 1 to 3.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use opgrid_core::{DType, Result};
+use opgrid_core::Result;
 
-use super::header::{self, Header, MAGIC, broken};
+use super::broken;
+use super::elements;
+use super::header::{self, Header, MAGIC};
 use super::whole::{self, io_error};
-use crate::error;
 use crate::kernels::copy;
 use crate::tensor::{Array, Dims, Geometry, Storage, TensorSpec};
 
@@ -25,13 +25,8 @@ use crate::tensor::{Array, Dims, Geometry, Storage, TensorSpec};
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn read(path: &Path) -> Result<Array> {
-    let failed = |error: io::Error| io_error(path, "cannot be read", error);
-    let mut file = File::open(path).map_err(failed)?;
-    let meta = file.metadata().map_err(failed)?;
-    if !meta.is_file() {
-        return Err(error::file(format!("{}: expected a file", path.display())));
-    }
-    decode(&path.display().to_string(), &mut file, meta.len())
+    let (mut file, length) = whole::open(path)?;
+    from_stream(&path.display().to_string(), &mut file, length)
 }
 
 /// Writes `array`, whole or not at all.
@@ -43,65 +38,49 @@ pub fn write(path: &Path, array: &Array) -> Result<()> {
     whole::write(path, |writer| encode(&path.display().to_string(), array, writer))
 }
 
+/// Reads a file that is in memory; `name` is what messages call it.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn decode(name: &str, bytes: &[u8]) -> Result<Array> {
+    let mut rest = bytes;
+    from_stream(name, &mut rest, bytes.len() as u64)
+}
+
 /// Reads an array from a stream that is said to have `length` bytes; `name` is for messages.
-pub(super) fn decode(name: &str, reader: &mut dyn Read, length: u64) -> Result<Array> {
+pub(super) fn from_stream(name: &str, reader: &mut dyn Read, length: u64) -> Result<Array> {
     let mut source = Source { name, reader, at: 0, length };
-    let header = source.header()?;
-    let data = source.at;
-    let bytes = (header.numel as u64).checked_mul(header.dtype.size_in_bytes() as u64);
-    let rest = length.saturating_sub(data);
-    let bytes = bytes.filter(|bytes| *bytes == rest).ok_or_else(|| {
-        let expected = format!(
-            "{} elements of {} bytes as the header's shape {:?} says",
-            header.numel,
-            header.dtype.size_in_bytes(),
-            header.sizes
-        );
-        broken(name, data as usize, format_args!("{rest} bytes of data"), &expected)
-    })?;
-    let storage = Storage::cpu(bytes as usize)?;
+    let (header, bytes) = source.checked_header()?;
+    let storage = Storage::cpu(bytes)?;
     {
         let mut guard = storage.write()?;
         source.fill(guard.bytes(), "data")?;
-        to_native(&header, guard.bytes());
+        elements::make_native(header.dtype, header.big_endian, guard.bytes());
     }
     source.end()?;
-    shaped(&header, storage)
+    let columns = shaped(&header, storage)?;
+    if columns.geometry().is_contiguous() { Ok(columns) } else { copy::contiguous(&columns) }
+}
+
+/// What the header of a file in memory says, and where the elements are in it.
+pub(super) fn locate(name: &str, bytes: &[u8]) -> Result<(Header, usize)> {
+    let mut rest = bytes;
+    let mut source = Source { name, reader: &mut rest, at: 0, length: bytes.len() as u64 };
+    let (header, _) = source.checked_header()?;
+    let at = source.at as usize;
+    Ok((header, at))
 }
 
 /// Writes an array to a stream; `name` is for messages.
 pub(super) fn encode(name: &str, array: &Array, writer: &mut dyn Write) -> Result<()> {
     let header = header::encode(name, array.dtype(), array.sizes())?;
-    let rows = if array.geometry().is_contiguous() { array.clone() } else { copy::contiguous(array)? };
-    let guard = rows.storage().read().map_err(|error| error.within(name))?;
-    let size = rows.dtype().size_in_bytes();
-    let start = rows.geometry().offset() as usize * size;
-    let elements = match rows.geometry().numel() as usize * size {
-        0 => &[],
-        bytes => &guard.bytes()[start..start + bytes],
-    };
-    let mut put = |bytes: &[u8]| {
-        writer.write_all(bytes).map_err(|error| io_error(name.as_ref(), "cannot be written", error))
-    };
-    put(&header)?;
-    if cfg!(target_endian = "big") {
-        let mut little = elements.to_vec();
-        little.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-        return put(&little);
-    }
-    put(elements)
+    writer.write_all(&header).map_err(|error| io_error(name.as_ref(), "cannot be written", error))?;
+    elements::write(name, array, writer)
 }
 
-/// Turns elements around that have the other byte order, and makes every byte of a bool 0 or 1.
-fn to_native(header: &Header, bytes: &mut [u8]) {
-    if header.dtype == DType::Bool {
-        bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
-    } else if header.big_endian != cfg!(target_endian = "big") {
-        bytes.chunks_exact_mut(header.dtype.size_in_bytes()).for_each(<[u8]>::reverse);
-    }
-}
-
-fn shaped(header: &Header, storage: Storage) -> Result<Array> {
+/// The array that a header describes, in the order of the file.
+pub(super) fn shaped(header: &Header, storage: Storage) -> Result<Array> {
     let device = opgrid_core::Device::CPU;
     if !header.fortran_order || header.sizes.len() < 2 {
         return Array::new(TensorSpec::contiguous(&header.sizes, header.dtype, device)?, storage);
@@ -109,8 +88,7 @@ fn shaped(header: &Header, storage: Storage) -> Result<Array> {
     let reversed: Dims = header.sizes.iter().rev().copied().collect();
     let order: Dims = (0..reversed.len() as i64).rev().collect();
     let geometry = Geometry::contiguous(&reversed)?.permute(&order)?;
-    let columns = Array::new(TensorSpec::new(geometry, header.dtype, device), storage)?;
-    copy::contiguous(&columns)
+    Array::new(TensorSpec::new(geometry, header.dtype, device), storage)
 }
 
 /// A stream with a position.
@@ -122,6 +100,23 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The header and the number of bytes behind it, which are as many as it asks for.
+    fn checked_header(&mut self) -> Result<(Header, usize)> {
+        let header = self.header()?;
+        let size = header.dtype.size_in_bytes();
+        let rest = self.length.saturating_sub(self.at);
+        match (header.numel as u64).checked_mul(size as u64) {
+            Some(bytes) if bytes == rest => Ok((header, bytes as usize)),
+            _ => {
+                let (numel, sizes) = (header.numel, &header.sizes);
+                let expected =
+                    format!("{numel} elements of {size} bytes as the header's shape {sizes:?} says");
+                let found = format_args!("{rest} bytes of data");
+                Err(broken(self.name, self.at as usize, found, &expected))
+            }
+        }
+    }
+
     fn header(&mut self) -> Result<Header> {
         let start: [u8; 8] = self.take("magic and version")?;
         if start[..6] != *MAGIC {

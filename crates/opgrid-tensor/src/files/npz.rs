@@ -1,7 +1,7 @@
 //! Several arrays by name in numpy's `.npz` format: a zip archive of `.npy` files, stored or deflated.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use opgrid_core::{Error, Result};
@@ -9,8 +9,9 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use super::expect_distinct;
 use super::npy;
-use super::whole::{self, Target, io_error};
+use super::whole::{self, Target};
 use crate::error;
 use crate::tensor::Array;
 
@@ -73,12 +74,7 @@ pub fn decode(archive: &str, bytes: &[u8], name: &str) -> Result<Array> {
 /// A name that is empty or occurs twice; a folder that cannot be written; an array without data or whose memory is
 /// being written.
 pub fn write(path: &Path, arrays: &[(&str, &Array)]) -> Result<()> {
-    for (index, (name, _)) in arrays.iter().enumerate() {
-        if name.is_empty() || arrays[..index].iter().any(|(other, _)| other == name) {
-            let message = format!("{}: array name `{name}` is empty or occurs twice", path.display());
-            return Err(error::file(message));
-        }
-    }
+    expect_distinct(path, arrays)?;
     whole::write(path, |writer| write_archive(path, arrays, writer))
 }
 
@@ -98,13 +94,8 @@ fn write_archive(path: &Path, arrays: &[(&str, &Array)], target: impl Target) ->
 
 impl Archive<BufReader<File>> {
     fn open(path: &Path) -> Result<Self> {
-        let failed = |error: io::Error| io_error(path, "cannot be read", error);
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(error::file(format!("{}: expected a file", path.display())));
-        }
-        Self::new(path.to_owned(), metadata.len(), BufReader::new(file))
+        let (file, length) = whole::open(path)?;
+        Self::new(path.to_owned(), length, BufReader::new(file))
     }
 }
 
@@ -158,7 +149,7 @@ impl<R: Read + Seek> Archive<R> {
             );
             return Err(error::file(message));
         }
-        npy::decode(&name, &mut file, size)
+        npy::from_stream(&name, &mut file, size)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Writes a file whole or not at all: into a temporary file beside it, which then takes its name.
+//! Opens files for reading, and writes them whole or not at all: into a temporary file beside, which then takes the
+//! name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
@@ -40,6 +41,21 @@ pub(super) fn write(path: &Path, content: impl FnOnce(&mut BufWriter<File>) -> R
     fs::rename(&temporary.path, path).map_err(failed)?;
     temporary.kept = true;
     Ok(())
+}
+
+/// Opens a file for reading; its length in bytes goes with it.
+///
+/// # Errors
+///
+/// Those of the file system; a folder or a device.
+pub(super) fn open(path: &Path) -> Result<(File, u64)> {
+    let failed = |error: io::Error| io_error(path, "cannot be read", error);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(error::file(format!("{}: expected a file", path.display())));
+    }
+    Ok((file, metadata.len()))
 }
 
 /// Opens a new file in the folder of `path`: only within one file system can it take the final name in one step.

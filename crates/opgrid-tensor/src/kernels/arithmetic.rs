@@ -201,7 +201,7 @@ pub(crate) fn number(value: Scalar) -> Number {
 }
 
 /// The element that a scalar argument converts to; fractions are cut off on the way to an integer and unsigned
-/// integers take negative ones modulo their range, as in torch.
+/// integers take negative integers modulo their range, as in torch.
 ///
 /// # Errors
 ///
@@ -244,7 +244,7 @@ fn fits(value: Scalar, dtype: DType) -> bool {
                 let lowest = if dtype == DType::U8 { -limits.max } else { limits.min };
                 match value {
                     Scalar::Int(value) => (lowest..=limits.max).contains(&value),
-                    Scalar::Float(value) => (lowest as f64..=limits.max as f64).contains(&value),
+                    Scalar::Float(value) => (limits.min as f64..=limits.max as f64).contains(&value),
                     _ => true,
                 }
             }) || !dtype.is_integral()
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn scalars_are_checked_as_in_torch() {
         assert_eq!(element::<u8>(Scalar::Int(-1)).unwrap(), 255);
-        assert_eq!(element::<u8>(Scalar::Float(-1.5)).unwrap(), 255);
+        assert!(element::<u8>(Scalar::Float(-1.5)).is_err());
         assert!(element::<u8>(Scalar::Int(-256)).is_err());
         assert!(element::<i8>(Scalar::Int(128)).is_err());
         assert_eq!(element::<i32>(Scalar::Float(2.9)).unwrap(), 2);

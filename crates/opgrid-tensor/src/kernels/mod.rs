@@ -10,7 +10,9 @@ pub mod choice;
 pub mod copy;
 pub mod division;
 pub mod elementwise;
+pub(crate) mod indexing;
 pub mod iter;
+pub mod join;
 pub mod math;
 pub mod matmul;
 pub mod mean;
@@ -18,6 +20,7 @@ mod polynomials;
 pub mod power;
 pub mod random;
 pub mod reduce;
+pub mod sequence;
 pub(crate) mod simd;
 
 pub use iter::parallel::parallel_for;

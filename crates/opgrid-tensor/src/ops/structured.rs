@@ -82,6 +82,10 @@ pub trait Kernels<O: Operator>: Sized {
     /// For every backend, made of other operators only, whose errors have names.
     fn composite(self, kernel: KernelOf<O>) -> Self;
 
+    /// For every key, made of other operators whose derivatives it inherits, with the overload's name in front of its
+    /// errors.
+    fn implicit(self, kernel: KernelOf<O>) -> Self;
+
     /// A new tensor as `shape` says, filled by `cpu`.
     fn structured(self, shape: Shape<O>, cpu: Loop<O>) -> Self
     where
@@ -121,6 +125,13 @@ impl<O: Operator> Kernels<O> for Operators<'_, O> {
     #[track_caller]
     fn composite(self, kernel: KernelOf<O>) -> Self {
         self.kernel(DispatchKey::CompositeExplicitAutograd, kernel)
+    }
+
+    #[track_caller]
+    fn implicit(self, kernel: KernelOf<O>) -> Self {
+        self.closure(DispatchKey::CompositeImplicitAutograd, move |args| {
+            O::Signature::apply(kernel, args).map_err(with_name::<O>)
+        })
     }
 
     #[track_caller]
@@ -181,6 +192,41 @@ impl<O: Operator> Kernels<O> for Operators<'_, O> {
     }
 }
 
+/// A new tensor of that spec, filled by `cpu` unless it is a meta tensor: for operators whose first argument is no
+/// tensor, or whose shape takes work that the loop needs too.
+pub(super) fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
+    let out = Tensor::fresh(spec)?;
+    if out.device().kind() != DeviceType::Meta {
+        cpu(&out)?;
+    }
+    Ok(out.publish())
+}
+
+/// The same into an output, which gets the shape of `spec` if it has no elements.
+pub(super) fn written(
+    out: &Tensor,
+    spec: &TensorSpec,
+    cpu: impl FnOnce(&Tensor) -> Result<()>,
+) -> Result<()> {
+    check_result(out, spec)?;
+    give_shape(out, spec)?;
+    if out.device().kind() != DeviceType::Meta {
+        cpu(out)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// `out` has another dtype than the result: for operators that move elements and convert none.
+pub(super) fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+    let (found, expected) = (out.spec()?.dtype(), spec.dtype());
+    if found != expected {
+        return Err(argument(format!("argument `out` has dtype {found}, expected {expected} as the result")));
+    }
+    Ok(())
+}
+
 /// The same closure for both keys, with the overload's name in front of its errors.
 #[track_caller]
 fn both<'l, O: Operator>(
@@ -216,7 +262,7 @@ fn fill<'a, S: Structured>(
 /// # Errors
 ///
 /// `out` is on another device, repeats elements, or cannot hold results of the dtype.
-fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+pub(super) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     let found = out.spec()?;
     if found.device() != spec.device() {
         let message = format!("the output is on device {}, expected {}", found.device(), spec.device());
@@ -239,7 +285,7 @@ fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
 /// # Errors
 ///
 /// Elements, and another shape. DIFFERENCE: torch warns and resizes, under the hands of those who look at the tensor.
-fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+pub(super) fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     if out.sizes() == spec.sizes() {
         return Ok(());
     }

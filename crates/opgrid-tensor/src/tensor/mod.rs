@@ -8,6 +8,9 @@ pub mod geometry;
 mod half_bits;
 pub mod handle;
 pub mod limits;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+pub mod nested;
 pub mod print;
 pub mod promote;
 pub mod spec;
@@ -20,6 +23,8 @@ pub use element::{Bool, Element, Math, Number};
 pub use geometry::{Dims, Geometry, broadcast};
 pub use handle::Tensor;
 pub use limits::{FloatLimits, IntegerLimits, finfo, iinfo};
+pub use nested::Nested;
+pub use print::{PrintOptions, print_options, set_print_options, with_print_options};
 pub use promote::{
     can_cast, complex_of, default_dtype, inexact, promote_types, result_type, set_default_dtype,
 };

@@ -129,8 +129,6 @@ impl Geometry {
                 Some((elements, inner)) if size == 1 || elements.checked_mul(*inner) == Some(stride) => {
                     *elements *= size
                 }
-                // Dimensions of size 1 say nothing about the stride of their block.
-                Some(block @ (1, _)) => *block = (size, stride),
                 _ => blocks.push((size, stride)),
             }
         }
@@ -250,19 +248,24 @@ impl Geometry {
             return Err(argument(message));
         };
         let (mut result, mut strides) = (Dims::from_slice(sizes), Dims::from_elem(0, sizes.len()));
-        for (dim, size) in result.iter_mut().enumerate() {
+        for dim in (0..sizes.len()).rev() {
+            let size = sizes[dim];
             let Some(own) = dim.checked_sub(added) else {
-                if *size < 0 {
+                if size < 0 {
                     let message = format!(
                         "expand: size {size} is not allowed in a leading, non-existing dimension {dim}"
                     );
                     return Err(argument(message));
                 }
+                // A new dimension that repeats nothing has the stride that `unsqueeze` would give it.
+                if size == 1 && self.dims() > 0 {
+                    strides[dim] = result[dim + 1].saturating_mul(strides[dim + 1]);
+                }
                 continue;
             };
             let found = self.sizes()[own];
-            if *size == -1 || *size == found {
-                (*size, strides[dim]) = (found, self.strides()[own]);
+            if size == -1 || size == found {
+                (result[dim], strides[dim]) = (found, self.strides()[own]);
             } else if found != 1 {
                 let message = format!(
                     "the expanded size of the tensor ({size}) must match the existing size ({found}) at non-singleton dimension {dim}, target sizes {sizes:?}, tensor sizes {:?}",

@@ -169,6 +169,23 @@ impl Storage {
         Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0).ok_or_else(|| no_memory(bytes))
     }
 
+    /// Memory whose bytes all have values already.
+    ///
+    /// # Safety
+    ///
+    /// Every byte of `memory` is initialised.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the head.
+    pub(crate) unsafe fn of_written(memory: Allocation) -> Result<Self> {
+        let bytes = memory.bytes;
+        let storage = Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0);
+        let storage = storage.ok_or_else(|| no_memory(size_of::<Shared>()))?;
+        storage.shared().written.store(true, Ordering::Relaxed);
+        Ok(storage)
+    }
+
     /// Memory of the process, which reads as zero until it is written.
     ///
     /// # Errors

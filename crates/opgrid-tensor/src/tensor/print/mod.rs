@@ -2,13 +2,17 @@
 //!
 //! One style is chosen for all elements that will be seen, so that columns align: whole floats end in a point,
 //! others have four decimals, and a wide range is written with exponents. Above 1000 elements only three at each end
-//! of a dimension are shown.
+//! of a dimension are shown. [`PrintOptions`] changes these numbers.
 //!
-//! Source: behaviour of PyTorch 2.15 with its default print options.
+//! Source: behaviour of PyTorch 2.15.
+
+mod options;
 
 use std::fmt::Write;
 
 use opgrid_core::{DType, DeviceType, Result};
+
+pub use self::options::{PrintOptions, print_options, set_print_options, with_print_options};
 
 use super::array::Array;
 use super::element::{Element, Number};
@@ -17,12 +21,6 @@ use super::promote::{complex_of, default_dtype};
 use super::spec::TensorSpec;
 use crate::with_dtype;
 
-const PRECISION: usize = 4;
-const LINE_WIDTH: usize = 80;
-/// Tensors with more elements than this are summarised.
-const THRESHOLD: i64 = 1000;
-/// How many elements at each end of a dimension a summary shows.
-const EDGE: i64 = 3;
 const PREFIX: &str = "tensor(";
 
 /// The text of an array; `suffixes` (such as `requires_grad=True`) go to the end.
@@ -49,6 +47,7 @@ pub fn array(array: &Array, suffixes: &[&str]) -> Result<String> {
 
 /// The text of a tensor of that spec whose elements `element` gives by index.
 pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &[&str]) -> String {
+    let options = print_options();
     let (sizes, dtype, device) = (spec.sizes(), spec.dtype(), spec.device());
     let meta = device.kind() == DeviceType::Meta;
     let empty = spec.numel() == 0;
@@ -56,7 +55,8 @@ pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &
     if device.kind() != DeviceType::Cpu {
         notes.push(format!("device='{device}'"));
     }
-    if meta || (empty && sizes.len() != 1) {
+    // A summary that shows no element at all says the size, even where nothing is summarised.
+    if meta || if empty { sizes.len() != 1 } else { options.edgeitems == 0 } {
         notes.push(format!("size={}", tuple(sizes)));
     }
     let own = default_dtype();
@@ -69,9 +69,9 @@ pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &
     let body = match (meta, empty) {
         (true, _) => "...".to_owned(),
         (_, true) => "[]".to_owned(),
-        _ => Body::new(sizes, element).text(),
+        _ => Body::new(sizes, element, options).text(),
     };
-    with_notes(format!("{PREFIX}{body}"), &notes)
+    with_notes(format!("{PREFIX}{body}"), &notes, options.linewidth)
 }
 
 /// Sizes as Python prints a tuple.
@@ -86,11 +86,11 @@ fn tuple(sizes: &[i64]) -> String {
 }
 
 /// Appends `notes` and the closing parenthesis, on a new line wherever a note would pass the line's width.
-fn with_notes(mut text: String, notes: &[String]) -> String {
+fn with_notes(mut text: String, notes: &[String], line_width: usize) -> String {
     // torch counts two columns more than there are; the break before a line is one of them.
     let mut column = text.len() + 2 - text.rfind('\n').map_or(0, |end| end + 1);
     for note in notes {
-        if column + note.len() + 2 > LINE_WIDTH {
+        if column + note.len() + 2 > line_width {
             let _ = write!(text, ",\n{:1$}{note}", "", PREFIX.len());
             column = PREFIX.len() + note.len();
         } else {
@@ -116,37 +116,44 @@ enum Form {
 #[derive(Clone, Copy, Debug)]
 struct Style {
     form: Form,
+    precision: usize,
     width: usize,
 }
 
 impl Style {
     /// The styles of the real and of the imaginary parts of these elements.
-    fn of(numbers: &[Number]) -> [Self; 2] {
+    fn of(numbers: &[Number], options: PrintOptions) -> [Self; 2] {
         let parts: [Vec<Number>; 2] =
             [0, 1].map(|part| numbers.iter().filter_map(|&number| split(number)[part]).collect());
-        parts.map(|numbers| Self::of_reals(&numbers))
+        parts.map(|numbers| Self::of_reals(&numbers, options))
     }
 
-    fn of_reals(numbers: &[Number]) -> Self {
+    fn of_reals(numbers: &[Number], options: PrintOptions) -> Self {
+        let plain = Self { form: Form::Plain, precision: usize::from(options.precision), width: 1 };
         let Some(floats) = numbers.iter().map(|&number| float(number)).collect::<Option<Vec<f64>>>() else {
-            let width = numbers.iter().map(|&number| Form::Plain.text(number).len()).max();
-            return Self { form: Form::Plain, width: width.unwrap_or(1) };
+            return plain.wide_enough(numbers.iter().copied());
         };
         let counted: Vec<f64> =
             floats.into_iter().filter(|value| value.is_finite() && *value != 0.0).collect();
-        let form = Form::of(&counted);
-        let width = counted.iter().map(|&value| form.text(Number::F64(value)).len()).max();
-        Self { form, width: width.unwrap_or(1) }
+        let style = Self { form: Form::of(&counted, options.sci_mode), ..plain };
+        style.wide_enough(counted.into_iter().map(Number::F64))
+    }
+
+    fn wide_enough(mut self, numbers: impl Iterator<Item = Number>) -> Self {
+        self.width = numbers.map(|number| self.form.text(number, self.precision).len()).max().unwrap_or(1);
+        self
     }
 
     fn text(self, number: Number) -> String {
-        format!("{:>1$}", self.form.text(number), self.width)
+        let text = self.form.text(number, self.precision);
+        // The widths of format strings end at 65535, which a long precision passes.
+        " ".repeat(self.width.saturating_sub(text.len())) + &text
     }
 }
 
 impl Form {
     /// The form for these finite numbers other than zero.
-    fn of(values: &[f64]) -> Self {
+    fn of(values: &[f64], sci_mode: Option<bool>) -> Self {
         let (mut low, mut high, mut whole) = (f64::INFINITY, 0.0f64, true);
         for value in values {
             low = low.min(value.abs());
@@ -156,16 +163,15 @@ impl Form {
         if values.is_empty() {
             return Self::Whole;
         }
-        let wide = high / low > 1000.0 || high > 1e8;
-        match whole {
-            true if wide => Self::Scientific,
-            true => Self::Whole,
-            false if wide || low < 1e-4 => Self::Scientific,
-            false => Self::Fixed,
+        let wide = high / low > 1000.0 || high > 1e8 || low < 1e-4;
+        match (whole, sci_mode.unwrap_or(wide)) {
+            (_, true) => Self::Scientific,
+            (true, false) => Self::Whole,
+            (false, false) => Self::Fixed,
         }
     }
 
-    fn text(self, number: Number) -> String {
+    fn text(self, number: Number, precision: usize) -> String {
         let value = match number {
             Number::I64(value) => return value.to_string(),
             Number::Bool(value) => return if value { "True" } else { "False" }.to_owned(),
@@ -182,15 +188,15 @@ impl Form {
         }
         match self {
             Self::Plain | Self::Whole => format!("{value:.0}."),
-            Self::Fixed => format!("{value:.PRECISION$}"),
-            Self::Scientific => scientific(value),
+            Self::Fixed => format!("{value:.precision$}"),
+            Self::Scientific => scientific(value, precision),
         }
     }
 }
 
-/// Four decimals and an exponent with a sign and at least two digits.
-fn scientific(value: f64) -> String {
-    let text = format!("{value:.PRECISION$e}");
+/// An exponent with a sign and at least two digits behind the decimals.
+fn scientific(value: f64, precision: usize) -> String {
+    let text = format!("{value:.precision$e}");
     let (digits, exponent) = text.split_once('e').expect("the format writes an exponent");
     match exponent.strip_prefix('-') {
         Some(exponent) => format!("{digits}e-{exponent:0>2}"),
@@ -219,6 +225,7 @@ fn float(number: Number) -> Option<f64> {
 struct Body<'a> {
     sizes: &'a [i64],
     element: &'a dyn Fn(&[i64]) -> Number,
+    options: PrintOptions,
     summary: bool,
     /// Of real and of imaginary parts.
     styles: [Style; 2],
@@ -226,13 +233,13 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(sizes: &'a [i64], element: &'a dyn Fn(&[i64]) -> Number) -> Self {
-        let summary = sizes.iter().product::<i64>() > THRESHOLD;
-        let styles = [Style { form: Form::Plain, width: 0 }; 2];
-        let mut body = Self { sizes, element, summary, styles, complex: false };
+    fn new(sizes: &'a [i64], element: &'a dyn Fn(&[i64]) -> Number, options: PrintOptions) -> Self {
+        let summary = sizes.iter().product::<i64>() > options.threshold;
+        let styles = [Style { form: Form::Plain, precision: 0, width: 0 }; 2];
+        let mut body = Self { sizes, element, options, summary, styles, complex: false };
         let mut seen = Vec::new();
         body.collect(&mut Dims::new(), &mut seen);
-        body.styles = Style::of(&seen);
+        body.styles = Style::of(&seen, options);
         body.complex = seen.first().is_some_and(|&number| split(number)[1].is_some());
         body
     }
@@ -243,9 +250,9 @@ impl<'a> Body<'a> {
 
     /// The indices of dimension `dim` that are shown, and where a gap is.
     fn shown(&self, dim: usize) -> (Vec<i64>, Option<usize>) {
-        let size = self.sizes[dim];
-        if self.summary && size > 2 * EDGE {
-            ((0..EDGE).chain(size - EDGE..size).collect(), Some(EDGE as usize))
+        let (size, edge) = (self.sizes[dim], i64::from(self.options.edgeitems));
+        if self.summary && size > 2 * edge {
+            ((0..edge).chain(size - edge..size).collect(), Some(edge as usize))
         } else {
             ((0..size).collect(), None)
         }
@@ -295,7 +302,8 @@ impl<'a> Body<'a> {
         }
         let below = self.sizes.len() - depth - 1;
         if let Some(gap) = gap {
-            parts.insert(gap, if below == 0 { " ..." } else { "..." }.to_owned());
+            // In a line of numbers the gap is aligned with their signs.
+            parts.insert(gap, if below == 0 && gap > 0 { " ..." } else { "..." }.to_owned());
         }
         let indent = PREFIX.len() + depth;
         let line_break = |lines: usize| format!(",{:\n<lines$}{:2$}", "", "", indent + 1);
@@ -303,7 +311,7 @@ impl<'a> Body<'a> {
             return format!("[{}]", parts.join(&line_break(below)));
         }
         // Every element and the separator after it, as many as fit and at least one.
-        let per_line = (LINE_WIDTH.saturating_sub(indent) / (self.width() + 2)).max(1);
+        let per_line = (self.options.linewidth.saturating_sub(indent) / (self.width() + 2)).max(1);
         let lines: Vec<String> = parts.chunks(per_line).map(|line| line.join(", ")).collect();
         format!("[{}]", lines.join(&line_break(1)))
     }

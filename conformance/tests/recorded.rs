@@ -1,0 +1,60 @@
+//! Compares with what torch 2.15 answered once, so that the comparison runs without torch.
+//!
+//! The record is made by `cargo xtask conformance --seeds N --record FILE` with the schemas of `tests/schemas.txt`.
+
+use opgrid_conformance::deliberate::RULES;
+use opgrid_conformance::report::Report;
+use opgrid_conformance::run::{Setting, recorded, schemas};
+use opgrid_core::{Rule, Rules};
+
+const SCHEMAS: &str = include_str!("schemas.txt");
+const RECORD: &str = include_str!("recorded.txt");
+
+fn compared(rules: Rules, record: &str) -> Report {
+    let setting = Setting::new(SCHEMAS, rules);
+    let mut report = Report::default();
+    recorded(record, &setting, &mut report).expect("the record was written by the recorder");
+    report
+}
+
+#[test]
+fn both_sides_agree_on_what_was_recorded() {
+    let mut report = compared(Rules::ALL, RECORD);
+    schemas(&Setting::new(SCHEMAS, Rules::ALL), &mut report);
+    let shown: Vec<_> = report.shown().collect();
+    assert_eq!(report.unexplained(), 0, "{shown:#?}");
+    assert!(report.to_string().starts_with(&format!("{} programs", report.programs())));
+    assert!(report.programs() >= 20, "{report}");
+    assert_eq!(report.unlisted_features(), [""; 0]);
+}
+
+#[test]
+fn each_rule_that_is_missing_is_noticed() {
+    for rule in Rule::ALL {
+        let report = compared(Rules::ALL.without(rule), RECORD);
+        assert!(report.differing_programs() > 0, "without {rule:?} nothing differs");
+    }
+}
+
+/// A digit of a kernel's number, the word for why it was chosen, an outcome: whatever is changed in torch's answers
+/// is noticed.
+#[test]
+fn changed_answers_are_noticed() {
+    for (from, to) in
+        [("kernel1 ", "kernel2 "), ("[math kernel]", "[kernel]"), ("\nok\n", "\nerr\tnothing\n")]
+    {
+        assert!(RECORD.contains(from), "{from:?}");
+        let report = compared(Rules::ALL, &RECORD.replacen(from, to, 40));
+        assert!(report.unexplained() > 0, "{from:?} as {to:?}");
+    }
+}
+
+#[test]
+fn each_wanted_difference_has_the_test_that_it_names() {
+    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
+    for rule in RULES {
+        let (file, function) = rule.test;
+        let text = std::fs::read_to_string(format!("{crates}/{file}")).unwrap_or_default();
+        assert!(text.contains(&format!("\nfn {function}(")), "{}: no {function} in {file}", rule.name);
+    }
+}

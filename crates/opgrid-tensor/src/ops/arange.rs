@@ -1,0 +1,119 @@
+//! `aten::arange`: the numbers from `start` to before `end`.
+//!
+//! `out[i] = start + i * step`
+//!
+//! - Shapes: `[ceil((end - start) / step)]`.
+//! - Dtypes: `dtype`; without it int64 if all three are integers or bools, the default one otherwise. Integers compute
+//!   in int64, floats in float64, and are rounded once.
+//! - Aliasing: `arange.start_out` writes `out`, in its dtype; one with as many elements keeps its shape.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `arange.start_out`.
+//! - Errors: a step of zero or of the wrong sign, bounds that are not finite or complex, bools and complex dtypes.
+//! - Source: torch.arange, PyTorch 2.15.
+
+use super::EmptyMemoryFormat;
+use super::factory::Factories;
+use super::prelude::*;
+use super::structured::written;
+use crate::kernels::sequence;
+use crate::tensor::{Element, Number};
+
+operator! {
+    home = crate::home;
+    pub Arange = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub ArangeStart = "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub ArangeStartStep = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub ArangeOut = "aten::arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)";
+    pub ArangeStartOut = "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    const ZERO: Scalar = Scalar::Int(0);
+    const ONE: Scalar = Scalar::Int(1);
+    library.define(Arange).factory(Arange, |end, dtype, layout, device, pin_memory| {
+        arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
+    });
+    library.define(ArangeStart).factory(ArangeStart, |start, end, dtype, layout, device, pin_memory| {
+        arange(start, end, ONE, dtype, layout, device, pin_memory)
+    });
+    library.define(ArangeStartStep).factory(ArangeStartStep, arange);
+    library.define(ArangeOut).composite(|end, out| ArangeStartOut.call(ZERO, end, ONE, out));
+    library.define(ArangeStartOut).on_cpu_and_meta(arange_out);
+}
+
+fn arange(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let whole = |number: Scalar| matches!(number, Scalar::Int(_) | Scalar::Bool(_));
+    let all_whole = [start, end, step].into_iter().all(whole);
+    let dtype = dtype.unwrap_or_else(|| if all_whole { DType::I64 } else { default_dtype() });
+    let length = length([start, end, step], dtype)?;
+    let result = EmptyMemoryFormat.call(&[length], Some(dtype), layout, device, pin_memory, None)?;
+    ArangeStartOut.call(start, end, step, &result)?;
+    Ok(result)
+}
+
+fn arange_out(start: Scalar, end: Scalar, step: Scalar, out: &Tensor) -> Result<()> {
+    let found = out.spec()?;
+    let length = length([start, end, step], found.dtype())?;
+    let spec = match found.numel() == length {
+        true => found.clone(),
+        false => TensorSpec::contiguous(&[length], found.dtype(), found.device())?,
+    };
+    written(out, &spec, |out| match out.dtype().is_floating_point() {
+        true => floats(start.to_f64()?, step.to_f64()?, out),
+        false => integers(arithmetic::element(start)?, arithmetic::element(step)?, out),
+    })
+}
+
+fn integers(start: i64, step: i64, out: &Tensor) -> Result<()> {
+    with_dtype!(out.dtype(), T: Integer => sequence::numbered(out.array()?, |i| {
+        T::from_number(Number::I64(start.wrapping_add(i.wrapping_mul(step))))
+    }))
+}
+
+fn floats(start: f64, step: f64, out: &Tensor) -> Result<()> {
+    with_dtype!(out.dtype(), T: Float => sequence::numbered(out.array()?, |i| {
+        T::from_number(Number::F64(start + i as f64 * step))
+    }))
+}
+
+/// The number of elements.
+///
+/// # Errors
+///
+/// A range without an end, in the wrong direction, of too many elements, or of a dtype without ranges.
+fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
+    with_dtype!(dtype, _T: Real => Ok(()))?;
+    let [start, end, step] = range.map(Scalar::to_f64);
+    let (start, end, step) = (start?, end?, step?);
+    if step == 0.0 || step.is_nan() {
+        return Err(argument(format!("step must be nonzero, found {step}")));
+    }
+    if !start.is_finite() || !end.is_finite() {
+        return Err(argument(format!("unsupported range: {start} -> {end}, expected finite bounds")));
+    }
+    if (step > 0.0 && start > end) || (step < 0.0 && start < end) {
+        let message = format!(
+            "upper bound and lower bound inconsistent with step sign: from {start} to {end} by {step}"
+        );
+        return Err(argument(message));
+    }
+    let length = if dtype == DType::I64 {
+        let [start, end, step] = range.map(arithmetic::element::<i64>);
+        let (start, end, step) = (i128::from(start?), i128::from(end?), i128::from(step?));
+        if step == 0 {
+            return Err(argument("step must be nonzero, found one that is 0 as an integer"));
+        }
+        (end - start + step - step.signum()) / step
+    } else {
+        ((end - start) / step).ceil() as i128
+    };
+    i64::try_from(length)
+        .map_err(|_| argument(format!("invalid size {length}, possible overflow; choose a larger step")))
+}

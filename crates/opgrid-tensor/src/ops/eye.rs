@@ -1,0 +1,67 @@
+//! `aten::eye`: ones on the diagonal, zeros elsewhere.
+//!
+//! `out[i, j] = 1 if i == j else 0`
+//!
+//! - Shapes: `[n, n]`, or `[n, m]`.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `eye.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `zeros`, `as_strided` and `fill_`.
+//! - Errors: negative sizes; what `empty` refuses.
+//! - Source: torch.eye, PyTorch 2.15.
+
+use super::factory::Factories;
+use super::prelude::*;
+use super::structured::give_shape;
+use super::{AsStrided, FillInplaceScalar, ZeroInplace, Zeros};
+
+operator! {
+    home = crate::home;
+    pub Eye = "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub EyeM = "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub EyeOut = "aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)";
+    pub EyeMOut = "aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Eye).factory(Eye, |n, dtype, layout, device, pin_memory| {
+        eye(n, n, dtype, layout, device, pin_memory)
+    });
+    library.define(EyeM).factory(EyeM, eye);
+    library.define(EyeOut).everywhere(|n, out| eye_out(n, n, out));
+    library.define(EyeMOut).everywhere(eye_out);
+}
+
+fn eye(
+    n: i64,
+    m: i64,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    check(n, m)?;
+    let result = Zeros.call(&[n, m], dtype, layout, device, pin_memory)?;
+    fill_diagonal(&result)?;
+    Ok(result)
+}
+
+fn eye_out(n: i64, m: i64, out: &Tensor) -> Result<()> {
+    check(n, m)?;
+    give_shape(out, &TensorSpec::contiguous(&[n, m], out.dtype(), out.device())?)?;
+    ZeroInplace.call(out)?;
+    fill_diagonal(out)
+}
+
+fn fill_diagonal(matrix: &Tensor) -> Result<()> {
+    let length = matrix.sizes().iter().copied().min().unwrap_or(0);
+    // A sum that saturates is of strides that are never used, of dimensions of size 1.
+    let stride = matrix.strides().iter().fold(0i64, |sum, &stride| sum.saturating_add(stride));
+    FillInplaceScalar.call(&AsStrided.call(matrix, &[length], &[stride], None)?, Scalar::Int(1))
+}
+
+fn check(n: i64, m: i64) -> Result<()> {
+    if n < 0 || m < 0 {
+        return Err(argument(format!("sizes must be greater or equal to 0, got {n} and {m}")));
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! What operators share that make tensors from nothing: no argument is a tensor, so options choose the backend.
+//!
+//! The kernel for `BackendSelect` computes the key from dtype, layout and device, and calls on with it alone. What has
+//! no kernel there fails with the error of that key.
+
+use opgrid_core::operator::KernelOf;
+use opgrid_core::{
+    Argument, DType, Device, DispatchKey, Layout, Operator, Operators, Return, Signature,
+    compute_dispatch_key, operator,
+};
+
+use super::structured::Kernels;
+
+/// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.
+pub trait Factory: Signature {
+    /// The arguments that choose the backend.
+    fn options(args: Self::Args<'_>) -> (Option<DType>, Option<Layout>, Option<Device>);
+}
+
+macro_rules! factory {
+    ($(($($name:ident $value:ident),*))*) => {
+        $(impl<Ret: Return, $($name: Argument),*> Factory
+            for fn($($name,)* Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Ret
+        {
+            #[inline]
+            fn options(args: Self::Args<'_>) -> (Option<DType>, Option<Layout>, Option<Device>) {
+                let ($($value,)* dtype, layout, device, _pin_memory) = args;
+                (dtype, layout, device)
+            }
+        })*
+    };
+}
+
+factory! {
+    (A _a)
+    (A _a, B _b)
+    (A _a, B _b, C _c)
+}
+
+/// Adds the kernels of a factory to an operator.
+pub(super) trait Factories<O: Operator>: Sized {
+    /// The same function for every backend, and the choice of the backend in front of it.
+    fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
+    where
+        O::Signature: Factory;
+}
+
+impl<O: Operator> Factories<O> for Operators<'_, O> {
+    #[track_caller]
+    fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
+    where
+        O::Signature: Factory,
+    {
+        let selected = self.closure(DispatchKey::BackendSelect, move |args| {
+            let (dtype, layout, device) = O::Signature::options(args);
+            let key = compute_dispatch_key(dtype, layout, device)?;
+            operator::redispatch(operator, key.key_set(), args)
+        });
+        selected.everywhere(kernel)
+    }
+}

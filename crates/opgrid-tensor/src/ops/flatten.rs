@@ -1,0 +1,39 @@
+//! `aten::flatten`: several dimensions as one.
+//!
+//! - Shapes: the dimensions from `start_dim` to `end_dim`, both included, become one; a number becomes `[1]`.
+//! - Aliasing: `self` itself where it is one dimension, otherwise as [`Reshape`](super::Reshape).
+//! - Dispatch: a composite of `reshape`.
+//! - Errors: a dimension out of range, an end before the start.
+//! - Source: torch.flatten, PyTorch 2.15.
+
+use super::Reshape;
+use super::prelude::*;
+use crate::tensor::views::normalise_dim;
+
+operator! {
+    home = crate::home;
+    pub FlattenUsingInts = "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(FlattenUsingInts).implicit(flatten);
+}
+
+fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
+    let sizes = input.spec()?.sizes();
+    let (start, end) = (normalise_dim(start_dim, sizes.len())?, normalise_dim(end_dim, sizes.len())?);
+    if start > end {
+        let message = format!(
+            "argument `end_dim` is {end_dim}, which comes before `start_dim` {start_dim} in shape {sizes:?}"
+        );
+        return Err(argument(message));
+    }
+    if sizes.is_empty() {
+        return Reshape.call(input, &[1]);
+    }
+    if start == end {
+        return Ok(input.clone());
+    }
+    let flat: i64 = sizes[start..=end].iter().product();
+    Reshape.call(input, &[&sizes[..start], &[flat], &sizes[end + 1..]].concat())
+}

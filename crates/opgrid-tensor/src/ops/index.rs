@@ -1,0 +1,46 @@
+//! `aten::index`: the elements that tensors of indices name, as in `x[:, i, j]`.
+//!
+//! `out[…, k, …] = self[…, i[k], j[k], …]`
+//!
+//! - Shapes: tensors of indices broadcast; their dimensions take the place of those that they index, or come first if
+//!   there are others in between. A dimension without indices stays whole. A mask stands for the indices of its true
+//!   elements, one tensor for each of its dimensions.
+//! - Dtypes: that of `self`; indices are int32 or int64, masks bool (or uint8, as of old).
+//! - Strides: the dimensions have the order of those of `self` in memory.
+//! - Aliasing: `index.Tensor_out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: an index out of range (negative ones count from the end), too many indices, shapes that do not
+//!   broadcast, a mask of another shape or without data, overlap with `out`.
+//! - Source: torch.Tensor.__getitem__, PyTorch 2.15.
+
+use super::indexing::Indexing;
+use super::prelude::*;
+use super::structured;
+use crate::kernels::indexing;
+
+operator! {
+    home = crate::home;
+    pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
+    pub IndexTensorOut = "aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(IndexTensor).on_cpu_and_meta(|input, indices| {
+        let indexing = Indexing::new(input, indices)?;
+        structured::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
+    });
+    library.define(IndexTensorOut).on_cpu_and_meta(|input, indices, out| {
+        let indexing = Indexing::new(input, indices)?;
+        let spec = indexing.spec(input.spec()?)?;
+        structured::same_dtype(out, &spec)?;
+        structured::written(out, &spec, |out| {
+            for index in indices.iter().flatten() {
+                indexing::check_apart(out.array()?, index.array()?)?;
+            }
+            read(input, &indexing, out)
+        })
+    });
+}
+
+fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {
+    indexing::read(out.array()?, input.array()?, &indexing.lookup()?)
+}

@@ -1,0 +1,87 @@
+//! `aten::index_put`: writes the elements that tensors of indices name, as in `x[:, i, j] = values`.
+//!
+//! `self[…, i[k], j[k], …] = values[…, k, …]`, or `+=` with `accumulate`
+//!
+//! - Shapes: indices are read as by [`IndexTensor`](super::IndexTensor); `values` is stretched to what it would give.
+//! - Dtypes: `values` has that of `self`; one value for a mask is converted.
+//! - Aliasing: `index_put_` writes `self`; `index_put` writes a copy. If two indices are equal, the last value stays,
+//!   or all are added with `accumulate`.
+//! - Errors: those of `index`; values of another dtype or of a shape that does not fit; overlap of `self` with values
+//!   or indices.
+//! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work, and a uint8 mask takes
+//!   no single value.
+
+use super::indexing::Indexing;
+use super::prelude::*;
+use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
+use crate::kernels::indexing;
+
+operator! {
+    home = crate::home;
+    pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor";
+    pub IndexPutInplace = "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(IndexPutInplace).on_cpu_and_meta(index_put_);
+    library.define(IndexPut).composite(|input, indices, values, accumulate| {
+        let result = super::Clone.call(input, Some(MemoryFormat::Preserve))?;
+        IndexPutInplace.call(&result, indices, values, accumulate)?;
+        Ok(result)
+    });
+}
+
+fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
+    let (spec, given) = (input.spec()?, values.spec()?);
+    let on_meta = spec.device() == Device::META;
+    if !accumulate
+        && !on_meta
+        && given.numel() == 1
+        && given.device() == Device::CPU
+        && let Some(mask) = only_mask(indices, spec)?
+    {
+        return MaskedFillInplaceScalar.call(input, &mask, LocalScalarDense.call(values)?);
+    }
+    if given.dtype() != spec.dtype() {
+        let message = format!(
+            "argument `values` has dtype {}, expected {} as `self`; convert it first",
+            given.dtype(),
+            spec.dtype()
+        );
+        return Err(argument(message));
+    }
+    let indexing = Indexing::new(input, indices)?;
+    let sizes = indexing.sizes();
+    let stretched = given.geometry().expand(&sizes).map_err(|_| {
+        let found = given.sizes();
+        argument(format!(
+            "argument `values` has shape {found:?}, which does not broadcast to the result of indexing, {sizes:?}"
+        ))
+    })?;
+    if on_meta {
+        return Ok(());
+    }
+    for other in indices.iter().flatten().chain([values]) {
+        indexing::check_apart(input.array()?, other.array()?)?;
+    }
+    let (out, lookup) = (input.array()?, indexing.lookup()?);
+    let values = values.array()?.view(stretched)?;
+    if accumulate { indexing::accumulate(out, &values, &lookup) } else { indexing::write(out, &values, &lookup) }
+}
+
+/// The mask, with a dimension more for each one behind it, where there is nothing else in the list and it fits.
+fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Tensor>> {
+    let mut masks = indices.iter().enumerate().filter_map(|(at, index)| index.as_ref().map(|mask| (at, mask)));
+    let (Some((start, mask)), None) = (masks.next(), masks.next()) else { return Ok(None) };
+    if mask.dtype() != DType::Bool {
+        return Ok(None);
+    }
+    let covered = input.sizes().get(start..start + mask.dim()).unwrap_or(&[]);
+    let behind = input.sizes().len().checked_sub(start + mask.dim());
+    let (true, Some(behind)) = (covered == mask.sizes(), behind) else { return Ok(None) };
+    let mut stretched = mask.clone();
+    for _ in 0..behind {
+        stretched = Unsqueeze.call(&stretched, -1)?;
+    }
+    Ok(Some(stretched))
+}

@@ -1,0 +1,202 @@
+//! What operators share that take tensors of indices: what a list of them means, and checks.
+
+use opgrid_core::{DType, Result};
+
+use crate::error::argument;
+use crate::kernels::indexing::{self, Lookup};
+use crate::tensor::views::normalise_dim;
+use crate::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
+
+/// A tensor seen through a list of index tensors, as in `x[:, i, j]`.
+///
+/// Index tensors broadcast with each other. Their dimensions take the place of those that they index; if there are
+/// others in between, they come first.
+pub(super) struct Indexing {
+    /// That of the tensor, with the indexed dimensions beside each other.
+    geometry: Geometry,
+    /// Where the indexed dimensions begin.
+    start: usize,
+    /// The number of the dimension in the tensor, and its indices.
+    indices: Vec<(usize, Array)>,
+    /// What the indices broadcast to.
+    shape: Dims,
+}
+
+impl Indexing {
+    /// # Errors
+    ///
+    /// Indices of a dtype that has none, too many, of shapes that do not broadcast, or on another device; a mask of
+    /// another shape than what it indexes, or without data.
+    pub(super) fn new(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Self> {
+        let spec = input.spec()?;
+        let indices = without_masks(spec, indices)?;
+        let shapes: Vec<&[i64]> = indices.iter().map(|(_, index)| index.sizes()).collect();
+        let shape = broadcast(&shapes).map_err(|_| {
+            argument(format!(
+                "argument `indices` has tensors of shapes {shapes:?}, which do not broadcast together"
+            ))
+        })?;
+        let dims: Vec<usize> = indices.iter().map(|(dim, _)| *dim).collect();
+        let adjacent = dims.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let (geometry, start) = if adjacent {
+            (spec.geometry().clone(), dims.first().copied().unwrap_or(0))
+        } else {
+            let rest = (0..spec.sizes().len()).filter(|dim| !dims.contains(dim));
+            let order: Vec<i64> = dims.iter().copied().chain(rest).map(|dim| dim as i64).collect();
+            (spec.geometry().permute(&order)?, 0)
+        };
+        let indexing = Self { geometry, start, indices, shape };
+        indexing.check_empty()?;
+        Ok(indexing)
+    }
+
+    /// # Errors
+    ///
+    /// There are indices for a dimension without elements.
+    fn check_empty(&self) -> Result<()> {
+        let sizes = self.geometry.sizes()[self.start..self.end()].iter();
+        let empty = sizes.zip(&self.indices).find(|(size, _)| **size == 0);
+        match empty {
+            Some((_, (dim, _))) if !self.shape.contains(&0) => {
+                Err(argument(format!("index is out of bounds for dimension {dim} with size 0")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the indexed dimensions end.
+    fn end(&self) -> usize {
+        self.start + self.indices.len()
+    }
+
+    /// Three parts of a list with a number for each dimension, the middle one replaced.
+    fn around(&self, list: &[i64], middle: &[i64]) -> Vec<i64> {
+        [&list[..self.start], middle, &list[self.end()..]].concat()
+    }
+
+    /// The sizes of the result.
+    pub(super) fn sizes(&self) -> Vec<i64> {
+        self.around(self.geometry.sizes(), &self.shape)
+    }
+
+    /// What the result is like: its dimensions have the order of the tensor's, and then of the indices', in memory.
+    ///
+    /// # Errors
+    ///
+    /// Too many elements.
+    pub(super) fn spec(&self, input: &TensorSpec) -> Result<TensorSpec> {
+        let strides = self.around(self.geometry.strides(), &vec![0; self.shape.len()]);
+        let mut inputs = vec![Geometry::strided(&self.sizes(), &strides, self.geometry.offset())?];
+        for (_, index) in &self.indices {
+            let stretched = index.geometry().expand(&self.shape)?;
+            let ones = vec![1; self.geometry.dims()];
+            let sizes = self.around(&ones, stretched.sizes());
+            inputs.push(Geometry::strided(&sizes, &self.around(&ones, stretched.strides()), 0)?);
+        }
+        TensorSpec::elementwise(&inputs.iter().collect::<Vec<_>>(), input.dtype(), input.device())
+    }
+
+    /// The positions that the indices name.
+    ///
+    /// # Errors
+    ///
+    /// An index out of range, an index tensor without data, no memory.
+    pub(super) fn lookup(&self) -> Result<Lookup> {
+        let count = self.shape.iter().product::<i64>() as usize;
+        let mut offsets = Vec::new();
+        offsets
+            .try_reserve_exact(count)
+            .map_err(|error| argument(format!("no memory for {count} indices")).caused_by(error))?;
+        offsets.resize(count, 0usize);
+        let parts = self.geometry.sizes().iter().zip(self.geometry.strides()).skip(self.start);
+        for ((dim, index), (&size, &stride)) in self.indices.iter().zip(parts) {
+            let index = index.view(index.geometry().expand(&self.shape)?)?;
+            for (offset, value) in offsets.iter_mut().zip(indexing::indices(&index)?) {
+                *offset += (indexing::place(value, size, *dim, true)? * stride) as usize;
+            }
+        }
+        Lookup::new(&self.geometry, self.start..self.end(), offsets)
+    }
+}
+
+/// The indices by dimension, with masks replaced by the indices of their true elements.
+fn without_masks(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<Vec<(usize, Array)>> {
+    let sizes = input.sizes();
+    let mut result = Vec::new();
+    let mut dim = 0;
+    for index in indices {
+        let Some(index) = index.as_ref().filter(|index| index.is_defined()) else {
+            dim += 1;
+            continue;
+        };
+        check_device(input, index, "indices")?;
+        match index.dtype() {
+            DType::I32 | DType::I64 => {
+                result.push((dim, index.array()?.clone()));
+                dim += 1;
+            }
+            DType::Bool | DType::U8 => {
+                let covered = sizes.get(dim..dim + index.dim()).unwrap_or(&[]);
+                if covered != index.sizes() {
+                    let message = format!(
+                        "the mask in `indices` has shape {:?}, expected that of the dimensions of {sizes:?} from {dim} on",
+                        index.sizes()
+                    );
+                    return Err(argument(message));
+                }
+                for column in indexing::columns(index.array()?)? {
+                    result.push((dim, Array::from_slice(&column, &[column.len() as i64])?));
+                    dim += 1;
+                }
+            }
+            other => {
+                let message = format!(
+                    "argument `indices` has a tensor of dtype {other}, expected int64, int32, or a mask of dtype bool"
+                );
+                return Err(argument(message));
+            }
+        }
+    }
+    if dim > sizes.len() {
+        let message = format!("too many indices for a tensor of dimension {} (got {dim})", sizes.len());
+        return Err(argument(message));
+    }
+    Ok(result)
+}
+
+/// # Errors
+///
+/// A tensor of indices on another device, unless it is on the CPU.
+fn check_device(input: &TensorSpec, index: &Tensor, name: &str) -> Result<()> {
+    if index.device() != input.device() && index.device() != opgrid_core::Device::CPU {
+        let message = format!(
+            "argument `{name}` has a tensor on device {}, expected cpu or {} as `self`",
+            index.device(),
+            input.device()
+        );
+        return Err(argument(message));
+    }
+    Ok(())
+}
+
+/// The dimension that `dim` means.
+///
+/// # Errors
+///
+/// One out of range; indices that are no integers, or on another device.
+pub(super) fn along(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<usize> {
+    let dim = normalise_dim(dim, input.sizes().len())?;
+    if !matches!(index.dtype(), DType::I32 | DType::I64) {
+        let message = format!("argument `index` has dtype {}, expected int32 or int64", index.dtype());
+        return Err(argument(message));
+    }
+    if index.device() != input.device() {
+        let message = format!(
+            "argument `index` is on device {}, expected {} as `self`",
+            index.device(),
+            input.device()
+        );
+        return Err(argument(message));
+    }
+    Ok(dim)
+}

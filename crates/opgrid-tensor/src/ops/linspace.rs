@@ -1,0 +1,91 @@
+//! `aten::linspace`: numbers from `start` to `end` at equal distances, both included.
+//!
+//! `out[i] = start + i * (end - start) / (steps - 1)`
+//!
+//! - Shapes: `[steps]`; one number is `start`.
+//! - Dtypes: `dtype`; without it the default one, or the complex one of it for complex bounds. Integers cut off
+//!   fractions. The bounds are converted first; numbers are computed in
+//!   float64 from the nearer end, and rounded once, where torch computes in the dtype.
+//! - Aliasing: `linspace.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `linspace.out`.
+//! - Errors: a negative number of steps, complex bounds for a real dtype, more than one bool.
+//! - Source: torch.linspace, PyTorch 2.15.
+
+use num_complex::Complex64;
+
+use super::EmptyMemoryFormat;
+use super::factory::Factories;
+use super::prelude::*;
+use super::structured::written;
+use crate::kernels::sequence;
+use crate::tensor::{Element, Number, complex_of};
+
+operator! {
+    home = crate::home;
+    pub Linspace = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub LinspaceOut = "aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Linspace).factory(Linspace, linspace);
+    library.define(LinspaceOut).on_cpu_and_meta(linspace_out);
+}
+
+fn linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: i64,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    check(start, end, steps, dtype)?;
+    let default = if is_complex(start, end) { complex_of(default_dtype()) } else { default_dtype() };
+    let dtype = Some(dtype.unwrap_or(default));
+    let result = EmptyMemoryFormat.call(&[steps], dtype, layout, device, pin_memory, None)?;
+    LinspaceOut.call(start, end, steps, &result)?;
+    Ok(result)
+}
+
+fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<()> {
+    let found = out.spec()?;
+    check(start, end, steps, Some(found.dtype()))?;
+    let spec = match found.numel() == steps {
+        true => found.clone(),
+        false => TensorSpec::contiguous(&[steps], found.dtype(), found.device())?,
+    };
+    written(out, &spec, |out| {
+        with_dtype!(out.dtype(), T => {
+            let (start, end) = (arithmetic::element::<T>(start)?, arithmetic::element::<T>(end)?);
+            let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
+            let step = (end - start) / (steps - 1).max(1) as f64;
+            sequence::numbered(out.array()?, |i| {
+                let number = match i {
+                    _ if i == 0 || i < steps / 2 => start + step * i as f64,
+                    _ => end - step * (steps - 1 - i) as f64,
+                };
+                T::from_number(Number::Complex128(number))
+            })
+        })
+    })
+}
+
+fn is_complex(start: Scalar, end: Scalar) -> bool {
+    [start, end].iter().any(|bound| matches!(bound, Scalar::Complex(_)))
+}
+
+fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result<()> {
+    if steps < 0 {
+        return Err(argument(format!("number of steps must be non-negative, found {steps}")));
+    }
+    match dtype {
+        Some(dtype) if is_complex(start, end) && !dtype.is_complex() => {
+            let message = format!("bounds from {start} to {end} cannot be cast to dtype {dtype}; use a complex one");
+            Err(argument(message))
+        }
+        // One element, or none, needs no arithmetic.
+        Some(dtype) if steps > 1 => with_dtype!(dtype, _T: Number => Ok(())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,53 @@
+//! `aten::_local_scalar_dense`, `aten::item`: the number in a tensor of one element.
+//!
+//! - Shapes: any with one element.
+//! - Dtypes: integers give an integer, bools a bool, floats a float, complex numbers a complex one.
+//! - Dispatch: `item` is a composite of `_local_scalar_dense`.
+//! - Errors: another number of elements; a meta tensor, which has none.
+//! - Source: torch.Tensor.item, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::tensor::{Element, Number};
+
+operator! {
+    home = crate::home;
+    pub LocalScalarDense = "aten::_local_scalar_dense(Tensor self) -> Scalar";
+    pub Item = "aten::item(Tensor self) -> Scalar";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(LocalScalarDense).on_cpu_and_meta(local_scalar_dense);
+    library.define(Item).implicit(|input| {
+        check(input)?;
+        LocalScalarDense.call(input)
+    });
+}
+
+fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {
+    check(input)?;
+    if input.device() == Device::META {
+        return Err(argument("argument `self` is a meta tensor, which has no data; create it on a device with data"));
+    }
+    if let Some(value) = input.bare_number() {
+        return Ok(value);
+    }
+    let number = with_dtype!(input.dtype(), T => Ok(input.to_vec::<T>()?.first().map(|element| element.number())))?;
+    Ok(number.map_or(Scalar::Int(0), scalar))
+}
+
+fn scalar(number: Number) -> Scalar {
+    match number {
+        Number::F32(value) => Scalar::Float(value.into()),
+        Number::F64(value) => Scalar::Float(value),
+        Number::I64(value) => Scalar::Int(value),
+        Number::Bool(value) => Scalar::Bool(value),
+        complex => Scalar::Complex(Element::from_number(complex)),
+    }
+}
+
+fn check(input: &Tensor) -> Result<()> {
+    match input.spec()?.numel() {
+        1 => Ok(()),
+        found => Err(argument(format!("a tensor with {found} elements cannot be converted to a number, expected 1"))),
+    }
+}

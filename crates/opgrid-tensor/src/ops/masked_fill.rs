@@ -1,0 +1,87 @@
+//! `aten::masked_fill`: a number where a mask is true.
+//!
+//! `out[i] = value if mask[i] else self[i]`
+//!
+//! - Shapes: `self` and `mask` broadcast; in place, `mask` is stretched to `self`. The result is row-major.
+//! - Dtypes: that of `self`, to which `value` is converted; `mask` is bool.
+//! - Aliasing: `masked_fill_` writes `self`; `masked_fill` writes a copy.
+//! - Errors: a mask of another dtype, a `value` tensor with dimensions, a number beyond the range of the dtype,
+//!   overlap of `self` and `mask`.
+//! - Source: torch.Tensor.masked_fill_, PyTorch 2.15.
+
+use super::prelude::*;
+use super::{Expand, LocalScalarDense};
+use crate::tensor::{Element, broadcast};
+
+operator! {
+    home = crate::home;
+    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor";
+    pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor";
+    pub MaskedFillInplaceScalar = "aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)";
+    pub MaskedFillInplaceTensor = "aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(MaskedFillInplaceScalar).in_place(|input, mask, _| shape(input, mask), cpu);
+    library.define(MaskedFillInplaceTensor).in_place(tensor_shape, |input, mask, value, out| {
+        cpu(input, mask, LocalScalarDense.call(value)?, out)
+    });
+    library.define(MaskedFillScalar).everywhere(|input, mask, value| {
+        let result = stretched(input, mask)?;
+        MaskedFillInplaceScalar.call(&result, mask, value)?;
+        Ok(result)
+    });
+    library.define(MaskedFillTensor).everywhere(|input, mask, value| {
+        let result = stretched(input, mask)?;
+        MaskedFillInplaceTensor.call(&result, mask, value)?;
+        Ok(result)
+    });
+}
+
+/// A row-major copy of `input`, stretched to the shape that it has together with the mask.
+fn stretched(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
+    let sizes = broadcast(&[input.spec()?.sizes(), mask.spec()?.sizes()])?;
+    super::Clone.call(&Expand.call(input, &sizes, false)?, Some(MemoryFormat::Contiguous))
+}
+
+fn shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
+    let (spec, mask) = (input.spec()?, mask.spec()?);
+    if mask.dtype() != DType::Bool {
+        return Err(argument(format!("argument `mask` has dtype {}, expected bool", mask.dtype())));
+    }
+    if mask.device() != spec.device() {
+        let message = format!(
+            "argument `mask` is on device {}, expected {} as `self`",
+            mask.device(),
+            spec.device()
+        );
+        return Err(argument(message));
+    }
+    if mask.geometry().expand(spec.sizes()).is_err() {
+        let message = format!(
+            "argument `mask` has shape {:?}, which does not broadcast to `self` of shape {:?}",
+            mask.sizes(),
+            spec.sizes()
+        );
+        return Err(argument(message));
+    }
+    Ok(spec.clone())
+}
+
+fn tensor_shape(input: &Tensor, mask: &Tensor, value: &Tensor) -> Result<TensorSpec> {
+    let sizes = value.spec()?.sizes();
+    if !sizes.is_empty() {
+        let message = format!("argument `value` has shape {sizes:?}, expected a tensor without dimensions");
+        return Err(argument(message));
+    }
+    shape(input, mask)
+}
+
+fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T => {
+        let value = arithmetic::element::<T>(value)?.widen();
+        elementwise::binary::<T, T, Bool>(out, input, mask, |element, masked| {
+            if masked.is_true() { value } else { element }
+        })
+    })
+}

@@ -1,0 +1,43 @@
+//! `aten::ones`: a new tensor with one everywhere.
+//!
+//! `out[i] = 1`
+//!
+//! - Shapes: `size`, row-major.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `ones.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `fill_`.
+//! - Errors: what `empty` refuses.
+//! - Source: torch.ones, PyTorch 2.15.
+
+use super::factory::Factories;
+use super::prelude::*;
+use super::structured::give_shape;
+use super::{EmptyMemoryFormat, FillInplaceScalar};
+
+operator! {
+    home = crate::home;
+    pub Ones = "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub OnesOut = "aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Ones).factory(Ones, ones);
+    library.define(OnesOut).everywhere(ones_out);
+}
+
+fn ones(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
+    FillInplaceScalar.call(&result, Scalar::Int(1))?;
+    Ok(result)
+}
+
+fn ones_out(size: &[i64], out: &Tensor) -> Result<()> {
+    give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
+    FillInplaceScalar.call(out, Scalar::Int(1))
+}

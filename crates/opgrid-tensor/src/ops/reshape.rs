@@ -1,0 +1,29 @@
+//! `aten::reshape`: the same elements in the same order under other sizes, copied where no view has them.
+//!
+//! - Shapes: `shape`, of which one may be -1; as many elements as `self`.
+//! - Aliasing: a view of `self` where strides can express it, otherwise a copy.
+//! - Dispatch: a composite of `view` and, where needed, `clone`.
+//! - Errors: sizes that do not fit.
+//! - Source: torch.reshape, PyTorch 2.15.
+
+use super::prelude::*;
+use super::View;
+use crate::tensor::views::infer_sizes;
+
+operator! {
+    home = crate::home;
+    pub Reshape = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Reshape).implicit(reshape);
+}
+
+fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    let geometry = input.spec()?.geometry();
+    let sizes = infer_sizes(shape, geometry.numel())?;
+    if geometry.view(&sizes).is_ok() {
+        return View.call(input, &sizes);
+    }
+    View.call(&super::Clone.call(input, Some(MemoryFormat::Contiguous))?, &sizes)
+}

@@ -1,0 +1,31 @@
+//! `aten::scalar_tensor`: a number as a tensor without dimensions.
+//!
+//! - Dtypes: `dtype`, the default one without it, whatever kind the number is of.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `fill_`.
+//! - Errors: a number beyond the range of the dtype; what `empty` refuses.
+//! - Source: torch.scalar_tensor, PyTorch 2.15.
+
+use super::factory::Factories;
+use super::prelude::*;
+use super::{EmptyMemoryFormat, FillInplaceScalar};
+
+operator! {
+    home = crate::home;
+    pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(ScalarTensor).factory(ScalarTensor, scalar_tensor);
+}
+
+fn scalar_tensor(
+    s: Scalar,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let result = EmptyMemoryFormat.call(&[], dtype, layout, device, pin_memory, None)?;
+    FillInplaceScalar.call(&result, s)?;
+    Ok(result)
+}

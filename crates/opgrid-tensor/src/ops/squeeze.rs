@@ -1,0 +1,45 @@
+//! `aten::squeeze`: without dimensions of size 1.
+//!
+//! - Shapes: all dimensions of size 1 disappear, or those of `dim` that have it.
+//! - Aliasing: a view of `self`.
+//! - Errors: a dimension out of range or named twice.
+//! - Source: torch.squeeze, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::tensor::views::normalise_dim;
+
+operator! {
+    home = crate::home;
+    pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)";
+    pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)";
+    pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Squeeze).everywhere(|input| without(input, |_| true));
+    library.define(SqueezeDim).everywhere(|input, dim| {
+        let dim = normalise_dim(dim, input.spec()?.geometry().dims())?;
+        without(input, |at| at == dim)
+    });
+    library.define(SqueezeDims).everywhere(squeeze_dims);
+}
+
+fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Tensor> {
+    let dims = input.spec()?.geometry().dims();
+    let mut named = vec![false; dims.max(1)];
+    for &dim in dim {
+        if std::mem::replace(&mut named[normalise_dim(dim, dims)?], true) {
+            return Err(argument(format!("dim {dim} appears multiple times in the list of dims")));
+        }
+    }
+    without(input, |at| named[at])
+}
+
+/// The same without the dimensions that are `named` and have size 1.
+fn without(input: &Tensor, named: impl Fn(usize) -> bool) -> Result<Tensor> {
+    let geometry = input.spec()?.geometry();
+    let all = geometry.sizes().iter().zip(geometry.strides()).enumerate();
+    let kept = all.filter(|(at, (size, _))| **size != 1 || !named(*at));
+    let (sizes, strides): (Vec<i64>, Vec<i64>) = kept.map(|(_, (size, stride))| (*size, *stride)).unzip();
+    input.view_as(Geometry::strided(&sizes, &strides, geometry.offset())?)
+}

@@ -1,0 +1,61 @@
+//! `aten::stack`: tensors of one shape along a new dimension.
+//!
+//! `out[…, k, …] = tensors[k][…, …]`
+//!
+//! - Shapes: all equal; the new dimension stands before `dim`, which may also be one past the last.
+//! - Dtypes: promoted over all tensors.
+//! - Aliasing: `stack.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: composites of `cat` and views.
+//! - Errors: no tensors, different shapes, a dimension out of range, what `cat` refuses.
+//! - Source: torch.stack, PyTorch 2.15.
+
+use super::prelude::*;
+use super::{Cat, CatOut, Unsqueeze, View};
+use crate::tensor::views::normalise_dim;
+
+operator! {
+    home = crate::home;
+    pub Stack = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor";
+    pub StackOut = "aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Stack).everywhere(stack);
+    library.define(StackOut).everywhere(|tensors, dim, out| {
+        let (_, dim) = check(tensors, dim)?;
+        CatOut.call(&unsqueezed(tensors, dim)?, dim as i64, out)
+    });
+}
+
+fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    let (first, dim) = check(tensors, dim)?;
+    if dim == first.len() {
+        return Cat.call(&unsqueezed(tensors, dim)?, dim as i64);
+    }
+    // One dimension can always be cut in two, and `cat` keeps the order of the inputs' dimensions in memory.
+    let joined = Cat.call(tensors, dim as i64)?;
+    View.call(&joined, &[&first[..dim], &[tensors.len() as i64], &first[dim..]].concat())
+}
+
+/// The shape of all, and the place of the new dimension.
+fn check(tensors: &[Tensor], dim: i64) -> Result<(&[i64], usize)> {
+    let Some(first) = tensors.first() else {
+        return Err(argument("argument `tensors` is empty, expected a non-empty list of tensors"));
+    };
+    let sizes = first.spec()?.sizes();
+    let dim = normalise_dim(dim, sizes.len() + 1)?;
+    for (k, tensor) in tensors.iter().enumerate() {
+        if tensor.spec()?.sizes() != sizes {
+            let message = format!(
+                "tensor {k} of `tensors` has shape {:?}, expected {sizes:?} as the first one",
+                tensor.sizes()
+            );
+            return Err(argument(message));
+        }
+    }
+    Ok((sizes, dim))
+}
+
+fn unsqueezed(tensors: &[Tensor], dim: usize) -> Result<Vec<Tensor>> {
+    tensors.iter().map(|tensor| Unsqueeze.call(tensor, dim as i64)).collect()
+}

@@ -1,0 +1,57 @@
+//! `aten::where`: from one tensor where a condition is true, from another elsewhere.
+//!
+//! `out[i] = self[i] if condition[i] else other[i]`
+//!
+//! - Shapes: all three broadcast.
+//! - Dtypes: `self` and `other` are promoted; `condition` is bool (or uint8, as of old).
+//! - Aliasing: `where.self_out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: overloads with numbers put them in a tensor's place.
+//! - Errors: a condition of another dtype, an `out` of another dtype than the result, overlap in part.
+//! - Source: torch.where, PyTorch 2.15.
+
+use super::prelude::*;
+use super::structured;
+
+operator! {
+    home = crate::home;
+    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor";
+    pub WhereSelfOut = "aten::where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";
+    pub WhereScalarOther = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor";
+    pub WhereScalar = "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(WhereSelf).structured(shape, cpu);
+    library.define(WhereSelfOut).on_cpu_and_meta(|condition, input, other, out| {
+        let spec = shape(condition, input, other)?;
+        structured::same_dtype(out, &spec)?;
+        structured::written(out, &spec, |out| cpu(condition, input, other, out))
+    });
+    let implicit = DispatchKey::CompositeImplicitAutograd;
+    library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
+        WhereSelf.call(condition, &input.into(), other)
+    });
+    library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
+        WhereSelf.call(condition, input, &other.into())
+    });
+    library.define(WhereScalar).kernel(implicit, |condition, input, other| {
+        WhereSelf.call(condition, &input.into(), &other.into())
+    });
+}
+
+fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    if !matches!(condition.spec()?.dtype(), DType::Bool | DType::U8) {
+        return Err(argument(format!("argument `condition` has dtype {}, expected bool", condition.dtype())));
+    }
+    let dtype = result_type(&[input, other])?;
+    pointwise::of_dtype([("condition", condition), ("self", input), ("other", other)], dtype)
+}
+
+fn cpu(condition: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(out.dtype(), T => {
+        elementwise::ternary::<T, Bool, T, T>(out, condition, input, other, |condition, input, other| {
+            if condition.is_true() { input } else { other }
+        })
+    })
+}

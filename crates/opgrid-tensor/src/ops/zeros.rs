@@ -1,0 +1,45 @@
+//! `aten::zeros`: a new tensor with zero everywhere.
+//!
+//! `out[i] = 0`
+//!
+//! - Shapes: `size`, row-major.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `zeros.out` writes `out`, and gives it its shape if it has no elements; `zero_` writes `self`.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `zero_`.
+//! - Errors: what `empty` refuses.
+//! - Source: torch.zeros, PyTorch 2.15.
+
+use super::EmptyMemoryFormat;
+use super::factory::Factories;
+use super::prelude::*;
+use super::structured::give_shape;
+
+operator! {
+    home = crate::home;
+    pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub ZerosOut = "aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)";
+    pub ZeroInplace = "aten::zero_(Tensor(a!) self) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Zeros).factory(Zeros, zeros);
+    library.define(ZerosOut).everywhere(zeros_out);
+    library.define(ZeroInplace).in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
+}
+
+fn zeros(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
+    ZeroInplace.call(&result)?;
+    Ok(result)
+}
+
+fn zeros_out(size: &[i64], out: &Tensor) -> Result<()> {
+    give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
+    ZeroInplace.call(out)
+}
