@@ -1,6 +1,7 @@
 //! Operators of Rust on tensors and numbers: `+`, `-`, `*`, `/` with either on either side, and the sign.
 //!
-//! Each calls an operator of [`ops`](crate::ops) and gives a `Result`, for shapes and dtypes may not fit.
+//! Each calls an operator of [`ops`](crate::ops) and gives a `Result`, for shapes and dtypes may not fit. Of integers and
+//! of floats there is one type each, so that literals have a type.
 //!
 //! # Examples
 //!
@@ -28,7 +29,7 @@ macro_rules! infix {
     ($($trait:ident::$method:ident, $tensors:expr, $left:expr, $right:expr;)*) => {
         $(
             infix!(@tensors $trait, $method, $tensors, [&Tensor, &Tensor] [&Tensor, Tensor] [Tensor, &Tensor] [Tensor, Tensor]);
-            infix!(@numbers $trait, $method, $left, $right, [i32 i64 f32 f64 bool Complex<f64> Scalar]);
+            infix!(@numbers $trait, $method, $left, $right, [i64 f64 bool Complex<f64> Scalar]);
         )*
     };
     (@tensors $trait:ident, $method:ident, $call:expr, $([$one:ty, $other:ty])*) => {

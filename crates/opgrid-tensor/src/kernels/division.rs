@@ -36,7 +36,7 @@ impl Rounding {
     }
 }
 
-/// A type whose quotients can be rounded. A zero divisor gives 0 for integers: [`check_no_zero`] refuses it before.
+/// A type whose quotients can be rounded. A zero divisor gives 0 for integers: operators refuse it before.
 pub trait Division: Arithmetic {
     /// The quotient, rounded towards zero.
     fn truncated(self, other: Self) -> Self;

@@ -6,7 +6,7 @@ use num_complex::Complex;
 use opgrid_core::{DType, Result};
 
 use super::elementwise::{Destination, Operand};
-use super::reduce::{self, Reduction, Summed};
+use super::reduce::{self, COLUMNS, Reduction, STEPS, Sum, Summed};
 use crate::tensor::{Element, Math};
 use crate::with_dtype;
 
@@ -30,7 +30,7 @@ use crate::with_dtype;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn mean(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DType) -> Result<()> {
-    with_dtype!(dtype, T: Inexact => reduce::fold(out, input, dims, &Mean::<T>(PhantomData)))
+    with_dtype!(dtype, T: Inexact => reduce::fold(out, input, dims, &Mean::<T>(Sum(PhantomData))))
 }
 
 /// What averages are kept in.
@@ -58,7 +58,8 @@ averaged! {
     Complex<f64>, |mean| mean;
 }
 
-struct Mean<T>(PhantomData<fn() -> T>);
+/// A sum that is divided in the end.
+struct Mean<T>(Sum<T>);
 
 impl<T: Element<Math: Averaged>> Reduction for Mean<T> {
     type In = T;
@@ -67,21 +68,35 @@ impl<T: Element<Math: Averaged>> Reduction for Mean<T> {
 
     #[inline(always)]
     fn start(&self) -> Self::State {
-        Self::State::default()
+        self.0.start()
     }
 
     #[inline(always)]
-    fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
-        Math::<T>::add(state, value.wide())
+    fn step(&self, state: Self::State, value: Math<T>, index: usize) -> Self::State {
+        self.0.step(state, value, index)
     }
 
     #[inline(always)]
     fn join(&self, one: Self::State, other: Self::State) -> Self::State {
-        Math::<T>::add(one, other)
+        self.0.join(one, other)
     }
 
     #[inline(always)]
     fn finish(&self, state: Self::State, count: usize) -> Math<T> {
         Math::<T>::average(state, count)
+    }
+
+    fn block(&self, values: &[T], index: usize, step: usize) -> Self::State {
+        self.0.block(values, index, step)
+    }
+
+    fn rows(
+        &self,
+        states: &mut [Self::State; COLUMNS],
+        rows: [&[T; COLUMNS]; STEPS],
+        index: usize,
+        step: usize,
+    ) {
+        self.0.rows(states, rows, index, step);
     }
 }
