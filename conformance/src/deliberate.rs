@@ -155,6 +155,48 @@ pub const RULES: &[Rule] = &[
             seen.part == Part::Printed && has_set && sorted(seen.ours) == sorted(seen.torch)
         },
     },
+    Rule {
+        name: "a real default of a complex argument keeps its value",
+        test: ("opgrid-schema/tests/defaults.rs", "numbers"),
+        leaves_states_equal: true,
+        matches: |seen| {
+            // Without what numbers are made of, the rest has to agree.
+            let rest = |text: &str| text.replace(|c: char| c.is_ascii_digit() || ".+-ej[]".contains(c), "");
+            let is_refused = seen.torch.trim() == "stod";
+            let is_printed = seen.part == Part::Printed && rest(seen.ours) == rest(seen.torch);
+            matches!(seen.step, Step::Parse(text) if text.contains("complex"))
+                && (is_printed || (is_refused && seen.part == Part::Outcome))
+        },
+    },
+    Rule {
+        name: "numbers that torch cuts are errors",
+        test: ("opgrid-schema/tests/defaults.rs", "numbers"),
+        leaves_states_equal: true,
+        matches: |seen| {
+            const MESSAGES: [&str; 3] = [
+                "is too large or too close to zero",
+                "is not a decimal integer",
+                "the size of a list is an integer",
+            ];
+            let is_number = MESSAGES.iter().any(|message| seen.ours.contains(message));
+            seen.part == Part::Outcome
+                && matches!(seen.step, Step::Parse(_))
+                && is_number
+                && seen.torch == "ok"
+        },
+    },
+    Rule {
+        name: "indices of devices that torch wraps around are errors",
+        test: ("opgrid-schema/tests/defaults.rs", "devices"),
+        leaves_states_equal: true,
+        matches: |seen| {
+            let is_parse = matches!(seen.step, Step::Parse(_));
+            seen.part == Part::Outcome
+                && is_parse
+                && seen.ours.contains("Invalid device string")
+                && seen.torch == "ok"
+        },
+    },
 ];
 
 /// Whether a step defines an operator.
