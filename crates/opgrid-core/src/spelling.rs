@@ -44,7 +44,10 @@ impl Registry {
             names.iter().copied().find(|known| spelled(known) == near)
         };
         let overloads = self.overloads(elsewhere.or_else(nearest)?);
-        let same = |known: &&String| known.ends_with(&format!(".{}", name.overload));
+        let same = |known: &&String| match known.split_once('.') {
+            None => name.overload.is_empty(),
+            Some((_, overload)) => overload == name.overload,
+        };
         match overloads.iter().find(same) {
             Some(same) => Some(vec![same.clone()]),
             None => Some(overloads),

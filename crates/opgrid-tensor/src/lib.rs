@@ -27,11 +27,13 @@
 mod api;
 mod error;
 pub mod files;
+mod infix;
 pub mod kernels;
 pub mod ops;
 pub mod tensor;
 
 pub use half::{bf16, f16};
+pub use kernels::random::manual_seed;
 pub use num_complex::Complex;
 pub use ops::{home, register};
 pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec};

@@ -357,6 +357,13 @@ fn tables_have_kernels_where_torch_has() {
         ("aten::select.int", &[explicit]),
         ("aten::slice.Tensor", &[explicit]),
         ("aten::contiguous", &[implicit]),
+        ("aten::zeros", &[select, explicit]),
+        ("aten::arange.start_out", &[cpu, meta]),
+        ("aten::expand", &[explicit]),
+        ("aten::reshape", &[implicit]),
+        ("aten::stack", &[explicit]),
+        ("aten::index_select", &[cpu, meta]),
+        ("aten::where.ScalarSelf", &[implicit]),
     ] {
         let operator = dispatcher.find(name).unwrap();
         for key in [select, cpu, meta, explicit, implicit] {

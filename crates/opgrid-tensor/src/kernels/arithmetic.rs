@@ -37,6 +37,12 @@ pub trait Ordered: Element<Math = Self> {
     /// Whether this is smaller.
     fn is_below(self, other: Self) -> bool;
 
+    /// Whether this is smaller or equal.
+    #[inline(always)]
+    fn is_at_most(self, other: Self) -> bool {
+        self.is_below(other) | (self == other)
+    }
+
     /// The larger one, or NaN.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {

@@ -1,27 +1,188 @@
 //! Functions of floating-point and complex numbers, for [`elementwise`](super::elementwise) loops.
 //!
-//! Those that loops call often are polynomials without branches, so that they become vector code; write them with
-//! `#[inline(always)]`, here.
+//! Those of real numbers are in `polynomials`, without branches, so that they become vector code; those of complex
+//! numbers are made of the standard library's.
 
 use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
+use super::polynomials::Polynomials;
+use crate::tensor::Element;
 
 /// A type with the elementary functions.
 pub trait Inexact: Arithmetic {
     /// `e` to the power of this.
     fn exp(self) -> Self;
+
+    /// The natural logarithm.
+    fn log(self) -> Self;
+
+    /// The square root.
+    fn sqrt(self) -> Self;
+
+    /// The hyperbolic tangent.
+    fn tanh(self) -> Self;
+
+    /// The quotient.
+    fn over(self, other: Self) -> Self;
+
+    /// One divided by this.
+    #[inline(always)]
+    fn reciprocal(self) -> Self {
+        Self::ONE.over(self)
+    }
+
+    /// `1 / (1 + e ^ -self)`.
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        Self::ONE.plus(Inexact::exp(self.negated())).reciprocal()
+    }
 }
 
-macro_rules! from_std {
+/// A type with a distance from zero.
+pub trait Magnitude {
+    /// What distances are.
+    type Real: Element;
+
+    /// The distance from zero.
+    fn magnitude(self) -> Self::Real;
+}
+
+macro_rules! real {
     ($($type:ty),*) => {
         $(impl Inexact for $type {
             #[inline(always)]
             fn exp(self) -> Self {
-                <$type>::exp(self)
+                self.exponential()
+            }
+
+            #[inline(always)]
+            fn log(self) -> Self {
+                self.logarithm()
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$type>::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                self.hyperbolic_tangent()
+            }
+
+            #[inline(always)]
+            fn over(self, other: Self) -> Self {
+                self / other
+            }
+        }
+
+        impl Magnitude for $type {
+            type Real = Self;
+
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.abs()
             }
         })*
     };
 }
 
-from_std!(f32, f64, Complex<f32>, Complex<f64>);
+real!(f32, f64);
+
+macro_rules! complex {
+    ($($part:ty),*) => {
+        $(impl Inexact for Complex<$part> {
+            #[inline]
+            fn exp(self) -> Self {
+                Complex::exp(self)
+            }
+
+            #[inline]
+            fn log(self) -> Self {
+                Complex::ln(self)
+            }
+
+            #[inline]
+            fn sqrt(self) -> Self {
+                Complex::sqrt(self)
+            }
+
+            #[inline]
+            fn tanh(self) -> Self {
+                Complex::tanh(self)
+            }
+
+            /// Scaled by the larger part of the divisor, so that squares neither overflow nor vanish.
+            ///
+            /// Source: R. L. Smith, Algorithm 116: Complex division, Communications of the ACM 5 (1962).
+            #[inline]
+            fn over(self, other: Self) -> Self {
+                if other.re.abs() >= other.im.abs() {
+                    if other == Self::ZERO {
+                        return Self::new(self.re / other.re.abs(), self.im / other.im.abs());
+                    }
+                    let ratio = other.im / other.re;
+                    let scale = 1.0 / (other.re + other.im * ratio);
+                    Self::new((self.re + self.im * ratio) * scale, (self.im - self.re * ratio) * scale)
+                } else {
+                    let ratio = other.re / other.im;
+                    let scale = 1.0 / (other.re * ratio + other.im);
+                    Self::new((self.re * ratio + self.im) * scale, (self.im * ratio - self.re) * scale)
+                }
+            }
+        }
+
+        impl Magnitude for Complex<$part> {
+            type Real = $part;
+
+            #[inline]
+            fn magnitude(self) -> $part {
+                self.norm()
+            }
+        })*
+    };
+}
+
+complex!(f32, f64);
+
+macro_rules! integers {
+    ($($type:ty, |$value:ident| $magnitude:expr;)*) => {
+        $(impl Magnitude for $type {
+            type Real = Self;
+
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                let $value = self;
+                $magnitude
+            }
+        })*
+    };
+}
+
+integers! {
+    u8, |value| value;
+    i8, |value| value.wrapping_abs();
+    i16, |value| value.wrapping_abs();
+    i32, |value| value.wrapping_abs();
+    i64, |value| value.wrapping_abs();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_of_complex_numbers_neither_overflow_nor_vanish() {
+        let large = Complex::new(1e200, 1e200);
+        assert_eq!(large.over(large), Complex::new(1.0, 0.0));
+        let small = Complex::new(0.0, 1e-200);
+        assert_eq!(small.over(small), Complex::new(1.0, 0.0));
+        assert!(Complex::new(1.0f32, 0.0).over(Complex::ZERO).re.is_infinite());
+    }
+
+    #[test]
+    fn the_smallest_integer_is_its_own_magnitude() {
+        assert_eq!((i8::MIN.magnitude(), (-3i64).magnitude(), 200u8.magnitude()), (i8::MIN, 3, 200));
+    }
+}

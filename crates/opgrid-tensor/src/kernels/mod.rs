@@ -6,13 +6,19 @@
 
 pub(crate) mod access;
 pub mod arithmetic;
+pub mod choice;
 pub mod copy;
+pub mod division;
 pub mod elementwise;
 pub(crate) mod indexing;
 pub mod iter;
 pub mod join;
 pub mod math;
 pub mod matmul;
+pub mod mean;
+mod polynomials;
+pub mod power;
+pub mod random;
 pub mod reduce;
 pub mod sequence;
 pub(crate) mod simd;

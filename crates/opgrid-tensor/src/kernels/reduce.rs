@@ -160,7 +160,7 @@ pub fn sum(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DT
 }
 
 /// The sum of elements of type `T`, rounded once where that is a float.
-struct Sum<T>(PhantomData<fn() -> T>);
+pub(super) struct Sum<T>(pub(super) PhantomData<fn() -> T>);
 
 impl<T: Element<Math: Summed>> Reduction for Sum<T> {
     type In = T;

@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
 
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("other", other)])?;
-    check_alpha(alpha, spec.dtype())?;
+    pointwise::check_factor("alpha", alpha, spec.dtype())?;
     Ok(spec)
 }
 
@@ -43,19 +43,4 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<Math<T>>(alpha)?;
         elementwise::binary::<T, T, T>(out, input, other, |a, b| a.plus(alpha.times(b)))
     })
-}
-
-/// # Errors
-///
-/// `alpha` is of a higher kind than what it multiplies.
-fn check_alpha(alpha: Scalar, dtype: DType) -> Result<()> {
-    let message = match alpha {
-        Scalar::Bool(_) if dtype != DType::Bool => "is a bool, which is only for results of dtype bool",
-        Scalar::Float(_) if !dtype.is_floating_point() && !dtype.is_complex() => {
-            "must not be a floating-point number for integral inputs"
-        }
-        Scalar::Complex(_) if !dtype.is_complex() => "must not be a complex number for real inputs",
-        _ => return Ok(()),
-    };
-    Err(argument(format!("argument `alpha` {message}, found {alpha} for a result of dtype {dtype}")))
 }

@@ -6,7 +6,7 @@
 //! - Dtypes: `dtype`; without it int64 if all three are integers or bools, the default one otherwise. Integers compute
 //!   in int64, floats in float64, and are rounded once.
 //! - Aliasing: `arange.start_out` writes `out`, in its dtype; one with as many elements keeps its shape.
-//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `arange.start_out`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `arange.start_out`.
 //! - Errors: a step of zero or of the wrong sign, bounds that are not finite or complex, bools and complex dtypes.
 //! - Source: torch.arange, PyTorch 2.15.
 

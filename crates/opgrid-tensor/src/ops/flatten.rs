@@ -1,7 +1,7 @@
 //! `aten::flatten`: several dimensions as one.
 //!
 //! - Shapes: the dimensions from `start_dim` to `end_dim`, both included, become one; a number becomes `[1]`.
-//! - Aliasing: `self` itself where it is one dimension, otherwise as [`Reshape`](super::Reshape).
+//! - Aliasing: `self` itself where it is one dimension, otherwise as [`Reshape`].
 //! - Dispatch: a composite of `reshape`.
 //! - Errors: a dimension out of range, an end before the start.
 //! - Source: torch.flatten, PyTorch 2.15.

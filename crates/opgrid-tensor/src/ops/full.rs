@@ -5,7 +5,7 @@
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`; without it that of the number: bool, int64, the default dtype, or the complex one of it.
 //! - Aliasing: `full.out` writes `out`, and gives it its shape if it has no elements.
-//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `fill_`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `fill_`.
 //! - Errors: a number beyond the range of the dtype; what `empty` refuses.
 //! - Source: torch.full, PyTorch 2.15.
 

@@ -7,7 +7,7 @@
 //!   fractions. The bounds are converted first; numbers are computed in
 //!   float64 from the nearer end, and rounded once, where torch computes in the dtype.
 //! - Aliasing: `linspace.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
-//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `linspace.out`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `linspace.out`.
 //! - Errors: a negative number of steps, complex bounds for a real dtype, more than one bool.
 //! - Source: torch.linspace, PyTorch 2.15.
 

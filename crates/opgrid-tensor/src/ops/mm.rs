@@ -4,39 +4,35 @@
 //!
 //! - Shapes: `[m, k]` and `[k, n]` give `[m, n]`; nothing broadcasts.
 //! - Dtypes: one for all, no bools. Integers wrap around.
-//! - Errors: two dtypes or devices, other shapes.
+//! - Aliasing: `mm.out` writes `out`, which must not overlap the factors.
+//! - Errors: two dtypes or devices, other shapes; an `out` of another dtype.
 //! - Source: torch.mm, PyTorch 2.15.
 
 use super::prelude::*;
 use crate::kernels::matmul;
-use crate::tensor::choose::unsupported;
 
 operator! {
     home = crate::home;
     pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor";
+    pub MmOut = "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(Mm).structured(shape, cpu);
+    library.define(MmOut).out_by(Mm, out_shape, cpu);
 }
 
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, mat2.spec()?);
     let sizes = matmul::sizes(a.sizes(), b.sizes())?;
-    if (a.dtype(), a.device()) != (b.dtype(), b.device()) {
-        let message = format!(
-            "argument `mat2` is {} on {}, expected {} on {} as `self`; convert one of them",
-            b.dtype(),
-            b.device(),
-            a.dtype(),
-            a.device()
-        );
-        return Err(argument(message));
-    }
-    if a.dtype() == DType::Bool {
-        return Err(unsupported(a.dtype(), "a dtype of numbers"));
-    }
+    products::check_factors(&[("self", a), ("mat2", b)])?;
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
+}
+
+fn out_shape(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    let spec = shape(input, mat2)?;
+    pointwise::check_out_dtype(out, spec.dtype())?;
+    Ok(spec)
 }
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {

@@ -5,7 +5,7 @@
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
 //! - Aliasing: `ones.out` writes `out`, and gives it its shape if it has no elements.
-//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `fill_`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `fill_`.
 //! - Errors: what `empty` refuses.
 //! - Source: torch.ones, PyTorch 2.15.
 

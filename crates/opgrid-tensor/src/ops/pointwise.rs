@@ -1,8 +1,9 @@
-//! What element-wise operators share: the shape of the result.
+//! What element-wise operators share: the shape of the result and what arguments may be.
 
-use opgrid_core::{DType, Device, Result};
+use opgrid_core::{DType, Device, Result, Scalar};
 
 use crate::error::argument;
+use crate::tensor::choose::unsupported;
 use crate::tensor::{Tensor, TensorSpec, broadcast, result_type};
 
 /// What an element-wise operator on these arguments gives, in the promoted dtype.
@@ -36,6 +37,87 @@ pub(super) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: D
     let device = common_device(&specs)?;
     let geometries = specs.map(TensorSpec::geometry);
     TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(&arguments).unwrap_or(error))
+}
+
+/// # Errors
+///
+/// The factor of an argument is of a higher kind than the result.
+pub(super) fn check_factor(name: &str, factor: Scalar, dtype: DType) -> Result<()> {
+    let message = match factor {
+        Scalar::Bool(_) if dtype != DType::Bool => "is a bool, which is only for results of dtype bool",
+        Scalar::Float(_) if !dtype.is_floating_point() && !dtype.is_complex() => {
+            "must not be a floating-point number for integral inputs"
+        }
+        Scalar::Complex(_) if !dtype.is_complex() => "must not be a complex number for real inputs",
+        _ => return Ok(()),
+    };
+    Err(argument(format!("argument `{name}` {message}, found {factor} for a result of dtype {dtype}")))
+}
+
+/// # Errors
+///
+/// Bools, which have no difference.
+pub(super) fn check_subtraction(arguments: &[(&str, &Tensor)]) -> Result<()> {
+    match arguments.iter().find(|(_, tensor)| tensor.is_defined() && tensor.dtype() == DType::Bool) {
+        Some((name, _)) => {
+            let message = format!(
+                "argument `{name}` is a bool tensor, which has no difference; compare by `ne`, or invert a mask by `logical_not`"
+            );
+            Err(argument(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A bool or complex dtype.
+pub(super) fn check_real(dtype: DType) -> Result<()> {
+    match dtype == DType::Bool || dtype.is_complex() {
+        true => Err(unsupported(dtype, "an integer or floating-point dtype")),
+        false => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A bool dtype.
+pub(super) fn check_numbers(dtype: DType) -> Result<()> {
+    match dtype {
+        DType::Bool => Err(unsupported(dtype, "a dtype of numbers")),
+        _ => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A dtype without fractions.
+pub(super) fn check_inexact(dtype: DType) -> Result<()> {
+    match dtype.is_floating_point() || dtype.is_complex() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a floating-point or complex dtype")),
+    }
+}
+
+/// # Errors
+///
+/// An output of another dtype than the result, where that is not converted.
+pub(super) fn check_out_dtype(out: &Tensor, expected: DType) -> Result<()> {
+    match out.dtype() {
+        found if found == expected => Ok(()),
+        found => Err(argument(format!("argument `out` has dtype {found}, expected {expected}"))),
+    }
+}
+
+/// # Errors
+///
+/// Arguments that are compared as complex numbers, which have no order.
+pub(super) fn check_ordered(arguments: &[&Tensor]) -> Result<()> {
+    let dtype = result_type(arguments)?;
+    match dtype.is_complex() {
+        true => Err(unsupported(dtype, "a dtype with an order")),
+        false => Ok(()),
+    }
 }
 
 /// The specs of all arguments, if they are defined.

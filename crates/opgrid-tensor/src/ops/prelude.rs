@@ -4,8 +4,8 @@ pub(super) use opgrid_core::{
     DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, operator,
 };
 
-pub(super) use super::pointwise;
 pub(super) use super::structured::Kernels;
+pub(super) use super::{pointwise, products};
 pub(super) use crate::error::argument;
 pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(super) use crate::kernels::math::Inexact;

@@ -1,7 +1,7 @@
 //! `aten::scalar_tensor`: a number as a tensor without dimensions.
 //!
 //! - Dtypes: `dtype`, the default one without it, whatever kind the number is of.
-//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `fill_`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `fill_`.
 //! - Errors: a number beyond the range of the dtype; what `empty` refuses.
 //! - Source: torch.scalar_tensor, PyTorch 2.15.
 

@@ -5,7 +5,7 @@
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
 //! - Aliasing: `zeros.out` writes `out`, and gives it its shape if it has no elements; `zero_` writes `self`.
-//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `zero_`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `zero_`.
 //! - Errors: what `empty` refuses.
 //! - Source: torch.zeros, PyTorch 2.15.
 

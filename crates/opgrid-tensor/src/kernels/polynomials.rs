@@ -1,0 +1,216 @@
+//! Elementary functions of real numbers as polynomials, without branches and calls: loops over them become vector code.
+//!
+//! Errors are below two units in the last place; the tests compare with the standard library. Where a number is
+//! rounded to an integer, that happens by adding and subtracting 1.5 * 2^p, p being the bits of the fraction: then the
+//! integer stands in the lowest bits, and no conversion has to look for overflow.
+
+/// Exponential, logarithm and hyperbolic tangent.
+pub(super) trait Polynomials {
+    /// `e` to the power of this.
+    fn exponential(self) -> Self;
+
+    /// The natural logarithm.
+    fn logarithm(self) -> Self;
+
+    /// The hyperbolic tangent.
+    fn hyperbolic_tangent(self) -> Self;
+}
+
+/// `first + x * (second + x * (…))`.
+macro_rules! horner {
+    ($x:expr; $last:expr) => { $last };
+    ($x:expr; $first:expr, $($rest:expr),+) => { $first + $x * horner!($x; $($rest),+) };
+}
+
+/// What differs between the types: widths, ranges and how many terms are needed.
+macro_rules! polynomials {
+    ($float:ident, $signed:ident, $unsigned:ident {
+        fraction: $fraction:literal,
+        bias: $bias:literal,
+        exponents: $lowest:literal to $highest:literal,
+        ln2: $ln2_high:literal + $ln2_low:literal,
+        exponential: [$($exp:expr),+],
+        logarithm: [$($log:expr),+],
+        tangent: [$($top:expr),+] / [$($bottom:expr),+],
+    }) => {
+        impl Polynomials for $float {
+            /// `2^n * e^r` with the integer `n` next to `self / ln 2`, so that `|r| <= ln 2 / 2`, and the series of
+            /// `e^r`. The power of two is multiplied in two halves, because it may be out of range alone.
+            #[inline(always)]
+            fn exponential(self) -> Self {
+                const ROUND: $float = 1.5 * (1u64 << $fraction) as $float;
+                // Written so that NaN stays NaN.
+                let x = if self > $highest { $highest } else { self };
+                let x = if x < $lowest { $lowest } else { x };
+                let shifted = x * std::$float::consts::LOG2_E + ROUND;
+                let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as $signed;
+                let whole = shifted - ROUND;
+                let r = (x - whole * $ln2_high) - whole * $ln2_low;
+                let series = 1.0 + (r + r * r * (horner!(r; $($exp),+)));
+                let half = n >> 1;
+                let power = |n: $signed| $float::from_bits((n.wrapping_add($bias) << $fraction) as $unsigned);
+                series * power(half) * power(n.wrapping_sub(half))
+            }
+
+            /// `k ln 2 + ln(1 + f)` with `1 + f` between the roots of 1/2 and 2, and the series of
+            /// `ln((1 + s) / (1 - s))` at `s = f / (2 + f)`.
+            #[inline(always)]
+            fn logarithm(self) -> Self {
+                const SCALE: $float = (1u64 << $fraction) as $float;
+                let root = std::$float::consts::FRAC_1_SQRT_2.to_bits();
+                let subnormal = self < $float::MIN_POSITIVE;
+                let x = if subnormal { self * SCALE } else { self };
+                let k = (x.to_bits().wrapping_sub(root) as $signed) >> $fraction;
+                let f = $float::from_bits(x.to_bits().wrapping_sub((k << $fraction) as $unsigned)) - 1.0;
+                let k = if subnormal { k - $fraction } else { k };
+                let s = f / (2.0 + f);
+                let z = s * s;
+                let rest = z * (horner!(z; $($log),+));
+                let half_square = 0.5 * f * f;
+                let k = k as $float;
+                let result = k * $ln2_high - ((half_square - (s * (half_square + rest) + k * $ln2_low)) - f);
+                let result = if self == 0.0 { $float::NEG_INFINITY } else { result };
+                let result = if self == $float::INFINITY { self } else { result };
+                // Negative numbers and NaN.
+                if self >= 0.0 { result } else { $float::NAN }
+            }
+
+            /// A quotient of polynomials near zero, otherwise `1 - 2 / (e^2|x| + 1)` with the sign of `x`.
+            ///
+            /// Source of the coefficients: S. L. Moshier, Cephes Mathematical Library, `tanh` and `tanhf`.
+            #[inline(always)]
+            fn hyperbolic_tangent(self) -> Self {
+                let magnitude = self.abs();
+                let z = self * self;
+                let near = self + self * z * ((horner!(z; $($top),+)) / (horner!(z; $($bottom),+)));
+                let far = 1.0 - 2.0 / ((magnitude + magnitude).exponential() + 1.0);
+                (if magnitude < 0.625 { near } else { far }).copysign(self)
+            }
+        }
+    };
+}
+
+polynomials!(f32, i32, u32 {
+    fraction: 23,
+    bias: 127,
+    exponents: -104.0 to 89.0,
+    ln2: 0.693_359_4 + -2.121_944_4e-4,
+    exponential: [1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0],
+    logarithm: [2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0],
+    tangent: [
+        -3.333_328e-1,
+        1.333_144_2e-1,
+        -5.373_971_6e-2,
+        2.063_908_8e-2,
+        -5.704_988_7e-3
+    ] / [1.0],
+});
+
+polynomials!(f64, i64, u64 {
+    fraction: 52,
+    bias: 1023,
+    exponents: -746.0 to 710.0,
+    ln2: 0.693_147_180_369_123_8 + 1.908_214_929_270_587_7e-10,
+    exponential: [
+        1.0 / 2.0,
+        1.0 / 6.0,
+        1.0 / 24.0,
+        1.0 / 120.0,
+        1.0 / 720.0,
+        1.0 / 5040.0,
+        1.0 / 40_320.0,
+        1.0 / 362_880.0,
+        1.0 / 3_628_800.0,
+        1.0 / 39_916_800.0,
+        1.0 / 479_001_600.0,
+        1.0 / 6_227_020_800.0
+    ],
+    logarithm: [
+        2.0 / 3.0,
+        2.0 / 5.0,
+        2.0 / 7.0,
+        2.0 / 9.0,
+        2.0 / 11.0,
+        2.0 / 13.0,
+        2.0 / 15.0,
+        2.0 / 17.0,
+        2.0 / 19.0,
+        2.0 / 21.0,
+        2.0 / 23.0
+    ],
+    tangent: [
+        -1.614_687_684_417_084_5e3,
+        -9.928_772_310_019_186e1,
+        -9.643_991_794_250_523e-1
+    ] / [4.844_063_053_251_255e3, 2.235_488_390_601_004_5e3, 1.128_116_784_916_329_3e2, 1.0],
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest distance from `exact`, in units in the last place of the single-precision results.
+    fn error_f32(
+        found: impl Fn(f32) -> f32,
+        exact: impl Fn(f64) -> f64,
+        inputs: impl Iterator<Item = f32>,
+    ) -> f64 {
+        let distance = |x: f32| {
+            let (found, exact) = (f64::from(found(x)), exact(f64::from(x)));
+            let unit = f64::from((exact as f32).abs().max(f32::MIN_POSITIVE)) * f64::from(f32::EPSILON);
+            if exact as f32 == found as f32 { 0.0 } else { (found - exact).abs() / unit }
+        };
+        inputs.map(distance).fold(0.0, f64::max)
+    }
+
+    fn error_f64(
+        found: impl Fn(f64) -> f64,
+        exact: impl Fn(f64) -> f64,
+        inputs: impl Iterator<Item = f64>,
+    ) -> f64 {
+        let distance = |x: f64| {
+            let (found, exact) = (found(x), exact(x));
+            let unit = exact.abs().max(f64::MIN_POSITIVE) * f64::EPSILON;
+            if exact == found { 0.0 } else { (found - exact).abs() / unit }
+        };
+        inputs.map(distance).fold(0.0, f64::max)
+    }
+
+    fn steps(from: f64, to: f64) -> impl Iterator<Item = f64> {
+        (0..=200_000).map(move |i| from + (to - from) * f64::from(i) / 200_000.0)
+    }
+
+    fn singles(from: f64, to: f64) -> impl Iterator<Item = f32> {
+        steps(from, to).map(|x| x as f32)
+    }
+
+    #[test]
+    fn single_precision_is_within_two_units() {
+        assert!(error_f32(f32::exponential, f64::exp, singles(-86.0, 88.7)) < 2.0);
+        assert!(error_f32(f32::logarithm, f64::ln, singles(1e-6, 4.0).chain(singles(4.0, 3e38))) < 2.0);
+        assert!(error_f32(f32::hyperbolic_tangent, f64::tanh, singles(-10.0, 10.0)) < 2.0);
+    }
+
+    #[test]
+    fn double_precision_is_within_two_units() {
+        assert!(error_f64(f64::exponential, f64::exp, steps(-700.0, 709.7)) < 2.0);
+        assert!(error_f64(f64::logarithm, f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 2.0);
+        assert!(error_f64(f64::hyperbolic_tangent, f64::tanh, steps(-20.0, 20.0)) < 2.5);
+    }
+
+    #[test]
+    fn ends_of_the_range() {
+        assert_eq!((f32::INFINITY.exponential(), f32::NEG_INFINITY.exponential()), (f32::INFINITY, 0.0));
+        assert_eq!((89.0f32.exponential(), (-104.0f32).exponential()), (f32::INFINITY, 0.0));
+        assert_eq!((f64::INFINITY.exponential(), f64::NEG_INFINITY.exponential()), (f64::INFINITY, 0.0));
+        assert!(f32::NAN.exponential().is_nan() && f64::NAN.logarithm().is_nan());
+        assert!((-95.0f32).exponential() > 0.0, "a subnormal number");
+        assert_eq!((0.0f32.logarithm(), f64::INFINITY.logarithm()), (f32::NEG_INFINITY, f64::INFINITY));
+        assert!((-1.0f32).logarithm().is_nan() && (-0.0f64).logarithm() == f64::NEG_INFINITY);
+        let subnormal = f32::from_bits(3);
+        assert!((subnormal.logarithm() - subnormal.ln()).abs() < 1e-5);
+        assert_eq!((f32::INFINITY.hyperbolic_tangent(), (-1e30f64).hyperbolic_tangent()), (1.0, -1.0));
+        assert!((-0.0f32).hyperbolic_tangent().is_sign_negative() && f32::NAN.hyperbolic_tangent().is_nan());
+        assert_eq!((0.0f32.exponential(), 1.0f64.logarithm()), (1.0, 0.0));
+    }
+}

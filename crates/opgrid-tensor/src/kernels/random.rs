@@ -1,0 +1,177 @@
+//! Makes random numbers: the Mersenne Twister, and uniform and normal numbers from its stream.
+//!
+//! In single and double precision a seed gives the numbers that torch's CPU generator gives for it: uniform ones to the
+//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are drawn otherwise.
+//!
+//! Sources: M. Matsumoto and T. Nishimura, Mersenne Twister, ACM TOMACS 8 (1998); G. E. P. Box and M. E. Muller, A Note
+//! on the Generation of Random Normal Deviates (1958); order of draws as observed of PyTorch 2.15.
+
+use std::f64::consts::TAU;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use opgrid_core::{Device, DispatchKey, Generator, Result};
+
+use crate::error::argument;
+
+const WORDS: usize = 624;
+const MIDDLE: usize = 397;
+
+/// A stream of random bits, and the normal number that was made but not taken.
+pub struct Random {
+    state: [u32; WORDS],
+    next: usize,
+    spare: Option<f64>,
+}
+
+impl Random {
+    /// The stream of a seed, of which the lowest 32 bits count.
+    pub fn new(seed: u64) -> Self {
+        let mut state = [seed as u32; WORDS];
+        for i in 1..WORDS {
+            let before = state[i - 1];
+            state[i] = 1_812_433_253u32.wrapping_mul(before ^ (before >> 30)).wrapping_add(i as u32);
+        }
+        Self { state, next: WORDS, spare: None }
+    }
+
+    /// 32 random bits.
+    pub fn bits32(&mut self) -> u32 {
+        if self.next == WORDS {
+            self.twist();
+        }
+        let mut y = self.state[self.next];
+        self.next += 1;
+        y ^= y >> 11;
+        y ^= (y << 7) & 0x9d2c_5680;
+        y ^= (y << 15) & 0xefc6_0000;
+        y ^ (y >> 18)
+    }
+
+    /// 64 random bits; the upper half is drawn first.
+    pub fn bits64(&mut self) -> u64 {
+        let upper = u64::from(self.bits32());
+        upper << 32 | u64::from(self.bits32())
+    }
+
+    fn twist(&mut self) {
+        for i in 0..WORDS {
+            let joined = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % WORDS] & 0x7fff_ffff);
+            let odd = if joined & 1 == 1 { 0x9908_b0df } else { 0 };
+            self.state[i] = self.state[(i + MIDDLE) % WORDS] ^ (joined >> 1) ^ odd;
+        }
+        self.next = 0;
+    }
+
+    /// A number from 0 to before 1, with as many random bits as a fraction of that many bits holds.
+    pub fn uniform(&mut self, bits: u32) -> f64 {
+        let drawn = if bits > 32 { self.bits64() } else { u64::from(self.bits32()) };
+        (drawn & ((1 << bits) - 1)) as f64 / (1u64 << bits) as f64
+    }
+
+    /// A normal number of mean 0 and deviation 1, one of a pair.
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let (turn, radius) = (self.uniform(53), self.uniform(53));
+        let radius = (-2.0 * (-radius).ln_1p()).sqrt();
+        let angle = TAU * turn;
+        self.spare = Some(radius * angle.sin());
+        radius * angle.cos()
+    }
+
+    /// Normal numbers of mean 0 and deviation 1 in groups of 16, of which 8 draws give the radius and 8 the angle.
+    /// The last group is drawn again if it is not a whole one. At least 16 numbers.
+    pub fn fill_normal(&mut self, numbers: &mut [f64], bits: u32) {
+        numbers.iter_mut().for_each(|number| *number = self.uniform(bits));
+        let mut groups = numbers.chunks_exact_mut(16);
+        groups.by_ref().for_each(transform);
+        if !groups.into_remainder().is_empty()
+            && let Some(last) = numbers.last_chunk_mut::<16>()
+        {
+            last.iter_mut().for_each(|number| *number = self.uniform(bits));
+            transform(last);
+        }
+    }
+}
+
+/// 16 uniform numbers to normal ones.
+fn transform(group: &mut [f64]) {
+    let (radii, angles) = group.split_at_mut(8);
+    for (first, second) in radii.iter_mut().zip(angles) {
+        let radius = (-2.0 * (1.0 - *first).ln()).sqrt();
+        let angle = TAU * *second;
+        (*first, *second) = (radius * angle.cos(), radius * angle.sin());
+    }
+}
+
+/// The stream that operators draw from when no generator is given.
+static DEFAULT: LazyLock<Mutex<Random>> =
+    LazyLock::new(|| Mutex::new(Random::new(RandomState::new().hash_one(0))));
+
+/// Starts the stream that operators draw from when no generator is given anew, for all threads. Without it the stream
+/// is another one in each process.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DType, Device};
+/// use opgrid_tensor::{Tensor, manual_seed};
+///
+/// manual_seed(0);
+/// let x = Tensor::rand(&[2], DType::F32, Device::CPU)?;
+/// assert_eq!(x.to_string(), "tensor([0.4963, 0.7682])");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn manual_seed(seed: u64) {
+    *default_stream() = Random::new(seed);
+}
+
+fn default_stream() -> MutexGuard<'static, Random> {
+    DEFAULT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A stream of its own, for the `generator` argument of operators.
+pub fn generator(seed: u64) -> Generator {
+    Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, Mutex::new(Random::new(seed)))
+}
+
+/// Draws from `generator`, or from the default stream.
+///
+/// # Errors
+///
+/// A generator that was not made by [`generator`].
+pub(crate) fn draw<R>(generator: Option<&Generator>, body: impl FnOnce(&mut Random) -> R) -> Result<R> {
+    match generator.map(|generator| (generator, generator.state::<Mutex<Random>>())) {
+        None => Ok(body(&mut default_stream())),
+        Some((_, Some(stream))) => Ok(body(&mut stream.lock().unwrap_or_else(PoisonError::into_inner))),
+        Some((generator, None)) => {
+            let message = format!(
+                "argument `generator` is one for {}, expected one made by `kernels::random::generator`",
+                generator.device()
+            );
+            Err(argument(message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_the_published_one() {
+        let mut random = Random::new(5489);
+        assert_eq!(random.bits32(), 3_499_211_612);
+        let last = (1..10_000).map(|_| random.bits32()).last();
+        assert_eq!(last, Some(4_123_659_995), "the 10000th number, as C++ has it");
+    }
+
+    #[test]
+    fn a_generator_of_another_library_is_refused() {
+        let other = Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, ());
+        let error = draw(Some(&other), |random| random.bits32()).unwrap_err().to_string();
+        assert!(error.contains("expected one made by"), "{error}");
+    }
+}

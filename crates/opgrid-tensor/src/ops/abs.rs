@@ -1,0 +1,65 @@
+//! `aten::abs`: the distance from zero.
+//!
+//! `out[i] = |self[i]|`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`; that of the parts for complex numbers. The smallest integer stays what it is.
+//! - Aliasing: `abs_` writes `self`, `abs.out` writes `out`.
+//! - Errors: `abs_` of complex numbers; bools; an `out` of another dtype.
+//! - Source: torch.abs, PyTorch 2.15; there `abs` and `abs_` are made of `abs.out`.
+
+use super::prelude::*;
+use num_complex::Complex;
+
+use crate::kernels::math::Magnitude;
+use crate::tensor::choose::unsupported;
+
+operator! {
+    home = crate::home;
+    pub Abs = "aten::abs(Tensor self) -> Tensor";
+    pub AbsInplace = "aten::abs_(Tensor(a!) self) -> Tensor(a!)";
+    pub AbsOut = "aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Abs).structured(shape, cpu);
+    library.define(AbsInplace).in_place(in_place_shape, cpu);
+    library.define(AbsOut).out_by(Abs, out_shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    let dtype = match input.dtype() {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        DType::Bool => return Err(unsupported(DType::Bool, "a dtype of numbers")),
+        other => other,
+    };
+    pointwise::of_dtype([("self", input)], dtype)
+}
+
+fn in_place_shape(input: &Tensor) -> Result<TensorSpec> {
+    if input.dtype().is_complex() {
+        let message = format!(
+            "argument `self` is {}, whose absolute values are real; take `abs`, which gives a new tensor",
+            input.dtype()
+        );
+        return Err(argument(message));
+    }
+    shape(input)
+}
+
+/// Complex numbers give real ones or, as an exception, numbers of their own dtype; others their own dtype only.
+fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    if !input.dtype().is_complex() || out.dtype().is_complex() {
+        pointwise::check_out_dtype(out, input.dtype())?;
+    }
+    shape(input)
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    match input.dtype() {
+        DType::Complex64 => elementwise::unary::<f32, Complex<f32>>(out, input, Magnitude::magnitude),
+        DType::Complex128 => elementwise::unary::<f64, Complex<f64>>(out, input, Magnitude::magnitude),
+        dtype => with_dtype!(dtype, T: Real => elementwise::unary::<T, T>(out, input, Magnitude::magnitude)),
+    }
+}

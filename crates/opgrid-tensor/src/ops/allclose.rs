@@ -1,0 +1,23 @@
+//! `aten::allclose`: whether all elements are as good as equal.
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes, values, errors: as [`Isclose`].
+//! - Dispatch: a composite of `isclose` and `all`, which reads the answer.
+//! - Source: torch.allclose, PyTorch 2.15.
+
+use super::prelude::*;
+use super::{All, Isclose};
+
+operator! {
+    home = crate::home;
+    pub Allclose = "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Allclose).everywhere(allclose);
+}
+
+fn allclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
+    let all = All.call(&Isclose.call(input, other, rtol, atol, equal_nan)?)?;
+    Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
+}

@@ -1,0 +1,39 @@
+//! `aten::amin`: the smallest element over dimensions.
+//!
+//! `out[j] = min(self[0, j], self[1, j], …)`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: that of `self`. NaN wins over every number.
+//! - Aliasing: `amin.out` writes `out`.
+//! - Errors: complex numbers; nothing to choose from; a dimension out of range or named twice; an `out` of another
+//!   dtype than `self`.
+//! - Source: torch.amin, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::choice;
+
+operator! {
+    home = crate::home;
+    pub Amin = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor";
+    pub AminOut = "aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Amin).structured(shape, cpu);
+    library.define(AminOut).out_by(Amin, out_shape, cpu);
+}
+
+fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
+    pointwise::check_ordered(&[input])?;
+    choice::check_not_empty(input.spec()?, dim)?;
+    reduce::shape(input.spec()?, dim, keepdim, input.dtype())
+}
+
+fn out_shape(input: &Tensor, dim: &[i64], keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, input.dtype())?;
+    shape(input, dim, keepdim)
+}
+
+fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
+    choice::smallest(out, input, dim)
+}

@@ -1,0 +1,68 @@
+//! `aten::any`: whether some element is other than zero, of all elements or over dimensions.
+//!
+//! `out[j] = self[0, j] != 0 || self[1, j] != 0 || …`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all, and an empty
+//!   list none.
+//! - Dtypes: bool; uint8 for uint8.
+//! - Values: false for no elements. NaN is other than zero.
+//! - Aliasing: `any.out`, `any.all_out` and `any.dims_out` write `out`.
+//! - Errors: a dimension out of range or named twice; an `out` of another dtype than bool and uint8.
+//! - Source: torch.any, PyTorch 2.15. DIFFERENCE: with a uint8 `out` torch cuts fractions off before it looks.
+
+use super::prelude::*;
+use crate::kernels::choice;
+
+operator! {
+    home = crate::home;
+    pub Any = "aten::any(Tensor self) -> Tensor";
+    pub AnyAllOut = "aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub AnyDim = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor";
+    pub AnyOut = "aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+    pub AnyDims = "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor";
+    pub AnyDimsOut = "aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Any).structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
+    library.define(AnyAllOut).out_by(
+        Any,
+        |input, out| out_shape(input, None, false, out),
+        |input, out| cpu(input, None, false, out),
+    );
+    library.define(AnyDim).structured(
+        |input, dim, keepdim| shape(input, Some(&[dim]), keepdim),
+        |input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out),
+    );
+    library.define(AnyOut).out_by(
+        AnyDim,
+        |input, dim, keepdim, out| out_shape(input, Some(&[dim]), keepdim, out),
+        |input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out),
+    );
+    library.define(AnyDims).structured(shape, cpu);
+    library.define(AnyDimsOut).out_by(AnyDims, out_shape, cpu);
+}
+
+fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    let dtype = if spec.dtype() == DType::U8 { DType::U8 } else { DType::Bool };
+    match dim {
+        Some([]) => TensorSpec::contiguous(spec.sizes(), dtype, spec.device()),
+        dims => reduce::shape(spec, dims.unwrap_or(&[]), keepdim, dtype),
+    }
+}
+
+fn out_shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
+    if ![DType::Bool, DType::U8].contains(&out.dtype()) {
+        return Err(argument(format!("argument `out` has dtype {}, expected bool or uint8", out.dtype())));
+    }
+    let spec = shape(input, dim, keepdim)?;
+    Ok(TensorSpec::new(spec.geometry().clone(), out.dtype(), spec.device()))
+}
+
+fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Result<()> {
+    match dim {
+        Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
+        dims => choice::any(out, input, dims.unwrap_or(&[])),
+    }
+}

@@ -1,0 +1,40 @@
+//! `aten::argmax`: where the largest element is, of all or over a dimension.
+//!
+//! `self[argmax(self)] = max(self)`
+//!
+//! - Shapes: without `dim`, or with size 1 for it with `keepdim`; without one it is an index into all elements in
+//!   row-major order.
+//! - Dtypes: int64. Of several largest elements it is the first; NaN is larger than every number.
+//! - Aliasing: `argmax.out` writes `out`.
+//! - Errors: complex numbers and bools; nothing to choose from; a dimension out of range.
+//! - Source: torch.argmax, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::choice;
+
+operator! {
+    home = crate::home;
+    pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor";
+    pub ArgmaxOut = "aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Argmax).structured(shape, cpu);
+    library.define(ArgmaxOut).out_by(Argmax, out_shape, cpu);
+}
+
+fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    choice::check_not_empty(spec, dim.as_slice())?;
+    pointwise::check_real(spec.dtype())?;
+    reduce::shape(spec, dim.as_slice(), keepdim, DType::I64)
+}
+
+fn out_shape(input: &Tensor, dim: Option<i64>, keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, DType::I64)?;
+    shape(input, dim, keepdim)
+}
+
+fn cpu(input: &Tensor, dim: Option<i64>, _keepdim: bool, out: &Tensor) -> Result<()> {
+    choice::index_of_largest(out, input, dim.as_slice())
+}

@@ -1,0 +1,57 @@
+//! `aten::bmm`: products of as many pairs of matrices.
+//!
+//! `out[b] = self[b] @ mat2[b]`
+//!
+//! - Shapes: `[b, m, k]` and `[b, k, n]` give `[b, m, n]`; nothing broadcasts.
+//! - Dtypes: one for all, no bools. Integers wrap around.
+//! - Aliasing: `bmm.out` writes `out`, which must not overlap the factors.
+//! - Errors: two dtypes or devices, other shapes; an `out` of another dtype.
+//! - Source: torch.bmm, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::matmul;
+
+operator! {
+    home = crate::home;
+    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor";
+    pub BmmOut = "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Bmm).structured(shape, cpu);
+    library.define(BmmOut).out_by(Bmm, out_shape, cpu);
+}
+
+fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
+    let (a, b) = (input.spec()?, mat2.spec()?);
+    products::check_factors(&[("self", a), ("mat2", b)])?;
+    match (a.sizes(), b.sizes()) {
+        (&[batch, m, k], &[same, inner, n]) if (batch, k) == (same, inner) => {
+            TensorSpec::contiguous(&[batch, m, n], a.dtype(), a.device())
+        }
+        (&[batch, _, k], found) => {
+            let message =
+                format!("argument `mat2` has shape {found:?}, expected [{batch}, {k}, any] to fit `self`");
+            Err(argument(message))
+        }
+        (found, _) => {
+            let message = format!("argument `self` has shape {found:?}, expected three dimensions; use `matmul`");
+            Err(argument(message))
+        }
+    }
+}
+
+fn out_shape(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    let spec = shape(input, mat2)?;
+    pointwise::check_out_dtype(out, spec.dtype())?;
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
+    let [out, a, b] = [out.array()?, input.array()?, mat2.array()?];
+    let batches = out.sizes().first().copied().unwrap_or(0);
+    (0..batches).try_for_each(|batch| {
+        let [out, a, b] = [out, a, b].map(|array| array.view(array.geometry().select(0, batch)?));
+        matmul::mm(&out?, &a?, &b?)
+    })
+}

@@ -1,0 +1,42 @@
+//! `aten::equal`: whether two tensors have the same shape and elements.
+//!
+//! - Shapes: any; those that differ are not equal.
+//! - Dtypes: one for both. NaN equals nothing.
+//! - Dispatch: the answer depends on data, so there is no kernel for meta tensors.
+//! - Errors: two dtypes or devices.
+//! - Source: torch.equal, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::choice;
+use crate::tensor::Array;
+
+operator! {
+    home = crate::home;
+    pub Equal = "aten::equal(Tensor self, Tensor other) -> bool";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Equal).kernel(DispatchKey::Cpu, equal);
+}
+
+fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
+    let (a, b) = (input.spec()?, other.spec()?);
+    if (a.dtype(), a.device()) != (b.dtype(), b.device()) {
+        let message = format!(
+            "aten::equal: argument `other` is {} on {}, expected {} on {} as `self`; convert one of them",
+            b.dtype(),
+            b.device(),
+            a.dtype(),
+            a.device()
+        );
+        return Err(argument(message));
+    }
+    if a.sizes() != b.sizes() {
+        return Ok(false);
+    }
+    let bools = |sizes: &[i64]| Array::empty(TensorSpec::contiguous(sizes, DType::Bool, a.device())?);
+    let (same, all) = (bools(a.sizes())?, bools(&[])?);
+    with_dtype!(a.dtype(), T => elementwise::binary::<Bool, T, T>(&same, input, other, |a, b| (a == b).into()))?;
+    choice::all(&all, &same, &[])?;
+    Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
+}

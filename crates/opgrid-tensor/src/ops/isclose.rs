@@ -1,0 +1,73 @@
+//! `aten::isclose`: whether elements are as good as equal.
+//!
+//! `out[i] = |self[i] - other[i]| <= atol + |rtol * other[i]|`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: one for both; integers and bools are compared in the default dtype; the result is bool.
+//! - Values: infinite numbers are close to themselves only, and NaN to nothing unless `equal_nan`.
+//! - Dispatch: a composite of comparisons and arithmetic.
+//! - Errors: two dtypes; negative tolerances.
+//! - Source: torch.isclose, PyTorch 2.15.
+
+use super::prelude::*;
+use super::{
+    Abs, AddScalar, EqTensor, Isfinite, Isnan, LeTensor, LogicalAnd, LogicalOr, MulScalar, SubTensor, ToCopy,
+};
+
+operator! {
+    home = crate::home;
+    pub Isclose = "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Isclose).kernel(DispatchKey::CompositeImplicitAutograd, isclose);
+}
+
+fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
+    check(input, other, rtol, atol)?;
+    let mut close = EqTensor.call(input, other)?;
+    let dtype = input.dtype();
+    let has_nan = dtype.is_floating_point() || dtype.is_complex();
+    if equal_nan && has_nan {
+        let both = LogicalAnd.call(&Isnan.call(input)?, &Isnan.call(other)?)?;
+        close = LogicalOr.call(&close, &both)?;
+    }
+    if rtol == 0.0 && atol == 0.0 {
+        return Ok(close);
+    }
+    let (a, b) = (with_fractions(input)?, with_fractions(other)?);
+    let allowed = AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
+    let difference = Abs.call(&SubTensor.call(&a, &b, Scalar::Int(1))?)?;
+    let near = LogicalAnd.call(&LeTensor.call(&difference, &allowed)?, &Isfinite.call(&difference)?)?;
+    LogicalOr.call(&close, &near)
+}
+
+fn with_fractions(tensor: &Tensor) -> Result<Tensor> {
+    let dtype = inexact(tensor.dtype());
+    match dtype == tensor.dtype() {
+        true => Ok(tensor.clone()),
+        false => ToCopy.call(tensor, Some(dtype), None, None, None, false, None),
+    }
+}
+
+/// # Errors
+///
+/// Two dtypes; negative tolerances.
+fn check(input: &Tensor, other: &Tensor, rtol: f64, atol: f64) -> Result<()> {
+    if input.dtype() != other.dtype() {
+        let message = format!(
+            "aten::isclose: argument `other` has dtype {}, expected {} as `self`; convert one of them",
+            other.dtype(),
+            input.dtype()
+        );
+        return Err(argument(message));
+    }
+    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
+        .map_err(|error| error.within("aten::isclose"))?;
+    match [("rtol", rtol), ("atol", atol)].into_iter().find(|(_, tolerance)| *tolerance < 0.0) {
+        Some((name, found)) => {
+            Err(argument(format!("aten::isclose: argument `{name}` is {found}, expected zero or more")))
+        }
+        None => Ok(()),
+    }
+}

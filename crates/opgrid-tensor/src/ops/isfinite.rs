@@ -1,0 +1,30 @@
+//! `aten::isfinite`: whether elements are neither infinite nor NaN.
+//!
+//! `out[i] = |self[i]| < infinity`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: any; the result is bool, and true for all integers and bools.
+//! - Dispatch: a composite of `abs` and `lt`.
+//! - Source: torch.isfinite, PyTorch 2.15; there it is made of other operators.
+
+use super::prelude::*;
+use super::{Abs, EmptyLike, FillInplaceScalar, LtScalar};
+
+operator! {
+    home = crate::home;
+    pub Isfinite = "aten::isfinite(Tensor self) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Isfinite).kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
+}
+
+fn isfinite(input: &Tensor) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if dtype.is_floating_point() || dtype.is_complex() {
+        return LtScalar.call(&Abs.call(input)?, Scalar::Float(f64::INFINITY));
+    }
+    let ones = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
+    FillInplaceScalar.call(&ones, Scalar::Bool(true))?;
+    Ok(ones)
+}

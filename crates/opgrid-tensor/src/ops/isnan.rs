@@ -1,0 +1,41 @@
+//! `aten::isnan`: whether elements are NaN.
+//!
+//! `out[i] = self[i] != self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: any; the result is bool. A complex number is NaN if one of its parts is.
+//! - Aliasing: `isnan.out` writes `out`, a bool tensor.
+//! - Source: torch.isnan, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Isnan = "aten::isnan(Tensor self) -> Tensor";
+    pub IsnanOut = "aten::isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Isnan).structured(shape, cpu);
+    library.define(IsnanOut).out_by(Isnan, out_shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::of_dtype([("self", input)], DType::Bool)
+}
+
+fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, DType::Bool)?;
+    shape(input)
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = input.dtype();
+    if dtype.is_floating_point() || dtype.is_complex() {
+        return with_dtype!(dtype, T: Inexact => {
+            #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
+            elementwise::unary::<Bool, T>(out, input, |a| (a != a).into())
+        });
+    }
+    elementwise::fill(out, false)
+}

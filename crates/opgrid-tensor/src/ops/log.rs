@@ -1,0 +1,33 @@
+//! `aten::log`: the natural logarithm.
+//!
+//! `out[i] = ln(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN for negative numbers, unless they are complex; negative infinity for zero.
+//! - Aliasing: `log_` writes `self`, `log.out` writes `out`.
+//! - Errors: `log_` of integers and bools.
+//! - Source: torch.log, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Log = "aten::log(Tensor self) -> Tensor";
+    pub LogInplace = "aten::log_(Tensor(a!) self) -> Tensor(a!)";
+    pub LogOut = "aten::log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Log).structured(shape, cpu);
+    library.define(LogInplace).in_place(shape, cpu);
+    library.define(LogOut).out_of(Log, shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::inexact([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::log))
+}

@@ -1,0 +1,31 @@
+//! `aten::logical_and`: whether both elements are other than zero.
+//!
+//! `out[i] = (self[i] != 0) && (other[i] != 0)`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: any, each converted to bool by itself; the result is bool. NaN is other than zero.
+//! - Aliasing: `logical_and_` writes `self`, in its dtype; `logical_and.out` writes `out`, of any dtype.
+//! - Source: torch.logical_and, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub LogicalAnd = "aten::logical_and(Tensor self, Tensor other) -> Tensor";
+    pub LogicalAndInplace = "aten::logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+    pub LogicalAndOut = "aten::logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(LogicalAnd).structured(shape, cpu);
+    library.define(LogicalAndInplace).in_place(shape, cpu);
+    library.define(LogicalAndOut).out_of(LogicalAnd, shape, cpu);
+}
+
+fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() & b.is_true()).into())
+}

@@ -1,0 +1,31 @@
+//! `aten::logical_not`: whether elements are zero.
+//!
+//! `out[i] = self[i] == 0`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: any; the result is bool. NaN is other than zero.
+//! - Aliasing: `logical_not_` writes `self`, in its dtype; `logical_not.out` writes `out`, of any dtype.
+//! - Source: torch.logical_not, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor";
+    pub LogicalNotInplace = "aten::logical_not_(Tensor(a!) self) -> Tensor(a!)";
+    pub LogicalNotOut = "aten::logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(LogicalNot).structured(shape, cpu);
+    library.define(LogicalNotInplace).in_place(shape, cpu);
+    library.define(LogicalNotOut).out_of(LogicalNot, shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::of_dtype([("self", input)], DType::Bool)
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    elementwise::unary::<Bool, Bool>(out, input, |a| (!a.is_true()).into())
+}

@@ -1,0 +1,31 @@
+//! `aten::logical_or`: whether at least one of two elements is other than zero.
+//!
+//! `out[i] = (self[i] != 0) || (other[i] != 0)`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: any, each converted to bool by itself; the result is bool. NaN is other than zero.
+//! - Aliasing: `logical_or_` writes `self`, in its dtype; `logical_or.out` writes `out`, of any dtype.
+//! - Source: torch.logical_or, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub LogicalOr = "aten::logical_or(Tensor self, Tensor other) -> Tensor";
+    pub LogicalOrInplace = "aten::logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+    pub LogicalOrOut = "aten::logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(LogicalOr).structured(shape, cpu);
+    library.define(LogicalOrInplace).in_place(shape, cpu);
+    library.define(LogicalOrOut).out_of(LogicalOr, shape, cpu);
+}
+
+fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() | b.is_true()).into())
+}

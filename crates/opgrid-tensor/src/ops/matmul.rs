@@ -1,0 +1,132 @@
+//! `aten::matmul`: product of vectors, matrices and stacks of matrices.
+//!
+//! `out[…, i, j] = self[…, i, 0] * other[…, 0, j] + self[…, i, 1] * other[…, 1, j] + …`
+//!
+//! - Shapes: a vector counts as a row on the left and as a column on the right, and its dimension is not in the
+//!   result; the dimensions before the last two broadcast.
+//! - Dtypes: one for both, no bools.
+//! - Dispatch: a composite of `mm`, or of `bmm` where both have stacks.
+//! - Errors: tensors without dimensions; inner sizes that differ; stacks that do not broadcast.
+//! - Source: torch.matmul, PyTorch 2.15; there vectors go to `dot` and `mv`.
+
+use super::prelude::*;
+use super::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
+use crate::tensor::{Dims, broadcast};
+
+operator! {
+    home = crate::home;
+    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor";
+    pub MatmulOut = "aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Matmul).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
+    library.define(MatmulOut).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
+}
+
+fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    let factors = [("self", input.spec()?), ("other", other.spec()?)];
+    products::check_factors(&factors).map_err(|error| error.within("aten::matmul"))?;
+    let (a, b) = (input.spec()?.geometry().clone(), other.spec()?.geometry().clone());
+    check(&a, &b)?;
+    let sizes = result_sizes(&a, &b)?;
+    // A vector becomes a matrix of one row or one column.
+    let a = if a.dims() == 1 { a.unsqueeze(0)? } else { a };
+    let b = if b.dims() == 1 { b.unsqueeze(1)? } else { b };
+    let [m, k] = last_two(&a);
+    let [_, n] = last_two(&b);
+    if b.dims() == 2 {
+        // All rows of a stack on the left are multiplied by one matrix: as one matrix themselves.
+        let rows = a.sizes()[..a.dims() - 1].iter().product();
+        let left = as_stack(input, &a, &[rows, k])?;
+        let product = Mm.call(&left, &view(other, &b)?)?;
+        return View.call(&product, &sizes);
+    }
+    let stack = broadcast(&[stack(&a), stack(&b)])?;
+    let count = stack.iter().product();
+    let full = |matrix: [i64; 2]| stack.iter().copied().chain(matrix).collect::<Dims>();
+    let left = as_stack(input, &a.expand(&full([m, k]))?, &[count, m, k])?;
+    let right = as_stack(other, &b.expand(&full([k, n]))?, &[count, k, n])?;
+    View.call(&Bmm.call(&left, &right)?, &sizes)
+}
+
+fn matmul_out(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let product = matmul(input, other)?;
+    if out.dtype() != product.dtype() || out.sizes() != product.sizes() {
+        let message = format!(
+            "aten::matmul.out: argument `out` is {} of shape {:?}, expected {} of shape {:?}",
+            out.dtype(),
+            out.sizes(),
+            product.dtype(),
+            product.sizes()
+        );
+        return Err(argument(message));
+    }
+    CopyInplace.call(out, &product, false)
+}
+
+/// # Errors
+///
+/// No dimensions, or inner sizes that differ.
+fn check(a: &Geometry, b: &Geometry) -> Result<()> {
+    let rows = |geometry: &Geometry| geometry.dims().saturating_sub(2);
+    let (Some(&inner), Some(&found)) = (a.sizes().last(), b.sizes().get(rows(b))) else {
+        let message = format!(
+            "aten::matmul: both arguments to matmul need to be at least 1d, found shapes {:?} and {:?}",
+            a.sizes(),
+            b.sizes()
+        );
+        return Err(argument(message));
+    };
+    if inner != found {
+        let message = format!(
+            "aten::matmul: argument `other` has shape {:?}, expected {inner} rows to fit `self` of shape {:?}",
+            b.sizes(),
+            a.sizes()
+        );
+        return Err(argument(message));
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// Stacks that do not broadcast.
+fn result_sizes(a: &Geometry, b: &Geometry) -> Result<Dims> {
+    let mut sizes = broadcast(&[stack(a), stack(b)]).map_err(|error| error.within("aten::matmul"))?;
+    if a.dims() > 1 {
+        sizes.push(a.sizes()[a.dims() - 2]);
+    }
+    if b.dims() > 1 {
+        sizes.push(b.sizes()[b.dims() - 1]);
+    }
+    Ok(sizes)
+}
+
+/// The sizes before the last two.
+fn stack(geometry: &Geometry) -> &[i64] {
+    &geometry.sizes()[..geometry.dims().saturating_sub(2)]
+}
+
+fn last_two(geometry: &Geometry) -> [i64; 2] {
+    let sizes = geometry.sizes();
+    [sizes[sizes.len() - 2], sizes[sizes.len() - 1]]
+}
+
+/// `tensor` seen as `geometry`, by dispatch.
+fn view(tensor: &Tensor, geometry: &Geometry) -> Result<Tensor> {
+    if tensor.sizes() == geometry.sizes() {
+        return Ok(tensor.clone());
+    }
+    AsStrided.call(tensor, geometry.sizes(), geometry.strides(), Some(geometry.offset()))
+}
+
+/// The elements of `tensor`, seen as `geometry`, under other sizes: a view if strides can express it.
+fn as_stack(tensor: &Tensor, geometry: &Geometry, sizes: &[i64]) -> Result<Tensor> {
+    let seen = view(tensor, geometry)?;
+    match seen.sizes() == sizes {
+        true => Ok(seen),
+        false if geometry.view(sizes).is_ok() => View.call(&seen, sizes),
+        false => View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes),
+    }
+}

@@ -1,0 +1,59 @@
+//! `aten::mean`: the average of all elements, or over dimensions.
+//!
+//! `out[j] = (self[0, j] + self[1, j] + …) / n`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`.
+//! - Values: NaN for no elements.
+//! - Aliasing: `mean.out` writes `out`, in whose dtype it computes.
+//! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`.
+//! - Source: torch.mean, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::mean;
+
+operator! {
+    home = crate::home;
+    pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+    pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+    pub MeanOut = "aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Mean).composite(|input, dtype| MeanDim.call(input, None, false, dtype));
+    library.define(MeanDim).structured(shape, cpu);
+    library.define(MeanOut).out_by(MeanDim, out_shape, cpu);
+}
+
+fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    let dtype = dtype.unwrap_or(spec.dtype());
+    if !dtype.is_floating_point() && !dtype.is_complex() {
+        let message = format!("averages have fractions, found dtype {dtype}, expected a floating-point or complex `dtype`");
+        return Err(argument(message));
+    }
+    reduce::shape(spec, dim.unwrap_or(&[]), keepdim, dtype)
+}
+
+fn out_shape(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<TensorSpec> {
+    if let Some(dtype) = dtype {
+        pointwise::check_out_dtype(out, dtype)?;
+    }
+    shape(input, dim, keepdim, dtype)
+}
+
+fn cpu(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    _keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<()> {
+    mean::mean(out, input, dim.unwrap_or(&[]), dtype.unwrap_or(out.dtype()))
+}

@@ -1,0 +1,33 @@
+//! `aten::minimum`: the smaller one of two elements.
+//!
+//! `out[i] = min(self[i], other[i])`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. NaN wins over every number.
+//! - Aliasing: `minimum.out` writes `out`.
+//! - Errors: complex numbers, which have no order.
+//! - Source: torch.minimum, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::arithmetic::Ordered;
+
+operator! {
+    home = crate::home;
+    pub Minimum = "aten::minimum(Tensor self, Tensor other) -> Tensor";
+    pub MinimumOut = "aten::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Minimum).structured(shape, cpu);
+    library.define(MinimumOut).out_of(Minimum, shape, cpu);
+}
+
+fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_ordered(&[input, other])?;
+    pointwise::promoted([("self", input), ("other", other)])
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::smaller))
+}

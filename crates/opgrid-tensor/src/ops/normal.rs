@@ -1,0 +1,68 @@
+//! `aten::normal_`: sets every element to a normally distributed random number.
+//!
+//! `self[i]` is drawn from the distribution of mean `mean` and deviation `std`, independently of the others.
+//!
+//! - Dtypes: floating-point and complex ones; of complex numbers both parts are drawn, with half the variance each.
+//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in row-major order.
+//! - Aliasing: writes `self`, which must not repeat elements.
+//! - Errors: another dtype; a negative `std`.
+//! - Source: torch.Tensor.normal_, PyTorch 2.15. 16-bit floats are drawn in single precision, others than there.
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use num_complex::Complex;
+use opgrid_core::Generator;
+
+use super::prelude::*;
+use crate::kernels::random::{self, Random};
+use crate::tensor::Array;
+
+operator! {
+    home = crate::home;
+    pub NormalInplace = "aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(NormalInplace).in_place(shape, cpu);
+}
+
+fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    if std < 0.0 {
+        return Err(argument(format!("argument `std` is {std}, expected zero or more")));
+    }
+    pointwise::check_inexact(spec.dtype())?;
+    Ok(spec.clone())
+}
+
+fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
+    let (n, dtype) = (out.numel() as usize, out.dtype());
+    let bits = if [DType::F64, DType::Complex128].contains(&dtype) { 53 } else { 24 };
+    let groups = out.is_contiguous();
+    let numbers = match dtype.is_complex() {
+        true => {
+            let parts = random::draw(generator, |random| drawn(random, 2 * n, bits, groups))?;
+            let numbers = parts.chunks_exact(2).map(|parts| {
+                let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
+                number + mean
+            });
+            Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
+        }
+        false => {
+            let drawn = random::draw(generator, |random| drawn(random, n, bits, groups))?;
+            let numbers = drawn.into_iter().map(|number| number * std + mean);
+            Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
+        }
+    };
+    elementwise::copy(out, &numbers)
+}
+
+/// `n` normal numbers: in groups if there are enough for one.
+fn drawn(random: &mut Random, n: usize, bits: u32, groups: bool) -> Vec<f64> {
+    if n < 16 || !groups {
+        return (0..n).map(|_| random.normal()).collect();
+    }
+    let mut numbers = vec![0.0; n];
+    random.fill_normal(&mut numbers, bits);
+    numbers
+}

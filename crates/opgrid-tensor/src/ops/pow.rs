@@ -1,0 +1,110 @@
+//! `aten::pow`: elements to the power of others.
+//!
+//! `out[i] = self[i] ^ exponent[i]`
+//!
+//! - Shapes: `self` and `exponent` broadcast.
+//! - Dtypes: promoted. Integers wrap around; to a negative power they are 0 unless 1 or -1.
+//! - Aliasing: `pow_` writes `self`, the `out` overloads write `out`.
+//! - Errors: integers to the power of a negative integer number; bools, unless one of both is a number that makes
+//!   the result a constant or a copy.
+//! - Source: torch.pow, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::power::Power;
+
+operator! {
+    home = crate::home;
+    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor";
+    pub PowTensorTensorOut = "aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)";
+    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor";
+    pub PowTensorScalarOut = "aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)";
+    pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor";
+    pub PowScalarOut = "aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)";
+    pub PowInplaceScalar = "aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)";
+    pub PowInplaceTensor = "aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(PowTensorTensor).structured(shape, cpu);
+    library.define(PowTensorTensorOut).out_of(PowTensorTensor, shape, cpu);
+    library.define(PowInplaceTensor).in_place(shape, cpu);
+    library.define(PowTensorScalar).structured(scalar_shape, scalar_cpu);
+    library.define(PowTensorScalarOut).out_of(PowTensorScalar, scalar_shape, scalar_cpu);
+    library.define(PowInplaceScalar).in_place(scalar_shape, scalar_cpu);
+    // The number becomes a tensor without memory, so that layers see one operator for both.
+    library.define(PowScalar).composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
+    library
+        .define(PowScalarOut)
+        .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
+}
+
+fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("exponent", exponent)])?;
+    match input.bare_number() {
+        Some(base) if gives_ones(base) => Ok(spec),
+        _ => pointwise::check_numbers(spec.dtype()).map(|()| spec),
+    }
+}
+
+fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
+    if input.bare_number().is_some_and(gives_ones) {
+        return elementwise::fill(out, 1);
+    }
+    let dtype = result_type(&[input, exponent])?;
+    with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, exponent, Power::power))
+}
+
+fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
+    let number = exponent.into();
+    let spec = pointwise::promoted([("self", input), ("exponent", &number)])?;
+    let whole = spec.dtype().is_integral() || spec.dtype() == DType::Bool;
+    if let Scalar::Int(exponent) = exponent
+        && whole
+        && exponent < 0
+    {
+        let message = format!(
+            "argument `exponent` is {exponent}, to which integers cannot be raised; convert `self` to floats"
+        );
+        return Err(argument(message));
+    }
+    if is_zero(exponent) || is_one(exponent) {
+        return Ok(spec);
+    }
+    pointwise::check_numbers(spec.dtype()).map(|()| spec)
+}
+
+fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
+    if is_zero(exponent) {
+        return elementwise::fill(out, 1);
+    }
+    if is_one(exponent) {
+        return elementwise::copy(out, input);
+    }
+    let number = exponent.into();
+    let dtype = result_type(&[input, &number])?;
+    if let Scalar::Float(0.5) = exponent {
+        return with_dtype!(dtype, T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt));
+    }
+    if let Scalar::Float(-0.5) = exponent {
+        return with_dtype!(dtype, T: Inexact => {
+            elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal())
+        });
+    }
+    if matches!(exponent, Scalar::Int(2) | Scalar::Float(2.0)) {
+        return with_dtype!(dtype, T: Number => elementwise::unary::<T, T>(out, input, |a| a.times(a)));
+    }
+    with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, &number, Power::power))
+}
+
+/// Whether all powers of a number are one, in any dtype but bool, which has none.
+fn gives_ones(base: Scalar) -> bool {
+    is_one(base) && base != Scalar::Bool(true)
+}
+
+fn is_zero(value: Scalar) -> bool {
+    matches!(value, Scalar::Int(0) | Scalar::Bool(false)) || value == Scalar::Float(0.0)
+}
+
+fn is_one(value: Scalar) -> bool {
+    matches!(value, Scalar::Int(1) | Scalar::Bool(true)) || value == Scalar::Float(1.0)
+}

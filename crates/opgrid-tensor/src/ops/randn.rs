@@ -1,0 +1,38 @@
+//! `aten::randn`: a new tensor of random numbers, normally distributed with mean 0 and deviation 1.
+//!
+//! - Shapes: `size`, row-major.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Dispatch: a composite of `empty` and `normal_`.
+//! - Errors: those of [`EmptyMemoryFormat`] and [`NormalInplace`].
+//! - Source: torch.randn, PyTorch 2.15.
+
+use opgrid_core::Generator;
+
+use super::prelude::*;
+use super::{EmptyMemoryFormat, NormalInplace};
+
+operator! {
+    home = crate::home;
+    pub Randn = "aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub RandnGenerator = "aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Randn).everywhere(|size, dtype, layout, device, pin_memory| {
+        drawn(size, None, dtype, layout, device, pin_memory)
+    });
+    library.define(RandnGenerator).everywhere(drawn);
+}
+
+fn drawn(
+    size: &[i64],
+    generator: Option<&Generator>,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
+    NormalInplace.call(&result, 0.0, 1.0, generator)?;
+    Ok(result)
+}

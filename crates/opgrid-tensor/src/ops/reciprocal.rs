@@ -1,0 +1,32 @@
+//! `aten::reciprocal`: one divided by each element.
+//!
+//! `out[i] = 1 / self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `reciprocal_` writes `self`, `reciprocal.out` writes `out`.
+//! - Errors: `reciprocal_` of integers and bools.
+//! - Source: torch.reciprocal, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor";
+    pub ReciprocalInplace = "aten::reciprocal_(Tensor(a!) self) -> Tensor(a!)";
+    pub ReciprocalOut = "aten::reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Reciprocal).structured(shape, cpu);
+    library.define(ReciprocalInplace).in_place(shape, cpu);
+    library.define(ReciprocalOut).out_of(Reciprocal, shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::inexact([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::reciprocal))
+}

@@ -1,0 +1,42 @@
+//! `aten::relu`: zero instead of negative numbers.
+//!
+//! `out[i] = max(self[i], 0)`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`. NaN stays NaN.
+//! - Aliasing: `relu_` writes `self`, `relu.out` writes `out`.
+//! - Errors: bools and complex numbers; an `out` of another dtype than `self`.
+//! - Source: torch.relu, PyTorch 2.15.
+
+use super::prelude::*;
+use crate::kernels::arithmetic::Ordered;
+
+operator! {
+    home = crate::home;
+    pub Relu = "aten::relu(Tensor self) -> Tensor";
+    pub ReluInplace = "aten::relu_(Tensor(a!) self) -> Tensor(a!)";
+    pub ReluOut = "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Relu).structured(shape, cpu);
+    library.define(ReluInplace).in_place(shape, cpu);
+    library.define(ReluOut).out_by(Relu, out_shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input)])?;
+    pointwise::check_real(spec.dtype())?;
+    Ok(spec)
+}
+
+fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, input.dtype())?;
+    shape(input)
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Real => {
+        elementwise::unary::<T, T>(out, input, |a| if a.is_below(Math::<T>::ZERO) { Math::<T>::ZERO } else { a })
+    })
+}

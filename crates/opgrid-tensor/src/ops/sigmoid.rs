@@ -1,0 +1,32 @@
+//! `aten::sigmoid`: the logistic function.
+//!
+//! `out[i] = 1 / (1 + e ^ -self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `sigmoid_` writes `self`, `sigmoid.out` writes `out`.
+//! - Errors: `sigmoid_` of integers and bools.
+//! - Source: torch.sigmoid, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor";
+    pub SigmoidInplace = "aten::sigmoid_(Tensor(a!) self) -> Tensor(a!)";
+    pub SigmoidOut = "aten::sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Sigmoid).structured(shape, cpu);
+    library.define(SigmoidInplace).in_place(shape, cpu);
+    library.define(SigmoidOut).out_of(Sigmoid, shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::inexact([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sigmoid))
+}

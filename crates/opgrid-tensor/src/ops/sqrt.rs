@@ -1,0 +1,33 @@
+//! `aten::sqrt`: the square root.
+//!
+//! `out[i] = self[i] ^ 0.5`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN for negative numbers, unless they are complex.
+//! - Aliasing: `sqrt_` writes `self`, `sqrt.out` writes `out`.
+//! - Errors: `sqrt_` of integers and bools.
+//! - Source: torch.sqrt, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Sqrt = "aten::sqrt(Tensor self) -> Tensor";
+    pub SqrtInplace = "aten::sqrt_(Tensor(a!) self) -> Tensor(a!)";
+    pub SqrtOut = "aten::sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Sqrt).structured(shape, cpu);
+    library.define(SqrtInplace).in_place(shape, cpu);
+    library.define(SqrtOut).out_of(Sqrt, shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::inexact([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt))
+}

@@ -1,0 +1,32 @@
+//! `aten::tanh`: the hyperbolic tangent.
+//!
+//! `out[i] = (e ^ self[i] - e ^ -self[i]) / (e ^ self[i] + e ^ -self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `tanh_` writes `self`, `tanh.out` writes `out`.
+//! - Errors: `tanh_` of integers and bools.
+//! - Source: torch.tanh, PyTorch 2.15.
+
+use super::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Tanh = "aten::tanh(Tensor self) -> Tensor";
+    pub TanhInplace = "aten::tanh_(Tensor(a!) self) -> Tensor(a!)";
+    pub TanhOut = "aten::tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Tanh).structured(shape, cpu);
+    library.define(TanhInplace).in_place(shape, cpu);
+    library.define(TanhOut).out_of(Tanh, shape, cpu);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::inexact([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::tanh))
+}

@@ -1,0 +1,81 @@
+//! `aten::uniform_`: sets every element to a random number of a range.
+//!
+//! `self[i]` is drawn from `[from, to)`, independently of the others.
+//!
+//! - Dtypes: floating-point and complex ones; of complex numbers both parts are drawn.
+//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in row-major order.
+//! - Aliasing: writes `self`, which must not repeat elements.
+//! - Errors: another dtype; `from` larger than `to`.
+//! - Source: torch.Tensor.uniform_, PyTorch 2.15.
+
+use half::{bf16, f16};
+use num_complex::Complex;
+use opgrid_core::Generator;
+
+use super::prelude::*;
+use crate::kernels::random::{self, Random};
+use crate::tensor::{Array, Element, Number};
+
+operator! {
+    home = crate::home;
+    pub UniformInplace = "aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(UniformInplace).in_place(shape, cpu);
+}
+
+fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    if from > to {
+        return Err(argument(format!("argument `from` is {from}, expected at most `to`, which is {to}")));
+    }
+    pointwise::check_inexact(spec.dtype())?;
+    Ok(spec.clone())
+}
+
+fn cpu(_input: &Tensor, from: f64, to: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
+    let n = out.numel() as usize;
+    let drawn = random::draw(generator, |random| drawn(random, out.dtype(), n, from, to))??;
+    elementwise::copy(out, &drawn.view(Geometry::contiguous(out.sizes())?)?)
+}
+
+fn drawn(random: &mut Random, dtype: DType, n: usize, from: f64, to: f64) -> Result<Array> {
+    match dtype {
+        DType::F16 => real::<f16>(random, 11, n, from, to),
+        DType::BF16 => real::<bf16>(random, 8, n, from, to),
+        DType::F32 => real::<f32>(random, 24, n, from, to),
+        DType::Complex64 => complex(random, 24, n, from, to, |re, im| Complex::new(re as f32, im as f32)),
+        DType::Complex128 => complex(random, 53, n, from, to, Complex::new),
+        _ => real::<f64>(random, 53, n, from, to),
+    }
+}
+
+/// Computed in double precision for doubles, in single precision for others.
+fn between(random: &mut Random, bits: u32, from: f64, to: f64) -> f64 {
+    let x = random.uniform(bits);
+    match bits {
+        53 => x * (to - from) + from,
+        _ => f64::from(x as f32 * (to as f32 - from as f32) + from as f32),
+    }
+}
+
+fn real<T: Element>(random: &mut Random, bits: u32, n: usize, from: f64, to: f64) -> Result<Array> {
+    let numbers = (0..n).map(|_| T::from_number(Number::F64(between(random, bits, from, to))));
+    Array::from_slice(&numbers.collect::<Vec<_>>(), &[n as i64])
+}
+
+fn complex<T: Element>(
+    random: &mut Random,
+    bits: u32,
+    n: usize,
+    from: f64,
+    to: f64,
+    join: impl Fn(f64, f64) -> T,
+) -> Result<Array> {
+    let numbers = (0..n).map(|_| {
+        let re = between(random, bits, from, to);
+        join(re, between(random, bits, from, to))
+    });
+    Array::from_slice(&numbers.collect::<Vec<_>>(), &[n as i64])
+}
