@@ -32,9 +32,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
-    let spec = pointwise::promoted([("self", input), ("other", other)])?;
-    pointwise::check_factor("alpha", alpha, spec.dtype())?;
-    Ok(spec)
+    let dtype = result_type(&[input, other])?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    pointwise::of_dtype([("self", input), ("other", other)], dtype)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {

@@ -6,8 +6,9 @@
 //! - Errors: lists of different lengths, negative numbers, pinned memory.
 //! - Source: torch.empty_strided, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
-use opgrid_core::{compute_dispatch_key, operator};
+use opgrid_core::operator;
 
+use super::factory::selected;
 use super::empty;
 use super::prelude::*;
 
@@ -28,8 +29,8 @@ fn select(
     device: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<Tensor> {
-    let key = compute_dispatch_key(dtype, layout, device)?;
-    operator::redispatch(EmptyStrided, key.key_set(), (size, stride, dtype, layout, device, pin_memory))
+    let keys = selected(dtype, layout, device)?;
+    operator::redispatch(EmptyStrided, keys, (size, stride, dtype, layout, device, pin_memory))
 }
 
 fn strided(

@@ -33,9 +33,9 @@ pub(super) fn register(library: &mut Library) {
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let arguments = [("self", input), ("other", other)];
     pointwise::check_subtraction(&arguments)?;
-    let spec = pointwise::promoted(arguments)?;
-    pointwise::check_factor("alpha", alpha, spec.dtype())?;
-    Ok(spec)
+    let dtype = result_type(&[input, other])?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    pointwise::of_dtype(arguments, dtype)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
