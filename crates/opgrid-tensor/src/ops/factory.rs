@@ -5,8 +5,8 @@
 
 use opgrid_core::operator::KernelOf;
 use opgrid_core::{
-    Argument, DType, Device, DispatchKey, DispatchKeySet, Layout, Operator, Operators, Result, Return, Signature,
-    compute_dispatch_key, operator,
+    Argument, DType, Device, DispatchKey, DispatchKeySet, Layout, Operator, Operators, Result, Return,
+    Signature, compute_dispatch_key, operator,
 };
 
 use super::structured::Kernels;

@@ -203,8 +203,7 @@ fn cpu_keys() -> DispatchKeySet {
 }
 
 const CPU_INFERENCE: DispatchKeySet = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutocastCpu]);
-const CPU: DispatchKeySet =
-    CPU_INFERENCE.add(DispatchKey::AdInplaceOrView).add(DispatchKey::AutogradCpu);
+const CPU: DispatchKeySet = CPU_INFERENCE.add(DispatchKey::AdInplaceOrView).add(DispatchKey::AutogradCpu);
 
 impl Tensor {
     #[inline]

@@ -290,9 +290,7 @@ unsafe fn run_apart<const N: usize>(
         sizes[k + 1] = wanted.size_in_bytes();
         let start = match before.filter(|before| before.storage().is_same(array.storage())) {
             // The storage is being read already.
-            Some(before) => {
-                starts[k].wrapping_sub(before.geometry().offset() as usize * sizes[k])
-            }
+            Some(before) => starts[k].wrapping_sub(before.geometry().offset() as usize * sizes[k]),
             None => readers[k].insert(array.storage().read()?).start().as_ptr(),
         };
         starts[k + 1] = first_element(start, array)?;

@@ -113,15 +113,18 @@ struct Turnover {
 }
 
 impl Counts {
-    const NONE: Self = Self {
-        local: [const { Turnover { taken: AtomicUsize::new(0), given: AtomicUsize::new(0) } }; SMALL_CLASSES],
-        taken: AtomicUsize::new(0),
-        taken_bytes: AtomicUsize::new(0),
-        reused: AtomicUsize::new(0),
-        given: AtomicUsize::new(0),
-        given_bytes: AtomicUsize::new(0),
-        cleared_bytes: AtomicUsize::new(0),
-    };
+    fn new() -> Self {
+        let none = || AtomicUsize::new(0);
+        Self {
+            local: std::array::from_fn(|_| Turnover { taken: none(), given: none() }),
+            taken: none(),
+            taken_bytes: none(),
+            reused: none(),
+            given: none(),
+            given_bytes: none(),
+            cleared_bytes: none(),
+        }
+    }
 
     #[inline]
     fn add(counter: &AtomicUsize, more: usize) {
@@ -293,7 +296,7 @@ impl Local {
 
     #[cold]
     fn register(&self) -> &Counts {
-        let counts = Arc::new(Counts::NONE);
+        let counts = Arc::new(Counts::new());
         shared().threads.push(Arc::clone(&counts));
         let counts = Arc::into_raw(counts);
         self.counts.set(counts);
