@@ -40,6 +40,41 @@ pub(super) fn register(library: &mut Library) {
     library.define(ArangeStartOut).on_cpu_and_meta(arange_out);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let ends = |dtype| vec![given(5).named("dtype", dtype), given(0).named("dtype", dtype), given(2.5).named("dtype", dtype)];
+    samples.of(Arange, REAL, ends, reference).refuses("inconsistent", given(-1));
+    let bounds = |dtype| vec![given(2).and(7).named("dtype", dtype), given(0.5).and(3).named("dtype", dtype)];
+    samples.of(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
+    samples
+        .of(ArangeStartStep, REAL, ranges, reference)
+        .tolerance(2.0)
+        .refuses("nonzero", given(0).and(1).and(0))
+        .refuses("inconsistent", given(0).and(1).and(-1));
+    samples.of(ArangeStartStep, &[DType::I64], |dtype| if dtype == DType::I64 { vec![given(1).and(6).and(2)] } else { Vec::new() }, reference);
+}
+
+fn ranges(dtype: DType) -> Vec<Sample> {
+    let whole = [(1, 10, 3), (10, 1, -4), (0, 40, 1)].map(|(start, end, step)| given(start).and(end).and(step));
+    let broken = given(0).and(2).and(0.25);
+    let all = whole.into_iter().chain(dtype.is_floating_point().then_some(broken));
+    all.map(|sample| sample.named("dtype", dtype)).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let [start, end, step] = [("start", 0), ("end", 0), ("step", 1)]
+        .map(|(name, default)| Ok(it.option(name)?.unwrap_or(Scalar::Int(default))));
+    let (start, end, step): (Scalar, Scalar, Scalar) = (start?, end?, step?);
+    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(DType::I64);
+    let [from, to, by] = [start, end, step].map(|number| match dtype {
+        DType::I64 => number::whole(number) as f64,
+        _ => number.to_complex().re,
+    });
+    let count = ((to - from) / by).ceil() as i64;
+    let [from, by] = [start, step].map(|number| if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) });
+    let numbers = Plain::from_fn(dtype, &[count], |at| number::plus(from, number::times(by, Scalar::Int(at[0]))));
+    Ok(numbers.into())
+}
+
 fn arange(
     start: Scalar,
     end: Scalar,

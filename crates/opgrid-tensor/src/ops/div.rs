@@ -44,6 +44,36 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, other, mode| DivInplaceTensorMode.call(input, &other.into(), mode));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(Rule::Inexact, number::over))
+        .tolerance(4.0)
+        .refuses("does not broadcast", given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[3], 0)));
+    samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(Rule::Inexact, number::over)).tolerance(4.0);
+    let x = make::nonzero(DType::I32, &[2], 0);
+    samples
+        .of(DivTensorMode, REAL, |dtype| rounded(make::pairs_to_divide(dtype)), rounded_reference)
+        .refuses("rounding_mode", given(x.clone()).and(x.clone()).named("rounding_mode", "up"))
+        .refuses_data("zero", given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor"));
+    samples.of(DivScalarMode, REAL, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+}
+
+/// Each sample with both ways of rounding.
+fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
+    let both = |sample: Sample| ["trunc", "floor"].map(|mode| sample.clone().named("rounding_mode", mode));
+    samples.into_iter().flat_map(both).collect()
+}
+
+fn rounded_reference(it: &Inputs) -> Result<Expected> {
+    let mode: String = it.value("rounding_mode")?;
+    it.binary(Rule::Promoted, |a, b| match (a, b, mode == "floor") {
+        (Scalar::Int(a), Scalar::Int(b), true) => Scalar::Int(a.wrapping_div(b) - i64::from(a % b != 0 && (a < 0) != (b < 0))),
+        (Scalar::Int(a), Scalar::Int(b), false) => Scalar::Int(a.wrapping_div(b)),
+        (a, b, true) => number::inexact(number::over(a, b), f64::floor, |quotient| quotient),
+        (a, b, false) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
+    })
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input), ("other", other)])
 }

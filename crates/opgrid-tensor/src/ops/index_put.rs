@@ -31,6 +31,39 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+    let value = Plain::number(DType::F32, 1);
+    samples
+        .of(IndexPut, ANY, inputs, reference)
+        .tolerance(4.0)
+        .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]).and(value.clone()))
+        .refuses("convert it first", given(x.clone()).and(vec![Some(index.clone())]).and(value.to(DType::F64)))
+        .refuses("does not broadcast", given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let one = |sample: Sample| {
+        let value = Plain::number(dtype, 1);
+        [sample.clone().and(value.clone()), sample.and(value).and(true)]
+    };
+    // Masks need no other kernel, but how many elements they name is known from data only.
+    super::indexing::inputs(dtype).into_iter().flat_map(one).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, indices, values) = (it.tensor("self")?, it.optional_tensors("indices")?, it.tensor("values")?);
+    let accumulate: bool = it.value("accumulate")?;
+    let (sizes, source) = super::indexing::sources(x, indices)?;
+    let mut result = x.clone();
+    for position in naive::positions(&sizes) {
+        let (place, value) = (source(&position), values.at(&position));
+        let value = if accumulate { number::plus(result.at(&place), value) } else { value };
+        result.set(&place, value);
+    }
+    Ok(result.into())
+}
+
 fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
     let (spec, given) = (input.spec()?, values.spec()?);
     let on_meta = spec.device() == Device::META;

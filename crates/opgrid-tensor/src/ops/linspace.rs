@@ -31,6 +31,31 @@ pub(super) fn register(library: &mut Library) {
     library.define(LinspaceOut).on_cpu_and_meta(linspace_out);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = |steps: i64, dtype| given(0).and(1).and(steps).named("dtype", dtype);
+    samples
+        .of(Linspace, NUMBERS, inputs, reference)
+        .tolerance(2.0)
+        .refuses("steps", x(-1, DType::F32));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let few = [0, 1].map(|steps| given(2).and(5).and(steps));
+    let many = [(0.0, 8.0, 5), (3.0, -3.0, 7), (0.0, 1.0, 5)].map(|(from, to, steps)| given(from).and(to).and(steps));
+    // Fewer than two bools are no range, and not refused.
+    let few = few.into_iter().filter(|_| dtype != DType::Bool);
+    let from_zero = many.into_iter().filter(|_| dtype != DType::U8).chain((dtype == DType::U8).then(|| given(0).and(8).and(5)));
+    few.chain(from_zero).map(|sample| sample.named("dtype", dtype)).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (start, end): (Scalar, Scalar) = (it.value("start")?, it.value("end")?);
+    let (steps, dtype): (i64, Option<DType>) = (it.value("steps")?, it.value("dtype")?);
+    let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
+    let place = |at: i64| number::plus(start, number::times(step, Scalar::Float(at as f64)));
+    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| place(at[0])).into())
+}
+
 fn linspace(
     start: Scalar,
     end: Scalar,

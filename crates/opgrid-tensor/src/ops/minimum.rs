@@ -22,6 +22,12 @@ pub(super) fn register(library: &mut Library) {
     library.define(MinimumOut).out_of(Minimum, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Minimum, ORDERED, make::pairs, |it| it.binary(Rule::Promoted, |a, b| number::chosen(a, b, |order| order.is_gt())))
+        .refuses("does not broadcast", given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[3], 0)));
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input, other])?;
     pointwise::promoted([("self", input), ("other", other)])

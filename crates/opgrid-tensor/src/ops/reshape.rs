@@ -19,6 +19,13 @@ pub(super) fn register(library: &mut Library) {
     library.define(Reshape).implicit(reshape);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Reshape, ANY, make::other_sizes, |it| make::same_elements(it, "shape"))
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
+}
+
 fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
     let geometry = input.spec()?.geometry();
     let sizes = infer_sizes(shape, geometry.numel())?;

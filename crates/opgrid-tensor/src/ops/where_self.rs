@@ -40,6 +40,47 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(WhereSelf, ANY, inputs, reference)
+        .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
+        .refuses("does not broadcast", given(make::numbers(DType::Bool, &[3], 0)).and(x.clone()).and(x));
+    samples.of(WhereScalarSelf, ANY, |dtype| {
+        let (condition, x) = (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2));
+        [Scalar::Int(3), Scalar::Float(0.5)].map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
+    }, reference);
+    samples.of(WhereScalarOther, ANY, |dtype| {
+        let (condition, x) = (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2));
+        [Scalar::Int(3), Scalar::Float(0.5)].map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
+    }, reference);
+    samples.of(WhereScalar, &[DType::Bool], |dtype| vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)], reference);
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 3]; 5] =
+        [[&[2, 3]; 3], [&[2, 1], &[3], &[]], [&[], &[2, 37], &[2, 37]], [&[0], &[1], &[1]], [&[], &[], &[]]];
+    let same = shapes.map(|[condition, a, b]| {
+        given(make::numbers(DType::Bool, condition, 0)).and(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))
+    });
+    let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (DType::F32, 2)];
+    let mixed = [condition, a, b].map(|(dtype, seed)| make::numbers(dtype, &[3], seed));
+    let [condition, a, b] = mixed;
+    same.into_iter().chain([given(condition).and(a).and(b)]).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let dtype = it.common_dtype(&["self", "other"])?;
+    let condition = it.tensor("condition")?;
+    let [a, b] = ["self", "other"].map(|name| it.operand(name));
+    let (a, b) = (a?, b?);
+    let sizes = naive::broadcast([condition.sizes(), a.sizes(), b.sizes()].into_iter())?;
+    let chosen = Plain::from_fn(dtype, &sizes, |position| {
+        if condition.at(position).to_bool() { a.at(position) } else { b.at(position) }
+    });
+    Ok(chosen.into())
+}
+
 fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     if !matches!(condition.spec()?.dtype(), DType::Bool | DType::U8) {
         return Err(argument(format!("argument `condition` has dtype {}, expected bool", condition.dtype())));
