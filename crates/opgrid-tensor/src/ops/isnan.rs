@@ -41,5 +41,5 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::unary::<Bool, T>(out, input, |a| (a != a).into())
         });
     }
-    elementwise::fill(out, false)
+    elementwise::fill_for(out, input, false)
 }

@@ -80,7 +80,7 @@ fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
     if input.bare_number().is_some_and(gives_ones) {
-        return elementwise::fill(out, 1);
+        return elementwise::fill_for(out, exponent, 1);
     }
     let dtype = result_type(&[input, exponent])?;
     with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, exponent, Power::power))
@@ -107,7 +107,7 @@ fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
 
 fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     if is_zero(exponent) {
-        return elementwise::fill(out, 1);
+        return elementwise::fill_for(out, input, 1);
     }
     if is_one(exponent) {
         return elementwise::copy(out, input);
