@@ -6,10 +6,12 @@
 //!   result; the dimensions before the last two broadcast.
 //! - Dtypes: one for both, no bools.
 //! - Dispatch: a composite of `mm`, or of `bmm` where both have stacks.
+//! - Aliasing: `matmul.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: tensors without dimensions; inner sizes that differ; stacks that do not broadcast.
 //! - Source: torch.matmul, PyTorch 2.15; there vectors go to `dot` and `mv`.
 
 use super::prelude::*;
+use super::structured::give_shape;
 use super::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
 use crate::tensor::{Dims, broadcast};
 
@@ -92,16 +94,9 @@ fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
 
 fn matmul_out(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let product = matmul(input, other)?;
-    if out.dtype() != product.dtype() || out.sizes() != product.sizes() {
-        let message = format!(
-            "aten::matmul.out: argument `out` is {} of shape {:?}, expected {} of shape {:?}",
-            out.dtype(),
-            out.sizes(),
-            product.dtype(),
-            product.sizes()
-        );
-        return Err(argument(message));
-    }
+    pointwise::check_out_dtype(out, product.dtype())
+        .and_then(|()| give_shape(out, product.spec()?))
+        .map_err(|error| error.within("aten::matmul.out"))?;
     CopyInplace.call(out, &product, false)
 }
 
