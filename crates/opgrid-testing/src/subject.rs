@@ -32,6 +32,12 @@ impl<'a> Subject<'a> {
         Ok(Self { place, samples, operator, schema, in_place, outputs })
     }
 
+    /// The names of the overloads that are called.
+    pub(crate) fn overloads(&self) -> Vec<String> {
+        let variants = self.in_place.iter().chain(&self.outputs).map(|variant| &variant.operator);
+        variants.chain([&self.operator]).map(|operator| operator.name().to_string()).collect()
+    }
+
     /// The arguments of a sample on a device, in the order of the schema, with defaults.
     ///
     /// What the operator writes is never repeated in memory.

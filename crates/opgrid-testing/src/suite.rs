@@ -1,5 +1,7 @@
 //! Runs every check on every sample.
 
+use std::collections::BTreeSet;
+
 use opgrid_core::{DType, Device, Dispatcher};
 use opgrid_tensor::samples::{OperatorSamples, Samples};
 
@@ -52,6 +54,14 @@ impl Suite {
             }
         }
         report
+    }
+
+    /// The overloads that the suite calls: those that have samples, and those found beside them that write.
+    pub fn overloads(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
+        let place = Place { dispatcher, device: self.device };
+        let subjects =
+            self.samples.operators().iter().filter_map(|samples| Subject::new(place, samples).ok());
+        subjects.flat_map(|subject| subject.overloads()).collect()
     }
 
     fn first_check(&self) -> Check {

@@ -44,11 +44,12 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Any, ANY, make::unary, |it| reference(it, None));
+    samples.of(Any, ANY, make::unary, |it| reference(it, None)).output_decides();
     samples
         .of(AnyDim, ANY, make::over_dim, |it| reference(it, Some(vec![it.value("dim")?])))
+        .output_decides()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-    samples.of(AnyDims, ANY, make::over_dims, |it| reference(it, it.value("dim")?));
+    samples.of(AnyDims, ANY, make::over_dims, |it| reference(it, it.value("dim")?)).output_decides();
 }
 
 fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {

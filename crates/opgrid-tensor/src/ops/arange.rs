@@ -41,16 +41,26 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let ends = |dtype| vec![given(5).named("dtype", dtype), given(0).named("dtype", dtype), given(2.5).named("dtype", dtype)];
-    samples.of(Arange, REAL, ends, reference).refuses("inconsistent", given(-1));
-    let bounds = |dtype| vec![given(2).and(7).named("dtype", dtype), given(0.5).and(3).named("dtype", dtype)];
+    samples.of(Arange, REAL, ends, reference).output_decides().refuses("inconsistent", given(-1));
     samples.of(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
     samples
         .of(ArangeStartStep, REAL, ranges, reference)
         .tolerance(2.0)
+        .output_decides()
         .refuses("nonzero", given(0).and(1).and(0))
         .refuses("inconsistent", given(0).and(1).and(-1));
-    samples.of(ArangeStartStep, &[DType::I64], |dtype| if dtype == DType::I64 { vec![given(1).and(6).and(2)] } else { Vec::new() }, reference);
+    // Integers without a dtype give int64.
+    let whole = |dtype| if dtype == DType::I64 { vec![given(1).and(6).and(2)] } else { Vec::new() };
+    samples.of(ArangeStartStep, &[DType::I64], whole, reference).output_decides();
+}
+
+fn ends(dtype: DType) -> Vec<Sample> {
+    [Scalar::Int(5), Scalar::Int(0), Scalar::Float(2.5)].map(|end| given(end).named("dtype", dtype)).to_vec()
+}
+
+fn bounds(dtype: DType) -> Vec<Sample> {
+    let bounds = [(Scalar::Int(2), 7), (Scalar::Float(0.5), 3)];
+    bounds.map(|(start, end)| given(start).and(end).named("dtype", dtype)).to_vec()
 }
 
 fn ranges(dtype: DType) -> Vec<Sample> {

@@ -51,11 +51,23 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("does not broadcast", given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[3], 0)));
     samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(Rule::Inexact, number::over)).tolerance(4.0);
     let x = make::nonzero(DType::I32, &[2], 0);
+    let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
+    let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
     samples
-        .of(DivTensorMode, REAL, |dtype| rounded(make::pairs_to_divide(dtype)), rounded_reference)
-        .refuses("rounding_mode", given(x.clone()).and(x.clone()).named("rounding_mode", "up"))
-        .refuses_data("zero", given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor"));
-    samples.of(DivScalarMode, REAL, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+        .of(DivTensorMode, REAL, rounded_pairs, rounded_reference)
+        .refuses("rounding_mode", no_mode)
+        .refuses_data("zero", by_zero);
+    samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+}
+
+/// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
+fn rounded_pairs(dtype: DType) -> Vec<Sample> {
+    let mut pairs = make::pairs_to_divide(dtype);
+    if dtype == DType::Bool {
+        let is_bool = |argument: &Given| argument.tensors().iter().all(|tensor| tensor.dtype() == dtype);
+        pairs.retain(|sample| sample.arguments().all(is_bool));
+    }
+    rounded(pairs)
 }
 
 /// Each sample with both ways of rounding.
@@ -65,12 +77,19 @@ fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
 }
 
 fn rounded_reference(it: &Inputs) -> Result<Expected> {
-    let mode: String = it.value("rounding_mode")?;
-    it.binary(Rule::Promoted, |a, b| match (a, b, mode == "floor") {
-        (Scalar::Int(a), Scalar::Int(b), true) => Scalar::Int(a.wrapping_div(b) - i64::from(a % b != 0 && (a < 0) != (b < 0))),
-        (Scalar::Int(a), Scalar::Int(b), false) => Scalar::Int(a.wrapping_div(b)),
-        (a, b, true) => number::inexact(number::over(a, b), f64::floor, |quotient| quotient),
-        (a, b, false) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
+    let floor = it.value::<String>("rounding_mode")? == "floor";
+    it.binary(Rule::Promoted, |a, b| match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => {
+            let is_fraction = a.checked_rem(b).is_some_and(|rest| rest != 0);
+            let below = floor && is_fraction && (a < 0) != (b < 0);
+            Scalar::Int(a.wrapping_div(b) - i64::from(below))
+        }
+        // Nothing is below infinity by less than one, so that its remainder is no number.
+        (a, b) if floor && !a.to_complex().is_finite() => number::minus(number::over(a, b), a),
+        (a, b) => {
+            let round = if floor { f64::floor } else { f64::trunc };
+            number::inexact(number::over(a, b), round, |quotient| quotient)
+        }
     })
 }
 

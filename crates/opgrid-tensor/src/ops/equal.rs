@@ -33,7 +33,12 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let other_shape = given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(dtype, &[3, 2], 0));
-    make::nearby(dtype).into_iter().map(|sample| Sample { keyword: Vec::new(), ..sample }).chain([other_shape]).collect()
+    // Without the tolerances, of which there are none here.
+    let pairs = make::nearby(dtype).into_iter().map(|mut sample| {
+        sample.positional.truncate(2);
+        sample
+    });
+    pairs.chain([other_shape]).collect()
 }
 
 fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {

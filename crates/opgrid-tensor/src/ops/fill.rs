@@ -28,7 +28,7 @@ pub(super) fn samples(samples: &mut Samples) {
             let (x, value) = (it.tensor("self")?, it.value::<Scalar>("value")?);
             Ok(Plain::of(x.dtype(), x.sizes(), &[value]).into())
         })
-        .refuses("", given(make::numbers(DType::U8, &[2], 0)).and(300));
+        .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
 }
 
 fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {

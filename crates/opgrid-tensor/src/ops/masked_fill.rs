@@ -44,7 +44,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(MaskedFillScalar, ANY, |dtype| masked(dtype, |_| Scalar::Int(1).into()), reference)
         .refuses("expected bool", given(x.clone()).and(x.clone()).and(1))
-        .refuses("", given(x.to(DType::U8)).and(mask.clone()).and(300));
+        .refuses_data("overflow", given(x.to(DType::U8)).and(mask.clone()).and(300));
     samples
         .of(MaskedFillTensor, ANY, |dtype| masked(dtype, |dtype| Plain::number(dtype, 1).into()), reference)
         .refuses("without dimensions", given(x.clone()).and(mask).and(x));

@@ -43,8 +43,9 @@ fn reference(it: &Inputs) -> Result<Expected> {
     let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(x.dtype());
     let dims: Option<Vec<i64>> = it.option("dim")?;
     let keepdim = it.option("keepdim")?.unwrap_or(false);
+    let zero = Plain::number(dtype, 0).at(&[]);
     let average = |elements: &[Scalar]| {
-        let sum = elements.iter().fold(Scalar::Float(0.0), |sum, element| number::plus(sum, *element));
+        let sum = elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
         number::over(sum, Scalar::Float(elements.len() as f64))
     };
     Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, average).into())

@@ -28,6 +28,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(Ones, ANY, make::shapes, |it| make::filled(it, Scalar::Int(1)))
+        .output_decides()
         .refuses("", given([2, -1].to_vec()));
 }
 

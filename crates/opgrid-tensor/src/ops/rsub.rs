@@ -21,7 +21,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let scaled = |dtype| make::and_named(make::pairs(dtype), "alpha", 2);
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
     samples.of(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
     samples
         .of(RsubScalar, NUMBERS, make::with_number, reference)

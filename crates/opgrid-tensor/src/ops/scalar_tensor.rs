@@ -25,7 +25,7 @@ pub(super) fn samples(samples: &mut Samples) {
             let dtype: Option<DType> = it.value("dtype")?;
             Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
         })
-        .refuses("", given(300).named("dtype", DType::U8));
+        .refuses_data("overflow", given(300).named("dtype", DType::U8));
 }
 
 fn scalar_tensor(

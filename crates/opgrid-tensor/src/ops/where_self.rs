@@ -41,20 +41,32 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let x = make::numbers(DType::F32, &[2], 0);
+    let (x, longer) = (make::numbers(DType::F32, &[2], 0), make::numbers(DType::Bool, &[3], 0));
     samples
         .of(WhereSelf, ANY, inputs, reference)
         .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
-        .refuses("does not broadcast", given(make::numbers(DType::Bool, &[3], 0)).and(x.clone()).and(x));
+        .refuses("does not broadcast", given(longer).and(x.clone()).and(x));
     samples.of(WhereScalarSelf, ANY, |dtype| {
-        let (condition, x) = (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2));
-        [Scalar::Int(3), Scalar::Float(0.5)].map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
+        let (condition, x) = condition_and_tensor(dtype);
+        NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
     }, reference);
     samples.of(WhereScalarOther, ANY, |dtype| {
-        let (condition, x) = (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2));
-        [Scalar::Int(3), Scalar::Float(0.5)].map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
+        let (condition, x) = condition_and_tensor(dtype);
+        NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
     }, reference);
-    samples.of(WhereScalar, &[DType::Bool], |dtype| vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)], reference);
+    // Conditions of uint8 are taken, as of old.
+    let conditions = |dtype| match dtype {
+        DType::U8 => Vec::new(),
+        dtype => vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)],
+    };
+    samples.of(WhereScalar, &[DType::Bool], conditions, reference);
+}
+
+/// What stands in a tensor's place.
+const NUMBERS_INSTEAD: [Scalar; 2] = [Scalar::Int(3), Scalar::Float(0.5)];
+
+fn condition_and_tensor(dtype: DType) -> (Plain, Plain) {
+    (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2))
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -30,6 +30,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(Zeros, ANY, make::shapes, |it| make::filled(it, Scalar::Int(0)))
+        .output_decides()
         .refuses("", given([2, -1].to_vec()));
     samples.of(ZeroInplace, ANY, make::unary, |it| it.unary(Rule::Promoted, |_| Scalar::Int(0)));
 }

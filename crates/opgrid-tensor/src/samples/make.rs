@@ -42,7 +42,7 @@ pub fn nonzero(dtype: DType, sizes: &[i64], seed: i64) -> Plain {
 /// what becomes of infinite parts depends on how a formula is written.
 pub fn extremes(dtype: DType) -> Plain {
     let elements: Vec<Scalar> = if dtype.is_complex() {
-        vec![Scalar::Float(0.0), Scalar::Float(f64::NAN), Scalar::Float(-1.0)]
+        vec![Scalar::Float(f64::NAN), Scalar::Float(-1.0)]
     } else if let Ok(limits) = finfo(dtype) {
         let ends = [limits.max, limits.min, limits.eps, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         ends.into_iter().chain([0.0, -0.0, 1.0]).map(Scalar::Float).collect()
@@ -83,7 +83,14 @@ pub fn pairs(dtype: DType) -> Vec<Sample> {
     pairs_by(dtype, numbers, true)
 }
 
-/// The same with no zeros on the right, and no extremes.
+/// Pairs of the dtype, and those without extremes once more with a named number that scales one of them: what becomes
+/// of the largest numbers depends on how a formula is written.
+pub fn scaled_pairs(dtype: DType, name: &str, factor: i64) -> Vec<Sample> {
+    let scaled = pairs_by(dtype, numbers, false).into_iter().map(|sample| sample.named(name, factor));
+    pairs(dtype).into_iter().chain(scaled).collect()
+}
+
+/// The same as [`pairs`] with no zeros on the right, and no extremes.
 pub fn pairs_to_divide(dtype: DType) -> Vec<Sample> {
     pairs_by(dtype, nonzero, false)
 }
@@ -134,7 +141,8 @@ pub fn and_named(
 
 /// A tensor, dimensions to reduce (all of them where there are none) and whether they stay with size 1.
 pub fn over_dims(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], &[i64], bool); 10] = [
+    let cases: [(&[i64], &[i64], bool); 11] = [
+        (&[0, 3], &[1], false),
         (&[2, 3], &[0], false),
         (&[2, 3], &[1], true),
         (&[2, 3], &[-1], false),
@@ -154,7 +162,8 @@ pub fn over_dims(dtype: DType) -> Vec<Sample> {
 
 /// A tensor, one dimension and whether it stays with size 1.
 pub fn over_dim(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, bool); 5] = [
+    let cases: [(&[i64], i64, bool); 6] = [
+        (&[0, 3], 1, false),
         (&[2, 3], 0, false),
         (&[2, 3], -1, true),
         (&[], 0, false),

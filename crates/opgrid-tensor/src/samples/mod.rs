@@ -112,6 +112,7 @@ impl Samples {
             is_view: false,
             reads_data: false,
             needs_contiguous: false,
+            output_decides: false,
             in_place_refuses: Vec::new(),
             refusals: Vec::new(),
         })
@@ -150,6 +151,7 @@ pub struct OperatorSamples {
     is_view: bool,
     reads_data: bool,
     needs_contiguous: bool,
+    output_decides: bool,
     in_place_refuses: Vec<DType>,
     refusals: Vec<Refusal>,
 }
@@ -188,6 +190,12 @@ impl OperatorSamples {
     /// What the operator answers depends on strides, or it refuses some: the samples say it for row-major tensors.
     pub fn needs_contiguous(&mut self) -> &mut Self {
         self.needs_contiguous = true;
+        self
+    }
+
+    /// The dtype of an output says in which dtype is computed, so that none is too low.
+    pub fn output_decides(&mut self) -> &mut Self {
+        self.output_decides = true;
         self
     }
 
@@ -256,6 +264,11 @@ impl OperatorSamples {
     /// Whether the answer is the same for all strides.
     pub fn takes_strides(&self) -> bool {
         !self.needs_contiguous
+    }
+
+    /// Whether an output of a lower kind of dtype than the result is refused.
+    pub fn refuses_low_outputs(&self) -> bool {
+        !self.output_decides
     }
 
     /// Whether the in-place overload takes a dtype to which its result could be written.
