@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(AddTensor, ANY, scaled, reference)
         .tolerance(2.0)
-        .refuses("does not broadcast", given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[3], 0)))
+        .refuses("does not broadcast", make::misfits())
         .refuses("must not be a floating-point number", {
             let x = make::numbers(DType::I64, &[2], 0);
             given(x.clone()).and(x).named("alpha", 0.5)

@@ -24,7 +24,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(All).structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
+    library
+        .define(All)
+        .structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
     library.define(AllAllOut).out_by(
         All,
         |input, out| out_shape(input, None, false, out),

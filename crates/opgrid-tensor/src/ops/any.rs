@@ -24,7 +24,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Any).structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
+    library
+        .define(Any)
+        .structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
     library.define(AnyAllOut).out_by(
         Any,
         |input, out| out_shape(input, None, false, out),

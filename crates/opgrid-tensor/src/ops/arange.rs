@@ -64,7 +64,8 @@ fn bounds(dtype: DType) -> Vec<Sample> {
 }
 
 fn ranges(dtype: DType) -> Vec<Sample> {
-    let whole = [(1, 10, 3), (10, 1, -4), (0, 40, 1)].map(|(start, end, step)| given(start).and(end).and(step));
+    let whole =
+        [(1, 10, 3), (10, 1, -4), (0, 40, 1)].map(|(start, end, step)| given(start).and(end).and(step));
     let broken = given(0).and(2).and(0.25);
     let all = whole.into_iter().chain(dtype.is_floating_point().then_some(broken));
     all.map(|sample| sample.named("dtype", dtype)).collect()
@@ -80,8 +81,10 @@ fn reference(it: &Inputs) -> Result<Expected> {
         _ => number.to_complex().re,
     });
     let count = ((to - from) / by).ceil() as i64;
-    let [from, by] = [start, step].map(|number| if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) });
-    let numbers = Plain::from_fn(dtype, &[count], |at| number::plus(from, number::times(by, Scalar::Int(at[0]))));
+    let [from, by] = [start, step]
+        .map(|number| if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) });
+    let numbers =
+        Plain::from_fn(dtype, &[count], |at| number::plus(from, number::times(by, Scalar::Int(at[0]))));
     Ok(numbers.into())
 }
 

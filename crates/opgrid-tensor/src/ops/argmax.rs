@@ -31,7 +31,11 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
-    let of_all = [given(make::numbers(dtype, &[3, 4], 1)), given(make::extremes(dtype)), given(Plain::of(dtype, &[4], &[1, 2]))];
+    let of_all = [
+        given(make::numbers(dtype, &[3, 4], 1)),
+        given(make::extremes(dtype)),
+        given(Plain::of(dtype, &[4], &[1, 2])),
+    ];
     make::over_dim(dtype).into_iter().chain(of_all).collect()
 }
 

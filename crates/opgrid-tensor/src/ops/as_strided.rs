@@ -21,16 +21,25 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
         let x = make::numbers(dtype, &[12], 0);
-        let cases: [(&[i64], &[i64], i64); 4] = [(&[2, 3], &[3, 1], 0), (&[3, 2], &[1, 4], 2), (&[2, 2], &[0, 1], 1), (&[], &[], 5)];
-        cases.map(|(size, stride, offset)| given(x.clone()).and(size.to_vec()).and(stride.to_vec()).and(offset)).to_vec()
+        let cases: [(&[i64], &[i64], i64); 4] =
+            [(&[2, 3], &[3, 1], 0), (&[3, 2], &[1, 4], 2), (&[2, 2], &[0, 1], 1), (&[], &[], 5)];
+        cases
+            .map(|(size, stride, offset)| {
+                given(x.clone()).and(size.to_vec()).and(stride.to_vec()).and(offset)
+            })
+            .to_vec()
     };
     let x = make::numbers(DType::F32, &[4], 0);
     samples
         .of(AsStrided, ANY, inputs, |it| {
-            let (x, size, stride) = (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
+            let (x, size, stride) =
+                (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
             let offset: i64 = it.value("storage_offset")?;
             Ok(Plain::from_fn(x.dtype(), &size, |position| {
-                x.at(&[position.iter().zip(&stride).fold(offset, |sum, (index, stride)| sum + index * stride)])
+                x.at(&[position
+                    .iter()
+                    .zip(&stride)
+                    .fold(offset, |sum, (index, stride)| sum + index * stride)])
             })
             .into())
         })

@@ -63,7 +63,8 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
-    let dtype = tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
+    let dtype =
+        tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
     let kept: Vec<&Plain> = tensors.iter().filter(|tensor| tensor.sizes() != [0]).collect();
     let Some(first) = kept.first() else { return Ok(Plain::of::<i64>(dtype, &[0], &[]).into()) };
     let dim = naive::dimension(dim, first.sizes().len());

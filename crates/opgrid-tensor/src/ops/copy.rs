@@ -27,13 +27,16 @@ pub(super) fn samples(samples: &mut Samples) {
             let (to, from) = (it.tensor("self")?, it.tensor("src")?);
             Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
         })
-        .refuses("does not broadcast", given(make::numbers(DType::F32, &[2], 0)).and(make::numbers(DType::F32, &[3], 0)));
+        .refuses("does not broadcast", make::misfits());
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 5] = [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
     let same = shapes.map(|[to, from]| given(make::numbers(dtype, to, 0)).and(make::numbers(dtype, from, 1)));
-    let converted = ANY.iter().map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
+    let converted = ANY
+        .iter()
+        .map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
     same.into_iter().chain(converted).collect()
 }
 

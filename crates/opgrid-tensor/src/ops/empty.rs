@@ -56,7 +56,11 @@ fn empty(
         None => Geometry::contiguous(size)?,
         Some(format) => Geometry::in_format(size, format)?,
     };
-    Tensor::allocate(TensorSpec::new(geometry, dtype.unwrap_or_else(default_dtype), device.unwrap_or_default()))
+    Tensor::allocate(TensorSpec::new(
+        geometry,
+        dtype.unwrap_or_else(default_dtype),
+        device.unwrap_or_default(),
+    ))
 }
 
 /// # Errors

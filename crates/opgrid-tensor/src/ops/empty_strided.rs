@@ -22,7 +22,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
+        let cases: [[&[i64]; 2]; 4] =
+            [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
         cases.map(|[size, stride]| given(size.to_vec()).and(stride.to_vec()).named("dtype", dtype)).to_vec()
     };
     samples

@@ -28,7 +28,11 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Expand, ANY, inputs, |it| {
             let (x, mut size) = (it.tensor("self")?, it.value::<Vec<i64>>("size")?);
             let behind = size.len() - x.sizes().len();
-            size[behind..].iter_mut().zip(x.sizes()).filter(|(size, _)| **size < 0).for_each(|(size, own)| *size = *own);
+            size[behind..]
+                .iter_mut()
+                .zip(x.sizes())
+                .filter(|(size, _)| **size < 0)
+                .for_each(|(size, own)| *size = *own);
             Ok(Plain::from_fn(x.dtype(), &size, |position| x.at(position)).into())
         })
         .view()

@@ -23,9 +23,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Eye).factory(Eye, |n, dtype, layout, device, pin_memory| {
-        eye(n, n, dtype, layout, device, pin_memory)
-    });
+    library
+        .define(Eye)
+        .factory(Eye, |n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
     library.define(EyeM).factory(EyeM, eye);
     library.define(EyeOut).everywhere(|n, out| eye_out(n, n, out));
     library.define(EyeMOut).everywhere(eye_out);
@@ -33,9 +33,16 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let squares = |dtype| [0, 1, 3].map(|n| given(n).named("dtype", dtype)).to_vec();
-    samples.of(Eye, ANY, squares, |it| reference(it, "n")).output_decides().refuses("greater or equal to 0", given(-1));
-    let matrices = |dtype| [(2, 3), (3, 2), (0, 2)].map(|(n, m)| given(n).and(m).named("dtype", dtype)).to_vec();
-    samples.of(EyeM, ANY, matrices, |it| reference(it, "m")).output_decides().refuses("greater or equal to 0", given(1).and(-1));
+    samples
+        .of(Eye, ANY, squares, |it| reference(it, "n"))
+        .output_decides()
+        .refuses("greater or equal to 0", given(-1));
+    let matrices =
+        |dtype| [(2, 3), (3, 2), (0, 2)].map(|(n, m)| given(n).and(m).named("dtype", dtype)).to_vec();
+    samples
+        .of(EyeM, ANY, matrices, |it| reference(it, "m"))
+        .output_decides()
+        .refuses("greater or equal to 0", given(1).and(-1));
 }
 
 fn reference(it: &Inputs, columns: &str) -> Result<Expected> {

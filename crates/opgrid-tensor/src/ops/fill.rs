@@ -21,7 +21,10 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
         let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
-        make::unary(dtype).into_iter().flat_map(|sample| numbers.map(|number| sample.clone().and(number))).collect()
+        make::unary(dtype)
+            .into_iter()
+            .flat_map(|sample| numbers.map(|number| sample.clone().and(number)))
+            .collect()
     };
     samples
         .of(FillInplaceScalar, ANY, inputs, |it| {

@@ -21,16 +21,20 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [(&[i64], i64, i64); 4] = [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0)];
+        let cases: [(&[i64], i64, i64); 4] =
+            [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0)];
         cases.map(|(sizes, start, end)| given(make::numbers(dtype, sizes, 0)).and(start).and(end)).to_vec()
     };
     samples
         .of(FlattenUsingInts, ANY, inputs, |it| {
             let x = it.tensor("self")?;
-            let [start, end] = [it.value("start_dim")?, it.value("end_dim")?].map(|dim| naive::dimension(dim, x.sizes().len()));
+            let [start, end] = [it.value("start_dim")?, it.value("end_dim")?]
+                .map(|dim| naive::dimension(dim, x.sizes().len()));
             let sizes = match x.sizes() {
                 [] => vec![1],
-                sizes => [&sizes[..start], &[sizes[start..=end].iter().product()], &sizes[end + 1..]].concat(),
+                sizes => {
+                    [&sizes[..start], &[sizes[start..=end].iter().product()], &sizes[end + 1..]].concat()
+                }
             };
             Ok(x.with_sizes(&sizes).into())
         })

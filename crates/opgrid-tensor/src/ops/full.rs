@@ -46,7 +46,12 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let filled = |sizes: &[i64], number: Scalar| given(sizes.to_vec()).and(number).named("dtype", dtype);
-    vec![filled(&[2, 3], 3.into()), filled(&[], true.into()), filled(&[0], 1.into()), filled(&[2], 1.75.into())]
+    vec![
+        filled(&[2, 3], 3.into()),
+        filled(&[], true.into()),
+        filled(&[0], 1.into()),
+        filled(&[2], 1.75.into()),
+    ]
 }
 
 fn full(

@@ -38,7 +38,13 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 5] = [(&[2, 3], 1, &[2, 2]), (&[3], 0, &[5]), (&[3, 2], 0, &[2, 1]), (&[2, 3], 0, &[0, 3]), (&[3], 0, &[0])];
+    let cases: [(&[i64], i64, &[i64]); 5] = [
+        (&[2, 3], 1, &[2, 2]),
+        (&[3], 0, &[5]),
+        (&[3, 2], 0, &[2, 1]),
+        (&[2, 3], 0, &[0, 3]),
+        (&[3], 0, &[0]),
+    ];
     let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
         given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
     };

@@ -44,21 +44,17 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
     samples
-        .of(IndexTensor, ANY, super::indexing::inputs, |it| {
-            let (x, indices) = (it.tensor("self")?, it.optional_tensors("indices")?);
-            let (sizes, source) = super::indexing::sources(x, indices)?;
-            Ok(Plain::from_fn(x.dtype(), &sizes, |position| x.at(&source(position))).into())
-        })
+        .of(IndexTensor, ANY, super::indexing::inputs, reference)
         .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
         .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
         .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
-    samples
-        .of(IndexTensor, ANY, super::indexing::masks, |it| {
-            let (x, indices) = (it.tensor("self")?, it.optional_tensors("indices")?);
-            let (sizes, source) = super::indexing::sources(x, indices)?;
-            Ok(Plain::from_fn(x.dtype(), &sizes, |position| x.at(&source(position))).into())
-        })
-        .reads_data();
+    samples.of(IndexTensor, ANY, super::indexing::masks, reference).reads_data();
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, indices) = (it.tensor("self")?, it.optional_tensors("indices")?);
+    let (sizes, source) = super::indexing::sources(x, indices)?;
+    Ok(Plain::from_fn(x.dtype(), &sizes, |position| x.at(&source(position))).into())
 }
 
 fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {

@@ -38,8 +38,14 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(IndexPut, ANY, inputs, reference)
         .tolerance(4.0)
         .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]).and(value.clone()))
-        .refuses("convert it first", given(x.clone()).and(vec![Some(index.clone())]).and(value.to(DType::F64)))
-        .refuses("does not broadcast", given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)));
+        .refuses(
+            "convert it first",
+            given(x.clone()).and(vec![Some(index.clone())]).and(value.to(DType::F64)),
+        )
+        .refuses(
+            "does not broadcast",
+            given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
+        );
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
@@ -99,12 +105,17 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
     }
     let (out, lookup) = (input.array()?, indexing.lookup()?);
     let values = values.array()?.view(stretched)?;
-    if accumulate { indexing::accumulate(out, &values, &lookup) } else { indexing::write(out, &values, &lookup) }
+    if accumulate {
+        indexing::accumulate(out, &values, &lookup)
+    } else {
+        indexing::write(out, &values, &lookup)
+    }
 }
 
 /// The mask, with a dimension more for each one behind it, where there is nothing else in the list and it fits.
 fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Tensor>> {
-    let mut masks = indices.iter().enumerate().filter_map(|(at, index)| index.as_ref().map(|mask| (at, mask)));
+    let mut masks =
+        indices.iter().enumerate().filter_map(|(at, index)| index.as_ref().map(|mask| (at, mask)));
     let (Some((start, mask)), None) = (masks.next(), masks.next()) else { return Ok(None) };
     if mask.dtype() != DType::Bool {
         return Ok(None);

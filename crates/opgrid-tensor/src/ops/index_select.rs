@@ -37,7 +37,8 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64, &[i64]); 4] = [(&[2, 3], 1, &[2, 0, 2]), (&[4], 0, &[3]), (&[2, 3], -2, &[]), (&[3, 2, 2], 0, &[1, 1])];
+    let cases: [(&[i64], i64, &[i64]); 4] =
+        [(&[2, 3], 1, &[2, 0, 2]), (&[4], 0, &[3]), (&[2, 3], -2, &[]), (&[3, 2, 2], 0, &[1, 1])];
     let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
         let index = Plain::of(if dim == 1 { DType::I32 } else { DType::I64 }, &[index.len() as i64], index);
         given(make::numbers(dtype, sizes, 0)).and(dim).and(index)

@@ -58,7 +58,8 @@ fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool
         return Ok(close);
     }
     let (a, b) = (with_fractions(input)?, with_fractions(other)?);
-    let allowed = AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
+    let allowed =
+        AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
     let difference = Abs.call(&SubTensor.call(&a, &b, Scalar::Int(1))?)?;
     let near = LogicalAnd.call(&LeTensor.call(&difference, &allowed)?, &Isfinite.call(&difference)?)?;
     LogicalOr.call(&close, &near)

@@ -110,7 +110,8 @@ fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result
     }
     match dtype {
         Some(dtype) if is_complex(start, end) && !dtype.is_complex() => {
-            let message = format!("bounds from {start} to {end} cannot be cast to dtype {dtype}; use a complex one");
+            let message =
+                format!("bounds from {start} to {end} cannot be cast to dtype {dtype}; use a complex one");
             Err(argument(message))
         }
         // One element, or none, needs no arithmetic.

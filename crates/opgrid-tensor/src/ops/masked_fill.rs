@@ -52,7 +52,8 @@ pub(super) fn samples(samples: &mut Samples) {
 
 /// A tensor, a mask that broadcasts with it, and the value.
 fn masked(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 5] = [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[3], &[2, 3]], [&[], &[]], [&[0], &[1]]];
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[3], &[2, 3]], [&[], &[]], [&[0], &[1]]];
     let one = |[sizes, mask]: [&[i64]; 2]| {
         given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1)).and(value(dtype))
     };
@@ -80,11 +81,8 @@ fn shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
         return Err(argument(format!("argument `mask` has dtype {}, expected bool", mask.dtype())));
     }
     if mask.device() != spec.device() {
-        let message = format!(
-            "argument `mask` is on device {}, expected {} as `self`",
-            mask.device(),
-            spec.device()
-        );
+        let message =
+            format!("argument `mask` is on device {}, expected {} as `self`", mask.device(), spec.device());
         return Err(argument(message));
     }
     if mask.geometry().expand(spec.sizes()).is_err() {

@@ -55,7 +55,9 @@ fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType
     let spec = input.spec()?;
     let dtype = dtype.unwrap_or(spec.dtype());
     if !dtype.is_floating_point() && !dtype.is_complex() {
-        let message = format!("averages have fractions, found dtype {dtype}, expected a floating-point or complex `dtype`");
+        let message = format!(
+            "averages have fractions, found dtype {dtype}, expected a floating-point or complex `dtype`"
+        );
         return Err(argument(message));
     }
     reduce::shape(spec, dim.unwrap_or(&[]), keepdim, dtype)

@@ -34,7 +34,9 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let sizes = [[2, 3, 4], [1, 1, 1], [0, 3, 2], [2, 0, 3], [3, 2, 0], [17, 33, 19], [1, 40, 5], [5, 40, 1]];
-    sizes.map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2))).to_vec()
+    sizes
+        .map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2)))
+        .to_vec()
 }
 
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {

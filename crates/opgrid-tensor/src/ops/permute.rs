@@ -19,7 +19,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [(&[i64], &[i64]); 4] = [(&[2, 3, 4], &[2, 0, 1]), (&[2, 3], &[-1, 0]), (&[], &[]), (&[2, 0], &[1, 0])];
+        let cases: [(&[i64], &[i64]); 4] =
+            [(&[2, 3, 4], &[2, 0, 1]), (&[2, 3], &[-1, 0]), (&[], &[]), (&[2, 0], &[1, 0])];
         cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
     };
     samples

@@ -48,13 +48,16 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("integers cannot be raised", minus);
     let bases = |dtype| {
         let exponents = Plain::of(dtype, &[4], &[0, 1, 2, 3]);
-        [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)].map(|base| given(base).and(exponents.clone())).to_vec()
+        [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)]
+            .map(|base| given(base).and(exponents.clone()))
+            .to_vec()
     };
     samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
 }
 
 fn powers(dtype: DType) -> Vec<Sample> {
-    let shapes: [[&[i64]; 2]; 5] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
     let one = |[base, exponent]: [&[i64]; 2]| {
         given(make::nonzero(dtype, base, 1)).and(Plain::of(dtype, exponent, &[2, 0, 3, 1]))
     };
@@ -65,7 +68,14 @@ fn powers(dtype: DType) -> Vec<Sample> {
 
 fn powers_of_number(dtype: DType) -> Vec<Sample> {
     let x = make::nonzero(dtype, &[2, 3], 1);
-    let exponents = [Scalar::Int(2), Scalar::Int(3), Scalar::Float(0.5), Scalar::Float(2.0), Scalar::Float(-0.5), Scalar::Float(-1.5)];
+    let exponents = [
+        Scalar::Int(2),
+        Scalar::Int(3),
+        Scalar::Float(0.5),
+        Scalar::Float(2.0),
+        Scalar::Float(-0.5),
+        Scalar::Float(-1.5),
+    ];
     let constant = [given(x.clone()).and(0), given(x.clone()).and(1)];
     exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
 }

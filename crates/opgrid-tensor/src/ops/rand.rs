@@ -9,8 +9,8 @@
 use opgrid_core::Generator;
 
 use super::prelude::*;
-use crate::kernels::random;
 use super::{EmptyMemoryFormat, UniformInplace};
+use crate::kernels::random;
 
 operator! {
     home = crate::home;
@@ -26,7 +26,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec();
+    let inputs = |dtype| {
+        [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
+    };
     samples.of(Rand, INEXACT, inputs, reference).refuses("", given([-1].to_vec()));
     let seeded = |dtype| vec![given([2000].to_vec()).and(random::generator(3)).named("dtype", dtype)];
     samples.of(RandGenerator, INEXACT, seeded, reference);

@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Reciprocal, ANY, make::unary, |it| it.unary(Rule::Inexact, |x| number::inexact(x, f64::recip, |x| x.inv()))).tolerance(4.0);
+    samples.of(Reciprocal, ANY, make::unary, |it| it.inexact(f64::recip, |x| x.inv())).tolerance(4.0);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Relu, REAL, make::unary, |it| {
-        it.unary(Rule::Promoted, |x| if number::order(x, Scalar::Int(0)).is_some_and(|order| order.is_lt()) { Scalar::Int(0) } else { x })
+        it.unary(Rule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
     });
 }
 

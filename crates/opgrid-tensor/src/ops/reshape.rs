@@ -6,8 +6,8 @@
 //! - Errors: sizes that do not fit.
 //! - Source: torch.reshape, PyTorch 2.15.
 
-use super::prelude::*;
 use super::View;
+use super::prelude::*;
 use crate::tensor::views::infer_sizes;
 
 operator! {

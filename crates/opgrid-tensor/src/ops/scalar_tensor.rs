@@ -19,7 +19,11 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)].map(|number| given(number).named("dtype", dtype)).to_vec();
+    let inputs = |dtype| {
+        [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)]
+            .map(|number| given(number).named("dtype", dtype))
+            .to_vec()
+    };
     samples
         .of(ScalarTensor, ANY, inputs, |it| {
             let dtype: Option<DType> = it.value("dtype")?;

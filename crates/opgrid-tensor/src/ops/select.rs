@@ -17,7 +17,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [(&[i64], i64, i64); 4] = [(&[2, 3], 0, 1), (&[2, 3], -1, -3), (&[4], 0, 2), (&[2, 0], 0, 1)];
+        let cases: [(&[i64], i64, i64); 4] =
+            [(&[2, 3], 0, 1), (&[2, 3], -1, -3), (&[4], 0, 2), (&[2, 0], 0, 1)];
         cases.map(|(sizes, dim, index)| given(make::numbers(dtype, sizes, 0)).and(dim).and(index)).to_vec()
     };
     samples

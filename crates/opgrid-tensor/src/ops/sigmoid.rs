@@ -24,7 +24,11 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Sigmoid, ANY, make::unary, |it| it.unary(Rule::Inexact, |x| number::inexact(x, |x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv()))).tolerance(8.0);
+    samples
+        .of(Sigmoid, ANY, make::unary, |it| {
+            it.inexact(|x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv())
+        })
+        .tolerance(8.0);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

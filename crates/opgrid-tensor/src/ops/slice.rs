@@ -18,8 +18,13 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [(&[i64], [i64; 4]); 5] =
-            [(&[5, 3], [0, 1, 4, 2]), (&[2, 7], [1, -5, -1, 3]), (&[4], [0, 3, 1, 1]), (&[4], [0, -9, 9, 1]), (&[0], [0, 0, 2, 1])];
+        let cases: [(&[i64], [i64; 4]); 5] = [
+            (&[5, 3], [0, 1, 4, 2]),
+            (&[2, 7], [1, -5, -1, 3]),
+            (&[4], [0, 3, 1, 1]),
+            (&[4], [0, -9, 9, 1]),
+            (&[0], [0, 0, 2, 1]),
+        ];
         let one = |(sizes, [dim, start, end, step]): (&[i64], [i64; 4])| {
             given(make::numbers(dtype, sizes, 0)).and(dim).and(start).and(end).and(step)
         };

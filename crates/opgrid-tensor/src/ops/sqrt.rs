@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Sqrt, ANY, make::unary, |it| it.unary(Rule::Inexact, |x| number::inexact(x, f64::sqrt, Complex64::sqrt))).tolerance(4.0);
+    samples.of(Sqrt, ANY, make::unary, |it| it.inexact(f64::sqrt, Complex64::sqrt)).tolerance(4.0);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

@@ -44,7 +44,8 @@ pub(super) fn samples(samples: &mut Samples) {
 fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
     let x = it.tensor("self")?;
     let all = x.sizes().len();
-    let is_named = |at: usize| dims.as_ref().is_none_or(|dims| dims.iter().any(|&dim| naive::dimension(dim, all) == at));
+    let is_named =
+        |at: usize| dims.as_ref().is_none_or(|dims| dims.iter().any(|&dim| naive::dimension(dim, all) == at));
     let kept = x.sizes().iter().enumerate().filter(|(at, size)| **size != 1 || !is_named(*at));
     Ok(x.with_sizes(&kept.map(|(_, &size)| size).collect::<Vec<_>>()).into())
 }

@@ -37,7 +37,8 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
-    let cases: [(&[i64], i64); 6] = [(&[2, 3], 0), (&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 1), (&[3, 2, 2], 0)];
+    let cases: [(&[i64], i64); 6] =
+        [(&[2, 3], 0), (&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 1), (&[3, 2, 2], 0)];
     let one = |(sizes, dim): (&[i64], i64)| {
         given([0, 1, 2].map(|seed| make::numbers(dtype, sizes, seed)).to_vec()).and(dim)
     };
@@ -47,7 +48,8 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
-    let dtype = tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
+    let dtype =
+        tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
     let mut sizes = tensors[0].sizes().to_vec();
     let dim = naive::dimension(dim, sizes.len() + 1);
     sizes.insert(dim, tensors.len() as i64);

@@ -19,9 +19,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Sum).structured(|input, dtype| shape(input, None, false, dtype), |input, dtype, out| {
-        cpu(input, None, false, dtype, out)
-    });
+    library.define(Sum).structured(
+        |input, dtype| shape(input, None, false, dtype),
+        |input, dtype, out| cpu(input, None, false, dtype, out),
+    );
     library.define(SumDim).structured(shape, cpu);
     library.define(SumDimOut).out_by(SumDim, out_shape, cpu);
 }

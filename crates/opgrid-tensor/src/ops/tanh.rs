@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Tanh, ANY, make::unary, |it| it.unary(Rule::Inexact, |x| number::inexact(x, f64::tanh, Complex64::tanh))).tolerance(8.0);
+    samples.of(Tanh, ANY, make::unary, |it| it.inexact(f64::tanh, Complex64::tanh)).tolerance(8.0);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

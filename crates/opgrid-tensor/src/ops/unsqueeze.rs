@@ -13,7 +13,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Unsqueeze).everywhere(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
+    library
+        .define(Unsqueeze)
+        .everywhere(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -29,15 +29,15 @@ pub(super) fn register(library: &mut Library) {
         structured::written(out, &spec, |out| cpu(condition, input, other, out))
     });
     let implicit = DispatchKey::CompositeImplicitAutograd;
-    library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, &input.into(), other)
-    });
-    library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, input, &other.into())
-    });
-    library.define(WhereScalar).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, &input.into(), &other.into())
-    });
+    library
+        .define(WhereScalarSelf)
+        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, &input.into(), other));
+    library
+        .define(WhereScalarOther)
+        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, input, &other.into()));
+    library
+        .define(WhereScalar)
+        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, &input.into(), &other.into()));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -46,14 +46,24 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(WhereSelf, ANY, inputs, reference)
         .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
         .refuses("does not broadcast", given(longer).and(x.clone()).and(x));
-    samples.of(WhereScalarSelf, ANY, |dtype| {
-        let (condition, x) = condition_and_tensor(dtype);
-        NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
-    }, reference);
-    samples.of(WhereScalarOther, ANY, |dtype| {
-        let (condition, x) = condition_and_tensor(dtype);
-        NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
-    }, reference);
+    samples.of(
+        WhereScalarSelf,
+        ANY,
+        |dtype| {
+            let (condition, x) = condition_and_tensor(dtype);
+            NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
+        },
+        reference,
+    );
+    samples.of(
+        WhereScalarOther,
+        ANY,
+        |dtype| {
+            let (condition, x) = condition_and_tensor(dtype);
+            NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
+        },
+        reference,
+    );
     // Conditions of uint8 are taken, as of old.
     let conditions = |dtype| match dtype {
         DType::U8 => Vec::new(),
@@ -73,7 +83,9 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     let shapes: [[&[i64]; 3]; 5] =
         [[&[2, 3]; 3], [&[2, 1], &[3], &[]], [&[], &[2, 37], &[2, 37]], [&[0], &[1], &[1]], [&[], &[], &[]]];
     let same = shapes.map(|[condition, a, b]| {
-        given(make::numbers(DType::Bool, condition, 0)).and(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))
+        given(make::numbers(DType::Bool, condition, 0))
+            .and(make::numbers(dtype, a, 1))
+            .and(make::numbers(dtype, b, 2))
     });
     let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (DType::F32, 2)];
     let mixed = [condition, a, b].map(|(dtype, seed)| make::numbers(dtype, &[3], seed));

@@ -90,6 +90,11 @@ pub fn scaled_pairs(dtype: DType, name: &str, factor: i64) -> Vec<Sample> {
     pairs(dtype).into_iter().chain(scaled).collect()
 }
 
+/// Two tensors whose shapes do not broadcast.
+pub fn misfits() -> Sample {
+    given(numbers(DType::F32, &[2], 0)).and(numbers(DType::F32, &[3], 0))
+}
+
 /// The same as [`pairs`] with no zeros on the right, and no extremes.
 pub fn pairs_to_divide(dtype: DType) -> Vec<Sample> {
     pairs_by(dtype, nonzero, false)

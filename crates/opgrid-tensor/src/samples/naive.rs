@@ -1,10 +1,11 @@
 //! Plain loops over the arguments of a sample: element by element, and over dimensions.
 
+use num_complex::Complex64;
 use opgrid_core::{DType, Result, Scalar};
 
 use super::plain::strange;
 pub use super::plain::{convert, positions};
-use super::{Expected, Given, Inputs, Plain};
+use super::{Expected, Given, Inputs, Plain, number};
 use crate::tensor::{complex_of, default_dtype, inexact, promote_types};
 
 /// The dtypes of an element-wise operator.
@@ -34,6 +35,15 @@ impl Inputs {
     /// It is no tensor.
     pub fn unary(&self, rule: Rule, function: impl Fn(Scalar) -> Scalar) -> Result<Expected> {
         self.elementwise(1, rule, |x| function(x[0]))
+    }
+
+    /// What a function of floats and complex numbers gives for the first argument; integers and bools are floats first.
+    ///
+    /// # Errors
+    ///
+    /// It is no tensor.
+    pub fn inexact(&self, floats: fn(f64) -> f64, complex: fn(Complex64) -> Complex64) -> Result<Expected> {
+        self.unary(Rule::Inexact, |x| number::inexact(x, floats, complex))
     }
 
     /// What a function of two elements gives for the first two arguments, of which one may be a number.
