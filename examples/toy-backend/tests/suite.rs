@@ -45,7 +45,6 @@ fn the_backend_passes_the_suite() -> Result<()> {
     let _backend = register(&dispatcher)?;
     let mut report = Suite::new(opgrid::ops::samples()).device(device()?).run(&dispatcher);
     report.join(Suite::new(own()).device(device()?).run(&dispatcher));
-    println!("{report}");
     assert!(report.passed(), "{report}");
     Ok(())
 }

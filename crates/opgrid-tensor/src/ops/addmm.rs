@@ -51,7 +51,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
-    let (c, product) = (it.tensor("self")?, products::reference(it.tensor("mat1")?, it.tensor("mat2")?));
+    let (c, product) = (it.tensor("self")?, it.tensor("mat1")?.product(it.tensor("mat2")?)?);
     let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
     let sum = Plain::from_fn(c.dtype(), product.sizes(), |position| {
         number::plus(number::times(beta, c.at(position)), number::times(alpha, product.at(position)))

@@ -15,6 +15,7 @@ use super::indexing::Indexing;
 use super::prelude::*;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::kernels::indexing;
+use crate::samples::indexing::{self as indexing_samples, Places};
 
 operator! {
     home = crate::home;
@@ -54,16 +55,16 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         [sample.clone().and(value.clone()), sample.and(value).and(true)]
     };
     // Masks need no other kernel, but how many elements they name is known from data only.
-    super::indexing::inputs(dtype).into_iter().flat_map(one).collect()
+    indexing_samples::inputs(dtype).into_iter().flat_map(one).collect()
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, indices, values) = (it.tensor("self")?, it.optional_tensors("indices")?, it.tensor("values")?);
+    let (x, values) = (it.tensor("self")?, it.tensor("values")?);
+    let places = Places::new(x, it.optional_tensors("indices")?)?;
     let accumulate: bool = it.value("accumulate")?;
-    let (sizes, source) = super::indexing::sources(x, indices)?;
     let mut result = x.clone();
-    for position in naive::positions(&sizes) {
-        let (place, value) = (source(&position), values.at(&position));
+    for position in naive::positions(places.sizes()) {
+        let (place, value) = (places.of(&position), values.at(&position));
         let value = if accumulate { number::plus(result.at(&place), value) } else { value };
         result.set(&place, value);
     }

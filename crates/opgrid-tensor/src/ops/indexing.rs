@@ -4,7 +4,6 @@ use opgrid_core::{DType, Result};
 
 use crate::error::argument;
 use crate::kernels::indexing::{self, Lookup};
-use crate::samples::{Plain, Sample, given, make, naive, number};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
 
@@ -200,75 +199,4 @@ pub(super) fn along(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<
         return Err(argument(message));
     }
     Ok(dim)
-}
-
-/// Samples of a tensor and a list of indices, also negative ones and with gaps.
-pub(super) fn inputs(dtype: DType) -> Vec<Sample> {
-    let of = |sizes: &[i64], indices: &[i64]| Some(Plain::of(DType::I64, sizes, indices));
-    let narrow = Some(Plain::of(DType::I32, &[2], &[1, 0]));
-    let cases: [(&[i64], Vec<Option<Plain>>); 6] = [
-        (&[3, 4], vec![of(&[3], &[2, 0, -1])]),
-        (&[3, 4], vec![None, of(&[1, 2], &[1, -2])]),
-        (&[2, 3, 4], vec![of(&[2], &[1, 0]), None, of(&[2], &[3, 1])]),
-        (&[2, 3, 4], vec![None, of(&[2, 1], &[0, 2]), of(&[3], &[1, 1, 3])]),
-        (&[4], vec![of(&[], &[-1])]),
-        (&[2, 3], vec![narrow, of(&[2], &[2, 2])]),
-    ];
-    let none =
-        given(make::numbers(dtype, &[2, 3], 0)).and(vec![Some(Plain::of::<i64>(DType::I64, &[0], &[]))]);
-    let one =
-        |(sizes, indices): (&[i64], Vec<Option<Plain>>)| given(make::numbers(dtype, sizes, 0)).and(indices);
-    cases.into_iter().map(one).chain([none]).collect()
-}
-
-/// Samples of a tensor and masks.
-pub(super) fn masks(dtype: DType) -> Vec<Sample> {
-    let mask = |sizes: &[i64]| Some(make::numbers(DType::Bool, sizes, 1));
-    let cases = [vec![mask(&[2, 3])], vec![mask(&[2])], vec![None, mask(&[3])]];
-    cases.map(|indices| given(make::numbers(dtype, &[2, 3], 0)).and(indices)).to_vec()
-}
-
-/// For samples: the sizes that indices give, and the place in the tensor of each of those positions.
-///
-/// # Errors
-///
-/// Indices that do not broadcast.
-pub(super) fn sources(
-    x: &Plain,
-    indices: &[Option<Plain>],
-) -> Result<(Vec<i64>, impl Fn(&[i64]) -> Vec<i64>)> {
-    let mut by_dim: Vec<Option<Plain>> = indices
-        .iter()
-        .flat_map(|gap| match gap {
-            Some(mask) if mask.dtype() == DType::Bool => true_places(mask).into_iter().map(Some).collect(),
-            other => vec![other.clone()],
-        })
-        .collect();
-    by_dim.resize(x.sizes().len(), None);
-    let shape = naive::broadcast(by_dim.iter().flatten().map(Plain::sizes))?;
-    let indexed: Vec<usize> = (0..by_dim.len()).filter(|&dim| by_dim[dim].is_some()).collect();
-    let adjacent = indexed.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    let start = if adjacent { indexed.first().copied().unwrap_or(0) } else { 0 };
-    let own = x.sizes().to_vec();
-    let mut sizes: Vec<i64> =
-        (0..own.len()).filter(|&dim| by_dim[dim].is_none()).map(|dim| own[dim]).collect();
-    sizes.splice(start..start, shape.iter().copied());
-    let source = move |position: &[i64]| {
-        let mut free = position.to_vec();
-        let middle: Vec<i64> = free.drain(start..start + shape.len()).collect();
-        let mut free = free.into_iter();
-        let place = |(index, size): (&Option<Plain>, &i64)| match index {
-            Some(index) => number::whole(index.at(&middle)).rem_euclid(*size),
-            None => free.next().unwrap_or(0),
-        };
-        by_dim.iter().zip(&own).map(place).collect()
-    };
-    Ok((sizes, source))
-}
-
-/// The indices of a mask's true elements, one tensor for each dimension.
-fn true_places(mask: &Plain) -> Vec<Plain> {
-    let places: Vec<_> = naive::positions(mask.sizes()).filter(|place| mask.at(place).to_bool()).collect();
-    let column = |dim: usize| places.iter().map(|place| place[dim]).collect::<Vec<_>>();
-    (0..mask.sizes().len()).map(|dim| Plain::of(DType::I64, &[places.len() as i64], &column(dim))).collect()
 }

@@ -55,7 +55,7 @@ fn samples_reference(it: &Inputs) -> Result<Expected> {
     let (a, b) = (it.tensor("self")?, it.tensor("other")?);
     let row = if a.sizes().len() == 1 { a.with_sizes(&[1, a.sizes()[0]]) } else { a.clone() };
     let column = if b.sizes().len() == 1 { b.with_sizes(&[b.sizes()[0], 1]) } else { b.clone() };
-    let product = products::reference(&row, &column);
+    let product = row.product(&column)?;
     let mut sizes = product.sizes().to_vec();
     if b.sizes().len() == 1 {
         sizes.pop();

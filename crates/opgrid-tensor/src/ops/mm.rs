@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     let x = make::numbers(DType::F32, &[2, 3], 0);
     samples
-        .of(Mm, NUMBERS, inputs, |it| Ok(products::reference(it.tensor("self")?, it.tensor("mat2")?).into()))
+        .of(Mm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
         .tolerance(64.0)
         .refuses("", given(x.clone()).and(x.clone()))
         .refuses("convert one of them", given(x.clone()).and(make::numbers(DType::F64, &[3, 2], 0)))

@@ -26,6 +26,7 @@
 //! assert_eq!(own.operators()[0].name(), "docs::double");
 //! ```
 
+pub mod indexing;
 mod inputs;
 pub mod make;
 pub mod naive;

@@ -204,4 +204,30 @@ impl Plain {
         let sizes = kept.iter().enumerate().filter(|(dim, _)| keepdim || !is_reduced(*dim));
         full.with_sizes(&sizes.map(|(_, &size)| size).collect::<Vec<_>>())
     }
+
+    /// The products of the matrices in the last two dimensions of both; those before broadcast.
+    ///
+    /// # Errors
+    ///
+    /// One has fewer than two dimensions; those before do not broadcast.
+    pub fn product(&self, other: &Self) -> Result<Self> {
+        let ([stack, m, k], [other_stack, _, n]) = (self.stack()?, other.stack()?);
+        let stack = broadcast([stack, other_stack].into_iter())?;
+        Ok(Self::from_fn(self.dtype(), &[&stack[..], m, n].concat(), |position| {
+            let (stack, cell) = position.split_at(position.len() - 2);
+            let element = |x: &Self, row, column| x.at(&[stack, &[row, column]].concat());
+            let terms =
+                (0..k[0]).map(|at| number::times(element(self, cell[0], at), element(other, at, cell[1])));
+            terms.reduce(number::plus).unwrap_or(Scalar::Int(0))
+        }))
+    }
+
+    /// The sizes before the last two, and those.
+    fn stack(&self) -> Result<[&[i64]; 3]> {
+        let sizes = self.sizes();
+        let Some(before) = sizes.len().checked_sub(2) else {
+            return Err(strange(format!("expected a matrix, found {self}")));
+        };
+        Ok([&sizes[..before], &sizes[before..=before], &sizes[before + 1..]])
+    }
 }

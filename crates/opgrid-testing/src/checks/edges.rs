@@ -6,7 +6,10 @@ use opgrid_tensor::samples::{Given, Plain, Sample};
 use super::{Fault, Verdict, reference};
 use crate::subject::{Case, Subject};
 
-const KINDS: [(&str, fn(&Plain) -> bool); 2] = [
+/// Whether a tensor is of a kind.
+type IsOne = fn(&Plain) -> bool;
+
+const KINDS: [(&str, IsOne); 2] = [
     ("no elements", |tensor| tensor.elements().is_empty()),
     ("no dimensions", |tensor| tensor.sizes().is_empty()),
 ];

@@ -14,7 +14,7 @@ use crate::variants::Variant;
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     let Expected::Tensor(result) = &case.expected else { return Vec::new() };
-    let trials: [(&str, fn(&Trial<'_>) -> Verdict); 8] = [
+    let trials: [(&str, Run); 8] = [
         ("right shape", |trial| trial.fits(Memory::Contiguous)),
         ("strided", |trial| trial.fits(Memory::Stepped).and_then(|()| trial.fits(Memory::Transposed))),
         ("no elements", |trial| trial.without_elements()),
@@ -34,6 +34,9 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     }
     verdicts
 }
+
+/// Tries one kind of output.
+type Run = fn(&Trial<'_>) -> Verdict;
 
 /// Calls of one overload with one sample.
 struct Trial<'a> {
