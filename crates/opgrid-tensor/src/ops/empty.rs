@@ -21,6 +21,16 @@ pub(super) fn register(library: &mut Library) {
     library.define(EmptyMemoryFormat).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(EmptyMemoryFormat, ANY, make::shapes, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+        })
+        .refuses("", given([2, -1].to_vec()))
+        .refuses("", given([2].to_vec()).named("pin_memory", true));
+}
+
 fn select(
     size: &[i64],
     dtype: Option<DType>,

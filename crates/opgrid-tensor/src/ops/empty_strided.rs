@@ -21,6 +21,21 @@ pub(super) fn register(library: &mut Library) {
     library.define(EmptyStrided).on_cpu_and_meta(strided).kernel(DispatchKey::BackendSelect, select);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [[&[i64]; 2]; 4] =
+            [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
+        cases.map(|[size, stride]| given(size.to_vec()).and(stride.to_vec()).named("dtype", dtype)).to_vec()
+    };
+    samples
+        .of(EmptyStrided, ANY, inputs, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+        })
+        .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
+        .refuses("", given([2].to_vec()).and([-1].to_vec()));
+}
+
 fn select(
     size: &[i64],
     stride: &[i64],

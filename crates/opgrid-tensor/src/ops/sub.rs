@@ -30,6 +30,23 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, other, alpha| SubInplaceTensor.call(input, &other.into(), alpha));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples
+        .of(SubTensor, NUMBERS, scaled, reference)
+        .tolerance(2.0)
+        .refuses("does not broadcast", make::misfits());
+    samples
+        .of(SubScalar, NUMBERS, make::with_number, reference)
+        .tolerance(2.0)
+        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(Rule::Promoted, |a, b| number::minus(a, number::times(alpha, b)))
+}
+
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let arguments = [("self", input), ("other", other)];
     pointwise::check_subtraction(&arguments)?;
