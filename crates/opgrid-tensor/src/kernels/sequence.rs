@@ -26,6 +26,9 @@ pub fn numbered<T: Element>(out: &Array, f: impl Fn(i64) -> T) -> Result<()> {
     out.expect_dtype(T::DTYPE)?;
     let geometry = out.geometry();
     check_written(geometry)?;
+    if geometry.numel() == 0 {
+        return Ok(());
+    }
     let mut writer = out.storage().write()?;
     let elements = writer.slice::<T>()?;
     if geometry.is_contiguous() {
