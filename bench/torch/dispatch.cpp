@@ -18,9 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -30,10 +28,11 @@
 #include <thread>
 #include <vector>
 
+#include "clock.h"
+
 namespace {
 
 using at::Tensor;
-using Clock = std::chrono::steady_clock;
 using Stack = torch::jit::Stack;
 
 // As much as the other program does.
@@ -41,16 +40,6 @@ constexpr int kBatches = 300;
 constexpr uint32_t kCalls = 5'000;
 constexpr size_t kOperators = 3'000;
 constexpr int kRegistrations = 3;
-
-double nanoseconds(Clock::duration duration) {
-  return std::chrono::duration<double, std::nano>(duration).count();
-}
-
-// Makes the compiler believe that the value is read here.
-template <class T>
-inline void keep(const T& value) {
-  asm volatile("" : : "r"(&value) : "memory");
-}
 
 // Makes the compiler believe that the value comes from elsewhere.
 template <class T>
@@ -153,18 +142,6 @@ struct Subject {
   Tensor b = at::ones({3});
 };
 
-// Makes a call `count` times; what it returns is dropped as a user's program would drop it.
-template <class Call>
-inline void times(uint32_t count, Call call) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if constexpr (std::is_void_v<decltype(call())>) {
-      call();
-    } else {
-      keep(call());
-    }
-  }
-}
-
 // A call by values on a stack that keeps its memory from call to call.
 template <class... Args>
 inline void boxed(const c10::OperatorHandle& op, Stack& stack, const Args&... args) {
@@ -253,14 +230,7 @@ const Case kCases[] = {
          return const_cast<c10::Dispatcher&>(dispatcher).findSchemaOrThrow(opaque("aten::add"), opaque("Tensor"));
        });
      }},
-    {"empty3", [](const Subject&, uint32_t n) { times(n, [] { return at::empty({3}); }); }},
-    {"add3", [](const Subject& s, uint32_t n) { times(n, [&] { return at::add(s.a, s.b); }); }},
-    {"add_scalar3", [](const Subject& s, uint32_t n) { times(n, [&] { return at::add(s.a, 1); }); }},
 };
-
-void report(const char* name, double value) {
-  std::printf("%s %.17g\n", name, value);
-}
 
 void measure_calls() {
   const Subject subject;
@@ -268,13 +238,7 @@ void measure_calls() {
     if (std::string(entry.name) == "direct_call_2") {
       continue;
     }
-    double best = std::numeric_limits<double>::infinity();
-    for (int batch = 0; batch < kBatches; ++batch) {
-      const auto start = Clock::now();
-      entry.run(subject, kCalls);
-      best = std::min(best, nanoseconds(Clock::now() - start) / kCalls);
-    }
-    report(entry.name, best);
+    report(entry.name, best_of(kBatches, kCalls, [&](uint32_t calls) { entry.run(subject, calls); }));
   }
 }
 
@@ -331,13 +295,6 @@ using Registrations = std::vector<c10::RegistrationHandleRAII>;
 double bytes_in_use() {
   const auto info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd);
-}
-
-template <class Body>
-double timed(Body body) {
-  const auto start = Clock::now();
-  body();
-  return nanoseconds(Clock::now() - start);
 }
 
 struct Costs {

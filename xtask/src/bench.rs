@@ -1,9 +1,9 @@
 //! `cargo xtask bench SUITE`: measures opgrid, and with `--against torch` PyTorch in the same run.
 //!
 //! What is measured stands apart from who measures it: `bench/SUITE.json` names the figures with their budgets, the
-//! crate `bench/ours` and the program `bench/torch/SUITE.cpp` measure them. Both answer to the same command lines, and
-//! run several times in turn; the lowest value of each figure counts. On a shared machine a time says little: the
-//! ratio of two times of one run is what counts.
+//! programs `bench/ours/src/bin/SUITE` and `bench/torch/SUITE.cpp` measure them. Both answer to the same command
+//! lines, and run several times in turn; the lowest value of each figure counts. On a shared machine a time says
+//! little: the ratio of two times of one run is what counts.
 
 mod definition;
 mod figure;
@@ -13,14 +13,15 @@ use crate::failure::Failure;
 use crate::instructions::callgrind;
 use crate::torch::Torch;
 use crate::workspace::{Workspace, output};
-use definition::Suite;
+use definition::{Argument, Definition, Suite};
 use figure::{Figure, report, table};
 use samples::Samples;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs.
-const SUITES: &[&str] = &["dispatch"];
+const SUITES: &[&str] = &["dispatch", "kernels"];
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;
@@ -36,6 +37,8 @@ struct Options {
     against_torch: bool,
     json: Option<PathBuf>,
     rounds: u32,
+    /// The beginning of the names of the figures that are wanted.
+    only: String,
 }
 
 /// A program that measures one side.
@@ -51,23 +54,33 @@ struct Program {
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::parse(arguments)?;
     let workspace = Workspace::current()?;
-    let suite = Suite::read(&workspace, &options.suite)?;
-    let mut ours = Program::new(workspace.build(&["--package", "opgrid-bench"], "opgrid-bench")?);
+    let mut suite = Suite::read(&workspace, &options.suite)?;
+    suite.figures.retain(|figure| figure.name.starts_with(&options.only));
+    if suite.figures.is_empty() {
+        return Err(Failure::usage(format!(
+            "no figure of `{}` begins with `{}`",
+            options.suite, options.only
+        )));
+    }
+    let program = format!("opgrid-bench-{}", options.suite);
+    let mut ours = Program::new(workspace.build(&["--package", "opgrid-bench"], &program)?);
     let mut notes = Vec::new();
     let mut peer = None;
-    let mut schemas = None;
     if options.against_torch {
         let torch = Torch::prepare(&workspace)?;
         let source = workspace.root().join(format!("bench/torch/{}.cpp", options.suite));
-        let program = Program::new(torch.compile(&workspace, &source, &["-Wall"])?);
-        schemas = Some(exported_schemas(&workspace, &program.path)?);
+        peer = Some(Program::new(torch.compile(&workspace, &source, &["-Wall"])?));
         println!("measuring against torch {}", torch.version());
-        peer = Some(program);
     } else {
-        notes.push("without `--against torch` there are no ratios, and no schemas to parse".into());
+        notes.push("without `--against torch` there are no ratios".into());
     }
-    measure_in_turn(&mut ours, peer.as_mut(), schemas.as_deref(), options.rounds)?;
-    if let Err(failure) = count_in_turn(&mut ours, peer.as_mut()) {
+    let argument = match (suite.argument, &peer) {
+        (Argument::Beginning, _) => Some(options.only.clone().into()),
+        (Argument::Schemas, Some(peer)) => Some(exported_schemas(&workspace, &peer.path)?.into_os_string()),
+        (Argument::Schemas, None) => None,
+    };
+    measure_in_turn(&mut ours, peer.as_mut(), argument.as_deref(), options.rounds)?;
+    if let Err(failure) = count_in_turn(&mut ours, peer.as_mut(), &suite.figures) {
         notes.push(format!("instructions are not counted: {failure}"));
     }
     let peer = peer.map(|program| program.samples);
@@ -90,7 +103,13 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut options = Self { suite: String::new(), against_torch: false, json: None, rounds: ROUNDS };
+        let mut options = Self {
+            suite: String::new(),
+            against_torch: false,
+            json: None,
+            rounds: ROUNDS,
+            only: String::new(),
+        };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let mut value = |what: &str| {
@@ -106,9 +125,10 @@ impl Options {
                     }
                 },
                 "--json" => options.json = Some(value("a file")?.into()),
+                "--only" => options.only = value("the beginning of figures' names")?.clone(),
                 "--rounds" => options.rounds = rounds(value("a number")?)?,
                 flag if flag.starts_with('-') => {
-                    let known = "`--against torch`, `--json FILE` and `--rounds N`";
+                    let known = "`--against torch`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
                     return Err(Failure::usage(format!("unknown option `{flag}`; options are {known}")));
                 }
                 suite if options.suite.is_empty() => options.suite = suite.to_string(),
@@ -139,8 +159,8 @@ impl Program {
         Self { path, samples: Samples::default() }
     }
 
-    fn measure(&mut self, schemas: Option<&Path>) -> Result<(), Failure> {
-        let printed = output(Command::new(&self.path).arg("measure").args(schemas))?;
+    fn measure(&mut self, argument: Option<&OsStr>) -> Result<(), Failure> {
+        let printed = output(Command::new(&self.path).arg("measure").args(argument))?;
         self.samples.read(&printed)
     }
 
@@ -157,23 +177,31 @@ impl Program {
 fn measure_in_turn(
     ours: &mut Program,
     mut peer: Option<&mut Program>,
-    schemas: Option<&Path>,
+    argument: Option<&OsStr>,
     rounds: u32,
 ) -> Result<(), Failure> {
     for round in 1..=rounds {
         println!("round {round} of {rounds}");
-        ours.measure(schemas)?;
+        ours.measure(argument)?;
         if let Some(peer) = &mut peer {
-            peer.measure(schemas)?;
+            peer.measure(argument)?;
         }
     }
     Ok(())
 }
 
-fn count_in_turn(ours: &mut Program, peer: Option<&mut Program>) -> Result<(), Failure> {
-    println!("counting instructions");
-    for program in std::iter::once(ours).chain(peer) {
-        program.count("typed_call_2_instr", "typed_call_2", "direct_call_2")?;
+fn count_in_turn(
+    ours: &mut Program,
+    mut peer: Option<&mut Program>,
+    figures: &[Definition],
+) -> Result<(), Failure> {
+    for figure in figures {
+        let Some([measured, bare]) = &figure.counted else { continue };
+        println!("counting instructions of {measured}");
+        ours.count(&figure.name, measured, bare)?;
+        if let Some(peer) = &mut peer {
+            peer.count(&figure.name, measured, bare)?;
+        }
     }
     Ok(())
 }
@@ -195,9 +223,14 @@ mod tests {
 
     #[test]
     fn options_are_understood_in_any_order() {
-        let options = parse("--json a.json dispatch --rounds 3 --against torch").unwrap();
-        let expected =
-            Options { suite: "dispatch".into(), against_torch: true, json: Some("a.json".into()), rounds: 3 };
+        let options = parse("--json a.json kernels --rounds 3 --only add --against torch").unwrap();
+        let expected = Options {
+            suite: "kernels".into(),
+            against_torch: true,
+            json: Some("a.json".into()),
+            rounds: 3,
+            only: "add".into(),
+        };
         assert_eq!(options, expected);
         assert_eq!(parse("dispatch").unwrap().rounds, ROUNDS);
     }
@@ -205,8 +238,8 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch"),
-            ("speed", "unknown suite `speed`; suites are: dispatch"),
+            ("", "no suite given; suites are: dispatch, kernels"),
+            ("speed", "unknown suite `speed`; suites are: dispatch, kernels"),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),

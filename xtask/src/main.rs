@@ -58,7 +58,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "dispatch [--against torch] [--json FILE] [--rounds N]",
+        arguments: "dispatch|kernels [--against torch] [--json FILE] [--rounds N] [--only BEGINNING]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run",
         run: bench::run,
     },

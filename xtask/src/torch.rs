@@ -110,25 +110,25 @@ impl Torch {
 
     /// Compiles one C++ file to a program that finds PyTorch's libraries by itself, and says where it lies.
     ///
-    /// What was compiled is used again as long as file, `options`, compiler and PyTorch are the same. A change in a
-    /// header of the project's own is not noticed.
+    /// What was compiled is used again as long as file, headers beside it, `options`, compiler and PyTorch are the
+    /// same.
     ///
     /// # Errors
-    /// The file cannot be read, `g++` is missing, or the program does not compile.
+    /// A file cannot be read, `g++` is missing, or the program does not compile.
     pub fn compile(
         &self,
         workspace: &Workspace,
         source: &Path,
         options: &[&str],
     ) -> Result<PathBuf, Failure> {
-        let text = std::fs::read(source)
-            .map_err(|error| Failure::new(format!("cannot read {}: {error}", source.display())))?;
+        let text = read(source)?;
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = workspace.target()?.join("torch");
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
         let mut hasher = DefaultHasher::new();
-        (&text, &self.version, &self.lib, options, compiler_version()?).hash(&mut hasher);
+        (&text, headers_beside(source)?, &self.version, &self.lib, options, compiler_version()?)
+            .hash(&mut hasher);
         let program = folder.join(format!("{name}-{:016x}", hasher.finish()));
         if program.is_file() {
             return Ok(program);
@@ -165,6 +165,23 @@ impl Torch {
         ]);
         command
     }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(file).map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))
+}
+
+/// The headers in the folder of a C++ file, in the order of their names.
+fn headers_beside(source: &Path) -> Result<Vec<Vec<u8>>, Failure> {
+    let folder = source.parent().unwrap_or(Path::new("."));
+    let failed = |error| Failure::new(format!("cannot read {}: {error}", folder.display()));
+    let mut headers = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        headers.push(entry.map_err(failed)?.path());
+    }
+    headers.retain(|file| file.extension().is_some_and(|extension| extension == "h"));
+    headers.sort();
+    headers.iter().map(|file| read(file)).collect()
 }
 
 /// The compiler that the wheel's headers are written for.

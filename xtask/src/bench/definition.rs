@@ -8,6 +8,16 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Suite {
     pub figures: Vec<Definition>,
+    pub argument: Argument,
+}
+
+/// What the suite's programs can be told to measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Argument {
+    /// A file of schemas, which they parse; the peer's program writes it.
+    Schemas,
+    /// The beginning of the names of figures.
+    Beginning,
 }
 
 /// One figure.
@@ -20,6 +30,8 @@ pub struct Definition {
     /// The most that it may be for the design to count as sound.
     pub must_hold: Option<f64>,
     pub of: Of,
+    /// Two cases of the programs: the figure is by how many instructions a call of the first exceeds one of the second.
+    pub counted: Option<[String; 2]>,
 }
 
 /// The value that a budget is about.
@@ -45,7 +57,13 @@ impl Suite {
     fn parse(text: &str) -> Result<Self, Failure> {
         let suite: Value = serde_json::from_str(text).map_err(|error| Failure::new(error.to_string()))?;
         let listed = suite["figures"].as_array().ok_or_else(|| Failure::new("expected a list `figures`"))?;
-        Ok(Self { figures: listed.iter().map(Definition::parse).collect::<Result<_, _>>()? })
+        let argument = match suite["argument"].as_str() {
+            Some("schemas") => Argument::Schemas,
+            Some("beginning") => Argument::Beginning,
+            _ => return Err(Failure::new("expected `argument` with `schemas` or `beginning`")),
+        };
+        let figures = listed.iter().map(Definition::parse).collect::<Result<_, _>>()?;
+        Ok(Self { figures, argument })
     }
 }
 
@@ -61,6 +79,10 @@ impl Definition {
                     "ratio" => Of::Ratio,
                     "ours" => Of::Ours,
                     _ => return None,
+                },
+                counted: match figure["counted"].as_array() {
+                    Some(cases) => Some([cases.first()?.as_str()?.into(), cases.get(1)?.as_str()?.into()]),
+                    None => None,
                 },
             })
         };
@@ -87,19 +109,25 @@ mod tests {
 
     #[test]
     fn the_definitions_can_be_read_and_differ_in_name() {
-        let suite = Suite::parse(include_str!("../../../bench/dispatch.json")).unwrap();
-        let names: BTreeSet<&str> = suite.figures.iter().map(|figure| figure.name.as_str()).collect();
-        assert_eq!(names.len(), suite.figures.len());
-        assert!(
-            suite.figures.iter().all(|figure| figure.must_hold.is_none_or(|bound| bound >= figure.budget))
-        );
+        for text in
+            [include_str!("../../../bench/dispatch.json"), include_str!("../../../bench/kernels.json")]
+        {
+            let suite = Suite::parse(text).unwrap();
+            let names: BTreeSet<&str> = suite.figures.iter().map(|figure| figure.name.as_str()).collect();
+            assert_eq!(names.len(), suite.figures.len());
+            let bounds = suite.figures.iter().map(|figure| (figure.must_hold, figure.budget));
+            assert!(bounds.into_iter().all(|(bound, budget)| bound.is_none_or(|bound| bound >= budget)));
+        }
     }
 
     #[test]
     fn an_incomplete_definition_is_quoted() {
-        let text = r#"{"figures": [{"name": "a", "unit": "ns", "budget": 1, "of": "peer"}]}"#;
+        let text =
+            r#"{"argument": "schemas", "figures": [{"name": "a", "unit": "ns", "budget": 1, "of": "peer"}]}"#;
         let error = Suite::parse(text).unwrap_err().to_string();
         assert!(error.contains(r#""of":"peer""#), "{error}");
         assert!(Suite::parse("{}").unwrap_err().to_string().contains("`figures`"));
+        let error = Suite::parse(r#"{"argument": "file", "figures": []}"#).unwrap_err().to_string();
+        assert!(error.contains("`schemas` or `beginning`"), "{error}");
     }
 }

@@ -51,7 +51,7 @@ impl Figure {
     }
 
     fn cells(&self) -> [String; 7] {
-        let Definition { name, unit, budget, must_hold, of } = &self.definition;
+        let Definition { name, unit, budget, must_hold, of, .. } = &self.definition;
         let budget = match of {
             Of::Ratio => format!("ratio ≤ {budget}"),
             Of::Ours => format!("≤ {budget}"),
@@ -121,7 +121,14 @@ mod tests {
     use super::*;
 
     fn definition(unit: &str, of: Of) -> Definition {
-        Definition { name: "a".into(), unit: unit.into(), budget: 0.3, must_hold: Some(0.5), of }
+        Definition {
+            name: "a".into(),
+            unit: unit.into(),
+            budget: 0.3,
+            must_hold: Some(0.5),
+            of,
+            counted: None,
+        }
     }
 
     fn samples(value: f64) -> Samples {

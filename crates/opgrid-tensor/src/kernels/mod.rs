@@ -23,5 +23,5 @@ pub mod reduce;
 pub mod sequence;
 pub(crate) mod simd;
 
-pub use iter::parallel::parallel_for;
+pub use iter::parallel::{num_threads, parallel_for, set_num_threads};
 pub use iter::{Input, Output, Source};

@@ -65,7 +65,7 @@ impl Job {
 ///
 /// A panic in it goes on in the caller, after all threads have stopped.
 pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-    let threads = threads().min(pieces);
+    let threads = num_threads().min(pieces);
     if threads <= 1 {
         return (0..pieces).for_each(work);
     }
@@ -101,9 +101,11 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// How many threads may work at once.
-fn threads() -> usize {
-    static THREADS: AtomicUsize = AtomicUsize::new(0);
+/// How many threads may work at once; 0 until somebody asked.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads a large loop may take, with the one that calls it.
+pub fn num_threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
         0 => {
             let threads = rayon::current_num_threads();
@@ -112,6 +114,21 @@ fn threads() -> usize {
         }
         threads => threads,
     }
+}
+
+/// Lets large loops take as many threads, with the one that calls them: 1 at least, and no more than the pool has,
+/// which is as many as the machine runs at once. It is for the whole process, from the next loop on.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::kernels::{num_threads, set_num_threads};
+///
+/// set_num_threads(1);
+/// assert_eq!(num_threads(), 1);
+/// ```
+pub fn set_num_threads(threads: usize) {
+    THREADS.store(threads.clamp(1, rayon::current_num_threads()), Ordering::Relaxed);
 }
 
 /// Calls `work` for ranges that together are `0..n`, each of `grain` numbers except for the last one, on several

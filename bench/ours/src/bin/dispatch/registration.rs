@@ -7,8 +7,9 @@ use opgrid::prelude::*;
 use opgrid::schema::FunctionSchema;
 use opgrid::{AnyTensor, Registration, quiesce};
 
-use crate::Measured;
-use crate::clock::{self, Effort};
+use opgrid_bench::Measured;
+use opgrid_bench::clock::{self, Effort};
+
 use crate::heap;
 
 type Signature = fn(AnyTensor, AnyTensor, Scalar) -> AnyTensor;
@@ -31,11 +32,11 @@ pub fn measure(effort: Effort) -> Result<Vec<Measured>> {
     }
     let each = effort.operators as f64;
     Ok(vec![
-        ("define_parsed", best.define_parsed / each),
-        ("define_text", best.define_text / each),
-        ("implement", best.implement / each),
-        ("drop", best.drop / each),
-        ("entry_bytes", best.bytes / each),
+        ("define_parsed".into(), best.define_parsed / each),
+        ("define_text".into(), best.define_text / each),
+        ("implement".into(), best.implement / each),
+        ("drop".into(), best.drop / each),
+        ("entry_bytes".into(), best.bytes / each),
     ])
 }
 

@@ -7,8 +7,8 @@ use std::time::Instant;
 use opgrid::Registration;
 use opgrid::prelude::*;
 
-use crate::Measured;
-use crate::clock::Effort;
+use opgrid_bench::Measured;
+use opgrid_bench::clock::Effort;
 
 operator! {
     pub Shared = "bench_threads::shared(Tensor a, Tensor b) -> ()";
@@ -39,7 +39,7 @@ pub fn measure(effort: Effort) -> Result<[Measured; 2]> {
         one = one.min(batch(&tensor, calls)?);
         two = two.min(both(&tensor, calls)?);
     }
-    Ok([("two_threads.one", one), ("two_threads.two", two)])
+    Ok([("two_threads.one".into(), one), ("two_threads.two".into(), two)])
 }
 
 /// Nanoseconds per call.

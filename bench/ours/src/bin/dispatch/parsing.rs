@@ -5,7 +5,7 @@ use std::hint::black_box;
 use opgrid::schema::FunctionSchema;
 use opgrid::{Error, ErrorKind, Result};
 
-use crate::clock::{self, Effort};
+use opgrid_bench::clock::{self, Effort};
 
 /// The best time for all schemas of the text, one in each line, in nanoseconds.
 ///

@@ -1,4 +1,4 @@
-//! The calls that are measured: through a static overload, by values, through layers, and of tensor operators.
+//! The calls that are measured: through a static overload, by values, and through layers.
 //!
 //! Every case makes its calls in a loop of its own, so that nothing but the loop's counter comes on top. The kernels
 //! are never inlined: a dispatcher is called with kernels that it does not know.
@@ -8,8 +8,8 @@ use std::hint::black_box;
 use opgrid::prelude::*;
 use opgrid::{Boxed, ExcludeGuard, IncludeGuard, Registration, Returns, TensorType};
 
-use crate::Measured;
-use crate::clock::{self, Effort};
+use opgrid_bench::clock::{self, Effort};
+use opgrid_bench::{Case, Measured, find, times};
 
 operator! {
     pub Nothing1 = "bench::nothing1(Tensor a) -> ()";
@@ -117,10 +117,7 @@ impl Subject {
     }
 }
 
-/// A figure's name, and the loop that makes its call so many times.
-type Case = (&'static str, fn(&Subject, u32) -> Result<()>);
-
-const CASES: [Case; 16] = [
+const CASES: [Case<Subject>; 13] = [
     ("direct_call_2", |subject, count| {
         let kernel: fn(&Tensor, &Tensor) -> Result<()> = black_box(nothing2);
         times(count, || kernel(&subject.a, &subject.b))
@@ -161,19 +158,7 @@ const CASES: [Case; 16] = [
         let dispatcher = Dispatcher::global();
         times(count, || dispatcher.find(black_box("aten::add.Tensor")))
     }),
-    ("empty3", |_, count| times(count, || Tensor::empty(&[3], DType::F32, Device::CPU))),
-    ("add3", |subject, count| times(count, || subject.a.add(&subject.b, 1))),
-    ("add_scalar3", |subject, count| times(count, || subject.a.add_scalar(1, 1))),
 ];
-
-/// Makes a call `count` times; what it returns is dropped as a user's program would drop it.
-#[inline(always)]
-fn times<X>(count: u32, call: impl Fn() -> Result<X>) -> Result<()> {
-    for _ in 0..count {
-        drop(black_box(call()?));
-    }
-    Ok(())
-}
 
 #[inline(always)]
 fn boxed(operator: &OperatorHandle, args: &[Boxed<'_>]) -> Result<()> {
@@ -191,7 +176,9 @@ fn boxed(operator: &OperatorHandle, args: &[Boxed<'_>]) -> Result<()> {
 pub fn measure(effort: Effort) -> Result<Vec<Measured>> {
     let subject = Subject::new()?;
     let timed = CASES.iter().filter(|(name, _)| *name != "direct_call_2");
-    timed.map(|(name, case)| Ok((*name, clock::best(effort, |count| case(&subject, count))?))).collect()
+    timed
+        .map(|(name, case)| Ok(((*name).into(), clock::best(effort, |count| case(&subject, count))?)))
+        .collect()
 }
 
 /// Runs one case `count` times.
@@ -200,10 +187,6 @@ pub fn measure(effort: Effort) -> Result<Vec<Measured>> {
 ///
 /// There is no such case; else that of the call.
 pub fn repeat(name: &str, count: u32) -> Result<()> {
-    let Some((_, case)) = CASES.iter().find(|case| case.0 == name) else {
-        let known: Vec<&str> = CASES.iter().map(|case| case.0).collect();
-        let message = format!("unknown case `{name}`; cases are: {}", known.join(", "));
-        return Err(Error::new(ErrorKind::Unknown, message));
-    };
+    let (_, case) = find(name, CASES.iter())?;
     case(&Subject::new()?, count)
 }

@@ -1,0 +1,132 @@
+//! The tensors that the cases work on. The peer's program makes the same, from the same random numbers.
+
+use opgrid::kernels::random::manual_seed;
+use opgrid::ops::ToCopy;
+use opgrid::prelude::*;
+
+pub struct Subject {
+    pub three: [Tensor; 2],
+    /// 1e5 numbers from 0 to 1, twice.
+    pub a: Tensor,
+    pub b: Tensor,
+    /// The same less 0.5.
+    pub signed: Tensor,
+    /// A copy of `a`.
+    pub copy: Tensor,
+    /// What is written in place.
+    pub out: Tensor,
+    pub bools: [Tensor; 2],
+    pub all_true: Tensor,
+    pub all_false: Tensor,
+    /// From 0 to 99, and from 1 to 100.
+    pub i64: [Tensor; 2],
+    pub f64: [Tensor; 2],
+    pub bf16: [Tensor; 2],
+    /// Every other one of 2e5.
+    pub sliced: Tensor,
+    /// `[1000, 100]`.
+    pub matrix: Tensor,
+    pub row: Tensor,
+    pub column: Tensor,
+    /// Four quarters of `a`, and two halves of `matrix`.
+    pub quarters: Vec<Tensor>,
+    pub halves: Vec<Tensor>,
+    /// Numbers of half of the rows and columns of `matrix`, and of a row and a column for each of its elements.
+    pub rows: Tensor,
+    pub columns: Tensor,
+    pub row_of_each: Tensor,
+    pub column_of_each: Tensor,
+    /// Numbers of elements, numbers of rows, and a mask, as lists for `index`.
+    pub by_places: [Option<Tensor>; 1],
+    pub by_rows: [Option<Tensor>; 1],
+    pub by_mask: [Option<Tensor>; 1],
+    /// `[1024, 1024]`, twice.
+    pub square: [Tensor; 2],
+    /// Squares of 64, 256, 1024 and 2048.
+    pub factors: [[Tensor; 2]; 4],
+    pub vector: Tensor,
+    pub batches: [Tensor; 2],
+    pub factors_f64: [Tensor; 2],
+    pub factors_bf16: [Tensor; 2],
+    pub factors_i64: [Tensor; 2],
+    /// How many elements `large_a` and `large_b` have.
+    pub large: usize,
+    pub large_a: Tensor,
+    pub large_b: Tensor,
+}
+
+fn rand(size: &[i64]) -> Result<Tensor> {
+    Tensor::rand(size, DType::F32, Device::CPU)
+}
+
+fn cast(input: &Tensor, dtype: DType) -> Result<Tensor> {
+    ToCopy.call(input, Some(dtype), None, None, None, false, None)
+}
+
+/// Whole numbers from 0 to below `end`.
+fn numbers(size: &[i64], end: i64) -> Result<Tensor> {
+    cast(&rand(size)?.mul_scalar(end)?, DType::I64)
+}
+
+fn two(make: impl Fn() -> Result<Tensor>) -> Result<[Tensor; 2]> {
+    Ok([make()?, make()?])
+}
+
+impl Subject {
+    /// Everything in its size, divided by `shrink`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operators.
+    pub fn new(shrink: i64) -> Result<Self> {
+        manual_seed(0);
+        let sized = |n: i64| (n / shrink).max(1);
+        let (n, height, width, large) = (sized(100_000), sized(1000), 100, sized(10_000_000));
+        let (a, b) = (rand(&[n])?, rand(&[n])?);
+        let matrix = a.reshape(&[height, width])?;
+        let signed = a.sub_scalar(0.5, 1)?;
+        let bools = [a.lt(&b)?, signed.lt_scalar(0.0)?];
+        let i64 = [numbers(&[n], 100)?, numbers(&[n], 100)?.add_scalar(1, 1)?];
+        let (places, rows) = (numbers(&[n], n)?, numbers(&[height / 2], height)?);
+        let square = |size: i64| two(|| rand(&[sized(size), sized(size)]));
+        Ok(Self {
+            three: two(|| rand(&[3]))?,
+            copy: a.add_scalar(0, 1)?,
+            out: a.add_scalar(0, 1)?,
+            all_true: a.eq(&a)?,
+            all_false: a.ne(&a)?,
+            f64: [cast(&a, DType::F64)?, cast(&b, DType::F64)?],
+            bf16: [cast(&a, DType::BF16)?, cast(&b, DType::BF16)?],
+            sliced: rand(&[2 * n])?.slice(0, None, None, 2)?,
+            row: rand(&[width])?,
+            column: rand(&[height, 1])?,
+            quarters: (0..4)
+                .map(|k| a.slice(0, Some(k * n / 4), Some((k + 1) * n / 4), 1))
+                .collect::<Result<_>>()?,
+            halves: vec![rand(&[height, width / 2])?, rand(&[height, width / 2])?],
+            columns: numbers(&[width / 2], width)?,
+            row_of_each: numbers(&[height, width], height)?,
+            column_of_each: numbers(&[height, width], width)?,
+            by_places: [Some(places)],
+            by_rows: [Some(rows.clone())],
+            by_mask: [Some(bools[0].clone())],
+            square: square(1024)?,
+            factors: [square(64)?, square(256)?, square(1024)?, square(2048)?],
+            vector: rand(&[sized(1024)])?,
+            batches: two(|| rand(&[16, sized(64), sized(64)]))?,
+            factors_f64: two(|| cast(&rand(&[sized(256), sized(256)])?, DType::F64))?,
+            factors_bf16: two(|| cast(&rand(&[sized(256), sized(256)])?, DType::BF16))?,
+            factors_i64: two(|| numbers(&[sized(128), sized(128)], 100))?,
+            large: large as usize,
+            large_a: Tensor::ones(&[large], DType::F32, Device::CPU)?,
+            large_b: Tensor::ones(&[large], DType::F32, Device::CPU)?,
+            a,
+            b,
+            matrix,
+            signed,
+            bools,
+            i64,
+            rows,
+        })
+    }
+}
