@@ -102,7 +102,7 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
 }
 
 /// How many threads may work at once.
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     match THREADS.load(Ordering::Relaxed) {
         0 => {
