@@ -10,8 +10,7 @@
 //! - Source: torch.addmm, PyTorch 2.15.
 
 use super::prelude::*;
-use crate::kernels::matmul;
-use crate::tensor::Array;
+use crate::kernels::products::{Addend, multiply_add, sizes};
 
 operator! {
     home = crate::home;
@@ -61,7 +60,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
     let (c, a, b) = (input.spec()?, mat1.spec()?, mat2.spec()?);
-    let sizes = matmul::sizes(a.sizes(), b.sizes())?;
+    let sizes = sizes(a.sizes(), b.sizes())?;
     products::check_factors(&[("mat1", a), ("mat2", b), ("self", c)])?;
     if c.geometry().expand(&sizes).is_err() {
         let message = format!(
@@ -99,15 +98,6 @@ fn cpu(
     alpha: Scalar,
     out: &Tensor,
 ) -> Result<()> {
-    let product = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
-    matmul::mm(&product, mat1.array()?, mat2.array()?)?;
-    with_dtype!(out.dtype(), T: Number => {
-        let (beta, alpha) = (arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(alpha)?);
-        if beta == Math::<T>::ZERO {
-            return elementwise::unary::<T, T>(out, &product, |product| alpha.times(product));
-        }
-        elementwise::binary::<T, T, T>(out, input, &product, |added, product| {
-            beta.times(added).plus(alpha.times(product))
-        })
-    })
+    let addend = Addend { input: input.array()?, beta, alpha };
+    multiply_add(out.array()?, addend, mat1.array()?, mat2.array()?)
 }

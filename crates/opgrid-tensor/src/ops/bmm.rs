@@ -9,7 +9,7 @@
 //! - Source: torch.bmm, PyTorch 2.15.
 
 use super::prelude::*;
-use crate::kernels::matmul;
+use crate::kernels::products::multiply;
 
 operator! {
     home = crate::home;
@@ -69,10 +69,5 @@ fn out_shape(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<TensorSpec> 
 }
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
-    let [out, a, b] = [out.array()?, input.array()?, mat2.array()?];
-    let batches = out.sizes().first().copied().unwrap_or(0);
-    (0..batches).try_for_each(|batch| {
-        let [out, a, b] = [out, a, b].map(|array| array.view(array.geometry().select(0, batch)?));
-        matmul::mm(&out?, &a?, &b?)
-    })
+    multiply(out.array()?, input.array()?, mat2.array()?)
 }

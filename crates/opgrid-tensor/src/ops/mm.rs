@@ -9,7 +9,7 @@
 //! - Source: torch.mm, PyTorch 2.15.
 
 use super::prelude::*;
-use crate::kernels::matmul;
+use crate::kernels::products::{multiply, sizes};
 
 operator! {
     home = crate::home;
@@ -41,7 +41,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, mat2.spec()?);
-    let sizes = matmul::sizes(a.sizes(), b.sizes())?;
+    let sizes = sizes(a.sizes(), b.sizes())?;
     products::check_factors(&[("self", a), ("mat2", b)])?;
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
 }
@@ -53,5 +53,5 @@ fn out_shape(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<TensorSpec> 
 }
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
-    matmul::mm(out.array()?, input.array()?, mat2.array()?)
+    multiply(out.array()?, input.array()?, mat2.array()?)
 }

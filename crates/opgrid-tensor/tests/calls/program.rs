@@ -31,7 +31,8 @@ pub fn run(bytes: &[u8]) {
         let mut input = Input::new(bytes);
         let mut pool: Vec<Tensor> = (0..3).filter_map(|_| tensor(&mut input)).collect();
         while !input.is_empty() {
-            let operator = &operators[(usize::from(input.byte()) << 8 | usize::from(input.byte())) % operators.len()];
+            let operator =
+                &operators[(usize::from(input.byte()) << 8 | usize::from(input.byte())) % operators.len()];
             for result in call(operator, &pool, &mut input) {
                 check(operator, &result);
                 if result.numel() <= LARGEST {
@@ -148,7 +149,20 @@ fn int(input: &mut Input<'_>) -> i64 {
 }
 
 fn float(input: &mut Input<'_>) -> f64 {
-    input.pick(&[0.0, 1.0, -1.0, 0.5, 2.0, -0.0, 1e-300, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 3.75])
+    input.pick(&[
+        0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.0,
+        -0.0,
+        1e-300,
+        1e300,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        3.75,
+    ])
 }
 
 fn ints(input: &mut Input<'_>) -> Vec<i64> {
