@@ -100,16 +100,38 @@ macro_rules! complex {
 
             #[inline]
             fn log(self) -> Self {
+                if self.is_finite() && self.norm().is_infinite() {
+                    return Complex::ln(self * 0.5) + <$part>::ln(2.0);
+                }
                 Complex::ln(self)
             }
 
+            /// At infinity as in C.
             #[inline]
             fn sqrt(self) -> Self {
-                Complex::sqrt(self)
+                if self.is_finite() {
+                    return match self.norm().is_infinite() {
+                        true => Complex::sqrt(self * 0.25) * 2.0,
+                        false => Complex::sqrt(self),
+                    };
+                }
+                let beside = if self.im.is_nan() { <$part>::NAN } else { 0.0 };
+                match (self.re, self.im) {
+                    (_, im) if im.is_infinite() => Self::new(<$part>::INFINITY, im),
+                    (<$part>::INFINITY, im) => Self::new(<$part>::INFINITY, beside.copysign(im)),
+                    (<$part>::NEG_INFINITY, im) => Self::new(beside, <$part>::INFINITY.copysign(im)),
+                    _ => Self::new(<$part>::NAN, <$part>::NAN),
+                }
             }
 
+            /// Far from zero in the real direction its hyperbolic sine and cosine overflow, but not their quotient.
             #[inline]
             fn tanh(self) -> Self {
+                if self.re.abs() > 20.0 {
+                    let far = <$part>::exp(-2.0 * self.re.abs());
+                    let turn = if far == 0.0 { 0.0 } else { 4.0 * self.im.sin() * self.im.cos() * far };
+                    return Self::new((1.0 as $part).copysign(self.re), turn);
+                }
                 Complex::tanh(self)
             }
 

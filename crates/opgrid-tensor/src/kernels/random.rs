@@ -1,7 +1,8 @@
 //! Makes random numbers: the Mersenne Twister, and uniform and normal numbers from its stream.
 //!
 //! In single and double precision a seed gives the numbers that torch's CPU generator gives for it: uniform ones to the
-//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are drawn otherwise.
+//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are those of single precision,
+//! rounded.
 //!
 //! Sources: M. Matsumoto and T. Nishimura, Mersenne Twister, ACM TOMACS 8 (1998); G. E. P. Box and M. E. Muller, A Note
 //! on the Generation of Random Normal Deviates (1958); order of draws as observed of PyTorch 2.15.
@@ -82,9 +83,10 @@ impl Random {
     }
 
     /// Normal numbers of mean 0 and deviation 1 in groups of 16, of which 8 draws give the radius and 8 the angle.
-    /// The last group is drawn again if it is not a whole one. At least 16 numbers.
-    pub fn fill_normal(&mut self, numbers: &mut [f64], bits: u32) {
-        numbers.iter_mut().for_each(|number| *number = self.uniform(bits));
+    /// `first` numbers are drawn for whole groups, and for what is left after them the last group anew. At least 16
+    /// numbers.
+    pub fn fill_normal(&mut self, numbers: &mut [f64], first: usize, bits: u32) {
+        numbers.iter_mut().take(first).for_each(|number| *number = self.uniform(bits));
         let mut groups = numbers.chunks_exact_mut(16);
         groups.by_ref().for_each(transform);
         if !groups.into_remainder().is_empty()

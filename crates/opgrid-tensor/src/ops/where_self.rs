@@ -30,14 +30,30 @@ pub(super) fn register(library: &mut Library) {
     });
     let implicit = DispatchKey::CompositeImplicitAutograd;
     library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, &input.into(), other)
+        let number = Tensor::number(input);
+        check_number(input, result_type(&[&number, other])?).map_err(|error| error.within("aten::where.ScalarSelf"))?;
+        WhereSelf.call(condition, &number, other)
     });
     library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, input, &other.into())
+        let number = Tensor::number(other);
+        check_number(other, result_type(&[input, &number])?).map_err(|error| error.within("aten::where.ScalarOther"))?;
+        WhereSelf.call(condition, input, &number)
     });
     library.define(WhereScalar).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, &input.into(), &other.into())
+        let numbers = [input, other].map(Tensor::number);
+        let dtype = result_type(&[&numbers[0], &numbers[1]])?;
+        for number in [input, other] {
+            check_number(number, dtype).map_err(|error| error.within("aten::where.Scalar"))?;
+        }
+        WhereSelf.call(condition, &numbers[0], &numbers[1])
     });
+}
+
+/// # Errors
+///
+/// A number beyond the range of the result's dtype.
+fn check_number(number: Scalar, dtype: DType) -> Result<()> {
+    with_dtype!(dtype, T => arithmetic::element::<T>(number).map(drop))
 }
 
 fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
