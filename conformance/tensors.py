@@ -11,9 +11,6 @@ import warnings
 
 import torch
 
-LAYOUTS = {"Strided": torch.strided, "Sparse": torch.sparse_coo}
-
-
 def double(digits):
     return struct.unpack(">d", bytes.fromhex(digits))[0]
 
@@ -35,12 +32,10 @@ def value(arg, tensors):
         return double(content)
     if kind == "complex":
         return complex(double(content[0]), double(content[1]))
-    if kind in ("dtype", "format"):
+    if kind in ("dtype", "format", "layout"):
         return getattr(torch, content)
     if kind == "device":
         return torch.device(content)
-    if kind == "layout":
-        return LAYOUTS[content]
     return content  # int, bool, str, ints
 
 
@@ -48,7 +43,7 @@ def contents(tensor):
     """The bytes of the elements in row-major order."""
     if tensor.device.type == "meta":
         return ""
-    flat = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    flat = tensor.clone(memory_format=torch.contiguous_format).reshape(-1)
     return flat.view(torch.uint8).numpy().tobytes().hex() if flat.numel() else ""
 
 

@@ -3,8 +3,14 @@
 //! A rule recognises its difference by the call and by what both sides say. A difference that no rule recognises
 //! fails the run.
 
-use super::case::{Call, Case};
+use opgrid_core::{Complex64, DType, Device};
+use opgrid_tensor::tensor::finfo;
+use opgrid_tensor::{Geometry, TensorSpec};
+
+use super::case::{Arg, Call, Case, Place};
 use super::compare::{Difference, Part};
+use super::hex;
+use super::torch::DIED;
 
 /// What a rule looks at.
 pub struct Seen<'a> {
@@ -26,18 +32,273 @@ pub struct Rule {
     pub matches: fn(&Seen<'_>) -> bool,
 }
 
+const TESTS: &str = "opgrid-tensor/tests/differences.rs";
+
 /// Every wanted difference.
-pub const RULES: &[Rule] = &[Rule {
-    name: "an output with elements keeps its shape",
-    test: ("opgrid-tensor/tests/views.rs", "outputs_beside_their_inputs"),
-    matches: |seen| {
-        seen.difference.part == Part::Outcome
-            && seen.call.named("out").is_some()
-            && seen.difference.ours.contains("argument `out` has shape")
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "an output with elements keeps its shape",
+        test: ("opgrid-tensor/tests/views.rs", "outputs_beside_their_inputs"),
+        matches: |seen| {
+            let is_named = seen.we_refuse("argument `out`") && seen.we_refuse("shape");
+            is_named && seen.call.named("out").is_some()
+        },
     },
-}];
+    Rule {
+        name: "an output without elements that gets a shape gets memory of its own",
+        test: (TESTS, "an_output_that_gets_a_shape_gets_memory"),
+        matches: |seen| {
+            matches!(seen.part(), Part::Offset | Part::Written)
+                && seen.out().is_some_and(|out| out.sizes.contains(&0))
+        },
+    },
+    Rule {
+        name: "inputs decide on the order of a result as they lie, also where they are converted",
+        test: (TESTS, "converted_inputs_decide_on_the_order_as_they_lie"),
+        matches: |seen| seen.part() == Part::Strides && seen.has_converted_input_apart(),
+    },
+    Rule {
+        name: "the powers of a number lie as the exponents",
+        test: (TESTS, "powers_of_a_number_lie_as_the_exponents"),
+        matches: |seen| seen.part() == Part::Strides && seen.call.operator.starts_with("aten::pow.Scalar"),
+    },
+    Rule {
+        name: "powers of the number one are checked as all others",
+        test: (TESTS, "powers_of_one_are_checked_as_all_others"),
+        matches: |seen| seen.call.operator == "aten::pow.Scalar_out" && seen.we_refuse("can't be cast"),
+    },
+    Rule {
+        name: "complex numbers beside 16-bit floats are of single precision",
+        test: ("opgrid-tensor/tests/promotion.rs", "every_category_under_every_default"),
+        matches: |seen| {
+            let lower = seen.difference.torch.to_lowercase();
+            matches!(seen.part(), Part::Outcome | Part::Kind)
+                && (lower.contains("complex32") || lower.contains("complexhalf"))
+        },
+    },
+    Rule {
+        name: "floats beyond the range of an integer dtype",
+        test: ("opgrid-tensor/tests/casts.rs", "every_cast_gives_what_torch_gives"),
+        matches: |seen| {
+            let to_integers = |(dtype, ..): &(DType, Complex64, Complex64)| {
+                !dtype.is_floating_point() && !dtype.is_complex()
+            };
+            seen.elements().is_some_and(|mut elements| elements.all(to_integers)) && seen.has_large_float()
+        },
+    },
+    Rule {
+        name: "no tensor is written in which dimensions repeat elements",
+        test: (TESTS, "outputs_that_repeat_or_share_elements_are_refused"),
+        matches: |seen| seen.we_refuse("more than one element of the written-to tensor refers to a single"),
+    },
+    Rule {
+        name: "no output shares elements with an input that is read after they are written",
+        test: (TESTS, "outputs_that_repeat_or_share_elements_are_refused"),
+        matches: |seen| seen.we_refuse("some elements of the input tensor and the written-to tensor refer"),
+    },
+    Rule {
+        name: "an output without elements shares none",
+        test: (TESTS, "what_has_no_elements_shares_none"),
+        matches: |seen| {
+            let torch = &seen.difference.torch;
+            seen.part() == Part::Outcome && torch.contains("single memory location") && seen.is_empty("ours")
+        },
+    },
+    Rule {
+        name: "what is refused with elements is refused without",
+        test: (TESTS, "what_is_refused_with_elements_is_refused_without"),
+        matches: |seen| seen.we_refuse("") && seen.is_empty("torch"),
+    },
+    Rule {
+        name: "the sign of a zero that arithmetic leaves",
+        test: (TESTS, "signs_of_zeros"),
+        matches: |seen| {
+            let families =
+                ["add", "addmm", "amax", "amin", "div", "maximum", "minimum", "mul", "neg", "rsub", "sub"];
+            let is_equal = |(_, one, other): &(DType, Complex64, Complex64)| one == other;
+            families.contains(&seen.call.family())
+                && seen.elements().is_some_and(|mut each| each.all(is_equal))
+        },
+    },
+    Rule {
+        name: "an index list that indexes no dimension gives everything",
+        test: (TESTS, "an_index_list_without_indices_gives_everything"),
+        matches: |seen| {
+            let nothing = |arg: &Arg| matches!(arg, Arg::Tensors(list) if list.iter().all(Option::is_none));
+            seen.part() == Part::Outcome
+                && matches!(seen.call.family(), "index" | "index_put")
+                && seen.call.args().any(nothing)
+        },
+    },
+    Rule {
+        name: "a number is read out of one element only",
+        test: (TESTS, "a_number_is_read_out_of_one_element_only"),
+        matches: |seen| {
+            seen.call.family() == "_local_scalar_dense" && seen.we_refuse("elements cannot be converted")
+        },
+    },
+    Rule {
+        name: "exponents beyond the range of 16-bit floats are infinite",
+        test: (TESTS, "exponents_beyond_the_range_are_infinite"),
+        matches: |seen| seen.call.family() == "pow" && seen.torch_refuses("without overflow"),
+    },
+    Rule {
+        name: "pinned memory is refused",
+        test: (TESTS, "pinned_memory_is_refused"),
+        matches: |seen| seen.we_refuse("asks for pinned memory"),
+    },
+    Rule {
+        name: "the smallest integer divided by minus one wraps around",
+        test: (TESTS, "the_smallest_integer_divided_by_minus_one_wraps"),
+        matches: |seen| seen.call.family() == "div" && seen.torch_refuses(DIED),
+    },
+    Rule {
+        name: "steps of slices may exceed every size",
+        test: (TESTS, "steps_of_slices_may_exceed_every_size"),
+        matches: |seen| {
+            let step = seen.call.positional.get(4);
+            seen.call.family() == "slice"
+                && matches!(step, Some(Arg::Int(i64::MAX)))
+                && seen.part() == Part::Outcome
+        },
+    },
+    Rule {
+        name: "which parts of a result that is not finite are infinite and which are NaN",
+        test: (TESTS, "results_that_are_not_finite"),
+        matches: |seen| {
+            let families = [
+                "addmm",
+                "bmm",
+                "div",
+                "exp",
+                "log",
+                "matmul",
+                "mean",
+                "mm",
+                "mul",
+                "pow",
+                "reciprocal",
+                "sigmoid",
+                "sqrt",
+                "sum",
+                "tanh",
+            ];
+            let is_neither =
+                |(_, one, other): &(DType, Complex64, Complex64)| !one.is_finite() && !other.is_finite();
+            families.contains(&seen.call.family())
+                && seen.elements().is_some_and(|mut each| each.all(is_neither))
+        },
+    },
+    Rule {
+        name: "any and all look at elements before they become bytes",
+        test: (TESTS, "any_and_all_look_at_elements_as_they_are"),
+        matches: |seen| {
+            let to_bytes = |(dtype, ..): &(DType, Complex64, Complex64)| *dtype == DType::U8;
+            matches!(seen.call.family(), "any" | "all")
+                && seen.elements().is_some_and(|mut each| each.all(to_bytes))
+        },
+    },
+];
 
 /// The rule that recognises something that differs.
 pub fn explains(seen: &Seen<'_>) -> Option<&'static Rule> {
     RULES.iter().find(|rule| (rule.matches)(seen))
+}
+
+impl Seen<'_> {
+    fn part(&self) -> Part {
+        self.difference.part
+    }
+
+    fn text(&self, side: &str) -> &str {
+        if side == "ours" { &self.difference.ours } else { &self.difference.torch }
+    }
+
+    /// Whether only we refuse the call, with these words.
+    fn we_refuse(&self, words: &str) -> bool {
+        let is_error = self.difference.ours.starts_with("aten::");
+        self.part() == Part::Outcome && is_error && self.difference.ours.contains(words)
+    }
+
+    /// Whether only torch refuses the call, with these words.
+    fn torch_refuses(&self, words: &str) -> bool {
+        self.part() == Part::Outcome && self.difference.torch.contains(words)
+    }
+
+    /// Whether the result of a side is a tensor without elements.
+    fn is_empty(&self, side: &str) -> bool {
+        let sizes = self.text(side).split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        sizes.is_some_and(|(sizes, _)| sizes.split(", ").any(|size| size == "0"))
+    }
+
+    /// The elements that differ, if elements do.
+    fn elements(&self) -> Option<std::slice::Iter<'_, (DType, Complex64, Complex64)>> {
+        let elements = &self.difference.elements;
+        (!elements.is_empty()).then(|| elements.iter())
+    }
+
+    /// The output that was given.
+    fn out(&self) -> Option<&Place> {
+        match self.call.named("out") {
+            Some(Arg::Tensor(at)) => self.case.tensors.get(*at),
+            _ => None,
+        }
+    }
+
+    /// Whether an argument has a float that an integer dtype cannot hold, whichever one it is.
+    fn has_large_float(&self) -> bool {
+        let is_large = |number: &Complex64| !number.re.is_finite() || number.re.abs() >= 128.0;
+        let in_tensor = |at: usize| {
+            let Some(dtype) = self.case.dtype(at).filter(|dtype| finfo(*dtype).is_ok()) else { return false };
+            hex::numbers(dtype, &self.case.blocks[self.case.tensors[at].block].bytes)
+                .iter()
+                .any(|x| is_large(x))
+        };
+        let is_number =
+            |arg: &Arg| matches!(arg, Arg::Float(value) if is_large(&Complex64::new(*value, 0.0)));
+        self.call.tensors().into_iter().any(in_tensor) || self.call.args().any(is_number)
+    }
+
+    /// Whether the strides of torch's result are those that come of inputs of another dtype than the result is
+    /// computed in once they have been copied, for which torch makes those dense that are not.
+    fn has_converted_input_apart(&self) -> bool {
+        let inputs: Vec<_> = self.call.args().take(self.call.args().count()).collect();
+        let mut places = Vec::new();
+        for arg in inputs {
+            match arg {
+                Arg::Tensor(at) if self.call.named("out") != Some(arg) => {
+                    let Some(place) = self.case.tensors.get(*at) else { return false };
+                    places.push((self.case.blocks[place.block].dtype, place));
+                }
+                _ => {}
+            }
+        }
+        let number = self
+            .call
+            .args()
+            .any(|arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_)));
+        let strides = |converted: &dyn Fn(DType) -> bool| -> Option<String> {
+            let mut geometries = Vec::new();
+            for (dtype, place) in &places {
+                let geometry = Geometry::strided(&place.sizes, &place.strides, 0).ok()?;
+                geometries.push(match converted(*dtype) {
+                    true => geometry.like(opgrid_core::MemoryFormat::Preserve).ok()?,
+                    false => geometry,
+                });
+            }
+            if number {
+                geometries.push(Geometry::contiguous(&[]).ok()?);
+            }
+            let borrowed: Vec<&Geometry> = geometries.iter().collect();
+            let spec = TensorSpec::elementwise(&borrowed, DType::F32, Device::CPU).ok()?;
+            Some(format!("{:?}", spec.strides()))
+        };
+        let torch = Some(self.difference.torch.clone());
+        let mut dtypes: Vec<DType> = places.iter().map(|(dtype, _)| *dtype).collect();
+        dtypes.push(self.case.default);
+        dtypes.push(DType::Bool);
+        // The dtype that it is computed in is one of those, or none: then all are converted.
+        dtypes.into_iter().any(|computed| strides(&|dtype| dtype != computed) == torch)
+            || strides(&|_| true) == torch
+    }
 }

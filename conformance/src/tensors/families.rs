@@ -173,7 +173,7 @@ fn pointwise(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         "value" if b.random.chance(90) => sizes = Vec::new(),
         "condition" | "mask" => {}
         _ if !is_first && b.random.chance(5) => return b.overlapping(),
-        _ if b.random.chance(if is_first { 2 } else { 8 }) => return Some(b.scalar()),
+        _ if takes_numbers(b) && b.random.chance(if is_first { 2 } else { 8 }) => return Some(b.scalar()),
         _ if b.random.chance(8) => sizes = Vec::new(),
         _ => {}
     }
@@ -184,6 +184,11 @@ fn pointwise(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         return Some(alike(b, &sizes, dtype));
     }
     Some(b.input(&sizes, dtype))
+}
+
+/// Whether torch's Python takes a number where the schema asks for a tensor.
+fn takes_numbers(b: &Builder<'_>) -> bool {
+    matches!(family(&b.operator), "add" | "sub" | "mul" | "div")
 }
 
 /// A tensor with the numbers of the one before it, so that some are equal or close.

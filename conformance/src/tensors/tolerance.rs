@@ -16,34 +16,65 @@ pub enum Rounding {
     /// By so many times the precision, beside the largest sum that the inputs could have: the order of the terms is
     /// not the same, and both sides keep more digits than the result has.
     Sum(u32),
+    /// As [`Result`](Self::Result), and coarser the larger exponents are: the error of a logarithm is multiplied.
+    Power(u32),
     /// Not at all: the elements were never written.
     Unset,
 }
 
 /// The families whose results are not exact.
 const INEXACT: &[(&[&str], Rounding)] = &[
-    // Polynomials here, the library SLEEF there: 1 to 2 units in the last place each.
+    // Polynomials here, vector libraries there: 1 to 2 units in the last place each.
     (&["exp", "log", "tanh", "sigmoid", "pow"], Rounding::Result(4)),
-    // A product and a sum, which are fused where the processor can.
-    (&["linspace"], Rounding::Result(2)),
+    // Correctly rounded here, by a vector library there.
+    (&["sqrt"], Rounding::Result(1)),
+    // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
+    (&["arange", "linspace", "uniform"], Rounding::Sum(2)),
     (&["addmm", "bmm", "matmul", "mm"], Rounding::Sum(2)),
     (&["sum", "mean"], Rounding::Sum(2)),
     // Box and Muller's formula, by another logarithm, sine and cosine.
-    (&["normal", "randn"], Rounding::Sum(8)),
+    (&["normal", "randn"], Rounding::Sum(32)),
     (&["empty", "empty_like", "empty_strided"], Rounding::Unset),
 ];
 
 /// Complex arithmetic is several roundings, which are fused and ordered otherwise.
-const COMPLEX: &[&str] = &["abs", "add", "div", "mul", "reciprocal", "rsub", "sqrt", "sub"];
+const COMPLEX: &[&str] = &["abs", "add", "div", "mul", "reciprocal", "rsub", "sub"];
 
 /// How the results of a call are compared.
-pub fn of(call: &Call, is_complex: bool) -> Rounding {
+pub fn of(case: &Case, call: &Call, is_complex: bool) -> Rounding {
     let family = call.family();
     match INEXACT.iter().find(|(families, _)| families.contains(&family)) {
+        Some(_) if is_complex && family == "pow" => Rounding::Power(8),
         Some((_, rounding)) => *rounding,
+        // A product and a sum, in 16 bits there; fused where the processor can.
+        None if matches!(family, "add" | "sub" | "rsub") && has_factor(call) => Rounding::Sum(2),
         None if is_complex && COMPLEX.contains(&family) => Rounding::Result(4),
+        // A number is rounded to the dtype of the tensor here, and kept in single precision there.
+        None if matches!(family, "mul" | "div") && has_number_beside_16_bits(case, call) => {
+            Rounding::Result(2)
+        }
         None => Rounding::Exact,
     }
+}
+
+/// Whether a sum has a factor other than one.
+fn has_factor(call: &Call) -> bool {
+    let factors = call.named("alpha").into_iter().chain(call.positional.get(2));
+    factors.into_iter().any(|factor| !matches!(factor, Arg::Int(1) | Arg::Bool(true) | Arg::None))
+}
+
+/// Whether a number, or a tensor of one element that counts as one, meets 16-bit floats.
+fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
+    let is_single = |at: &usize| case.tensors.get(*at).is_some_and(|place| place.sizes.is_empty());
+    let is_number = |arg: &Arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_));
+    let tensors = call.tensors();
+    let has_number = call.positional.iter().any(is_number) || tensors.iter().any(is_single);
+    has_number && tensors.iter().any(|at| matches!(case.dtype(*at), Some(DType::F16 | DType::BF16)))
+}
+
+/// How much the error of a logarithm grows in a power.
+pub fn growth(case: &Case, call: &Call) -> f64 {
+    1.0 + 10.0 * (largest(case, call) + factors(call))
 }
 
 /// The coarsest precision that takes part in a call: that of the result, of the arguments, of the default dtype where
@@ -60,22 +91,31 @@ pub fn precision(case: &Case, call: &Call, result: DType) -> f64 {
 
 /// A number that no sum of terms of a call exceeds, as far as the arguments are finite.
 pub fn largest_sum(case: &Case, call: &Call, terms: f64) -> f64 {
+    let largest = largest(case, call);
+    let products = if matches!(call.family(), "addmm" | "bmm" | "matmul" | "mm") { largest } else { 1.0 };
+    largest * products * terms.max(1.0) * factors(call)
+}
+
+/// The largest finite element of the arguments, at least one.
+fn largest(case: &Case, call: &Call) -> f64 {
     let largest = |tensor: usize| -> f64 {
         let Some(place) = case.tensors.get(tensor) else { return 1.0 };
         let block = &case.blocks[place.block];
         let numbers = hex::numbers(block.dtype, &block.bytes);
         numbers.iter().map(|number| number.norm()).filter(|norm| norm.is_finite()).fold(0.0, f64::max)
     };
-    let tensors = call.tensors().into_iter().map(largest).fold(1.0, f64::max);
-    let factors = call.args().filter_map(|arg| match arg {
-        Arg::Int(value) => Some((*value as f64).abs()),
-        Arg::Float(value) => Some(value.abs()),
-        Arg::Complex(value) => Some(value.norm()),
-        _ => None,
+    call.tensors().into_iter().map(largest).fold(1.0, f64::max)
+}
+
+/// The product of the numbers among the arguments, of those that are greater than one and finite.
+fn factors(call: &Call) -> f64 {
+    let factors = call.args().map(|arg| match arg {
+        Arg::Int(value) => (*value as f64).abs(),
+        Arg::Float(value) => value.abs(),
+        Arg::Complex(value) => value.norm(),
+        _ => 1.0,
     });
-    let factor = factors.filter(|factor| factor.is_finite()).fold(1.0, f64::max);
-    let products = if matches!(call.family(), "sum" | "mean") { 1.0 } else { tensors };
-    tensors * products * terms.max(1.0) * factor
+    factors.filter(|factor| factor.is_finite() && *factor > 1.0).product()
 }
 
 /// Whether two elements agree within `distance`; parts of a complex number count together.
