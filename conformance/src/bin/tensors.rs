@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use opgrid_conformance::tensors::answer::Answer;
+use opgrid_conformance::tensors::case::Case;
+use opgrid_conformance::tensors::chains;
 use opgrid_conformance::tensors::compare::text;
 use opgrid_conformance::tensors::report::Report;
-use opgrid_conformance::tensors::run::{self, Setting};
+use opgrid_conformance::tensors::run::{self, Make, Setting};
 use opgrid_conformance::tensors::torch::Torch;
 
 /// The command line.
@@ -18,6 +21,18 @@ struct Arguments {
     count: u64,
     show: Option<u64>,
 }
+
+/// Cases of one call each, of every operator in turn.
+const CALLS: (&str, Make) = ("calls", Setting::one_call);
+
+/// Cases of several views, each of the one before.
+const CHAINS: (&str, Make) = ("chains of views", chains::chain);
+
+/// How many calls there are for each chain.
+const PER_CHAIN: u64 = 5;
+
+/// How many calls there are for each tensor that is printed.
+const PER_PRINTED: u64 = 10;
 
 const USAGE: &str =
     "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED]";
@@ -67,8 +82,11 @@ fn main() -> ExitCode {
 fn compare(arguments: &Arguments) -> Result<(), String> {
     let (setting, mut report, start) = (Setting::new()?, Report::default(), Instant::now());
     let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
-    let seeds = arguments.first..arguments.first + arguments.count;
-    run::cases(&setting, &mut torch, Setting::one_call, seeds, &mut report, |_, _, _| ())?;
+    let seeds = |share: u64| arguments.first..arguments.first + arguments.count.div_ceil(share);
+    run::promotion(&mut torch, &mut report)?;
+    run::printing(&mut torch, seeds(PER_PRINTED), &mut report)?;
+    run::cases(&setting, &mut torch, CHAINS, seeds(PER_CHAIN), &mut report, |_, _, _| ())?;
+    run::cases(&setting, &mut torch, CALLS, seeds(1), &mut report, |_, _, _| ())?;
     for text in report.shown() {
         println!("{text}");
     }
@@ -83,26 +101,33 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-/// Prints a case with what both sides answer.
+/// Prints the cases of a seed with what both sides answer.
 fn show(arguments: &Arguments, seed: u64) -> Result<(), String> {
     let (setting, mut report) = (Setting::new()?, Report::default());
     let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
-    run::cases(&setting, &mut torch, Setting::one_call, seed..seed + 1, &mut report, |case, ours, torch| {
-        println!("{case}");
-        for (ours, torch) in ours.iter().zip(torch) {
-            for (side, answer) in [("opgrid", ours), ("torch", torch)] {
-                match &answer.outcome {
-                    Ok(values) => {
-                        let values: Vec<String> = values.iter().map(text).collect();
-                        println!("  {side:6}  {}", values.join(", "));
-                    }
-                    Err(error) => println!("  {side:6}  error: {error}"),
-                }
-            }
-        }
-    })?;
+    for part in [CALLS, CHAINS] {
+        println!("{}:", part.0);
+        run::cases(&setting, &mut torch, part, seed..seed + 1, &mut report, show_case)?;
+    }
+    run::printing(&mut torch, seed..seed + 1, &mut report)?;
     for text in report.shown() {
         println!("{text}");
     }
     Ok(())
+}
+
+fn show_case(case: &Case, ours: &[Answer], torch: &[Answer]) {
+    println!("{case}");
+    for (call, (ours, torch)) in case.calls.iter().zip(ours.iter().zip(torch)) {
+        println!("{call}");
+        for (side, answer) in [("opgrid", ours), ("torch", torch)] {
+            match &answer.outcome {
+                Ok(values) => {
+                    let values: Vec<String> = values.iter().map(text).collect();
+                    println!("  {side:6}  {}", values.join(", "));
+                }
+                Err(error) => println!("  {side:6}  error: {error}"),
+            }
+        }
+    }
 }

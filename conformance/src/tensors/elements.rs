@@ -30,6 +30,8 @@ pub enum Style {
     Ordinary,
     /// With infinities, NaN, zeros of both signs, the largest and the smallest numbers among them.
     Extreme,
+    /// Between these powers of ten, each as often.
+    Magnitudes(i32, i32),
     /// Zeros and ones.
     Flags,
     /// Integers from 0 to one below the number.
@@ -91,6 +93,7 @@ fn integer(random: &mut Random, dtype: DType, style: Style, scale: f64) -> i64 {
         Style::Small => small,
         Style::Flags => small & 1,
         Style::Ordinary => (unit(random) * scale * 10.0) as i64,
+        Style::Magnitudes(..) => (real(random, style, scale) * 10.0) as i64,
         Style::Below(end) => random.below(end.max(1) as usize) as i64,
         Style::Index(end) if random.chance(30) => -1 - random.below(end.max(1) as usize) as i64,
         Style::Index(end) => random.below(end.max(1) as usize) as i64,
@@ -118,6 +121,9 @@ fn real(random: &mut Random, style: Style, scale: f64) -> f64 {
         Style::Small => (random.below(33) as f64 - 16.0) / 4.0,
         Style::Flags => random.below(2) as f64,
         Style::Below(end) | Style::Index(end) => random.below(end.max(1) as usize) as f64,
+        Style::Magnitudes(low, high) => {
+            unit(random) * 10f64.powi(low + random.below((high - low).max(0) as usize + 1) as i32)
+        }
         Style::Ordinary | Style::Extreme => unit(random) * scale,
     }
 }

@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod build;
 pub mod case;
+pub mod chains;
 pub mod compare;
 pub mod deliberate;
 pub mod elements;
@@ -14,6 +15,8 @@ pub mod families;
 pub mod hex;
 pub mod layouts;
 pub mod ours;
+pub mod printing;
+pub mod promotion;
 pub mod report;
 pub mod run;
 pub mod tolerance;

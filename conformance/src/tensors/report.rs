@@ -36,6 +36,11 @@ impl Report {
         *self.parts.entry(part).or_default() += 1;
     }
 
+    /// Something differed as the rule of that name says.
+    pub fn explained(&mut self, rule: &'static str) {
+        *self.explained.entry(rule).or_default() += 1;
+    }
+
     /// The calls of a case were compared.
     pub fn calls(&mut self, case: &Case, ours: &[Answer], torch: &[Answer]) {
         for ((call, ours), torch) in case.calls.iter().zip(ours).zip(torch) {
@@ -49,7 +54,7 @@ impl Report {
     pub fn difference(&mut self, case: &Case, difference: &Difference) {
         let call = &case.calls[difference.call];
         if let Some(rule) = deliberate::explains(&Seen { case, call, difference }) {
-            *self.explained.entry(rule.name).or_default() += 1;
+            self.explained(rule.name);
             return;
         }
         self.operators.entry(call.operator.clone()).or_default().differing += 1;

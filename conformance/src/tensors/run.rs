@@ -5,10 +5,13 @@ use serde_json::Value as Json;
 
 use super::answer::Answer;
 use super::build::Builder;
-use super::case::Case;
-use super::compare::compare;
+use super::case::{Case, family};
+use super::compare::{Part, compare};
+use super::deliberate;
 use super::families::{self, Family};
 use super::ours::Ours;
+use super::printing::Printed;
+use super::promotion;
 use super::report::Report;
 use super::torch::{DIED, Torch};
 
@@ -43,9 +46,13 @@ impl Setting {
         Ok(Self { operators: with_family.collect::<Result<_, _>>()?, ours })
     }
 
-    /// The overloads that are compared.
-    pub fn operators(&self) -> impl Iterator<Item = &OperatorHandle> {
-        self.operators.iter().map(|(operator, _)| operator)
+    /// The overloads of these families.
+    pub fn of_families(&self, families: &[&str]) -> impl Iterator<Item = (&OperatorHandle, &'static Family)> {
+        let listed = |operator: &OperatorHandle| families.contains(&family(&operator.name().to_string()));
+        self.operators
+            .iter()
+            .filter(move |(operator, _)| listed(operator))
+            .map(|(operator, family)| (operator, *family))
     }
 
     /// The case of one call that a seed means.
@@ -65,7 +72,7 @@ impl Setting {
 pub fn cases(
     setting: &Setting,
     torch: &mut Torch,
-    make: Make,
+    (name, make): (&'static str, Make),
     seeds: std::ops::Range<u64>,
     report: &mut Report,
     mut watch: impl FnMut(&Case, &[Answer], &[Answer]),
@@ -82,6 +89,7 @@ pub fn cases(
             };
             let (ours, meta) = (run(Device::CPU)?, run(Device::META)?);
             watch(case, &ours, &torch);
+            report.compared(name);
             report.calls(case, &ours, &torch);
             for difference in compare(case, &ours, &meta, &torch) {
                 report.difference(case, &difference);
@@ -100,4 +108,58 @@ fn answers(case: &Case, answer: Option<&Json>) -> Result<Vec<Answer>, String> {
             Ok(vec![died; case.calls.len()])
         }
     }
+}
+
+/// Compares what tensors of these seeds print.
+///
+/// # Errors
+///
+/// The other side cannot be asked; a tensor of ours is none.
+pub fn printing(torch: &mut Torch, seeds: std::ops::Range<u64>, report: &mut Report) -> Result<(), String> {
+    let mut next = seeds.start;
+    while next < seeds.end {
+        let batch: Vec<(u64, Printed)> =
+            (next..seeds.end.min(next + BATCH)).map(|seed| (seed, Printed::new(seed))).collect();
+        next += batch.len() as u64;
+        let lines: Vec<String> = batch.iter().map(|(_, printed)| printed.line()).collect();
+        for ((seed, printed), answer) in batch.iter().zip(torch.ask(&lines)?) {
+            let ours = printed.text().map_err(|error| format!("seed {seed}: {error}"))?;
+            let theirs = answer.as_ref().and_then(Json::as_str).unwrap_or(DIED);
+            report.compared("printed tensors");
+            if ours != theirs {
+                let text = format!("{printed:?}\n    opgrid  {ours}\n    torch   {theirs}");
+                report.unexplained("printing", Part::Text, *seed, &text);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares type promotion, all of it.
+///
+/// # Errors
+///
+/// The other side cannot be asked.
+pub fn promotion(torch: &mut Torch, report: &mut Report) -> Result<(), String> {
+    let mut lines = vec![promotion::line_of_pairs()];
+    lines.extend(promotion::DEFAULTS.map(promotion::line));
+    let mut answers = torch.ask(&lines)?.into_iter().map(Option::unwrap_or_default);
+    let mut pairs = promotion::pairs_compared(&answers.next().unwrap_or_default());
+    for (default, answer) in promotion::DEFAULTS.into_iter().zip(answers) {
+        let compared = promotion::categories_compared(default, &answer);
+        pairs.extend(compared.map_err(|error| error.to_string())?);
+    }
+    for (pair, ours, torch) in pairs {
+        report.compared("promoted pairs");
+        if ours == torch {
+            continue;
+        }
+        if promotion::is_narrow_complex(&ours, &torch) {
+            report.explained(deliberate::NARROW_COMPLEX);
+        } else {
+            let text = format!("{pair}\n    opgrid  {ours}\n    torch   {torch}");
+            report.unexplained("promotion", Part::DType, 0, &text);
+        }
+    }
+    Ok(())
 }

@@ -45,6 +45,7 @@ pub fn of(case: &Case, call: &Call, is_complex: bool) -> Rounding {
     let family = call.family();
     match INEXACT.iter().find(|(families, _)| families.contains(&family)) {
         Some(_) if is_complex && family == "pow" => Rounding::Power(8),
+        Some(_) if is_complex && family == "sqrt" => Rounding::Result(4),
         Some((_, rounding)) => *rounding,
         // A product and a sum, in 16 bits there; fused where the processor can.
         None if matches!(family, "add" | "sub" | "rsub") && has_factor(call) => Rounding::Sum(2),
@@ -81,7 +82,7 @@ pub fn growth(case: &Case, call: &Call) -> f64 {
 /// integers become floats.
 pub fn precision(case: &Case, call: &Call, result: DType) -> f64 {
     let mut dtypes: Vec<DType> = call.tensors().into_iter().filter_map(|at| case.dtype(at)).collect();
-    if !dtypes.iter().any(|dtype| dtype.is_floating_point() || dtype.is_complex()) {
+    if dtypes.is_empty() || dtypes.iter().any(|dtype| !dtype.is_floating_point() && !dtype.is_complex()) {
         dtypes.push(case.default);
     }
     dtypes.push(result);

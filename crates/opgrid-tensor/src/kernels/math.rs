@@ -124,7 +124,10 @@ macro_rules! complex {
                 }
             }
 
-            /// Far from zero in the real direction its hyperbolic sine and cosine overflow, but not their quotient.
+            /// Far from zero in the real direction hyperbolic sine and cosine overflow, but not their quotient.
+            ///
+            /// Source: W. Kahan, Branch Cuts for Complex Elementary Functions, in: The State of the Art in Numerical
+            /// Analysis (1987).
             #[inline]
             fn tanh(self) -> Self {
                 if self.re.abs() > 20.0 {
@@ -132,7 +135,10 @@ macro_rules! complex {
                     let turn = if far == 0.0 { 0.0 } else { 4.0 * self.im.sin() * self.im.cos() * far };
                     return Self::new((1.0 as $part).copysign(self.re), turn);
                 }
-                Complex::tanh(self)
+                let (sinh, tan) = (self.re.sinh(), self.im.tan());
+                let beta = 1.0 + tan * tan;
+                let below = 1.0 + beta * sinh * sinh;
+                Self::new(beta * (1.0 + sinh * sinh).sqrt() * sinh / below, tan / below)
             }
 
             /// Scaled by the larger part of the divisor, so that squares neither overflow nor vanish.

@@ -14,6 +14,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use opgrid_core::{Device, DispatchKey, Generator, Result};
 
 use crate::error::argument;
+use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
@@ -137,6 +138,16 @@ fn default_stream() -> MutexGuard<'static, Random> {
 /// A stream of its own, for the `generator` argument of operators.
 pub fn generator(seed: u64) -> Generator {
     Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, Mutex::new(Random::new(seed)))
+}
+
+/// Where the numbers that were drawn one after the other belong in `out`: they follow its order in memory.
+///
+/// # Errors
+///
+/// An undefined tensor.
+pub(crate) fn order(out: &Tensor) -> Result<Geometry> {
+    let spec = out.spec()?;
+    Ok(TensorSpec::elementwise(&[spec.geometry()], spec.dtype(), spec.device())?.geometry().clone())
 }
 
 /// Draws from `generator`, or from the default stream.

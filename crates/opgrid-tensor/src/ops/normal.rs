@@ -50,15 +50,15 @@ fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out:
                 let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
                 number + Complex::new(mean, mean)
             });
-            Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
+            Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
         }
         false => {
             let drawn = random::draw(generator, |random| drawn(random, n, bits, groups))?;
             let numbers = drawn.into_iter().map(|number| number * std + mean);
-            Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
+            Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
         }
     };
-    elementwise::copy(out, &numbers)
+    elementwise::copy(out, &numbers.view(random::order(out)?)?)
 }
 
 /// How many numbers are drawn before the last group is.

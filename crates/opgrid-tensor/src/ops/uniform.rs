@@ -37,7 +37,7 @@ fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> 
 fn cpu(_input: &Tensor, from: f64, to: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     let n = out.numel() as usize;
     let drawn = random::draw(generator, |random| drawn(random, out.dtype(), n, from, to))??;
-    elementwise::copy(out, &drawn.view(Geometry::contiguous(out.sizes())?)?)
+    elementwise::copy(out, &drawn.view(random::order(out)?)?)
 }
 
 fn drawn(random: &mut Random, dtype: DType, n: usize, from: f64, to: f64) -> Result<Array> {
