@@ -100,10 +100,19 @@ macro_rules! complex {
 
             #[inline]
             fn log(self) -> Self {
-                if self.is_finite() && self.norm().is_infinite() {
+                let norm = self.norm();
+                if norm.is_infinite() && self.is_finite() {
                     return Complex::ln(self * 0.5) + <$part>::ln(2.0);
                 }
-                Complex::ln(self)
+                if !(0.5..=2.0).contains(&norm) {
+                    return Complex::ln(self);
+                }
+                // Near the unit circle the square of the distance from it has more digits than the norm.
+                let (large, small) = match (self.re.abs(), self.im.abs()) {
+                    (re, im) if re > im => (re, im),
+                    (re, im) => (im, re),
+                };
+                Self::new(((large - 1.0) * (large + 1.0) + small * small).ln_1p() * 0.5, self.arg())
             }
 
             /// At infinity as in C.
@@ -130,7 +139,7 @@ macro_rules! complex {
             /// Analysis (1987).
             #[inline]
             fn tanh(self) -> Self {
-                if self.re.abs() > 20.0 {
+                if self.re.is_infinite() || (self.re.abs() > 20.0 && self.im.is_finite()) {
                     let far = <$part>::exp(-2.0 * self.re.abs());
                     let turn = if far == 0.0 { 0.0 } else { 4.0 * self.im.sin() * self.im.cos() * far };
                     return Self::new((1.0 as $part).copysign(self.re), turn);
