@@ -7,9 +7,10 @@ use opgrid_core::{Complex64, DType, Device};
 use opgrid_tensor::tensor::finfo;
 use opgrid_tensor::{Geometry, TensorSpec};
 
-use super::case::{Arg, Call, Case, Place};
+use super::case::{Arg, Block, Call, Case, Place};
 use super::compare::{Difference, Part};
 use super::hex;
+use super::ours::Ours;
 use super::torch::DIED;
 
 /// What a rule looks at.
@@ -109,7 +110,8 @@ pub const RULES: &[Rule] = &[
         test: (TESTS, "what_has_no_elements_shares_none"),
         matches: |seen| {
             let is_empty = seen.is_empty("ours") || seen.out().is_some_and(|out| out.sizes.contains(&0));
-            seen.torch_refuses("single memory location") && is_empty
+            let words = ["single memory location", "doesn't match the broadcast shape"];
+            words.iter().any(|words| seen.torch_refuses(words)) && is_empty
         },
     },
     Rule {
@@ -132,8 +134,13 @@ pub const RULES: &[Rule] = &[
         name: "an index list that indexes no dimension gives everything",
         test: (TESTS, "an_index_list_without_indices_gives_everything"),
         matches: |seen| {
-            let words =
-                ["INTERNAL ASSERT", "nullptr (uninitialized)", "at least one index", "undefined Tensor"];
+            let words = [
+                "INTERNAL ASSERT",
+                "nullptr (uninitialized)",
+                "at least one index",
+                "undefined Tensor",
+                "masked_fill_ only",
+            ];
             let is_index = matches!(seen.call.family(), "index" | "index_put");
             is_index && words.iter().any(|words| seen.torch_refuses(words))
         },
@@ -165,9 +172,7 @@ pub const RULES: &[Rule] = &[
         test: (TESTS, "steps_of_slices_may_exceed_every_size"),
         matches: |seen| {
             let step = seen.call.positional.get(4);
-            seen.call.family() == "slice"
-                && matches!(step, Some(Arg::Int(i64::MAX)))
-                && seen.part() == Part::Outcome
+            seen.call.family() == "slice" && matches!(step, Some(Arg::Int(i64::MAX)))
         },
     },
     Rule {
@@ -201,7 +206,7 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "numbers of products are checked also where there is nothing to multiply, and so are bools",
+        name: "dtypes and numbers of products are checked also where there is nothing to multiply",
         test: (TESTS, "what_is_refused_with_elements_is_refused_without"),
         matches: |seen| {
             let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
@@ -232,11 +237,34 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "an output that gets a shape from relu has the order of the input",
+        name: "an output that gets a shape has the order of the inputs, also where torch copies to it",
         test: (TESTS, "an_output_that_gets_a_shape_gets_memory"),
         matches: |seen| {
             let is_empty = seen.out().is_some_and(|out| out.sizes.contains(&0));
-            seen.part() == Part::Strides && seen.call.operator == "aten::relu.out" && is_empty
+            let is_copied = matches!(seen.call.operator.as_str(), "aten::relu.out" | "aten::isnan.out");
+            seen.part() == Part::Strides && is_copied && is_empty
+        },
+    },
+    Rule {
+        name: "outputs that lie between the elements of an input",
+        test: (TESTS, "outputs_between_the_elements_of_an_input"),
+        matches: |seen| seen.elements().is_some() && seen.writes_between(),
+    },
+    Rule {
+        name: "of several values for one element the last one stays",
+        test: ("opgrid-tensor/tests/views.rs", "later_values_stay_and_sums_add_up"),
+        matches: |seen| {
+            let is_put =
+                seen.call.family() == "index_put" && !seen.call.args().any(|arg| *arg == Arg::Bool(true));
+            is_put && seen.elements().is_some() && seen.names_elements_twice()
+        },
+    },
+    Rule {
+        name: "what is filled in has to fit the dtype, and so have the bounds of a sequence that does not reach them",
+        test: (TESTS, "numbers_that_are_written_fit_the_dtype"),
+        matches: |seen| {
+            matches!(seen.call.family(), "fill" | "full" | "linspace" | "masked_fill")
+                && seen.we_refuse("without overflow")
         },
     },
     Rule {
@@ -267,7 +295,7 @@ pub const RULES: &[Rule] = &[
                 _ => None,
             });
             let out = seen.out().map(|out| out.block);
-            is_product && seen.elements().is_some() && inputs.map(Some).any(|block| block == out)
+            is_product && out.is_some() && inputs.map(Some).any(|block| block == out)
         },
     },
     Rule {
@@ -304,6 +332,42 @@ impl Seen<'_> {
     /// Whether only torch refuses the call, with these words.
     fn torch_refuses(&self, words: &str) -> bool {
         self.part() == Part::Outcome && self.difference.torch.contains(words)
+    }
+
+    /// Whether a tensor is written whose memory another argument sees otherwise.
+    fn writes_between(&self) -> bool {
+        let places: Vec<&Place> =
+            self.call.tensors().into_iter().filter_map(|at| self.case.tensors.get(at)).collect();
+        let shares = |(at, one): (usize, &&Place)| {
+            places[at + 1..].iter().any(|other| other.block == one.block && other != one)
+        };
+        places.iter().enumerate().any(shares)
+    }
+
+    /// Whether an index list names an element of its tensor more than once.
+    fn names_elements_twice(&self) -> bool {
+        let mut case = self.case.clone();
+        let [Arg::Tensor(input), indices @ Arg::Tensors(_), ..] = self.call.positional.as_slice() else {
+            return false;
+        };
+        let place = &mut case.tensors[*input];
+        let count = place.sizes.iter().product::<i64>();
+        place.strides = vec![0; place.sizes.len()];
+        let mut step = 1;
+        for (stride, size) in place.strides.iter_mut().zip(&place.sizes).rev() {
+            (*stride, step) = (step, step * size);
+        }
+        (place.block, place.offset) = (case.blocks.len(), 0);
+        case.blocks.push(Block { dtype: DType::I64, bytes: (0..count).flat_map(i64::to_ne_bytes).collect() });
+        let positional = vec![Arg::Tensor(*input), indices.clone()];
+        case.calls = vec![Call { operator: "aten::index.Tensor".into(), positional, keyword: Vec::new() }];
+        let answer = Ours::new().and_then(|ours| ours.run(&case, Device::CPU));
+        let Some(named) = answer.ok().and_then(|answers| answers[0].tensor().cloned()) else { return false };
+        let mut named: Vec<&[u8]> = named.bytes.chunks(8).collect();
+        let all = named.len();
+        named.sort_unstable();
+        named.dedup();
+        named.len() < all
     }
 
     /// Whether the result of a side is a tensor without elements.

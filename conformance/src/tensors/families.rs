@@ -311,7 +311,7 @@ fn viewed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         ("slice", "step") => match random.below(20) {
             0 => Arg::Int(0),
             1 => Arg::Int(-1),
-            2 => Arg::Int(i64::MAX),
+            2 if b.current.is_none() => Arg::Int(i64::MAX),
             _ => Arg::Int(random.below(3) as i64 + 1),
         },
         ("unsqueeze", "dim") => Arg::Int(b.any_dim(dims + 1)),

@@ -1,7 +1,7 @@
 //! How far results may lie apart, and why.
 
 use opgrid_core::{Complex64, DType};
-use opgrid_tensor::tensor::finfo;
+use opgrid_tensor::tensor::{FloatLimits, finfo};
 
 use super::case::{Arg, Call, Case};
 use super::hex;
@@ -70,7 +70,11 @@ fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
     let is_number = |arg: &Arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_));
     let tensors = call.tensors();
     let has_number = call.positional.iter().any(is_number) || tensors.iter().any(is_single);
-    has_number && tensors.iter().any(|at| matches!(case.dtype(*at), Some(DType::F16 | DType::BF16)))
+    let is_narrow = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
+    // Integers become floats of the default dtype.
+    let has_narrow =
+        is_narrow(case.default) || tensors.iter().any(|at| case.dtype(*at).is_some_and(is_narrow));
+    has_number && has_narrow
 }
 
 /// How much the error of a logarithm grows in a power.
@@ -117,6 +121,11 @@ fn factors(call: &Call) -> f64 {
         _ => 1.0,
     });
     factors.filter(|factor| factor.is_finite() && *factor > 1.0).product()
+}
+
+/// The limits of the parts of a dtype, or of those of single precision.
+pub fn limits(dtype: DType) -> FloatLimits {
+    finfo(dtype).or_else(|_| finfo(DType::F32)).expect("single precision has limits")
 }
 
 /// Whether two elements agree within `distance`; parts of a complex number count together.
