@@ -1,7 +1,7 @@
 //! Compares opgrid's tensors with PyTorch's; `cargo xtask conformance tensors` starts this.
 #![forbid(unsafe_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use opgrid_conformance::tensors::answer::Answer;
 use opgrid_conformance::tensors::case::Case;
 use opgrid_conformance::tensors::chains;
 use opgrid_conformance::tensors::compare::text;
+use opgrid_conformance::tensors::record;
 use opgrid_conformance::tensors::report::Report;
 use opgrid_conformance::tensors::run::{self, Make, Setting};
 use opgrid_conformance::tensors::torch::Torch;
@@ -20,6 +21,7 @@ struct Arguments {
     first: u64,
     count: u64,
     show: Option<u64>,
+    record: Option<PathBuf>,
 }
 
 /// Cases of one call each, of every operator in turn.
@@ -28,6 +30,9 @@ const CALLS: (&str, Make) = ("calls", Setting::one_call);
 /// Cases of several views, each of the one before.
 const CHAINS: (&str, Make) = ("chains of views", chains::chain);
 
+/// How many calls there are unless the command line says so.
+const SEEDS: u64 = 200_000;
+
 /// How many calls there are for each chain.
 const PER_CHAIN: u64 = 5;
 
@@ -35,12 +40,13 @@ const PER_CHAIN: u64 = 5;
 const PER_PRINTED: u64 = 10;
 
 const USAGE: &str =
-    "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED]";
+    "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
+                     [--record FILE]";
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments =
-            Self { python: PathBuf::new(), program: PathBuf::new(), first: 0, count: 40_000, show: None };
+            Self { python: PathBuf::new(), program: PathBuf::new(), first: 0, count: SEEDS, show: None, record: None };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` needs a value; usage: {USAGE}"))?;
             let number =
@@ -51,6 +57,7 @@ impl Arguments {
                 "--seed" => arguments.first = number()?,
                 "--seeds" => arguments.count = number()?,
                 "--show" => arguments.show = Some(number()?),
+                "--record" => arguments.record = Some(value.into()),
                 _ => return Err(format!("unknown option `{word}`; usage: {USAGE}")),
             }
         }
@@ -66,9 +73,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let result = match arguments.show {
-        Some(seed) => show(&arguments, seed),
-        None => compare(&arguments),
+    let result = match (arguments.show, &arguments.record) {
+        (Some(seed), _) => show(&arguments, seed),
+        (None, Some(file)) => record(&arguments, file),
+        (None, None) => compare(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -99,6 +107,13 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
             report.differing_cases()
         )),
     }
+}
+
+/// Keeps what torch answers to some cases.
+fn record(arguments: &Arguments, file: &Path) -> Result<(), String> {
+    let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
+    let text = record::record(&Setting::new()?, &mut torch)?;
+    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
 /// Prints the cases of a seed with what both sides answer.

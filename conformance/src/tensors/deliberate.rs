@@ -3,7 +3,7 @@
 //! A rule recognises its difference by the call and by what both sides say. A difference that no rule recognises
 //! fails the run.
 
-use opgrid_core::{Complex64, DType, Device};
+use opgrid_core::{Complex64, DType, Device, MemoryFormat};
 use opgrid_tensor::tensor::finfo;
 use opgrid_tensor::{Geometry, TensorSpec};
 
@@ -11,6 +11,7 @@ use super::case::{Arg, Block, Call, Case, Place};
 use super::compare::{Difference, Part};
 use super::hex;
 use super::ours::Ours;
+use super::tolerance;
 use super::torch::DIED;
 
 /// What a rule looks at.
@@ -87,7 +88,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "floats beyond the range of an integer dtype",
-        test: ("opgrid-tensor/tests/casts.rs", "every_cast_gives_what_torch_gives"),
+        test: (TESTS, "floats_beyond_the_integers"),
         matches: |seen| {
             let to_integers = |(dtype, ..): &(DType, Complex64, Complex64)| {
                 !dtype.is_floating_point() && !dtype.is_complex()
@@ -125,7 +126,8 @@ pub const RULES: &[Rule] = &[
         matches: |seen| {
             let families =
                 ["add", "addmm", "amax", "amin", "div", "maximum", "minimum", "mul", "neg", "rsub", "sub"];
-            let is_equal = |(_, one, other): &(DType, Complex64, Complex64)| one == other;
+            let is_equal =
+                |(_, one, other): &(DType, Complex64, Complex64)| tolerance::agree(*one, *other, 0.0);
             families.contains(&seen.call.family())
                 && seen.elements().is_some_and(|mut each| each.all(is_equal))
         },
@@ -142,7 +144,9 @@ pub const RULES: &[Rule] = &[
                 "masked_fill_ only",
             ];
             let is_index = matches!(seen.call.family(), "index" | "index_put");
-            is_index && words.iter().any(|words| seen.torch_refuses(words))
+            is_index
+                && (seen.we_refuse("has no dimensions")
+                    || words.iter().any(|words| seen.torch_refuses(words)))
         },
     },
     Rule {
@@ -210,9 +214,31 @@ pub const RULES: &[Rule] = &[
         test: (TESTS, "what_is_refused_with_elements_is_refused_without"),
         matches: |seen| {
             let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
-            is_product
-                && (seen.we_refuse("cannot be converted") || seen.we_refuse("not implemented for 'Bool'"))
+            let words = ["cannot be converted", "convert one of them", "not implemented for 'Bool'"];
+            let has_factor = |name| match seen.call.named(name) {
+                Some(Arg::Float(value)) => !value.is_finite(),
+                Some(Arg::Complex(value)) => !value.is_finite(),
+                _ => false,
+            };
+            let is_checked = words.iter().any(|words| seen.we_refuse(words));
+            is_product && (is_checked || (seen.elements().is_some() && has_factor("alpha")))
         },
+    },
+    Rule {
+        name: "a number beside 16-bit floats is rounded to them before it is multiplied",
+        test: (TESTS, "numbers_beside_16_bit_floats_are_rounded_first"),
+        matches: |seen| {
+            let is_beyond =
+                |(_, one, other): &(DType, Complex64, Complex64)| !one.is_finite() || !other.is_finite();
+            matches!(seen.call.family(), "div" | "mul")
+                && tolerance::has_number_beside_16_bits(seen.case, seen.call)
+                && seen.elements().is_some_and(|mut each| each.all(is_beyond))
+        },
+    },
+    Rule {
+        name: "powers that are all one share elements with their base",
+        test: (TESTS, "powers_that_are_all_one_read_nothing"),
+        matches: |seen| seen.call.family() == "pow" && seen.torch_refuses("single memory location"),
     },
     Rule {
         name: "quotients of 16-bit floats are rounded down or cut before they are rounded to 16 bits",
@@ -418,32 +444,34 @@ impl Seen<'_> {
                 _ => {}
             }
         }
-        let number = self
-            .call
-            .args()
-            .any(|arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_)));
-        let strides = |converted: &dyn Fn(DType) -> bool| -> Option<String> {
+        let strides = |converted: &dyn Fn(DType) -> bool, number: bool, reversed: bool| -> Option<String> {
             let mut geometries = Vec::new();
             for (dtype, place) in &places {
                 let geometry = Geometry::strided(&place.sizes, &place.strides, 0).ok()?;
                 geometries.push(match converted(*dtype) {
-                    true => geometry.like(opgrid_core::MemoryFormat::Preserve).ok()?,
+                    true => geometry.like(MemoryFormat::Preserve).ok()?,
                     false => geometry,
                 });
             }
             if number {
                 geometries.push(Geometry::contiguous(&[]).ok()?);
             }
+            if reversed {
+                geometries.reverse();
+            }
             let borrowed: Vec<&Geometry> = geometries.iter().collect();
             let spec = TensorSpec::elementwise(&borrowed, DType::F32, Device::CPU).ok()?;
             Some(format!("{:?}", spec.strides()))
         };
+        let orders = [(false, false), (false, true), (true, false), (true, true)];
         let torch = Some(self.difference.torch.clone());
         let mut dtypes: Vec<DType> = places.iter().map(|(dtype, _)| *dtype).collect();
         dtypes.push(self.case.default);
         dtypes.push(DType::Bool);
         // The dtype that it is computed in is one of those, or none: then all are converted.
-        dtypes.into_iter().any(|computed| strides(&|dtype| dtype != computed) == torch)
-            || strides(&|_| true) == torch
+        let is_torch = |converted: &dyn Fn(DType) -> bool| {
+            orders.iter().any(|(number, reversed)| strides(converted, *number, *reversed) == torch)
+        };
+        dtypes.into_iter().any(|computed| is_torch(&|dtype| dtype != computed)) || is_torch(&|_| true)
     }
 }

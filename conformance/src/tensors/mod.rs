@@ -17,6 +17,7 @@ pub mod layouts;
 pub mod ours;
 pub mod printing;
 pub mod promotion;
+pub mod record;
 pub mod report;
 pub mod run;
 pub mod tolerance;

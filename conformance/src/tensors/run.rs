@@ -57,10 +57,25 @@ impl Setting {
 
     /// The case of one call that a seed means.
     pub fn one_call(&self, seed: u64) -> Case {
-        let mut builder = Builder::new(&self.ours, seed);
         let (operator, family) = &self.operators[(seed % self.operators.len() as u64) as usize];
+        self.call_of(operator, family, seed)
+    }
+
+    fn call_of(&self, operator: &OperatorHandle, family: &Family, seed: u64) -> Case {
+        let mut builder = Builder::new(&self.ours, seed);
         builder.call(operator, family);
         builder.case
+    }
+
+    /// The case of one call of the overload of that name.
+    pub(super) fn call_named(&self, name: &str, seed: u64) -> Option<Case> {
+        let known = self.operators.iter().find(|(operator, _)| operator.name().to_string() == name);
+        known.map(|(operator, family)| self.call_of(operator, family, seed))
+    }
+
+    /// The names of the overloads that are compared.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.operators.iter().map(|(operator, _)| operator.name().to_string()).collect()
     }
 }
 
@@ -84,23 +99,34 @@ pub fn cases(
         let lines: Vec<String> = batch.iter().map(Case::line).collect();
         for (case, answer) in batch.iter().zip(torch.ask(&lines)?) {
             let torch = answers(case, answer.as_ref())?;
-            let run = |device| {
-                setting.ours.run(case, device).map_err(|error| format!("seed {}: {error}", case.seed))
-            };
-            let (ours, meta) = (run(Device::CPU)?, run(Device::META)?);
-            watch(case, &ours, &torch);
             report.compared(name);
-            report.calls(case, &ours, &torch);
-            for difference in compare(case, &ours, &meta, &torch) {
-                report.difference(case, &difference);
-            }
+            compared(setting, case, &torch, report, &mut watch)?;
         }
     }
     Ok(())
 }
 
+/// Runs a case on our side and compares it with what the other side answered.
+pub(super) fn compared(
+    setting: &Setting,
+    case: &Case,
+    torch: &[Answer],
+    report: &mut Report,
+    mut watch: impl FnMut(&Case, &[Answer], &[Answer]),
+) -> Result<(), String> {
+    let run =
+        |device| setting.ours.run(case, device).map_err(|error| format!("seed {}: {error}", case.seed));
+    let (ours, meta) = (run(Device::CPU)?, run(Device::META)?);
+    watch(case, &ours, torch);
+    report.calls(case, &ours, torch);
+    for difference in compare(case, &ours, &meta, torch) {
+        report.difference(case, &difference);
+    }
+    Ok(())
+}
+
 /// What the other side answered to the calls of a case; a dead process refuses them.
-fn answers(case: &Case, answer: Option<&Json>) -> Result<Vec<Answer>, String> {
+pub(super) fn answers(case: &Case, answer: Option<&Json>) -> Result<Vec<Answer>, String> {
     match answer.and_then(Json::as_array) {
         Some(list) => list.iter().map(|answer| Answer::parse(answer, &case.blocks)).collect(),
         None => {
@@ -123,14 +149,19 @@ pub fn printing(torch: &mut Torch, seeds: std::ops::Range<u64>, report: &mut Rep
         next += batch.len() as u64;
         let lines: Vec<String> = batch.iter().map(|(_, printed)| printed.line()).collect();
         for ((seed, printed), answer) in batch.iter().zip(torch.ask(&lines)?) {
-            let ours = printed.text().map_err(|error| format!("seed {seed}: {error}"))?;
-            let theirs = answer.as_ref().and_then(Json::as_str).unwrap_or(DIED);
-            report.compared("printed tensors");
-            if ours != theirs {
-                let text = format!("{printed:?}\n    opgrid  {ours}\n    torch   {theirs}");
-                report.unexplained("printing", Part::Text, *seed, &text);
-            }
+            text(*seed, printed, answer.as_ref().and_then(Json::as_str).unwrap_or(DIED), report)?;
         }
+    }
+    Ok(())
+}
+
+/// Compares what a tensor prints.
+pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Report) -> Result<(), String> {
+    let ours = printed.text().map_err(|error| format!("seed {seed}: {error}"))?;
+    report.compared("printed tensors");
+    if ours != torch {
+        let text = format!("{printed:?}\n    opgrid  {ours}\n    torch   {torch}");
+        report.unexplained("printing", Part::Text, seed, &text);
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ fn has_factor(call: &Call) -> bool {
 }
 
 /// Whether a number, or a tensor of one element that counts as one, meets 16-bit floats.
-fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
+pub fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
     let is_single = |at: &usize| case.tensors.get(*at).is_some_and(|place| place.sizes.is_empty());
     let is_number = |arg: &Arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_));
     let tensors = call.tensors();

@@ -104,6 +104,9 @@ macro_rules! complex {
                 if norm.is_infinite() && self.is_finite() {
                     return Complex::ln(self * 0.5) + <$part>::ln(2.0);
                 }
+                if norm < <$part>::MIN_POSITIVE && norm > 0.0 {
+                    return Complex::ln(self / <$part>::EPSILON) + <$part>::EPSILON.ln();
+                }
                 if !(0.5..=2.0).contains(&norm) {
                     return Complex::ln(self);
                 }
@@ -119,9 +122,11 @@ macro_rules! complex {
             #[inline]
             fn sqrt(self) -> Self {
                 if self.is_finite() {
-                    return match self.norm().is_infinite() {
-                        true => Complex::sqrt(self * 0.25) * 2.0,
-                        false => Complex::sqrt(self),
+                    const TINY: $part = <$part>::EPSILON * <$part>::EPSILON;
+                    return match self.norm() {
+                        norm if norm.is_infinite() => Complex::sqrt(self * 0.25) * 2.0,
+                        norm if norm < <$part>::MIN_POSITIVE => Complex::sqrt(self / TINY) * <$part>::EPSILON,
+                        _ => Complex::sqrt(self),
                     };
                 }
                 let beside = if self.im.is_nan() { <$part>::NAN } else { 0.0 };
@@ -148,6 +153,16 @@ macro_rules! complex {
                 let beta = 1.0 + tan * tan;
                 let below = 1.0 + beta * sinh * sinh;
                 Self::new(beta * (1.0 + sinh * sinh).sqrt() * sinh / below, tan / below)
+            }
+
+            /// By the exponential that does not overflow.
+            #[inline]
+            fn sigmoid(self) -> Self {
+                if self.re < 0.0 {
+                    let small = Inexact::exp(self);
+                    return small.over(Self::ONE + small);
+                }
+                Self::ONE.plus(Inexact::exp(self.negated())).reciprocal()
             }
 
             /// Scaled by the larger part of the divisor, so that squares neither overflow nor vanish.

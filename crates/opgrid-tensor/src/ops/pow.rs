@@ -93,6 +93,10 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     if matches!(exponent, Scalar::Int(2) | Scalar::Float(2.0)) {
         return with_dtype!(dtype, T: Number => elementwise::unary::<T, T>(out, input, |a| a.times(a)));
     }
+    if let (DType::F32, Scalar::Float(exponent)) = (dtype, exponent) {
+        // An exponent rounded to single precision would cost more digits than the power.
+        return elementwise::unary::<f32, f32>(out, input, |a| f64::from(a).powf(exponent) as f32);
+    }
     with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, &number, Power::power))
 }
 
