@@ -39,14 +39,19 @@ const PER_CHAIN: u64 = 5;
 /// How many calls there are for each tensor that is printed.
 const PER_PRINTED: u64 = 10;
 
-const USAGE: &str =
-    "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
+const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
                      [--record FILE]";
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments =
-            Self { python: PathBuf::new(), program: PathBuf::new(), first: 0, count: SEEDS, show: None, record: None };
+        let mut arguments = Self {
+            python: PathBuf::new(),
+            program: PathBuf::new(),
+            first: 0,
+            count: SEEDS,
+            show: None,
+            record: None,
+        };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` needs a value; usage: {USAGE}"))?;
             let number =

@@ -187,7 +187,7 @@ impl Compared<'_> {
         // What one unit of a rounding is: of the result, or of all results alike.
         let units = match rounding {
             Rounding::Result(units) => f64::from(units),
-            Rounding::Power(units) => f64::from(units) * tolerance::growth(self.case, self.call()),
+            Rounding::Power(units) => f64::from(units),
             Rounding::Sum(units) => {
                 f64::from(units) * tolerance::largest_sum(self.case, self.call(), self.terms(one.len()))
             }
@@ -202,6 +202,10 @@ impl Compared<'_> {
             let distance = match rounding {
                 Rounding::Exact => return inexact && is_nan_on_both(one[at], other[at], dtype),
                 Rounding::Sum(_) => units * precision,
+                Rounding::Power(_) => {
+                    let growth = tolerance::growth(self.case, self.call(), other[at]);
+                    units * growth * precision * other[at].norm()
+                }
                 _ => units * precision * other[at].norm(),
             };
             if is_sum && units > limits.max && !(one[at].is_finite() && other[at].is_finite()) {

@@ -83,7 +83,7 @@ pub const RULES: &[Rule] = &[
         matches: |seen| {
             let lower = seen.difference.torch.to_lowercase();
             matches!(seen.part(), Part::Outcome | Part::Kind)
-                && (lower.contains("complex32") || lower.contains("complexhalf"))
+                && ["complex32", "complexhalf", "complex<c10::"].iter().any(|words| lower.contains(words))
         },
     },
     Rule {
@@ -133,20 +133,16 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "an index list that indexes no dimension gives everything",
+        name: "index lists with masks of no dimensions, with nothing, or for more dimensions than there are",
         test: (TESTS, "an_index_list_without_indices_gives_everything"),
         matches: |seen| {
-            let words = [
-                "INTERNAL ASSERT",
-                "nullptr (uninitialized)",
-                "at least one index",
-                "undefined Tensor",
-                "masked_fill_ only",
-            ];
-            let is_index = matches!(seen.call.family(), "index" | "index_put");
-            is_index
-                && (seen.we_refuse("has no dimensions")
-                    || words.iter().any(|words| seen.torch_refuses(words)))
+            let words = ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
+            let is_flag = |at: &usize| matches!(seen.case.dtype(*at), Some(DType::Bool | DType::U8));
+            let is_single = |at: &usize| seen.case.tensors.get(*at).is_some_and(|place| place.sizes.is_empty());
+            let has_flag = seen.call.tensors().iter().any(|at| is_flag(at) && is_single(at));
+            let is_index = matches!(seen.call.family(), "index" | "index_put") && seen.part() == Part::Outcome;
+            let is_refused = words.iter().any(|words| seen.torch_refuses(words));
+            is_index && (has_flag || is_refused || seen.we_refuse("too many indices"))
         },
     },
     Rule {
@@ -203,7 +199,7 @@ pub const RULES: &[Rule] = &[
             let family = seen.call.family();
             let is_beyond = |(_, one, other): &(DType, Complex64, Complex64)| match family {
                 // Far beyond the range a logarithm decides whether a power vanishes or is no number.
-                "pow" => !one.is_finite() || !other.is_finite(),
+                "pow" | "sigmoid" => !one.is_finite() || !other.is_finite(),
                 _ => !one.is_finite() && !other.is_finite(),
             };
             families.contains(&family) && seen.elements().is_some_and(|mut each| each.all(is_beyond))
@@ -221,7 +217,8 @@ pub const RULES: &[Rule] = &[
                 _ => false,
             };
             let is_checked = words.iter().any(|words| seen.we_refuse(words));
-            is_product && (is_checked || (seen.elements().is_some() && has_factor("alpha")))
+            let is_late = seen.elements().is_some() && has_factor("alpha");
+            is_product && (is_checked || is_late || seen.torch_refuses("can't be cast"))
         },
     },
     Rule {
@@ -244,11 +241,13 @@ pub const RULES: &[Rule] = &[
         name: "quotients of 16-bit floats are rounded down or cut before they are rounded to 16 bits",
         test: (TESTS, "quotients_are_cut_before_they_are_rounded"),
         matches: |seen| {
+            let is_narrow = |at| matches!(seen.case.dtype(at), Some(DType::F16 | DType::BF16));
             let is_next = |(dtype, one, other): &(DType, Complex64, Complex64)| {
-                let step = finfo(*dtype).map_or(0.0, |limits| limits.eps) * other.norm();
-                dtype.size_in_bytes() == 2 && (one - other).norm() <= step.max(1.0)
+                let step = tolerance::precision(seen.case, seen.call, *dtype) * other.norm();
+                (one - other).norm() <= step.max(1.0)
             };
             seen.call.named("rounding_mode").is_some()
+                && seen.call.tensors().into_iter().any(is_narrow)
                 && seen.elements().is_some_and(|mut each| each.all(is_next))
         },
     },
@@ -267,7 +266,7 @@ pub const RULES: &[Rule] = &[
         test: (TESTS, "an_output_that_gets_a_shape_gets_memory"),
         matches: |seen| {
             let is_empty = seen.out().is_some_and(|out| out.sizes.contains(&0));
-            let is_copied = matches!(seen.call.operator.as_str(), "aten::relu.out" | "aten::isnan.out");
+            let is_copied = matches!(seen.call.operator.as_str(), "aten::relu.out" | "aten::isnan.out" | "aten::stack.out");
             seen.part() == Part::Strides && is_copied && is_empty
         },
     },
@@ -289,8 +288,9 @@ pub const RULES: &[Rule] = &[
         name: "what is filled in has to fit the dtype, and so have the bounds of a sequence that does not reach them",
         test: (TESTS, "numbers_that_are_written_fit_the_dtype"),
         matches: |seen| {
-            matches!(seen.call.family(), "fill" | "full" | "linspace" | "masked_fill")
-                && seen.we_refuse("without overflow")
+            let families = ["fill", "full", "linspace", "masked_fill", "scalar_tensor"];
+            let words = ["without overflow", "cannot be cast to dtype"];
+            families.contains(&seen.call.family()) && words.iter().any(|words| seen.we_refuse(words))
         },
     },
     Rule {
@@ -299,7 +299,7 @@ pub const RULES: &[Rule] = &[
         matches: |seen| {
             let input = seen.call.tensors().first().and_then(|at| seen.case.tensors.get(*at));
             let is_abs = seen.part() == Part::Strides && seen.call.family() == "abs";
-            is_abs && input.is_some_and(|input| input.sizes.contains(&1))
+            is_abs && input.is_some_and(|input| input.sizes.iter().any(|size| *size < 2))
         },
     },
     Rule {
@@ -311,17 +311,19 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "a product whose output is one of its factors",
+        name: "an output that is read after it is written, of a product or a reduction",
         test: (TESTS, "products_into_their_own_factors"),
         matches: |seen| {
-            let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
+            let families =
+                ["addmm", "all", "amax", "amin", "any", "argmax", "bmm", "matmul", "mean", "mm", "sum"];
+            let is_such = !seen.call.positional.is_empty() && families.contains(&seen.call.family());
             let block = |at: usize| seen.case.tensors.get(at).map(|place| place.block);
             let inputs = seen.call.positional.iter().filter_map(|arg| match arg {
                 Arg::Tensor(at) => block(*at),
                 _ => None,
             });
             let out = seen.out().map(|out| out.block);
-            is_product && out.is_some() && inputs.map(Some).any(|block| block == out)
+            is_such && out.is_some() && inputs.map(Some).any(|block| block == out)
         },
     },
     Rule {

@@ -114,8 +114,7 @@ pub(super) fn compared(
     report: &mut Report,
     mut watch: impl FnMut(&Case, &[Answer], &[Answer]),
 ) -> Result<(), String> {
-    let run =
-        |device| setting.ours.run(case, device).map_err(|error| format!("seed {}: {error}", case.seed));
+    let run = |device| setting.ours.run(case, device).map_err(|error| format!("seed {}: {error}", case.seed));
     let (ours, meta) = (run(Device::CPU)?, run(Device::META)?);
     watch(case, &ours, torch);
     report.calls(case, &ours, torch);

@@ -2,9 +2,9 @@
 
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
-    AbsOut, AddmmOut, AllAllOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsnanOut, LocalScalarDense,
-    LogicalNotOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut, PowTensorScalarOut, ReluOut, StackOut,
-    ToCopy,
+    AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsnanOut,
+    LocalScalarDense, LogicalNotOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut,
+    PowTensorScalarOut, ReluOut, StackOut, ToCopy,
 };
 use opgrid_tensor::{Bool, Tensor, bf16, f16};
 
@@ -74,7 +74,8 @@ fn floats_beyond_the_integers() {
 #[test]
 fn outputs_that_repeat_or_share_elements_are_refused() {
     let repeated = empty(&[1], DType::F32).expand(&[3]).unwrap();
-    for refused in [message(FillInplaceScalar.call(&repeated, Scalar::Int(1))), message(repeated.add_(&floats(&[3]), 1))]
+    for refused in
+        [message(FillInplaceScalar.call(&repeated, Scalar::Int(1))), message(repeated.add_(&floats(&[3]), 1))]
     {
         assert!(refused.contains("more than one element of the written-to tensor"), "{refused}");
     }
@@ -112,7 +113,9 @@ fn what_is_refused_with_elements_is_refused_without() {
     assert!(message(NormalInplace.call(&whole, 0.0, 1.0, None)).contains("not implemented for 'Long'"));
     assert!(message(whole.gather(0, &empty(&[0], DType::F32))).contains("expected int32 or int64"));
     assert!(message(flags.mm(&flags.t().unwrap())).contains("not implemented for 'Bool'"));
-    assert!(message(empty(&[2, 0], DType::F32).mm(&empty(&[0, 2], DType::F64))).contains("convert one of them"));
+    assert!(
+        message(empty(&[2, 0], DType::F32).mm(&empty(&[0, 2], DType::F64))).contains("convert one of them")
+    );
     let (left, right) = (empty(&[2, 0], DType::I32), empty(&[0, 2], DType::I32));
     let far = empty(&[2, 2], DType::I32).addmm(&left, &right, 1, f64::NAN);
     assert!(message(far).contains("cannot be converted to Int"));
@@ -143,7 +146,9 @@ fn an_index_list_without_indices_gives_everything() {
 
 #[test]
 fn a_number_is_read_out_of_one_element_only() {
-    assert!(message(LocalScalarDense.call(&count(&[2]))).contains("2 elements cannot be converted to a number"));
+    assert!(
+        message(LocalScalarDense.call(&count(&[2]))).contains("2 elements cannot be converted to a number")
+    );
 }
 
 #[test]
@@ -236,17 +241,22 @@ fn what_is_joined_is_written_to_outputs_of_any_strides() {
 #[test]
 fn products_into_their_own_factors() {
     let x = floats(&[2, 2]);
-    for refused in [message(MmOut.call(&x, &x, &x)), message(AddmmOut.call(&x, &x, &x, 1.into(), 1.into(), &x))] {
-        assert!(refused.contains("some elements of the input tensor and the written-to tensor"), "{refused}");
-    }
+    MmOut.call(&x, &x, &x).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap(), [2.0, 3.0, 6.0, 11.0]);
+    let flags = Tensor::from_slice(&[Bool::TRUE, Bool::FALSE], &[2]).unwrap();
+    AllDimsOut.call(&flags, Some(&[]), false, &flags).unwrap();
+    assert_eq!(flags.to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
 }
 
 #[test]
 fn numbers_that_are_written_fit_the_dtype() {
     let x = empty(&[], DType::F16);
     assert!(message(x.fill_(-1e300)).contains("cannot be converted to Half (float16) without overflow"));
-    let one = opgrid_tensor::ops::Linspace.call(4.into(), (-2.0).into(), 1, Some(DType::U8), None, None, None);
+    let one =
+        opgrid_tensor::ops::Linspace.call(4.into(), (-2.0).into(), 1, Some(DType::U8), None, None, None);
     assert!(message(one).contains("cannot be converted to Byte (uint8) without overflow"));
     assert_eq!(x.contiguous().unwrap().strides(), [0i64; 0]);
-    assert!(opgrid_tensor::ops::Contiguous.call(&count(&[2, 3]).t().unwrap(), MemoryFormat::Preserve).is_err());
+    assert!(
+        opgrid_tensor::ops::Contiguous.call(&count(&[2, 3]).t().unwrap(), MemoryFormat::Preserve).is_err()
+    );
 }
