@@ -136,11 +136,14 @@ pub const RULES: &[Rule] = &[
         name: "index lists with masks of no dimensions, with nothing, or for more dimensions than there are",
         test: (TESTS, "an_index_list_without_indices_gives_everything"),
         matches: |seen| {
-            let words = ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
+            let words =
+                ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
             let is_flag = |at: &usize| matches!(seen.case.dtype(*at), Some(DType::Bool | DType::U8));
-            let is_single = |at: &usize| seen.case.tensors.get(*at).is_some_and(|place| place.sizes.is_empty());
+            let is_single =
+                |at: &usize| seen.case.tensors.get(*at).is_some_and(|place| place.sizes.is_empty());
             let has_flag = seen.call.tensors().iter().any(|at| is_flag(at) && is_single(at));
-            let is_index = matches!(seen.call.family(), "index" | "index_put") && seen.part() == Part::Outcome;
+            let is_index =
+                matches!(seen.call.family(), "index" | "index_put") && seen.part() == Part::Outcome;
             let is_refused = words.iter().any(|words| seen.torch_refuses(words));
             is_index && (has_flag || is_refused || seen.we_refuse("too many indices"))
         },
@@ -266,7 +269,10 @@ pub const RULES: &[Rule] = &[
         test: (TESTS, "an_output_that_gets_a_shape_gets_memory"),
         matches: |seen| {
             let is_empty = seen.out().is_some_and(|out| out.sizes.contains(&0));
-            let is_copied = matches!(seen.call.operator.as_str(), "aten::relu.out" | "aten::isnan.out" | "aten::stack.out");
+            let is_copied = matches!(
+                seen.call.operator.as_str(),
+                "aten::relu.out" | "aten::isnan.out" | "aten::stack.out"
+            );
             seen.part() == Part::Strides && is_copied && is_empty
         },
     },

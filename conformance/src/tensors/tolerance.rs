@@ -92,6 +92,18 @@ pub fn growth(case: &Case, call: &Call, result: Complex64) -> f64 {
     1.0 + result.norm().ln().abs()
 }
 
+/// The coarsest precision that takes part in a call: that of the result, of the arguments, of the default dtype where
+/// integers become floats.
+pub fn precision(case: &Case, call: &Call, result: DType) -> f64 {
+    let mut dtypes: Vec<DType> = call.tensors().into_iter().filter_map(|at| case.dtype(at)).collect();
+    if dtypes.is_empty() || dtypes.iter().any(|dtype| !dtype.is_floating_point() && !dtype.is_complex()) {
+        dtypes.push(case.default);
+    }
+    dtypes.push(result);
+    let precision = |dtype: DType| finfo(dtype).map_or(0.0, |limits| limits.eps);
+    dtypes.into_iter().map(precision).fold(0.0, f64::max)
+}
+
 /// A number that no sum of terms of a call exceeds, as far as the arguments are finite.
 pub fn largest_sum(case: &Case, call: &Call, terms: f64) -> f64 {
     let largest = largest(case, call);
