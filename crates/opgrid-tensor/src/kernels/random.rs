@@ -1,7 +1,8 @@
 //! Makes random numbers: the Mersenne Twister, and uniform and normal numbers from its stream.
 //!
 //! In single and double precision a seed gives the numbers that torch's CPU generator gives for it: uniform ones to the
-//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are drawn otherwise.
+//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are those of single precision,
+//! rounded.
 //!
 //! Sources: M. Matsumoto and T. Nishimura, Mersenne Twister, ACM TOMACS 8 (1998); G. E. P. Box and M. E. Muller, A Note
 //! on the Generation of Random Normal Deviates (1958); order of draws as observed of PyTorch 2.15.
@@ -13,6 +14,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use opgrid_core::{Device, DispatchKey, Generator, Result};
 
 use crate::error::argument;
+use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
@@ -82,9 +84,10 @@ impl Random {
     }
 
     /// Normal numbers of mean 0 and deviation 1 in groups of 16, of which 8 draws give the radius and 8 the angle.
-    /// The last group is drawn again if it is not a whole one. At least 16 numbers.
-    pub fn fill_normal(&mut self, numbers: &mut [f64], bits: u32) {
-        numbers.iter_mut().for_each(|number| *number = self.uniform(bits));
+    /// `first` numbers are drawn for whole groups, and for what is left after them the last group anew. At least 16
+    /// numbers.
+    pub fn fill_normal(&mut self, numbers: &mut [f64], first: usize, bits: u32) {
+        numbers.iter_mut().take(first).for_each(|number| *number = self.uniform(bits));
         let mut groups = numbers.chunks_exact_mut(16);
         groups.by_ref().for_each(transform);
         if !groups.into_remainder().is_empty()
@@ -135,6 +138,16 @@ fn default_stream() -> MutexGuard<'static, Random> {
 /// A stream of its own, for the `generator` argument of operators.
 pub fn generator(seed: u64) -> Generator {
     Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, Mutex::new(Random::new(seed)))
+}
+
+/// Where the numbers that were drawn one after the other belong in `out`: they follow its order in memory.
+///
+/// # Errors
+///
+/// An undefined tensor.
+pub(crate) fn order(out: &Tensor) -> Result<Geometry> {
+    let spec = out.spec()?;
+    Ok(TensorSpec::elementwise(&[spec.geometry()], spec.dtype(), spec.device())?.geometry().clone())
 }
 
 /// Draws from `generator`, or from the default stream.

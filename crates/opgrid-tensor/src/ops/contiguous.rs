@@ -25,13 +25,16 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
+    let spec = input.spec()?;
+    let geometry = spec.geometry();
+    if geometry.is_contiguous() && memory_format == MemoryFormat::Preserve
+        || memory_format != MemoryFormat::Preserve && geometry.is_in_format(memory_format)
+    {
+        return Ok(input.clone());
+    }
     if memory_format == MemoryFormat::Preserve {
         let message = "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
         return Err(argument(message));
-    }
-    let spec = input.spec()?;
-    if spec.geometry().is_in_format(memory_format) {
-        return Ok(input.clone());
     }
     let (dtype, device) = (Some(spec.dtype()), Some(spec.device()));
     let result = EmptyMemoryFormat.call(spec.sizes(), dtype, None, device, None, Some(memory_format))?;

@@ -73,7 +73,14 @@ fn out_shape(
     if let Some(dtype) = dtype {
         pointwise::check_out_dtype(out, dtype)?;
     }
-    shape(input, dim, keepdim, dtype)
+    let spec = shape(input, dim, keepdim, dtype)?;
+    match out.dtype() {
+        // Another precision is computed in from the start, and so are reals of complex numbers.
+        found if found.is_floating_point() || found.is_complex() => {
+            Ok(TensorSpec::new(spec.geometry().clone(), found, spec.device()))
+        }
+        _ => Ok(spec),
+    }
 }
 
 fn cpu(

@@ -20,7 +20,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Neg).structured(shape, cpu);
     library.define(NegInplace).in_place(shape, cpu);
-    library.define(NegOut).out_of(Neg, shape, cpu);
+    library.define(NegOut).out_by(Neg, out_shape, cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -35,6 +35,12 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
         return Err(argument(message));
     }
     pointwise::promoted([("self", input)])
+}
+
+/// The output has the dtype of the input: nothing is converted.
+fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, input.dtype())?;
+    shape(input)
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -51,31 +51,51 @@ fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -
 fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     let (n, dtype) = (out.numel() as usize, out.dtype());
     let bits = if [DType::F64, DType::Complex128].contains(&dtype) { 53 } else { 24 };
-    let groups = out.is_contiguous();
+    let groups = match dtype.size_in_bytes() {
+        _ if !out.is_contiguous() => Groups::None,
+        2 => Groups::Whole,
+        _ => Groups::All,
+    };
     let numbers = match dtype.is_complex() {
         true => {
             let parts = random::draw(generator, |random| drawn(random, 2 * n, bits, groups))?;
             let numbers = parts.chunks_exact(2).map(|parts| {
                 let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
-                number + mean
+                number + Complex::new(mean, mean)
             });
-            Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
+            Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
         }
         false => {
             let drawn = random::draw(generator, |random| drawn(random, n, bits, groups))?;
             let numbers = drawn.into_iter().map(|number| number * std + mean);
-            Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
+            Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
         }
     };
-    elementwise::copy(out, &numbers)
+    elementwise::copy(out, &numbers.view(random::order(out)?)?)
+}
+
+/// How many numbers are drawn before the last group is.
+#[derive(Clone, Copy)]
+enum Groups {
+    /// There are no groups.
+    None,
+    /// Those of whole groups.
+    Whole,
+    /// All, so that a part of a group is drawn twice.
+    All,
 }
 
 /// `n` normal numbers: in groups if there are enough for one.
-fn drawn(random: &mut Random, n: usize, bits: u32, groups: bool) -> Vec<f64> {
-    if n < 16 || !groups {
+fn drawn(random: &mut Random, n: usize, bits: u32, groups: Groups) -> Vec<f64> {
+    let first = match groups {
+        Groups::Whole => n / 16 * 16,
+        Groups::All => n,
+        Groups::None => 0,
+    };
+    if first < 16 {
         return (0..n).map(|_| random.normal()).collect();
     }
     let mut numbers = vec![0.0; n];
-    random.fill_normal(&mut numbers, bits);
+    random.fill_normal(&mut numbers, first, bits);
     numbers
 }

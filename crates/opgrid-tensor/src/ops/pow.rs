@@ -97,8 +97,8 @@ fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
 }
 
 fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
-    let number = exponent.into();
-    let spec = pointwise::promoted([("self", input), ("exponent", &number)])?;
+    // The number has a say in the dtype only.
+    let spec = pointwise::of_dtype([("self", input)], result_type(&[input, &exponent.into()])?)?;
     let whole = spec.dtype().is_integral() || spec.dtype() == DType::Bool;
     if let Scalar::Int(exponent) = exponent
         && whole
