@@ -152,11 +152,22 @@ def pairs(case):
     ]
 
 
+def overloads(case):
+    """The overloads that torch has of families of operators, in place or not."""
+    found = []
+    for family in case["overloads"]:
+        for name in (family, family + "_"):
+            packet = getattr(torch.ops.aten, name, None)
+            if packet is not None:
+                found += [f"aten::{name}" + ("" if one == "default" else f".{one}") for one in packet.overloads()]
+    return found
+
+
 def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     warnings.simplefilter("ignore")
-    kinds = [("calls", ran), ("print", printed), ("promotion", promoted), ("pairs", pairs)]
+    kinds = [("calls", ran), ("print", printed), ("promotion", promoted), ("pairs", pairs), ("overloads", overloads)]
     for line in sys.stdin:
         case = json.loads(line)
         answer = next(function for kind, function in kinds if kind in case)(case)

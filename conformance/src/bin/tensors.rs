@@ -39,6 +39,9 @@ const PER_CHAIN: u64 = 5;
 /// How many calls there are for each tensor that is printed.
 const PER_PRINTED: u64 = 10;
 
+/// After how many calls of an operator it has to be refused by both sides in less than nine of ten.
+const ENOUGH: usize = 50;
+
 const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
                      [--record FILE]";
 
@@ -104,9 +107,12 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
         println!("{text}");
     }
     print!("{report}");
+    println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
     println!("{:.1} s", start.elapsed().as_secs_f64());
+    let rare = report.hardly_compared(ENOUGH);
     match report.differences() {
-        0 => Ok(()),
+        0 if rare.is_empty() => Ok(()),
+        0 => Err(format!("both sides refuse nearly every call of: {}", rare.join(", "))),
         count => Err(format!(
             "{count} differences in {} cases that no rule explains; `--show SEED` prints a case",
             report.differing_cases()

@@ -247,14 +247,14 @@ impl<'a> Builder<'a> {
 
     /// An output for a call: without elements, of the right shape anywhere in memory, or of a wrong one.
     fn out(&mut self, call: &Call) -> Arg {
-        let dtype = match self.random.below(100) {
-            0..50 => self.dtype,
-            50..70 => self.case.default,
-            70..80 => DType::Bool,
-            _ => *self.random.pick(&DTYPES),
-        };
-        let sizes = [dtype, DType::Complex128].into_iter().find_map(|dtype| self.size_of_result(call, dtype));
-        let sizes = sizes.unwrap_or_else(|| self.shape.clone());
+        let candidates = [self.dtype, self.case.default, DType::Bool, DType::I64, DType::Complex128];
+        let accepted = candidates
+            .into_iter()
+            .find_map(|dtype| self.size_of_result(call, dtype).map(|sizes| (dtype, sizes)));
+        let (mut dtype, sizes) = accepted.unwrap_or_else(|| (self.dtype, self.shape.clone()));
+        if self.random.chance(30) {
+            dtype = *self.random.pick(&DTYPES);
+        }
         let style = Style::Small;
         match self.random.below(100) {
             0..25 => self.tensor(&[0], dtype, style, Kind::Rows),

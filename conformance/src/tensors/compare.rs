@@ -213,8 +213,12 @@ impl Compared<'_> {
                 return true;
             }
             // Below the smallest normal number precision does not grow any more.
-            let distance =
-                distance.max(limits.smallest_normal * limits.eps * f64::from(rounding != Rounding::Exact));
+            let steps = match rounding {
+                Rounding::Exact | Rounding::Unset => 0.0,
+                Rounding::Power(_) => 64.0,
+                _ => 1.0,
+            };
+            let distance = distance.max(steps * limits.smallest_normal * limits.eps);
             inexact && tolerance::agree(one[at], other[at], if distance.is_nan() { 0.0 } else { distance })
         };
         let differing: Vec<usize> = (0..one.len()).filter(|at| !is_equal(*at)).collect();

@@ -202,7 +202,9 @@ pub const RULES: &[Rule] = &[
             let family = seen.call.family();
             let is_beyond = |(_, one, other): &(DType, Complex64, Complex64)| match family {
                 // Far beyond the range a logarithm decides whether a power vanishes or is no number.
-                "pow" | "sigmoid" => !one.is_finite() || !other.is_finite(),
+                "pow" => !one.is_finite() || !other.is_finite(),
+                // Where an exponential is beyond the range its inverse is none, or nearly.
+                "sigmoid" => !one.is_finite() || !other.is_finite() || (one - other).norm() < 1e-37,
                 _ => !one.is_finite() && !other.is_finite(),
             };
             families.contains(&family) && seen.elements().is_some_and(|mut each| each.all(is_beyond))
@@ -274,6 +276,15 @@ pub const RULES: &[Rule] = &[
                 "aten::relu.out" | "aten::isnan.out" | "aten::stack.out"
             );
             seen.part() == Part::Strides && is_copied && is_empty
+        },
+    },
+    Rule {
+        name: "an output that has the shape of a product keeps its strides",
+        test: (TESTS, "products_into_their_own_factors"),
+        matches: |seen| {
+            let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
+            let keeps = |out: &Place| format!("{:?}", out.strides) == seen.difference.ours;
+            seen.part() == Part::Strides && is_product && seen.out().is_some_and(keeps)
         },
     },
     Rule {

@@ -181,6 +181,7 @@ fn pointwise(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         sizes = shape;
     }
     if matches!(family(&b.operator), "isclose" | "allclose" | "equal") {
+        let dtype = if b.random.chance(90) { b.dtype } else { dtype };
         return Some(alike(b, &sizes, dtype));
     }
     Some(b.input(&sizes, dtype))
@@ -255,21 +256,22 @@ fn made(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         ("linspace", "steps") => Arg::Int(b.random.below(40) as i64 - i64::from(b.random.chance(5))),
         ("arange", "step") => match b.random.below(10) {
             0 => Arg::Int(0),
-            1..6 => Arg::Int(*b.random.pick(&[1, 1, 2, 3, -1])),
+            1..6 => Arg::Int(*b.random.pick(&[1, 1, 1, 2, 2, 3, -1])),
             _ => Arg::Float(*b.random.pick(&[0.5, 0.25, 1.5, -0.5, 0.1])),
         },
-        ("arange" | "linspace", "start" | "end") => bound(b),
+        ("arange", "end") => bound(b, 6),
+        ("arange" | "linspace", "start" | "end") => bound(b, 0),
         _ => return None,
     })
 }
 
-/// A small number for the bounds of a sequence.
-fn bound(b: &mut Builder<'_>) -> Arg {
+/// A small number for the bounds of a sequence, beside `middle`.
+fn bound(b: &mut Builder<'_>, middle: i64) -> Arg {
     match b.random.below(20) {
         0 => Arg::Bool(b.random.chance(50)),
         1 => Arg::Complex(opgrid_core::Complex64::new(1.5, 2.0)),
-        2..12 => Arg::Int(b.random.below(21) as i64 - 6),
-        _ => Arg::Float(b.random.below(60) as f64 / 4.0 - 4.0),
+        2..12 => Arg::Int(b.random.below(21) as i64 - 6 + middle),
+        _ => Arg::Float(b.random.below(60) as f64 / 4.0 - 4.0 + middle as f64),
     }
 }
 

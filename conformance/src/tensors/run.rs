@@ -1,14 +1,14 @@
 //! Makes cases, has both sides run them, and compares.
 
 use opgrid_core::{Device, OperatorHandle};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::answer::Answer;
 use super::build::Builder;
 use super::case::{Case, family};
 use super::compare::{Part, compare};
 use super::deliberate;
-use super::families::{self, Family};
+use super::families::{self, FAMILIES, Family};
 use super::ours::Ours;
 use super::printing::Printed;
 use super::promotion;
@@ -192,4 +192,18 @@ pub fn promotion(torch: &mut Torch, report: &mut Report) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The overloads that torch has in the families that are compared, and opgrid has not.
+///
+/// # Errors
+///
+/// The other side cannot be asked.
+pub fn missing(setting: &Setting, torch: &mut Torch) -> Result<Vec<String>, String> {
+    let families: Vec<&str> = FAMILIES.iter().flat_map(|family| family.operators).copied().collect();
+    let line = json!({ "overloads": families }).to_string();
+    let answer = torch.ask(&[line])?.pop().flatten().unwrap_or_default();
+    let known = setting.names();
+    let theirs = answer.as_array().into_iter().flatten().filter_map(Json::as_str).map(String::from);
+    Ok(theirs.filter(|name| !known.contains(name)).collect())
 }

@@ -70,7 +70,8 @@ fn has_factor(call: &Call) -> bool {
 
 /// Whether a number, or a tensor of one element that counts as one, meets 16-bit floats.
 pub fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
-    let is_single = |at: &usize| case.tensors.get(*at).is_some_and(|place| place.sizes.is_empty());
+    let is_single =
+        |at: &usize| case.tensors.get(*at).is_some_and(|place| place.sizes.iter().product::<i64>() == 1);
     let is_number = |arg: &Arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_));
     let tensors = call.tensors();
     let has_number = call.positional.iter().any(is_number) || tensors.iter().any(is_single);
@@ -83,13 +84,15 @@ pub fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
 
 /// How much the error of a logarithm grows in a power that gives `result`.
 pub fn growth(case: &Case, call: &Call, result: Complex64) -> f64 {
+    // A result of zero comes of the smallest power that there is.
+    let shrunk = result.norm().max(f64::MIN_POSITIVE).ln().abs();
     let computes_complex = |at| case.dtype(at).is_some_and(DType::is_complex);
     let has_complex = call.args().any(|arg| matches!(arg, Arg::Complex(_)));
     if has_complex || call.tensors().into_iter().any(computes_complex) {
         // The angle that the power turns by does not show in the result.
-        return 1.0 + 20.0 * (largest(case, call) + factors(call));
+        return 1.0 + 20.0 * (largest(case, call) + factors(call)) + 4.0 * shrunk;
     }
-    1.0 + result.norm().ln().abs()
+    1.0 + shrunk
 }
 
 /// The coarsest precision that takes part in a call: that of the result, of the arguments, of the default dtype where

@@ -3,7 +3,7 @@
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
     AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsnanOut,
-    LocalScalarDense, LogicalNotOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut,
+    LocalScalarDense, LogicalNotOut, MatmulOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut,
     PowTensorScalarOut, ReluOut, StackOut, ToCopy,
 };
 use opgrid_tensor::{Bool, Tensor, bf16, f16};
@@ -243,6 +243,10 @@ fn products_into_their_own_factors() {
     let x = floats(&[2, 2]);
     MmOut.call(&x, &x, &x).unwrap();
     assert_eq!(x.to_vec::<f32>().unwrap(), [2.0, 3.0, 6.0, 11.0]);
+    // An output that has the shape keeps its strides.
+    let out = empty(&[6], DType::F32).as_strided(&[1], &[6], None).unwrap();
+    MatmulOut.call(&floats(&[2]), &floats(&[2, 1]), &out).unwrap();
+    assert_eq!((out.to_vec::<f32>().unwrap(), out.strides()), (vec![1.0], &[6][..]));
     let flags = Tensor::from_slice(&[Bool::TRUE, Bool::FALSE], &[2]).unwrap();
     AllDimsOut.call(&flags, Some(&[]), false, &flags).unwrap();
     assert_eq!(flags.to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);

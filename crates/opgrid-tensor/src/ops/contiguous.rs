@@ -2,7 +2,7 @@
 //!
 //! - Aliasing: a tensor that is in this order already is the result itself.
 //! - Dispatch: a composite of `empty` and `copy_`.
-//! - Errors: `preserve_format`, which asks for nothing; a format for another number of dimensions.
+//! - Errors: `preserve_format` for what does not lie in rows; a format for another number of dimensions.
 //! - Source: torch.Tensor.contiguous, PyTorch 2.15; there a copy is made by `clone`.
 
 use super::prelude::*;

@@ -4,7 +4,7 @@
 //!
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`. The smallest integer, whose negative does not fit, stays what it is.
-//! - Aliasing: `neg_` writes `self`, `neg.out` writes `out`.
+//! - Aliasing: `neg_` writes `self`, `neg.out` writes `out`, which has the dtype of `self`.
 //! - Errors: bools.
 //! - Source: torch.neg, PyTorch 2.15.
 

@@ -3,10 +3,11 @@
 //! `self[i]` is drawn from the distribution of mean `mean` and deviation `std`, independently of the others.
 //!
 //! - Dtypes: floating-point and complex ones; of complex numbers both parts are drawn, with half the variance each.
-//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in row-major order.
+//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in the order in which
+//!   elements lie in memory.
 //! - Aliasing: writes `self`, which must not repeat elements.
 //! - Errors: another dtype; a negative `std`.
-//! - Source: torch.Tensor.normal_, PyTorch 2.15. 16-bit floats are drawn in single precision, others than there.
+//! - Source: torch.Tensor.normal_, PyTorch 2.15. 16-bit floats are drawn in single precision.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 

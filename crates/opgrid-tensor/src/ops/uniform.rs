@@ -3,7 +3,8 @@
 //! `self[i]` is drawn from `[from, to)`, independently of the others.
 //!
 //! - Dtypes: floating-point and complex ones; of complex numbers both parts are drawn.
-//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in row-major order.
+//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in the order in which
+//!   elements lie in memory.
 //! - Aliasing: writes `self`, which must not repeat elements.
 //! - Errors: another dtype; `from` larger than `to`.
 //! - Source: torch.Tensor.uniform_, PyTorch 2.15.

@@ -6,7 +6,8 @@
 //! - Dtypes: `self` and `other` are promoted; `condition` is bool (or uint8, as of old).
 //! - Aliasing: `where.self_out` writes `out`, and gives it its shape if it has no elements.
 //! - Dispatch: overloads with numbers put them in a tensor's place.
-//! - Errors: a condition of another dtype, an `out` of another dtype than the result, overlap in part.
+//! - Errors: a condition of another dtype, an `out` of another dtype than the result, overlap in part, a number beyond the
+//!   range of the result.
 //! - Source: torch.where, PyTorch 2.15.
 
 use super::prelude::*;
