@@ -231,9 +231,9 @@ impl<'a> Builder<'a> {
             "int" | "SymInt" => Arg::Int(self.any_dim(dims)),
             "int[]" | "SymInt[]" => Arg::Ints(self.any_dims(dims)),
             "float" => Arg::Float(self.float()),
-            "str" => {
-                Arg::Str(*self.random.pick(&["floor", "floor", "floor", "trunc", "trunc", "trunc", "up"]))
-            }
+            "str" => Arg::Str(
+                self.random.pick::<&str>(&["floor", "floor", "floor", "trunc", "trunc", "trunc", "up"]),
+            ),
             _ => Arg::None,
         }
     }

@@ -4,7 +4,7 @@ use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
     AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsnanOut,
     LocalScalarDense, LogicalNotOut, MatmulOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut,
-    PowTensorScalarOut, ReluOut, StackOut, ToCopy,
+    ReluOut, StackOut, ToCopy,
 };
 use opgrid_tensor::{Bool, Tensor, bf16, f16};
 
@@ -209,14 +209,6 @@ fn numbers_beside_16_bit_floats_are_rounded_first() {
 }
 
 #[test]
-fn powers_that_are_all_one_read_nothing() {
-    let x = count(&[4]);
-    let shifted = x.slice(0, 1, 4, 1).unwrap();
-    PowTensorScalarOut.call(&x.slice(0, 0, 3, 1).unwrap(), Scalar::Int(0), &shifted).unwrap();
-    assert_eq!(x.to_vec::<i64>().unwrap(), [0, 1, 1, 1]);
-}
-
-#[test]
 fn integers_between_two_others() {
     let steps = to(&Tensor::linspace(-3.0, 1.0, 7).unwrap(), DType::I32);
     assert_eq!(steps.to_vec::<i32>().unwrap(), [-3, -2, -1, -1, 0, 0, 1]);
@@ -241,8 +233,8 @@ fn what_is_joined_is_written_to_outputs_of_any_strides() {
 #[test]
 fn products_into_their_own_factors() {
     let x = floats(&[2, 2]);
-    MmOut.call(&x, &x, &x).unwrap();
-    assert_eq!(x.to_vec::<f32>().unwrap(), [2.0, 3.0, 6.0, 11.0]);
+    assert!(message(MmOut.call(&x, &x, &x)).contains("single memory location"));
+    assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0]);
     // An output that has the shape keeps its strides.
     let out = empty(&[6], DType::F32).as_strided(&[1], &[6], None).unwrap();
     MatmulOut.call(&floats(&[2]), &floats(&[2, 1]), &out).unwrap();
