@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
         .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
         .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
-    samples.of(IndexTensor, ANY, masks, reference).reads_data();
+    samples.of(IndexTensor, ANY, masks, reference).not_on_meta();
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
