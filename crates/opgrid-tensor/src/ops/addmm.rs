@@ -71,9 +71,9 @@ fn cpu(
     with_dtype!(out.dtype(), T: Number => {
         let (beta, alpha) = (arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(alpha)?);
         if beta == Math::<T>::ZERO {
-            return elementwise::unary::<T, T>(out, &product, |product| alpha.times(product));
+            return elementwise::unary::<T, T>(out, &product, move |product| alpha.times(product));
         }
-        elementwise::binary::<T, T, T>(out, input, &product, |added, product| {
+        elementwise::binary::<T, T, T>(out, input, &product, move |added, product| {
             beta.times(added).plus(alpha.times(product))
         })
     })

@@ -15,6 +15,7 @@ use opgrid_core::Generator;
 
 use super::prelude::*;
 use crate::kernels::random::{self, Random};
+use crate::kernels::sequence;
 use crate::tensor::Array;
 
 operator! {
@@ -37,11 +38,18 @@ fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -
 
 fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     let (n, dtype) = (out.numel() as usize, out.dtype());
-    let bits = if [DType::F64, DType::Complex128].contains(&dtype) { 53 } else { 24 };
-    let groups = out.is_contiguous();
+    let single = ![DType::F64, DType::Complex128].contains(&dtype);
+    let groups = n >= 16 && out.is_contiguous();
+    if dtype == DType::F32 && groups {
+        let numbers = random::draw(generator, |random| drawn_single(random, n))?;
+        let (mean, std) = (mean as f32, std as f32);
+        let numbers = numbers.as_slice();
+        return sequence::numbered(out.array()?, move |i| numbers[i as usize] * std + mean);
+    }
     let numbers = match dtype.is_complex() {
         true => {
-            let parts = random::draw(generator, |random| drawn(random, 2 * n, bits, groups))?;
+            let groups = 2 * n >= 16 && out.is_contiguous();
+            let parts = random::draw(generator, |random| drawn(random, 2 * n, single, groups))?;
             let numbers = parts.chunks_exact(2).map(|parts| {
                 let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
                 number + mean
@@ -49,7 +57,7 @@ fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out:
             Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
         }
         false => {
-            let drawn = random::draw(generator, |random| drawn(random, n, bits, groups))?;
+            let drawn = random::draw(generator, |random| drawn(random, n, single, groups))?;
             let numbers = drawn.into_iter().map(|number| number * std + mean);
             Array::from_slice(&numbers.collect::<Vec<_>>(), out.sizes())?
         }
@@ -57,12 +65,21 @@ fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out:
     elementwise::copy(out, &numbers)
 }
 
-/// `n` normal numbers: in groups if there are enough for one.
-fn drawn(random: &mut Random, n: usize, bits: u32, groups: bool) -> Vec<f64> {
-    if n < 16 || !groups {
-        return (0..n).map(|_| random.normal()).collect();
+/// `n` normal numbers, in groups or one by one.
+fn drawn(random: &mut Random, n: usize, single: bool, groups: bool) -> Vec<f64> {
+    match (groups, single) {
+        (false, _) => (0..n).map(|_| random.normal()).collect(),
+        (true, true) => drawn_single(random, n).into_iter().map(f64::from).collect(),
+        (true, false) => {
+            let mut numbers = vec![0.0; n];
+            random.fill_normal(&mut numbers);
+            numbers
+        }
     }
+}
+
+fn drawn_single(random: &mut Random, n: usize) -> Vec<f32> {
     let mut numbers = vec![0.0; n];
-    random.fill_normal(&mut numbers, bits);
+    random.fill_normal_single(&mut numbers);
     numbers
 }
