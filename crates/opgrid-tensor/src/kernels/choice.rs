@@ -6,7 +6,9 @@ use opgrid_core::{DType, Result};
 
 use super::arithmetic::Ordered;
 use super::elementwise::{Destination, Operand};
-use super::reduce::{self, Reduction};
+use super::iter::fold::{join_lanes, lanes};
+use super::reduce::{self, COLUMNS, Reduction, STEPS};
+use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::{Bool, Element, Math, TensorSpec};
 use crate::with_dtype;
@@ -124,7 +126,7 @@ impl Typed for crate::Tensor {
 }
 
 macro_rules! extreme {
-    ($($name:ident $start:ident $choose:ident;)*) => {
+    ($($name:ident $start:ident $choose:ident $exceeds:expr;)*) => {
         $(struct $name<T>(PhantomData<fn() -> T>);
 
         impl<T: Element<Math: Bounded>> Reduction for $name<T> {
@@ -151,13 +153,80 @@ macro_rules! extreme {
             fn finish(&self, state: Math<T>, _count: usize) -> Math<T> {
                 state
             }
-        })*
+
+            fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
+                let Some(last) = values.len().checked_sub(WIDE) else { return lanes(self, values, 0, 0) };
+                vectorised(|| {
+                    let mut extremes = Extremes::<Math<T>, WIDE>::new(Math::<T>::$start);
+                    // The last group has some elements of the one before, which changes nothing.
+                    for start in (0..last).step_by(WIDE).chain([last]) {
+                        let group = &values[start..start + WIDE];
+                        extremes.take(|lane| group[lane].widen(), $exceeds);
+                    }
+                    join_lanes(extremes.states(), |one, other| one.$choose(other))
+                })
+            }
+
+            fn rows(
+                &self,
+                states: &mut [Math<T>; COLUMNS],
+                rows: [&[T; COLUMNS]; STEPS],
+                _index: usize,
+                _step: usize,
+            ) {
+                vectorised(|| {
+                    for (column, state) in states.iter_mut().enumerate() {
+                        let value = |row: usize| rows[row][column].widen();
+                        let pair = |row: usize| value(row).$choose(value(row + 1));
+                        let tree = pair(0).$choose(pair(2)).$choose(pair(4).$choose(pair(6)));
+                        *state = state.$choose(tree);
+                    }
+                });
+            }
+        }
+        )*
     };
 }
 
 extreme! {
-    Largest LOWEST larger;
-    Smallest HIGHEST smaller;
+    Largest LOWEST larger |one, other| other.is_below(one);
+    Smallest HIGHEST smaller |one, other| one.is_below(other);
+}
+
+/// Lanes of a block, so many that steps need not wait for each other.
+const WIDE: usize = 64;
+
+/// Extremes beside each other. NaN is kept apart, because looking for it in what was found would make steps wait.
+struct Extremes<M, const N: usize> {
+    found: [M; N],
+    /// A NaN, or what is none.
+    nan: [M; N],
+}
+
+impl<M: Bounded, const N: usize> Extremes<M, N> {
+    #[inline(always)]
+    fn new(start: M) -> Self {
+        Self { found: [start; N], nan: [start; N] }
+    }
+
+    /// Takes an element into each lane.
+    #[inline(always)]
+    fn take(&mut self, value: impl Fn(usize) -> M, exceeds: impl Fn(M, M) -> bool) {
+        for lane in 0..N {
+            let value = value(lane);
+            self.found[lane] = if exceeds(self.found[lane], value) { self.found[lane] } else { value };
+            self.nan[lane] = if value.is_nan() { value } else { self.nan[lane] };
+        }
+    }
+
+    #[inline(always)]
+    fn states(self) -> [M; N] {
+        let mut states = self.found;
+        for (state, nan) in states.iter_mut().zip(self.nan) {
+            *state = if nan.is_nan() { nan } else { *state };
+        }
+        states
+    }
 }
 
 struct IndexOfLargest<T>(PhantomData<fn() -> T>);
@@ -165,14 +234,17 @@ struct IndexOfLargest<T>(PhantomData<fn() -> T>);
 /// A value and where it is.
 type Place<T> = (Math<T>, usize);
 
+/// Whether `one` comes before `other`, wherever it is: the larger one, NaN before all.
+#[inline(always)]
+fn beats<M: Ordered>(one: M, other: M) -> bool {
+    other.is_below(one) | (one.is_nan() & !other.is_nan())
+}
+
 impl<T: Element<Math: Bounded>> IndexOfLargest<T> {
-    /// Whether `one` comes before `other`: the larger one, NaN before all, the first of equals.
+    /// Whether `one` comes before `other`: it beats it, or is the first of equals.
     #[inline(always)]
     fn wins((value, at): Place<T>, (other, other_at): Place<T>) -> bool {
-        let ties = (value.is_nan() & other.is_nan()) | (!value.is_below(other) & !other.is_below(value));
-        let nan = value.is_nan() & !other.is_nan();
-        let beaten = other.is_nan() & !value.is_nan();
-        nan | (!beaten & (other.is_below(value) | (ties & (at < other_at))))
+        beats(value, other) | (!beats(other, value) & (at < other_at))
     }
 }
 
@@ -199,6 +271,49 @@ impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
     #[inline(always)]
     fn finish(&self, (_, at): Place<T>, _count: usize) -> i64 {
         at as i64
+    }
+
+    /// Finds the largest element first, and then its place.
+    fn block(&self, values: &[T], index: usize, step: usize) -> Place<T> {
+        let largest = Largest::<T>(PhantomData).block(values, index, step);
+        let is_largest = |value: &T| !beats(largest, value.widen());
+        let place = vectorised(|| {
+            let groups = values.chunks(WIDE);
+            let mut before = 0;
+            for group in groups {
+                if group.iter().fold(false, |found, value| found | is_largest(value)) {
+                    return group.iter().position(is_largest).map(|at| before + at);
+                }
+                before += group.len();
+            }
+            None
+        });
+        place.map_or(self.start(), |place| (largest, index + place * step))
+    }
+
+    /// Finds the row of each column's largest element first, and then takes that.
+    fn rows(
+        &self,
+        states: &mut [Place<T>; COLUMNS],
+        rows: [&[T; COLUMNS]; STEPS],
+        index: usize,
+        step: usize,
+    ) {
+        let (mut best, mut row_of) = ([Math::<T>::LOWEST; COLUMNS], [0u32; COLUMNS]);
+        vectorised(|| {
+            for column in 0..COLUMNS {
+                let (mut value, mut row) = (rows[0][column].widen(), 0);
+                for (number, other) in (0..).zip(rows).skip(1) {
+                    let other = other[column].widen();
+                    row = if beats(other, value) { number } else { row };
+                    value = if beats(other, value) { other } else { value };
+                }
+                (best[column], row_of[column]) = (value, row);
+            }
+        });
+        for (column, state) in states.iter_mut().enumerate() {
+            *state = self.step(*state, best[column], index + row_of[column] as usize * step);
+        }
     }
 }
 

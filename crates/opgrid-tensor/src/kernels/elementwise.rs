@@ -2,7 +2,8 @@
 //!
 //! A loop takes arrays or tensors of any dtypes and strides. Inputs are stretched to the output's shape and converted
 //! to the loop's types on the way, results to the output's dtype; a number in a tensor's place costs no memory. The
-//! closure computes in [`Element::Math`]: 16-bit floats come and go as `f32`.
+//! closure computes in [`Element::Math`]: 16-bit floats come and go as `f32`. Closures that use numbers of their
+//! surroundings take them by `move`: by reference they would be read again for every element.
 
 use opgrid_core::{Result, Scalar};
 
@@ -111,7 +112,7 @@ pub fn copy(out: &impl Destination, input: &impl Operand) -> Result<()> {
 pub fn unary<O: Element, A: Element>(
     out: &impl Destination,
     a: &impl Operand,
-    f: impl Fn(A::Math) -> O::Math + Sync,
+    f: impl Fn(A::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
     iter::map1::<O, A>(out.destination()?, a.source()?, f)
 }
@@ -138,7 +139,7 @@ pub fn binary<O: Element, A: Element, B: Element>(
     out: &impl Destination,
     a: &impl Operand,
     b: &impl Operand,
-    f: impl Fn(A::Math, B::Math) -> O::Math + Sync,
+    f: impl Fn(A::Math, B::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
     iter::map2::<O, A, B>(out.destination()?, [a.source()?, b.source()?], f)
 }
@@ -154,7 +155,7 @@ pub fn ternary<O: Element, A: Element, B: Element, C: Element>(
     a: &impl Operand,
     b: &impl Operand,
     c: &impl Operand,
-    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Sync,
+    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
     iter::map3::<O, A, B, C>(out.destination()?, [a.source()?, b.source()?, c.source()?], f)
 }

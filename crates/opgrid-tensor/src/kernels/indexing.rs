@@ -11,15 +11,19 @@
 //!
 //! Elements are moved as what has their size, so that loops are compiled for six types instead of twelve.
 
-use opgrid_core::{DType, Result};
+use opgrid_core::{DType, Device, Result};
 use smallvec::SmallVec;
 
 use super::access::{self, Aliasing};
 use super::arithmetic::Arithmetic;
 use super::copy;
+use super::iter::Output;
+use super::iter::produce::Sequence;
+use super::sequence;
+use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::array::positions;
-use crate::tensor::{Array, Element, Geometry, TensorSpec};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, TensorSpec};
 use crate::with_dtype;
 
 /// The positions of a tensor's elements that indices name, in the order of the result.
@@ -27,56 +31,147 @@ use crate::with_dtype;
 /// Invariant: every sum of positions is one of the geometry that it was made for.
 pub(crate) struct Lookup {
     before: Geometry,
-    offsets: Vec<usize>,
+    /// A list of int64.
+    offsets: Array,
     after: Geometry,
 }
 
 impl Lookup {
-    /// Positions of `geometry`, whose `indexed` dimensions are replaced by `offsets`.
+    /// Positions of `geometry`, whose `indexed` dimensions are replaced by `offsets`, from [`offsets`].
     ///
     /// # Errors
     ///
     /// An offset that does not come from indices of these dimensions.
-    pub(crate) fn new(
-        geometry: &Geometry,
-        indexed: std::ops::Range<usize>,
-        offsets: Vec<usize>,
-    ) -> Result<Self> {
+    pub(crate) fn new(geometry: &Geometry, indexed: std::ops::Range<usize>, offsets: Array) -> Result<Self> {
         let (sizes, strides) = (geometry.sizes(), geometry.strides());
-        let part = Geometry::strided(&sizes[indexed.clone()], &strides[indexed.clone()], 0)?;
-        debug_assert!(offsets.iter().all(|&offset| (offset as i64) < part.end().max(1)));
         let (start, end) = (indexed.start, indexed.end);
         let before = Geometry::strided(&sizes[..start], &strides[..start], geometry.offset())?;
         let after = Geometry::strided(&sizes[end..], &strides[end..], 0)?;
         Ok(Self { before, offsets, after })
     }
 
-    /// The number of elements that follow one another in memory, at least.
-    fn run(&self) -> usize {
-        match self.after.is_contiguous() {
-            true => self.after.numel() as usize,
-            false => 1,
+    /// Calls `f` with the starts of runs of elements that follow one another in memory, and how many those are. Starts
+    /// are a list of offsets and what to add to them.
+    ///
+    /// # Errors
+    ///
+    /// Somebody writes the offsets.
+    fn for_each_run(&self, mut f: impl FnMut(usize, &[i64], usize)) -> Result<()> {
+        let guard = self.offsets.storage().read()?;
+        let offsets = elements(&self.offsets, &guard)?;
+        if self.after.is_contiguous() {
+            let run = self.after.numel() as usize;
+            positions(&self.before).for_each(|before| f(before, offsets, run));
+            return Ok(());
         }
-    }
-
-    /// Calls `f` with the start of each run.
-    fn for_each_run(&self, mut f: impl FnMut(usize)) {
-        let within = match self.after.is_contiguous() {
-            true => vec![0],
-            false => positions(&self.after).collect(),
-        };
+        let within: Vec<i64> = positions(&self.after).map(|at| at as i64).collect();
         for before in positions(&self.before) {
-            for offset in &self.offsets {
-                within.iter().for_each(|at| f(before + offset + at));
-            }
+            offsets.iter().for_each(|&offset| f(before + offset as usize, &within, 1));
         }
+        Ok(())
     }
 
     /// Calls `f` with each position.
-    fn for_each(&self, mut f: impl FnMut(usize)) {
-        let run = self.run();
-        self.for_each_run(|start| (start..start + run).for_each(&mut f));
+    ///
+    /// # Errors
+    ///
+    /// As [`for_each_run`](Self::for_each_run).
+    fn for_each(&self, mut f: impl FnMut(usize)) -> Result<()> {
+        self.for_each_run(|before, offsets, run| match run {
+            1 => offsets.iter().for_each(|&offset| f(before + offset as usize)),
+            _ => offsets.iter().for_each(|&offset| (0..run).for_each(|at| f(before + offset as usize + at))),
+        })
     }
+}
+
+/// A dimension that indices are for.
+#[derive(Clone, Copy)]
+pub(crate) struct Indexed {
+    /// Its number, for errors.
+    pub dim: usize,
+    pub size: i64,
+    pub stride: i64,
+    /// Whether negative indices count from the end.
+    pub from_end: bool,
+}
+
+impl Indexed {
+    /// # Errors
+    ///
+    /// An index out of range.
+    fn check(&self, indices: &[i64]) -> Result<()> {
+        let Self { dim, size, from_end, .. } = *self;
+        let least = if from_end { -size } else { 0 };
+        let count = (size - least) as u64;
+        let all_fit = vectorised(move || {
+            indices.iter().fold(true, |fit, index| fit & ((index.wrapping_sub(least) as u64) < count))
+        });
+        match indices.iter().find(|index| !all_fit && !(least..size).contains(index)) {
+            Some(index) => {
+                Err(argument(format!("index {index} is out of bounds for dimension {dim} with size {size}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// How far from the start of the dimension the element of an index lies.
+    #[inline(always)]
+    fn offset(&self, index: i64) -> i64 {
+        (index + if index < 0 { self.size } else { 0 }) * self.stride
+    }
+}
+
+/// The sums of the offsets that lists of indices, of `shape` each, mean in their dimensions.
+///
+/// # Errors
+///
+/// An index out of range, a dtype other than int32 and int64, no data, no memory.
+pub(crate) fn offsets<'a>(
+    shape: &[i64],
+    lists: impl IntoIterator<Item = (Indexed, &'a Array)>,
+) -> Result<Array> {
+    let sums = Array::empty(TensorSpec::contiguous(shape, DType::I64, Device::CPU)?)?;
+    let mut lists = lists.into_iter();
+    let Some((indexed, first)) = lists.next() else {
+        sequence::numbered(&sums, |_| 0i64)?;
+        return Ok(sums);
+    };
+    let first = row_major(first)?;
+    let reader = first.storage().read()?;
+    let indices = elements(&first, &reader)?;
+    indexed.check(indices)?;
+    sequence::numbered(&sums, move |i| indexed.offset(indices[i as usize]))?;
+    for (indexed, list) in lists {
+        let list = row_major(list)?;
+        let reader = list.storage().read()?;
+        let indices = elements(&list, &reader)?;
+        indexed.check(indices)?;
+        let mut writer = sums.storage().write()?;
+        let pairs = writer.slice::<i64>()?.iter_mut().zip(indices);
+        pairs.for_each(|(sum, index)| *sum += indexed.offset(*index));
+    }
+    Ok(sums)
+}
+
+/// Indices as row-major int64.
+///
+/// # Errors
+///
+/// No data, no memory.
+fn row_major(indices: &Array) -> Result<Array> {
+    if indices.dtype() == DType::I64 && indices.geometry().is_contiguous() {
+        return Ok(indices.clone());
+    }
+    let result = Array::empty(TensorSpec::contiguous(indices.sizes(), DType::I64, indices.device())?)?;
+    copy::copy(&result, indices)?;
+    Ok(result)
+}
+
+/// The elements of row-major int64.
+fn elements<'a>(array: &Array, reader: &'a ReadGuard<'_>) -> Result<&'a [i64]> {
+    let start = array.geometry().offset() as usize;
+    let elements = reader.slice::<i64>()?.get(start..).unwrap_or_default();
+    Ok(&elements[..array.spec().numel() as usize])
 }
 
 /// Runs a body with a type that has the size and alignment of a dtype's elements, whatever they mean.
@@ -96,7 +191,7 @@ macro_rules! with_size_of {
                 $body
             }
             // A complex number is less aligned than an integer of its size.
-            8 if $dtype == DType::Complex64 => {
+            8 if $dtype == opgrid_core::DType::Complex64 => {
                 type $T = num_complex::Complex<f32>;
                 $body
             }
@@ -112,6 +207,8 @@ macro_rules! with_size_of {
     };
 }
 
+pub(super) use with_size_of;
+
 /// Writes the elements of `input` that `lookup` names to `out`, in row-major order.
 ///
 /// # Errors
@@ -126,31 +223,94 @@ pub(crate) fn read(out: &Array, input: &Array, lookup: &Lookup) -> Result<()> {
         read(&apart, input, lookup)?;
         return copy::copy(out, &apart);
     }
+    if !out.geometry().is_contiguous() {
+        let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
+        read(&row_major, input, lookup)?;
+        return copy::copy(out, &row_major);
+    }
     let reader = input.storage().read()?;
-    let mut writer = out.storage().write()?;
+    let writer = out.storage().write()?;
     with_size_of!(out.dtype(), T => {
-        read_as::<T>(writer.slice()?, out.geometry(), reader.slice()?, lookup);
-        Ok(())
+        let input = reader.slice::<T>()?;
+        Output::of(&writer, out.geometry())?.produce(|sequence| {
+            lookup.for_each_run(|before, offsets, run| read_runs(sequence, input, before, offsets, run))
+        })
     })
 }
 
-fn read_as<T: Element>(out: &mut [T], geometry: &Geometry, input: &[T], lookup: &Lookup) {
-    let run = lookup.run();
-    if geometry.is_contiguous() && run > 1 {
-        let mut places = out[geometry.offset() as usize..].chunks_exact_mut(run);
-        lookup.for_each_run(|start| {
-            if let Some(place) = places.next() {
-                place.copy_from_slice(&input[start..start + run]);
-            }
-        });
-        return;
+/// Reads runs of `run` elements that begin at `offsets`, from `before` on.
+fn read_runs<T: Element>(
+    sequence: &mut Sequence<'_, T>,
+    input: &[T],
+    before: usize,
+    offsets: &[i64],
+    run: usize,
+) {
+    let input = input.get(before..).unwrap_or_default();
+    match run {
+        0 => {}
+        1 => sequence.extend_with(offsets.len(), move |k| input[offsets[k] as usize]),
+        _ => offsets.iter().for_each(|&offset| {
+            let start = offset as usize;
+            sequence.extend_from_slice(&input[start..start + run]);
+        }),
     }
-    let mut places = positions(geometry);
-    lookup.for_each(|from| {
-        if let Some(at) = places.next() {
-            out[at] = input[from];
-        }
-    });
+}
+
+/// Writes `input[…, index[…], …]` to `out`, which has the sizes of `index`: elsewhere than in dimension `dim` an
+/// element comes from its own place.
+///
+/// # Errors
+///
+/// An index out of range; as [`read`].
+pub(crate) fn pick(out: &Array, input: &Array, dim: usize, index: &Array) -> Result<()> {
+    check_apart(out, index)?;
+    check_apart(out, input)?;
+    let direct = out.geometry().is_contiguous()
+        && out.dtype() == input.dtype()
+        && !out.storage().is_same(input.storage());
+    if !direct {
+        let apart = TensorSpec::contiguous(out.sizes(), input.dtype(), input.device())?;
+        let apart = Array::empty(apart)?;
+        pick(&apart, input, dim, index)?;
+        return copy::copy(out, &apart);
+    }
+    let index = row_major(index)?;
+    let (reader, index_reader) = (input.storage().read()?, index.storage().read()?);
+    let chosen = elements(&index, &index_reader)?;
+    let writer = out.storage().write()?;
+    with_size_of!(out.dtype(), T => {
+        let input = (reader.slice::<T>()?, input.geometry());
+        Output::of(&writer, out.geometry())?.produce(|to| pick_rows(to, input, dim, index.sizes(), chosen))
+    })
+}
+
+fn pick_rows<T: Element>(
+    to: &mut Sequence<'_, T>,
+    (input, geometry): (&[T], &Geometry),
+    dim: usize,
+    sizes: &[i64],
+    chosen: &[i64],
+) -> Result<()> {
+    // Without dimensions there is one element, which a vector may index.
+    let (size, stride) = geometry.sizes().get(dim).map_or((1, 0), |&size| (size, geometry.strides()[dim]));
+    Indexed { dim, size, stride, from_end: false }.check(chosen)?;
+    // Positions apart from dimension `dim`.
+    let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
+    strides.iter_mut().zip(geometry.strides()).for_each(|(stride, own)| *stride = *own);
+    strides.get_mut(dim).into_iter().for_each(|stride| *stride = 0);
+    let (row, outer) = match sizes.split_last() {
+        Some((&row, outer)) => (row as usize, outer),
+        None => (1, sizes),
+    };
+    let along = strides.get(outer.len()).map_or(0, |stride| *stride as usize);
+    let rows = Geometry::strided(outer, &strides[..outer.len()], geometry.offset())?;
+    let stride = stride as usize;
+    for (start, chosen) in positions(&rows).zip(chosen.chunks_exact(row.max(1))) {
+        let from = input.get(start..).unwrap_or_default();
+        to.extend_with(row, move |k| from[k * along + chosen[k] as usize * stride]);
+    }
+    Ok(())
 }
 
 /// # Errors
@@ -172,8 +332,7 @@ pub(crate) fn write(out: &Array, values: &Array, lookup: &Lookup) -> Result<()> 
     let mut writer = out.storage().write()?;
     with_size_of!(out.dtype(), T => {
         let (out, values) = (writer.slice::<T>()?, (reader.slice()?, values.geometry()));
-        combine(out, values, lookup, |_, value| value);
-        Ok(())
+        combine(out, values, lookup, |_, value| value)
     })
 }
 
@@ -187,8 +346,7 @@ pub(crate) fn accumulate(out: &Array, values: &Array, lookup: &Lookup) -> Result
     let mut writer = out.storage().write()?;
     with_dtype!(out.dtype(), T => {
         let (out, values) = (writer.slice::<T>()?, (reader.slice()?, values.geometry()));
-        combine(out, values, lookup, |sum: T, value: T| T::narrow(sum.widen().plus(value.widen())));
-        Ok(())
+        combine(out, values, lookup, |sum: T, value: T| T::narrow(sum.widen().plus(value.widen())))
     })
 }
 
@@ -197,39 +355,21 @@ fn combine<T: Element>(
     (values, geometry): (&[T], &Geometry),
     lookup: &Lookup,
     f: impl Fn(T, T) -> T,
-) {
+) -> Result<()> {
+    if geometry.is_contiguous() {
+        let mut given = values.get(geometry.offset() as usize..).unwrap_or_default().iter();
+        return lookup.for_each(|at| {
+            if let Some(value) = given.next() {
+                out[at] = f(out[at], *value);
+            }
+        });
+    }
     let mut given = positions(geometry);
     lookup.for_each(|at| {
         if let Some(from) = given.next() {
             out[at] = f(out[at], values[from]);
         }
-    });
-}
-
-/// The elements of an array of indices, in row-major order.
-///
-/// # Errors
-///
-/// A dtype other than int32 and int64; no data.
-pub(crate) fn indices(array: &Array) -> Result<Vec<i64>> {
-    match array.dtype() {
-        DType::I32 => Ok(array.to_vec::<i32>()?.into_iter().map(i64::from).collect()),
-        _ => array.to_vec::<i64>(),
-    }
-}
-
-/// The place of `index` in a dimension of `size` elements; negative ones count from the end where that is `allowed`.
-///
-/// # Errors
-///
-/// An index out of range.
-#[inline]
-pub(crate) fn place(index: i64, size: i64, dim: usize, allowed: bool) -> Result<i64> {
-    let least = if allowed { -size } else { 0 };
-    if !(least..size).contains(&index) {
-        return Err(argument(format!("index {index} is out of bounds for dimension {dim} with size {size}")));
-    }
-    Ok(if index < 0 { index + size } else { index })
+    })
 }
 
 /// The indices of elements that are not zero: for each dimension a column.
@@ -239,12 +379,24 @@ pub(crate) fn place(index: i64, size: i64, dim: usize, allowed: bool) -> Result<
 /// No data.
 pub(crate) fn columns(mask: &Array) -> Result<SmallVec<[Vec<i64>; 4]>> {
     let sizes = mask.sizes();
-    let mut columns: SmallVec<[Vec<i64>; 4]> = sizes.iter().map(|_| Vec::new()).collect();
     let chosen: Vec<bool> = match mask.dtype() {
         DType::U8 => mask.to_vec::<u8>()?.into_iter().map(|byte| byte != 0).collect(),
         _ => mask.to_vec::<crate::Bool>()?.into_iter().map(bool::from).collect(),
     };
-    for at in (0i64..).zip(chosen).filter_map(|(at, chosen)| chosen.then_some(at)) {
+    let count = chosen.iter().filter(|chosen| **chosen).count();
+    let mut numbers = vec![0i64; count + 1];
+    let mut found = 0;
+    for (at, chosen) in (0i64..).zip(chosen) {
+        // Written where the next one goes, and kept if it counts: without a branch that would be mispredicted.
+        numbers[found] = at;
+        found += usize::from(chosen);
+    }
+    numbers.truncate(count);
+    if sizes.len() == 1 {
+        return Ok(SmallVec::from_iter([numbers]));
+    }
+    let mut columns: SmallVec<[Vec<i64>; 4]> = sizes.iter().map(|_| Vec::with_capacity(count)).collect();
+    for at in numbers {
         let mut rest = at;
         for (column, size) in columns.iter_mut().zip(sizes).rev() {
             column.push(rest % size);

@@ -4,6 +4,8 @@ use opgrid_core::Result;
 
 use super::access::{self, Aliasing};
 use super::elementwise;
+use super::indexing::with_size_of;
+use super::iter::Output;
 use crate::tensor::Array;
 
 /// Writes `inputs`, converted, one behind the other along dimension `dim` of `out`, whose sizes they fill.
@@ -16,6 +18,9 @@ pub fn join(out: &Array, inputs: &[&Array], dim: usize) -> Result<()> {
     for input in inputs {
         access::check(out, input, Aliasing::Never)?;
     }
+    if let Some(joined) = join_slices(out, inputs, dim) {
+        return joined;
+    }
     let mut start = 0;
     for input in inputs {
         let end = start + input.sizes().get(dim).copied().unwrap_or(0);
@@ -24,4 +29,37 @@ pub fn join(out: &Array, inputs: &[&Array], dim: usize) -> Result<()> {
         start = end;
     }
     Ok(())
+}
+
+/// The same where everything is row-major, of one dtype, and apart from the output.
+fn join_slices(out: &Array, inputs: &[&Array], dim: usize) -> Option<Result<()>> {
+    let fits = |input: &&Array| {
+        input.dtype() == out.dtype()
+            && input.geometry().is_contiguous()
+            && input.sizes().len() == out.sizes().len()
+            && !input.storage().is_same(out.storage())
+    };
+    let filled = inputs.iter().map(|input| input.spec().numel()).sum::<i64>() == out.spec().numel();
+    let all_fit = filled && out.geometry().is_contiguous() && inputs.iter().all(fits);
+    all_fit.then(|| {
+        with_size_of!(out.dtype(), T => {
+            let readers = inputs.iter().map(|input| input.storage().read()).collect::<Result<Vec<_>>>()?;
+            let rows = out.sizes()[..dim].iter().product::<i64>() as usize;
+            let mut parts = Vec::with_capacity(inputs.len());
+            for (input, reader) in inputs.iter().zip(&readers) {
+                let (start, count) = (input.geometry().offset() as usize, input.spec().numel() as usize);
+                let elements = reader.slice::<T>()?.get(start..start + count).unwrap_or_default();
+                parts.push((elements, count / rows.max(1)));
+            }
+            let writer = out.storage().write()?;
+            Output::of(&writer, out.geometry())?.produce(|sequence| {
+                for row in 0..rows {
+                    for (elements, length) in &parts {
+                        sequence.extend_from_slice(&elements[row * length..(row + 1) * length]);
+                    }
+                }
+                Ok(())
+            })
+        })
+    })
 }

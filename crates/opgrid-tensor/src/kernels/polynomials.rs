@@ -4,8 +4,8 @@
 //! rounded to an integer, that happens by adding and subtracting 1.5 * 2^p, p being the bits of the fraction: then the
 //! integer stands in the lowest bits, and no conversion has to look for overflow.
 
-/// Exponential, logarithm and hyperbolic tangent.
-pub(super) trait Polynomials {
+/// Exponential, logarithm, hyperbolic tangent, sine and cosine.
+pub(super) trait Polynomials: Sized {
     /// `e` to the power of this.
     fn exponential(self) -> Self;
 
@@ -14,17 +14,21 @@ pub(super) trait Polynomials {
 
     /// The hyperbolic tangent.
     fn hyperbolic_tangent(self) -> Self;
+
+    /// Sine and cosine of the angle that is this part of a full turn, from 0 to 1.
+    fn sine_and_cosine_of_turn(self) -> (Self, Self);
 }
 
-/// `first + x * (second + x * (…))`.
+/// `first + x * (second + x * (…))`, each step rounded once: processors without such an instruction are rare, and slow.
 macro_rules! horner {
     ($x:expr; $last:expr) => { $last };
-    ($x:expr; $first:expr, $($rest:expr),+) => { $first + $x * horner!($x; $($rest),+) };
+    ($x:expr; $first:expr, $($rest:expr),+) => { $x.mul_add(horner!($x; $($rest),+), $first) };
 }
+pub(super) use horner;
 
 /// What differs between the types: widths, ranges and how many terms are needed.
 macro_rules! polynomials {
-    ($float:ident, $signed:ident, $unsigned:ident {
+    ($float:ident, $unsigned:ident {
         fraction: $fraction:literal,
         bias: $bias:literal,
         exponents: $lowest:literal to $highest:literal,
@@ -32,6 +36,8 @@ macro_rules! polynomials {
         exponential: [$($exp:expr),+],
         logarithm: [$($log:expr),+],
         tangent: [$($top:expr),+] / [$($bottom:expr),+],
+        sine: [$($sine:expr),+],
+        cosine: [$($cosine:expr),+],
     }) => {
         impl Polynomials for $float {
             /// `2^n * e^r` with the integer `n` next to `self / ln 2`, so that `|r| <= ln 2 / 2`, and the series of
@@ -43,13 +49,14 @@ macro_rules! polynomials {
                 let x = if self > $highest { $highest } else { self };
                 let x = if x < $lowest { $lowest } else { x };
                 let shifted = x * std::$float::consts::LOG2_E + ROUND;
-                let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as $signed;
                 let whole = shifted - ROUND;
-                let r = (x - whole * $ln2_high) - whole * $ln2_low;
+                let r = whole.mul_add(-$ln2_low, whole.mul_add(-$ln2_high, x));
                 let series = 1.0 + (r + r * r * (horner!(r; $($exp),+)));
-                let half = n >> 1;
-                let power = |n: $signed| $float::from_bits((n.wrapping_add($bias) << $fraction) as $unsigned);
-                series * power(half) * power(n.wrapping_sub(half))
+                // Twice the bias on top of `n` is positive, so that halves are found by a shift of bits.
+                let both = shifted.to_bits().wrapping_sub(ROUND.to_bits() - 2 * $bias);
+                let half = both >> 1;
+                let power = |biased: $unsigned| $float::from_bits(biased << $fraction);
+                series * power(half) * power(both.wrapping_sub(half))
             }
 
             /// `k ln 2 + ln(1 + f)` with `1 + f` between the roots of 1/2 and 2, and the series of
@@ -57,17 +64,19 @@ macro_rules! polynomials {
             #[inline(always)]
             fn logarithm(self) -> Self {
                 const SCALE: $float = (1u64 << $fraction) as $float;
-                let root = std::$float::consts::FRAC_1_SQRT_2.to_bits();
+                const ROOT: $unsigned = std::$float::consts::FRAC_1_SQRT_2.to_bits();
+                const ONE: $unsigned = (1.0 as $float).to_bits();
                 let subnormal = self < $float::MIN_POSITIVE;
                 let x = if subnormal { self * SCALE } else { self };
-                let k = (x.to_bits().wrapping_sub(root) as $signed) >> $fraction;
-                let f = $float::from_bits(x.to_bits().wrapping_sub((k << $fraction) as $unsigned)) - 1.0;
-                let k = if subnormal { k - $fraction } else { k };
+                let shifted = x.to_bits().wrapping_add(ONE - ROOT);
+                let f = $float::from_bits((shifted & ((1 << $fraction) - 1)).wrapping_add(ROOT)) - 1.0;
+                // In the lowest bits of a number whose steps are 1, the exponent is its own value.
+                let k = $float::from_bits((shifted >> $fraction) | SCALE.to_bits()) - (SCALE + $bias as $float);
+                let k = if subnormal { k - $fraction as $float } else { k };
                 let s = f / (2.0 + f);
                 let z = s * s;
                 let rest = z * (horner!(z; $($log),+));
                 let half_square = 0.5 * f * f;
-                let k = k as $float;
                 let result = k * $ln2_high - ((half_square - (s * (half_square + rest) + k * $ln2_low)) - f);
                 let result = if self == 0.0 { $float::NEG_INFINITY } else { result };
                 let result = if self == $float::INFINITY { self } else { result };
@@ -86,11 +95,26 @@ macro_rules! polynomials {
                 let far = 1.0 - 2.0 / ((magnitude + magnitude).exponential() + 1.0);
                 (if magnitude < 0.625 { near } else { far }).copysign(self)
             }
+
+            /// The series at the distance `r` from the next quarter of a turn, at most an eighth.
+            #[inline(always)]
+            fn sine_and_cosine_of_turn(self) -> (Self, Self) {
+                let quarters = self * 4.0;
+                let whole = (quarters + 0.5).floor();
+                let r = (quarters - whole) * std::$float::consts::FRAC_PI_2;
+                let z = r * r;
+                let sine = r + r * z * (horner!(z; $($sine),+));
+                let cosine = 1.0 + z * (horner!(z; $($cosine),+));
+                let odd = (whole == 1.0) | (whole == 3.0);
+                let (sine, cosine) = if odd { (cosine, sine) } else { (sine, cosine) };
+                let sine = if (whole == 2.0) | (whole == 3.0) { -sine } else { sine };
+                (sine, if (whole == 1.0) | (whole == 2.0) { -cosine } else { cosine })
+            }
         }
     };
 }
 
-polynomials!(f32, i32, u32 {
+polynomials!(f32, u32 {
     fraction: 23,
     bias: 127,
     exponents: -104.0 to 89.0,
@@ -104,9 +128,11 @@ polynomials!(f32, i32, u32 {
         2.063_908_8e-2,
         -5.704_988_7e-3
     ] / [1.0],
+    sine: [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362_880.0],
+    cosine: [-1.0 / 2.0, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0],
 });
 
-polynomials!(f64, i64, u64 {
+polynomials!(f64, u64 {
     fraction: 52,
     bias: 1023,
     exponents: -746.0 to 710.0,
@@ -143,6 +169,26 @@ polynomials!(f64, i64, u64 {
         -9.928_772_310_019_186e1,
         -9.643_991_794_250_523e-1
     ] / [4.844_063_053_251_255e3, 2.235_488_390_601_004_5e3, 1.128_116_784_916_329_3e2, 1.0],
+    sine: [
+        -1.0 / 6.0,
+        1.0 / 120.0,
+        -1.0 / 5040.0,
+        1.0 / 362_880.0,
+        -1.0 / 39_916_800.0,
+        1.0 / 6_227_020_800.0,
+        -1.0 / 1_307_674_368_000.0,
+        1.0 / 355_687_428_096_000.0
+    ],
+    cosine: [
+        -1.0 / 2.0,
+        1.0 / 24.0,
+        -1.0 / 720.0,
+        1.0 / 40_320.0,
+        -1.0 / 3_628_800.0,
+        1.0 / 479_001_600.0,
+        -1.0 / 87_178_291_200.0,
+        1.0 / 20_922_789_888_000.0
+    ],
 });
 
 #[cfg(test)]
@@ -196,6 +242,23 @@ mod tests {
         assert!(error_f64(f64::exponential, f64::exp, steps(-700.0, 709.7)) < 2.0);
         assert!(error_f64(f64::logarithm, f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 2.0);
         assert!(error_f64(f64::hyperbolic_tangent, f64::tanh, steps(-20.0, 20.0)) < 2.5);
+    }
+
+    #[test]
+    fn turns_have_their_sine_and_cosine() {
+        for turn in steps(0.0, 1.0) {
+            let (sine, cosine) = turn.sine_and_cosine_of_turn();
+            let angle = turn * std::f64::consts::TAU;
+            // The angle itself is rounded, by up to half a unit of 2 pi.
+            assert!((sine - angle.sin()).abs() < 2e-15 && (cosine - angle.cos()).abs() < 2e-15, "{turn}");
+            let single = turn as f32;
+            let angle = f64::from(single) * std::f64::consts::TAU;
+            let (sine, cosine) = single.sine_and_cosine_of_turn();
+            assert!((f64::from(sine) - angle.sin()).abs() < 2e-7, "{turn}");
+            assert!((f64::from(cosine) - angle.cos()).abs() < 2e-7, "{turn}");
+        }
+        assert_eq!(0.25f64.sine_and_cosine_of_turn(), (1.0, 0.0));
+        assert_eq!(0.5f32.sine_and_cosine_of_turn(), (-0.0, -1.0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
+use super::polynomials::horner;
 
 /// A type with powers.
 pub trait Power: Arithmetic {
@@ -39,20 +40,73 @@ macro_rules! integers {
 
 integers!(u8, i8, i16, i32, i64);
 
-macro_rules! floats {
-    ($($type:ty, $power:ident;)*) => {
-        $(impl Power for $type {
-            #[inline]
-            fn power(self, exponent: Self) -> Self {
-                self.$power(exponent)
-            }
-        })*
-    };
+impl Power for f64 {
+    #[inline]
+    fn power(self, exponent: Self) -> Self {
+        self.powf(exponent)
+    }
 }
 
-floats! {
-    f32, powf;
-    f64, powf;
+impl Power for f32 {
+    /// `2 ^ (exponent * log2 |self|)` in double precision, and what its sign and the ends of the range make of it.
+    /// Without a call, so that loops become vector code.
+    #[inline(always)]
+    fn power(self, exponent: Self) -> Self {
+        let magnitude = self.abs();
+        let power = exp2(f64::from(exponent) * log2(magnitude)) as f32;
+        let power = if magnitude == 1.0 || exponent == 0.0 { 1.0 } else { power };
+        let whole = exponent.trunc() == exponent;
+        let half = 0.5 * exponent;
+        let negative = self.is_sign_negative() && whole && half.trunc() != half;
+        let real = whole || self >= 0.0 || self == Self::NEG_INFINITY || self.is_nan();
+        let result = if negative { -power } else { power };
+        let result = if real { result } else { Self::NAN };
+        // One to any power, and anything to the power of zero, is one, NaN included.
+        if self == 1.0 || exponent == 0.0 { 1.0 } else { result }
+    }
+}
+
+/// The logarithm to base 2 of a number that is not negative: `k + log2(m)` with `m` between the roots of 1/2 and 2, and
+/// the series of `ln((1 + s) / (1 - s))`, up to what single precision needs after a multiplication by 128.
+#[inline(always)]
+fn log2(x: f32) -> f64 {
+    const ROOT: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    const STEP_OF_ONE: f64 = (1u64 << 52) as f64;
+    let shifted = f64::from(x).to_bits().wrapping_add(1.0f64.to_bits() - ROOT);
+    let m = f64::from_bits((shifted & ((1 << 52) - 1)) + ROOT);
+    let k = f64::from_bits((shifted >> 52) | STEP_OF_ONE.to_bits()) - (STEP_OF_ONE + 1023.0);
+    let s = (m - 1.0) / (m + 1.0);
+    let z = s * s;
+    let series = horner!(z; 1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0);
+    let result = (s * series).mul_add(2.0 * std::f64::consts::LOG2_E, k);
+    let result = if x == 0.0 { f64::NEG_INFINITY } else { result };
+    // Infinity and NaN.
+    if x < f32::INFINITY { result } else { f64::from(x) }
+}
+
+/// 2 to a power, which is limited to what overflows or vanishes in single precision.
+#[inline(always)]
+fn exp2(x: f64) -> f64 {
+    const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+    // Written so that NaN stays NaN.
+    let x = if x > 160.0 { 160.0 } else { x };
+    let x = if x < -160.0 { -160.0 } else { x };
+    let shifted = x + ROUND;
+    let r = (x - (shifted - ROUND)) * std::f64::consts::LN_2;
+    let series = horner!(
+        r;
+        1.0,
+        1.0,
+        1.0 / 2.0,
+        1.0 / 6.0,
+        1.0 / 24.0,
+        1.0 / 120.0,
+        1.0 / 720.0,
+        1.0 / 5040.0,
+        1.0 / 40_320.0
+    );
+    let power = f64::from_bits(shifted.to_bits().wrapping_sub(ROUND.to_bits() - 1023) << 52);
+    series * power
 }
 
 impl Power for Complex<f64> {
@@ -74,6 +128,19 @@ impl Power for Complex<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_are_those_of_the_standard_library() {
+        let ends = [0.0, 1.0, 2.0, 3.0, 0.5, 1e-45, f32::MAX, f32::INFINITY, 2f32.powi(24), 0.9999999];
+        let ends = ends.into_iter().flat_map(|x| [x, -x]).chain([f32::NAN]);
+        let bases: Vec<f32> = ends.clone().chain((0..200).map(|i| 1.37f32.powi(i - 100))).collect();
+        let exponents: Vec<f32> = ends.chain((0..400).map(|i| (i - 200) as f32 * 0.37)).collect();
+        for (&x, &y) in bases.iter().flat_map(|x| exponents.iter().map(move |y| (x, y))) {
+            let (found, exact) = (x.power(y), x.powf(y));
+            let distance = i64::from(found.to_bits() as i32) - i64::from(exact.to_bits() as i32);
+            assert!(distance.abs() <= 1 || (found.is_nan() && exact.is_nan()), "{x} ^ {y}: {found}, {exact}");
+        }
+    }
 
     #[test]
     fn integers_to_negative_powers_are_units_or_zero() {

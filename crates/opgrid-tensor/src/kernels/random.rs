@@ -13,6 +13,9 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::{Device, DispatchKey, Generator, Result};
 
+use super::math::Inexact;
+use super::polynomials::Polynomials;
+use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
@@ -42,12 +45,26 @@ impl Random {
         if self.next == WORDS {
             self.twist();
         }
-        let mut y = self.state[self.next];
         self.next += 1;
-        y ^= y >> 11;
-        y ^= (y << 7) & 0x9d2c_5680;
-        y ^= (y << 15) & 0xefc6_0000;
-        y ^ (y >> 18)
+        tempered(self.state[self.next - 1])
+    }
+
+    /// As many times 32 random bits as there are places.
+    pub fn fill_bits32(&mut self, places: &mut [u32]) {
+        let mut rest = places;
+        while !rest.is_empty() {
+            if self.next == WORDS {
+                self.twist();
+            }
+            let n = rest.len().min(WORDS - self.next);
+            let (now, later) = rest.split_at_mut(n);
+            let state = &self.state[self.next..self.next + n];
+            vectorised(|| {
+                now.iter_mut().zip(state).for_each(|(place, word)| *place = tempered(*word));
+            });
+            self.next += n;
+            rest = later;
+        }
     }
 
     /// 64 random bits; the upper half is drawn first.
@@ -57,12 +74,37 @@ impl Random {
     }
 
     fn twist(&mut self) {
-        for i in 0..WORDS {
-            let joined = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % WORDS] & 0x7fff_ffff);
-            let odd = if joined & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[i] = self.state[(i + MIDDLE) % WORDS] ^ (joined >> 1) ^ odd;
-        }
+        let mixed = |word: u32, following: u32, far: u32| {
+            let joined = (word & 0x8000_0000) | (following & 0x7fff_ffff);
+            far ^ (joined >> 1) ^ (0x9908_b0df & (joined & 1).wrapping_neg())
+        };
+        let state = &mut self.state;
+        // In three parts without a remainder of indices, so that they become vector code.
+        vectorised(|| {
+            for i in 0..WORDS - MIDDLE {
+                state[i] = mixed(state[i], state[i + 1], state[i + MIDDLE]);
+            }
+            for i in WORDS - MIDDLE..WORDS - 1 {
+                state[i] = mixed(state[i], state[i + 1], state[i - (WORDS - MIDDLE)]);
+            }
+            state[WORDS - 1] = mixed(state[WORDS - 1], state[0], state[MIDDLE - 1]);
+        });
         self.next = 0;
+    }
+
+    /// Single-precision numbers from 0 to before 1, as [`uniform`](Self::uniform) gives them one by one.
+    pub fn fill_uniform(&mut self, numbers: &mut [f32]) {
+        let mut words = [0u32; WORDS];
+        for part in numbers.chunks_mut(WORDS) {
+            let words = &mut words[..part.len()];
+            self.fill_bits32(words);
+            vectorised(|| {
+                for (number, word) in part.iter_mut().zip(&*words) {
+                    // As a signed integer, for which there is an instruction.
+                    *number = (word & 0xff_ffff) as i32 as f32 * (1.0 / (1 << 24) as f32);
+                }
+            });
+        }
     }
 
     /// A number from 0 to before 1, with as many random bits as a fraction of that many bits holds.
@@ -86,27 +128,62 @@ impl Random {
     /// Normal numbers of mean 0 and deviation 1 in groups of 16, of which 8 draws give the radius and 8 the angle.
     /// `first` numbers are drawn for whole groups, and for what is left after them the last group anew. At least 16
     /// numbers.
-    pub fn fill_normal(&mut self, numbers: &mut [f64], first: usize, bits: u32) {
-        numbers.iter_mut().take(first).for_each(|number| *number = self.uniform(bits));
-        let mut groups = numbers.chunks_exact_mut(16);
-        groups.by_ref().for_each(transform);
-        if !groups.into_remainder().is_empty()
+    pub fn fill_normal(&mut self, numbers: &mut [f64], first: usize) {
+        numbers.iter_mut().take(first).for_each(|number| *number = self.uniform(53));
+        transform(numbers);
+        if !numbers.len().is_multiple_of(16)
             && let Some(last) = numbers.last_chunk_mut::<16>()
         {
-            last.iter_mut().for_each(|number| *number = self.uniform(bits));
+            last.iter_mut().for_each(|number| *number = self.uniform(53));
+            transform(last);
+        }
+    }
+
+    /// The same in single precision.
+    pub fn fill_normal_single(&mut self, numbers: &mut [f32], first: usize) {
+        self.fill_uniform(&mut numbers[..first]);
+        transform(numbers);
+        if !numbers.len().is_multiple_of(16)
+            && let Some(last) = numbers.last_chunk_mut::<16>()
+        {
+            self.fill_uniform(last);
             transform(last);
         }
     }
 }
 
-/// 16 uniform numbers to normal ones.
-fn transform(group: &mut [f64]) {
-    let (radii, angles) = group.split_at_mut(8);
-    for (first, second) in radii.iter_mut().zip(angles) {
-        let radius = (-2.0 * (1.0 - *first).ln()).sqrt();
-        let angle = TAU * *second;
-        (*first, *second) = (radius * angle.cos(), radius * angle.sin());
-    }
+/// A word of the state as it is handed out.
+#[inline(always)]
+fn tempered(mut y: u32) -> u32 {
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c_5680;
+    y ^= (y << 15) & 0xefc6_0000;
+    y ^ (y >> 18)
+}
+
+/// Groups of 16 uniform numbers to normal ones.
+fn transform<T: Inexact + Polynomials>(numbers: &mut [T]) {
+    /// Groups that are taken apart, computed and put together at once.
+    const GROUPS: usize = 16;
+    let minus_two = T::ONE.plus(T::ONE).negated();
+    vectorised(move || {
+        for part in numbers.chunks_mut(16 * GROUPS) {
+            let (mut radii, mut angles) = ([T::ZERO; 8 * GROUPS], [T::ZERO; 8 * GROUPS]);
+            for (k, group) in part.chunks_exact(16).enumerate() {
+                radii[8 * k..8 * k + 8].copy_from_slice(&group[..8]);
+                angles[8 * k..8 * k + 8].copy_from_slice(&group[8..]);
+            }
+            for (first, second) in radii.iter_mut().zip(&mut angles) {
+                let radius = Inexact::sqrt(minus_two.times(T::ONE.minus(*first).logarithm()));
+                let (sine, cosine) = second.sine_and_cosine_of_turn();
+                (*first, *second) = (radius.times(cosine), radius.times(sine));
+            }
+            for (k, group) in part.chunks_exact_mut(16).enumerate() {
+                group[..8].copy_from_slice(&radii[8 * k..8 * k + 8]);
+                group[8..].copy_from_slice(&angles[8 * k..8 * k + 8]);
+            }
+        }
+    });
 }
 
 /// The stream that operators draw from when no generator is given.
@@ -179,6 +256,12 @@ mod tests {
         assert_eq!(random.bits32(), 3_499_211_612);
         let last = (1..10_000).map(|_| random.bits32()).last();
         assert_eq!(last, Some(4_123_659_995), "the 10000th number, as C++ has it");
+        let (mut one, mut other) = (Random::new(5489), Random::new(5489));
+        let mut many = [0; 10_000];
+        assert_eq!(many.iter().map(|_| one.bits32()).next(), Some(3_499_211_612));
+        other.fill_bits32(&mut many[..1000]);
+        other.fill_bits32(&mut many[1000..]);
+        assert_eq!((many[0], many[9_999]), (3_499_211_612, 4_123_659_995));
     }
 
     #[test]

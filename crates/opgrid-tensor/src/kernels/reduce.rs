@@ -20,6 +20,7 @@ use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
+use super::iter::fold::join_lanes;
 pub use super::iter::fold::{COLUMNS, LANES, Reduction, STEPS};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
@@ -191,16 +192,23 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
         vectorised(|| {
             let mut sums = [Self::State::default(); LANES];
             let groups = values.chunks_exact(STEPS * LANES);
-            let rest = groups.remainder();
+            let pairs = groups.remainder().chunks_exact(2 * LANES);
+            let rest = pairs.remainder();
             for group in groups {
                 add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
+            }
+            for pair in pairs {
+                for (lane, sum) in sums.iter_mut().enumerate() {
+                    let both = pair[lane].widen().plus(pair[LANES + lane].widen());
+                    *sum = Math::<T>::add(*sum, both.wide());
+                }
             }
             for row in rest.chunks(LANES) {
                 for (sum, value) in sums.iter_mut().zip(row) {
                     *sum = Math::<T>::add(*sum, value.widen().wide());
                 }
             }
-            sums.into_iter().fold(Self::State::default(), Math::<T>::add)
+            join_lanes(sums, Math::<T>::add)
         })
     }
 

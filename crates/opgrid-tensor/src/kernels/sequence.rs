@@ -3,8 +3,10 @@
 use opgrid_core::Result;
 
 use super::access::check_written;
-use crate::tensor::array::positions;
-use crate::tensor::{Array, Element};
+use super::copy;
+use super::iter::Output;
+use super::iter::produce::Sequence;
+use crate::tensor::{Array, Element, TensorSpec};
 
 /// `out[i] = f(i)`, with elements numbered in row-major order.
 ///
@@ -24,19 +26,35 @@ use crate::tensor::{Array, Element};
 /// ```
 pub fn numbered<T: Element>(out: &Array, f: impl Fn(i64) -> T) -> Result<()> {
     out.expect_dtype(T::DTYPE)?;
-    let geometry = out.geometry();
-    check_written(geometry)?;
-    if geometry.numel() == 0 {
-        return Ok(());
+    produced(out, |sequence| {
+        let n = sequence.rest();
+        sequence.extend_with(n, move |i| f(i as i64));
+        Ok(())
+    })
+}
+
+/// Lets `f` write the elements of `out` in row-major order.
+///
+/// # Errors
+///
+/// As [`numbered`]; that of `f`.
+pub(crate) fn produced<T: Element>(
+    out: &Array,
+    f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>,
+) -> Result<()> {
+    check_written(out.geometry())?;
+    if out.geometry().is_contiguous() {
+        let writer = out.storage().write()?;
+        return Output::of(&writer, out.geometry())?.produce(f);
     }
-    let mut writer = out.storage().write()?;
-    let elements = writer.slice::<T>()?;
-    if geometry.is_contiguous() {
-        let start = geometry.offset() as usize;
-        let numbers = 0..geometry.numel();
-        elements[start..].iter_mut().zip(numbers).for_each(|(element, i)| *element = f(i));
-    } else {
-        (0..).zip(positions(geometry)).for_each(|(i, at)| elements[at] = f(i));
-    }
-    Ok(())
+    let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
+    produced(&row_major, f)?;
+    copy::copy(out, &row_major)
+}
+
+/// A number below 2^51 as a float, by steps for which every processor has vector instructions.
+#[inline(always)]
+pub(crate) fn float(number: i64) -> f64 {
+    const STEP_OF_ONE: f64 = (1u64 << 52) as f64;
+    f64::from_bits(number as u64 | STEP_OF_ONE.to_bits()) - STEP_OF_ONE
 }

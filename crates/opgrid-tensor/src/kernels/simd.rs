@@ -4,6 +4,8 @@
 //! functions that it calls must be inlined into it.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+
 /// Runs `body`, compiled for the vector instructions that the processor has.
 #[inline(always)]
 pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
@@ -47,6 +49,37 @@ fn has_v3() -> bool {
         0 => ask(),
         known => known == 2,
     }
+}
+
+/// Converts single-precision numbers to the bits of 16-bit floats, eight at a time. Where the processor cannot, nothing
+/// is done.
+///
+/// Returns how many were converted, from the first on.
+#[inline]
+pub(crate) fn narrow_to_f16(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_v3() {
+        // SAFETY: the processor has the instructions.
+        return unsafe { f16c(to, from) };
+    }
+    let _ = (to, from);
+    0
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx,f16c")]
+fn f16c(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
+    use std::arch::x86_64::{_MM_FROUND_TO_NEAREST_INT, _mm_storeu_si128, _mm256_cvtps_ph, _mm256_loadu_ps};
+    let (groups, _) = from.as_chunks::<8>();
+    let (places, _) = to.as_chunks_mut::<8>();
+    for (group, place) in groups.iter().zip(&mut *places) {
+        // SAFETY: eight neighbours are read; they need not be aligned.
+        let values = unsafe { _mm256_loadu_ps(group.as_ptr()) };
+        let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(values);
+        // SAFETY: eight places of two bytes each are written.
+        unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), halves) };
+    }
+    groups.len().min(places.len()) * 8
 }
 
 #[cfg(test)]

@@ -119,14 +119,14 @@ fn arange_out(start: Scalar, end: Scalar, step: Scalar, out: &Tensor) -> Result<
 }
 
 fn integers(start: i64, step: i64, out: &Tensor) -> Result<()> {
-    with_dtype!(out.dtype(), T: Integer => sequence::numbered(out.array()?, |i| {
+    with_dtype!(out.dtype(), T: Integer => sequence::numbered(out.array()?, move |i| {
         T::from_number(Number::I64(start.wrapping_add(i.wrapping_mul(step))))
     }))
 }
 
 fn floats(start: f64, step: f64, out: &Tensor) -> Result<()> {
-    with_dtype!(out.dtype(), T: Float => sequence::numbered(out.array()?, |i| {
-        T::from_number(Number::F64(start + i as f64 * step))
+    with_dtype!(out.dtype(), T: Float => sequence::numbered(out.array()?, move |i| {
+        T::from_number(Number::F64(start + sequence::float(i) * step))
     }))
 }
 

@@ -10,8 +10,7 @@
 
 use super::prelude::*;
 use super::{indexing as check, structured};
-use crate::kernels::indexing::{self, Lookup};
-use crate::tensor::array::positions;
+use crate::kernels::indexing;
 
 operator! {
     home = crate::home;
@@ -84,21 +83,6 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool, out: &Tenso
     if index.numel() == 0 {
         return Ok(());
     }
-    let geometry = input.geometry();
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
-    let (size, stride) = match geometry.sizes().get(dim) {
-        Some(&size) => (size, geometry.strides()[dim]),
-        None => (1, 0),
-    };
-    // The positions apart from dimension `dim`: it repeats its first element. A vector may index a number.
-    let mut strides = vec![0; index.dim()];
-    strides.iter_mut().zip(geometry.strides()).for_each(|(stride, own)| *stride = *own);
-    strides.get_mut(dim).into_iter().for_each(|stride| *stride = 0);
-    let elsewhere = Geometry::strided(index.sizes(), &strides, 0)?;
-    let places = positions(&elsewhere).zip(indexing::indices(index.array()?)?);
-    let offsets =
-        places.map(|(at, index)| Ok(at + (indexing::place(index, size, dim, false)? * stride) as usize));
-    let lookup = Lookup::new(geometry, 0..geometry.dims(), offsets.collect::<Result<_>>()?)?;
-    indexing::check_apart(out.array()?, index.array()?)?;
-    indexing::read(out.array()?, input.array()?, &lookup)
+    indexing::pick(out.array()?, input.array()?, dim, index.array()?)
 }

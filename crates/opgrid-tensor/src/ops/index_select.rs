@@ -10,7 +10,7 @@
 
 use super::prelude::*;
 use super::{indexing as check, structured};
-use crate::kernels::indexing::{self, Lookup};
+use crate::kernels::indexing::{self, Indexed, Lookup};
 
 operator! {
     home = crate::home;
@@ -87,10 +87,10 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, out: &Tensor) -> Result<()> {
         Some(&size) => (size, geometry.strides()[dim]),
         None => (1, 0),
     };
-    let places = indexing::indices(index.array()?)?.into_iter();
-    let offsets = places.map(|at| Ok((indexing::place(at, size, dim, false)? * stride) as usize));
+    let along = Indexed { dim, size, stride, from_end: false };
+    let offsets = indexing::offsets(index.sizes(), [(along, index.array()?)])?;
     let indexed = dim..(dim + 1).min(geometry.dims());
-    let lookup = Lookup::new(geometry, indexed, offsets.collect::<Result<_>>()?)?;
+    let lookup = Lookup::new(geometry, indexed, offsets)?;
     indexing::check_apart(out.array()?, index.array()?)?;
     indexing::read(out.array()?, input.array()?, &lookup)
 }

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result};
 
 use crate::error::argument;
-use crate::kernels::indexing::{self, Lookup};
+use crate::kernels::indexing::{self, Indexed, Lookup};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
 
@@ -103,19 +103,14 @@ impl Indexing {
     ///
     /// An index out of range, an index tensor without data, no memory.
     pub(super) fn lookup(&self) -> Result<Lookup> {
-        let count = self.shape.iter().product::<i64>() as usize;
-        let mut offsets = Vec::new();
-        offsets
-            .try_reserve_exact(count)
-            .map_err(|error| argument(format!("no memory for {count} indices")).caused_by(error))?;
-        offsets.resize(count, 0usize);
         let parts = self.geometry.sizes().iter().zip(self.geometry.strides()).skip(self.start);
+        let mut lists = Vec::new();
         for ((dim, index), (&size, &stride)) in self.indices.iter().zip(parts) {
-            let index = index.view(index.geometry().expand(&self.shape)?)?;
-            for (offset, value) in offsets.iter_mut().zip(indexing::indices(&index)?) {
-                *offset += (indexing::place(value, size, *dim, true)? * stride) as usize;
-            }
+            let stretched = index.view(index.geometry().expand(&self.shape)?)?;
+            lists.push((Indexed { dim: *dim, size, stride, from_end: true }, stretched));
         }
+        let lists = lists.iter().map(|(indexed, list)| (*indexed, list));
+        let offsets = indexing::offsets(&self.shape, lists)?;
         Lookup::new(&self.geometry, self.start..self.end(), offsets)
     }
 }

@@ -89,10 +89,10 @@ fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<
             let (start, end) = (arithmetic::element::<T>(start)?, arithmetic::element::<T>(end)?);
             let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
             let step = (end - start) / (steps - 1).max(1) as f64;
-            sequence::numbered(out.array()?, |i| {
+            sequence::numbered(out.array()?, move |i| {
                 let number = match i {
-                    _ if i == 0 || i < steps / 2 => start + step * i as f64,
-                    _ => end - step * (steps - 1 - i) as f64,
+                    _ if i == 0 || i < steps / 2 => start + step * sequence::float(i),
+                    _ => end - step * sequence::float(steps - 1 - i),
                 };
                 T::from_number(Number::Complex128(number))
             })

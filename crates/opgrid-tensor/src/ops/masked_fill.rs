@@ -108,7 +108,7 @@ fn tensor_shape(input: &Tensor, mask: &Tensor, value: &Tensor) -> Result<TensorS
 fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T => {
         let value = arithmetic::element::<T>(value)?.widen();
-        elementwise::binary::<T, T, Bool>(out, input, mask, |element, masked| {
+        elementwise::binary::<T, T, Bool>(out, input, mask, move |element, masked| {
             if masked.is_true() { value } else { element }
         })
     })

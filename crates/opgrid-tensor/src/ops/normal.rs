@@ -16,6 +16,7 @@ use opgrid_core::Generator;
 
 use super::prelude::*;
 use crate::kernels::random::{self, Random};
+use crate::kernels::sequence;
 use crate::tensor::Array;
 
 operator! {
@@ -51,15 +52,21 @@ fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -
 
 fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
     let (n, dtype) = (out.numel() as usize, out.dtype());
-    let bits = if [DType::F64, DType::Complex128].contains(&dtype) { 53 } else { 24 };
+    let single = ![DType::F64, DType::Complex128].contains(&dtype);
     let groups = match dtype.size_in_bytes() {
         _ if !out.is_contiguous() => Groups::None,
         2 => Groups::Whole,
         _ => Groups::All,
     };
+    if dtype == DType::F32 && n >= 16 && out.is_contiguous() {
+        let numbers = random::draw(generator, |random| drawn_single(random, n, n))?;
+        let (mean, std) = (mean as f32, std as f32);
+        let numbers = numbers.as_slice();
+        return sequence::numbered(out.array()?, move |i| numbers[i as usize] * std + mean);
+    }
     let numbers = match dtype.is_complex() {
         true => {
-            let parts = random::draw(generator, |random| drawn(random, 2 * n, bits, groups))?;
+            let parts = random::draw(generator, |random| drawn(random, 2 * n, single, groups))?;
             let numbers = parts.chunks_exact(2).map(|parts| {
                 let number = Complex::new(parts[0], parts[1]) * (std * FRAC_1_SQRT_2);
                 number + Complex::new(mean, mean)
@@ -67,7 +74,7 @@ fn cpu(_input: &Tensor, mean: f64, std: f64, generator: Option<&Generator>, out:
             Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
         }
         false => {
-            let drawn = random::draw(generator, |random| drawn(random, n, bits, groups))?;
+            let drawn = random::draw(generator, |random| drawn(random, n, single, groups))?;
             let numbers = drawn.into_iter().map(|number| number * std + mean);
             Array::from_slice(&numbers.collect::<Vec<_>>(), &[out.numel()])?
         }
@@ -87,16 +94,26 @@ enum Groups {
 }
 
 /// `n` normal numbers: in groups if there are enough for one.
-fn drawn(random: &mut Random, n: usize, bits: u32, groups: Groups) -> Vec<f64> {
+fn drawn(random: &mut Random, n: usize, single: bool, groups: Groups) -> Vec<f64> {
     let first = match groups {
         Groups::Whole => n / 16 * 16,
         Groups::All => n,
         Groups::None => 0,
     };
-    if first < 16 {
-        return (0..n).map(|_| random.normal()).collect();
+    match single {
+        _ if first < 16 => (0..n).map(|_| random.normal()).collect(),
+        true => drawn_single(random, n, first).into_iter().map(f64::from).collect(),
+        false => {
+            let mut numbers = vec![0.0; n];
+            random.fill_normal(&mut numbers, first);
+            numbers
+        }
     }
+}
+
+/// The same in single precision, in groups for which `first` numbers are drawn.
+fn drawn_single(random: &mut Random, n: usize, first: usize) -> Vec<f32> {
     let mut numbers = vec![0.0; n];
-    random.fill_normal(&mut numbers, first, bits);
+    random.fill_normal_single(&mut numbers, first);
     numbers
 }

@@ -60,6 +60,6 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Number => {
         let alpha = arithmetic::element::<T>(alpha)?.widen();
-        elementwise::binary::<T, T, T>(out, input, other, |a, b| a.minus(alpha.times(b)))
+        elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.minus(alpha.times(b)))
     })
 }

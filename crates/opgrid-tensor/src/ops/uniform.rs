@@ -14,7 +14,9 @@ use num_complex::Complex;
 use opgrid_core::Generator;
 
 use super::prelude::*;
+use crate::kernels::iter::produce::Sequence;
 use crate::kernels::random::{self, Random};
+use crate::kernels::sequence;
 use crate::tensor::{Array, Element, Number};
 
 operator! {
@@ -49,6 +51,12 @@ fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> 
 }
 
 fn cpu(_input: &Tensor, from: f64, to: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
+    if out.dtype() == DType::F32 && out.is_contiguous() {
+        let write = |random: &mut Random| {
+            sequence::produced(out.array()?, |sequence| single(random, sequence, from as f32, to as f32))
+        };
+        return random::draw(generator, write)?;
+    }
     let n = out.numel() as usize;
     let drawn = random::draw(generator, |random| drawn(random, out.dtype(), n, from, to))??;
     elementwise::copy(out, &drawn.view(random::order(out)?)?)
@@ -63,6 +71,18 @@ fn drawn(random: &mut Random, dtype: DType, n: usize, from: f64, to: f64) -> Res
         DType::Complex128 => complex(random, 53, n, from, to, Complex::new),
         _ => real::<f64>(random, 53, n, from, to),
     }
+}
+
+/// Numbers for all elements that are left, a block at a time.
+fn single(random: &mut Random, sequence: &mut Sequence<'_, f32>, from: f32, to: f32) -> Result<()> {
+    let mut block = [0.0; 512];
+    while sequence.rest() > 0 {
+        let n = sequence.rest().min(block.len());
+        random.fill_uniform(&mut block[..n]);
+        let drawn = &block[..n];
+        sequence.extend_with(n, move |i| drawn[i] * (to - from) + from);
+    }
+    Ok(())
 }
 
 /// Computed in double precision for doubles, in single precision for others.

@@ -94,7 +94,13 @@ impl Array {
         result.try_reserve_exact(self.spec.numel() as usize).map_err(|error| {
             argument(format!("no memory for a list of {} elements", self.spec.numel())).caused_by(error)
         })?;
-        result.extend(positions(self.geometry()).map(|at| elements[at]));
+        match self.spec.numel() > 0 && self.geometry().is_contiguous() {
+            true => {
+                let start = self.geometry().offset() as usize;
+                result.extend_from_slice(&elements[start..start + self.spec.numel() as usize]);
+            }
+            false => result.extend(positions(self.geometry()).map(|at| elements[at])),
+        }
         Ok(result)
     }
 

@@ -1,10 +1,12 @@
 //! Converts blocks of elements between dtypes: one function for each pair, picked from a table.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+
 use num_complex::Complex;
 use opgrid_core::DType;
 
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::{narrow_to_f16, vectorised};
 use crate::tensor::{Bool, Element};
 
 /// Converts `n` elements, `stride` bytes apart, to neighbours.
@@ -88,6 +90,23 @@ unsafe fn run<A: Element, O: Element>(to: *mut u8, from: *const u8, stride: usiz
     }
     // SAFETY: neighbours are a slice; places are `MaybeUninit`s, and apart from the elements.
     let (to, from) = unsafe { (super::places(to, n), std::slice::from_raw_parts(from.cast::<A>(), n)) };
+    if (A::DTYPE, O::DTYPE) == (DType::F32, DType::F16) {
+        // SAFETY: these dtypes are of `f32` and of what has the size and alignment of `u16`.
+        let (halves, singles) = unsafe {
+            (
+                super::places(to.as_mut_ptr().cast::<u16>(), n),
+                std::slice::from_raw_parts(from.as_ptr().cast(), n),
+            )
+        };
+        let done = narrow_to_f16(halves, singles);
+        return each(&mut to[done..], &from[done..]);
+    }
+    each(to, from);
+}
+
+/// Converts element by element.
+#[inline]
+fn each<A: Element, O: Element>(to: &mut [MaybeUninit<O>], from: &[A]) {
     vectorised(|| {
         for (to, from) in to.iter_mut().zip(from) {
             to.write(from.cast());

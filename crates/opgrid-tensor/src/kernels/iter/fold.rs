@@ -23,7 +23,7 @@ use crate::tensor::choose::unsupported;
 use crate::tensor::{Element, Geometry, Math};
 
 /// Elements that are reduced without halving.
-const BLOCK: usize = 512;
+const BLOCK: usize = 1024;
 /// Independent states within a block, so that steps need not wait for each other.
 pub const LANES: usize = 16;
 /// Rows of columns that are handed over together.
@@ -31,7 +31,7 @@ pub const STEPS: usize = 8;
 /// Columns that are reduced side by side.
 pub const COLUMNS: usize = 64;
 /// Rows of such columns that are reduced without halving.
-const ROWS: usize = 32;
+const ROWS: usize = 128;
 /// Elements of a piece of work for a thread, and from how many on there are several.
 const GRAIN: usize = 1 << 15;
 const PARALLEL: usize = 1 << 17;
@@ -86,8 +86,28 @@ pub trait Reduction: Sync {
     }
 }
 
+/// The state of all lanes, joined as a tree.
+#[inline(always)]
+pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(
+    mut lanes: [S; N],
+    join: impl Fn(S, S) -> S,
+) -> S {
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
+        let (lower, upper) = lanes.split_at_mut(width);
+        lower.iter_mut().zip(upper).for_each(|(one, other)| *one = join(*one, *other));
+    }
+    lanes[0]
+}
+
 /// The state of a block, from one in each lane.
-fn lanes<R: Reduction + ?Sized>(reduction: &R, values: &[R::In], index: usize, step: usize) -> R::State {
+pub(in crate::kernels) fn lanes<R: Reduction + ?Sized>(
+    reduction: &R,
+    values: &[R::In],
+    index: usize,
+    step: usize,
+) -> R::State {
     vectorised(|| {
         let mut lanes = [reduction.start(); LANES];
         let groups = values.chunks_exact(LANES);
@@ -102,9 +122,7 @@ fn lanes<R: Reduction + ?Sized>(reduction: &R, values: &[R::In], index: usize, s
         for (lane, (state, value)) in lanes.iter_mut().zip(rest).enumerate() {
             *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
         }
-        let few = values.len().min(LANES);
-        let joined = lanes[..few].iter().copied().reduce(|one, other| reduction.join(one, other));
-        joined.unwrap_or_else(|| reduction.start())
+        join_lanes(lanes, |one, other| reduction.join(one, other))
     })
 }
 
@@ -391,16 +409,46 @@ impl<R: Reduction> Fold<'_, R> {
         unsafe { slice::from_raw_parts(start, n) }
     }
 
+    /// [`COLUMNS`] neighbours, of which only the first `width` are elements.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read), for `width` elements.
+    #[inline]
+    unsafe fn read_wide<'b>(
+        &self,
+        at: *const u8,
+        width: usize,
+        buffer: &'b mut [MaybeUninit<R::In>],
+    ) -> &'b [R::In] {
+        if width == COLUMNS {
+            // SAFETY: passed on.
+            return unsafe { self.read(at, self.size, COLUMNS, buffer) };
+        }
+        buffer[width..].fill(MaybeUninit::new(R::In::default()));
+        // SAFETY: passed on. The elements are copied even where they could be read in place.
+        unsafe {
+            let to = buffer.as_mut_ptr().cast::<R::In>();
+            match self.cast {
+                Some(cast) => cast(to.cast(), at, self.size, width),
+                None => gather(to.cast(), at, self.size, width, self.size),
+            }
+            slice::from_raw_parts(to, buffer.len())
+        }
+    }
+
     /// Writes up to [`COLUMNS`] neighbouring results.
     unsafe fn some_columns(&self, at: [usize; OPERANDS], last: &Loop, first: usize) {
-        let width = COLUMNS.min(last.size - first);
+        // The last ones together with some before them, so that all have the same width; those are not written.
+        let begin = first.min(last.size.saturating_sub(COLUMNS));
+        let width = COLUMNS.min(last.size);
         let mut buffer = [const { MaybeUninit::uninit() }; STEPS * COLUMNS];
         // SAFETY: passed on.
         unsafe {
-            let start = self.start.add(at[1] + first * self.size);
+            let start = self.start.add(at[1] + begin * self.size);
             let states = self.columns(&self.reduced, start, width, 0, &mut buffer);
-            for (column, state) in states.into_iter().take(width).enumerate() {
-                self.write(at[0] + (first + column) * last.strides[0], state);
+            for (column, state) in (begin..begin + width).zip(states).skip(first - begin) {
+                self.write(at[0] + column * last.strides[0], state);
             }
         }
     }
@@ -442,14 +490,15 @@ impl<R: Reduction> Fold<'_, R> {
                 }
                 return states;
             }
-            // Whole groups of rows of whole width have a fixed shape, which the compiler turns into vector code.
-            let whole = if width == COLUMNS { n - n % STEPS } else { 0 };
+            // Groups of rows of whole width have a fixed shape, which the compiler turns into vector code; what is
+            // narrower is filled up with what nobody looks at.
+            let whole = n - n % STEPS;
             for row in (0..whole).step_by(STEPS) {
                 let mut parts = buffer.chunks_exact_mut(COLUMNS);
                 let rows: [Option<&[R::In; COLUMNS]>; STEPS] = std::array::from_fn(|i| {
                     let part = parts.next()?;
                     // SAFETY: a row of the group, with a part of the buffer of its own.
-                    unsafe { self.read(row_at(row + i), self.size, COLUMNS, part) }.first_chunk()
+                    unsafe { self.read_wide(row_at(row + i), width, part) }.first_chunk()
                 });
                 let rows = rows.map(|row| row.expect("whole rows have as many columns"));
                 reduction.rows(&mut states, rows, index_at(row), first.index);
@@ -486,6 +535,7 @@ fn step_row<R: Reduction>(reduction: &R, states: &mut [R::State; COLUMNS], row: 
 }
 
 /// The state of a range, halved until at most `leaf` terms are left.
+#[inline(always)]
 fn pairwise<S>(
     start: usize,
     n: usize,
@@ -493,9 +543,17 @@ fn pairwise<S>(
     join: &impl Fn(S, S) -> S,
     block: &mut impl FnMut(usize, usize) -> S,
 ) -> S {
-    if n <= leaf {
-        return block(start, n);
-    }
+    if n <= leaf { block(start, n) } else { halved(start, n, leaf, join, block) }
+}
+
+#[inline(never)]
+fn halved<S>(
+    start: usize,
+    n: usize,
+    leaf: usize,
+    join: &impl Fn(S, S) -> S,
+    block: &mut impl FnMut(usize, usize) -> S,
+) -> S {
     let half = (n / 2).next_multiple_of(leaf);
     let left = pairwise(start, half, leaf, join, block);
     let right = pairwise(start + half, n - half, leaf, join, block);

@@ -8,6 +8,7 @@ mod cast;
 pub(super) mod fold;
 pub(crate) mod parallel;
 mod plan;
+pub(crate) mod produce;
 mod strided;
 mod typed;
 pub(super) mod walk;
@@ -468,7 +469,7 @@ pub fn copy(out: &Array, input: Source<'_>) -> Result<()> {
 pub fn map1<O: Element, A: Element>(
     out: &Array,
     a: Source<'_>,
-    f: impl Fn(A::Math) -> O::Math + Sync,
+    f: impl Fn(A::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
     let kernel = typed::unary::<O, A>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
@@ -483,7 +484,7 @@ pub fn map1<O: Element, A: Element>(
 pub fn map2<O: Element, A: Element, B: Element>(
     out: &Array,
     [a, b]: [Source<'_>; 2],
-    f: impl Fn(A::Math, B::Math) -> O::Math + Sync,
+    f: impl Fn(A::Math, B::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
     let kernel = typed::binary::<O, A, B>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
@@ -498,7 +499,7 @@ pub fn map2<O: Element, A: Element, B: Element>(
 pub fn map3<O: Element, A: Element, B: Element, C: Element>(
     out: &Array,
     [a, b, c]: [Source<'_>; 3],
-    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Sync,
+    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
     let kernel = typed::ternary::<O, A, B, C>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.

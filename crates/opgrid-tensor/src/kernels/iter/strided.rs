@@ -3,6 +3,8 @@
 
 use std::ptr;
 
+use crate::kernels::simd::vectorised;
+
 /// Calls a generic function with the unsigned integer, or pair of them, that has `size` bytes.
 macro_rules! with_size {
     ($size:expr, $T:ident => $body:expr) => {
@@ -50,12 +52,14 @@ pub(super) unsafe fn gather(to: *mut u8, from: *const u8, stride: usize, n: usiz
 
 unsafe fn gather_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, n: usize) {
     if stride == 0 {
-        // SAFETY: the one element that is read; `n` places.
-        unsafe {
-            let value = from.cast::<T>().read_unaligned();
-            (0..n).for_each(|i| to.add(i).write_unaligned(value));
-        }
-        return;
+        // SAFETY: the one element that is read.
+        let value = unsafe { from.cast::<T>().read_unaligned() };
+        return vectorised(move || {
+            for i in 0..n {
+                // SAFETY: one of `n` places.
+                unsafe { to.add(i).write_unaligned(value) };
+            }
+        });
     }
     for i in 0..n {
         // SAFETY: the caller's promise, element by element.

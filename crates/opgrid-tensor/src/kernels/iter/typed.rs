@@ -7,13 +7,19 @@ use super::places;
 use crate::kernels::simd::vectorised;
 use crate::tensor::Element;
 
+/// Elements that are widened, computed and narrowed in a loop each, where that are three types.
+const PART: usize = 64;
+
 /// Defines a function that makes a kernel of a closure: for pointers to `n` elements of its dtypes, the output's
 /// apart from the others. It widens elements to what is computed in, and narrows results.
+///
+/// The closure is copied into the loop: what it has captured by value stays in registers, what it refers to does not,
+/// because for all that the compiler knows it may lie in the output.
 macro_rules! kernel {
     ($(#[$doc:meta])* $name:ident($($input:ident: $type:ident at $k:literal),*)) => {
         $(#[$doc])*
         pub(super) fn $name<Out: Element, $($type: Element),*>(
-            f: impl Fn($($type::Math),*) -> Out::Math + Sync,
+            f: impl Fn($($type::Math),*) -> Out::Math + Copy + Sync,
         ) -> impl Fn(*mut u8, [*const u8; 3], usize) + Sync {
             move |out, inputs, n| {
                 // SAFETY: the kernel's callers hand over `n` elements for each pointer.
@@ -22,8 +28,27 @@ macro_rules! kernel {
                     // SAFETY: as above; the output is apart.
                     let $input = unsafe { slice::from_raw_parts(inputs[$k].cast::<$type>(), n) };
                 )*
-                vectorised(|| {
-                    for i in 0..n {
+                vectorised(move || {
+                    let whole = match size_of::<Out>() == size_of::<Out::Math>() {
+                        true => 0,
+                        false => n - n % PART,
+                    };
+                    for start in (0..whole).step_by(PART) {
+                        let end = start + PART;
+                        $(let narrow = &$input[start..end];
+                        let mut $input = [<$type::Math>::default(); PART];
+                        for (wide, narrow) in $input.iter_mut().zip(narrow) {
+                            *wide = narrow.widen();
+                        })*
+                        let mut results = [<Out::Math>::default(); PART];
+                        for (i, result) in results.iter_mut().enumerate() {
+                            *result = f($($input[i]),*);
+                        }
+                        for (place, result) in out[start..end].iter_mut().zip(results) {
+                            place.write(Out::narrow(result));
+                        }
+                    }
+                    for i in whole..n {
                         out[i].write(Out::narrow(f($($input[i].widen()),*)));
                     }
                 });

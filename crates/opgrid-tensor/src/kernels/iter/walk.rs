@@ -232,19 +232,30 @@ impl<'a> Walk<'a> {
             // SAFETY: passed on.
             return unsafe { self.tiles() };
         }
-        if inner.size < SHORT && self.plan.loops.len() > 1 {
+        if inner.size < self.short() && self.plan.loops.len() > 1 {
             let grain = if self.parallel { GRAIN } else { self.numel };
             // SAFETY: passed on; the ranges have no element in common.
             return parallel_for(self.numel, grain, &|range| unsafe { self.many_rows(range) });
         }
         // Where nothing has to be copied, segments may be longer than a block.
-        let direct = (0..self.count).all(|k| self.is_direct(k, inner)) && !self.in_place;
+        let constant_copy = matches!(self.work, Work::Copy) && self.constant[1];
+        let direct = !self.in_place
+            && (0..self.count)
+                .all(|k| self.is_direct(k, inner) || (k == 1 && constant_copy && self.casts[1].is_none()));
         let segment = if direct { inner.size.min(GRAIN) } else { inner.size.min(self.block) };
         let per_row = inner.size.div_ceil(segment);
         let rows = self.numel / inner.size;
         let grain = if self.parallel { GRAIN.div_ceil(segment) } else { rows * per_row };
         // SAFETY: passed on; segments have no element in common.
         parallel_for(rows * per_row, grain, &|range| unsafe { self.segments(range, segment, per_row) });
+    }
+
+    /// Innermost loops below this size are walked in blocks of many. Those that repeat an input's elements take longer
+    /// to fill than to compute, and gain from it even if they are not so short.
+    fn short(&self) -> usize {
+        let inner = self.plan.inner();
+        let repeats = (1..self.count).any(|k| inner.strides[k] == 0 && !self.constant[k]);
+        if repeats && self.is_flat(0) { 8 * SHORT } else { SHORT }
     }
 
     /// Whether the elements along a loop are what the kernel takes, where they lie.
@@ -288,6 +299,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Computes `n` elements along a loop, from `at` on.
+    #[inline]
     unsafe fn segment(
         &self,
         blocks: &mut Blocks,
@@ -335,7 +347,11 @@ impl<'a> Walk<'a> {
         let inner = self.plan.inner();
         let mut blocks = Blocks::new();
         // SAFETY: passed on.
-        unsafe { self.fill_constants(&mut blocks, segment.min(inner.size)) };
+        unsafe { self.fill_constants(&mut blocks, segment.min(self.block)) };
+        if per_row == 1 {
+            // SAFETY: passed on.
+            return unsafe { self.whole_rows(&mut blocks, range) };
+        }
         let mut row = Odometer::new(self.plan.outer(), range.start / per_row);
         let mut column = range.start % per_row;
         for _ in range {
@@ -352,6 +368,30 @@ impl<'a> Walk<'a> {
                 column = 0;
                 row.advance();
             }
+        }
+    }
+
+    /// Walks rows that are one segment each.
+    unsafe fn whole_rows(&self, blocks: &mut Blocks, range: Range<usize>) {
+        let inner = self.plan.inner();
+        let Some((level, outermost)) = self.plan.outer().split_last() else {
+            // SAFETY: passed on; there is one row.
+            return unsafe { self.segment(blocks, self.place(&[0; OPERANDS]), &inner.strides, inner.size) };
+        };
+        let mut place = Odometer::new(outermost, range.start / level.size);
+        let (mut first, mut left) = (range.start % level.size, range.len());
+        while left > 0 {
+            let rows = left.min(level.size - first);
+            let mut position = place.at;
+            advance(&mut position, &level.strides, first);
+            let mut at = self.place(&position);
+            for _ in 0..rows {
+                // SAFETY: passed on; one row.
+                unsafe { self.segment(blocks, at, &inner.strides, inner.size) };
+                at = std::array::from_fn(|k| at[k].wrapping_add(level.strides[k]));
+            }
+            (first, left) = (0, left - rows);
+            place.advance();
         }
     }
 

@@ -165,7 +165,7 @@ fn narrowed<S: Scheme>(
     out: &Array,
     factors: [&Array; 2],
     addend: Option<Addend<'_>>,
-    narrow: impl Fn(S::Sum) -> Math<S::Element> + Sync,
+    narrow: impl Fn(S::Sum) -> Math<S::Element> + Copy + Sync,
 ) -> Result<()>
 where
     Math<S::Element>: Arithmetic,

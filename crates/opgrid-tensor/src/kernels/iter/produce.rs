@@ -1,0 +1,72 @@
+//! Writes the elements of an output one behind the other, without a look at what was there before.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+use opgrid_core::Result;
+
+use super::{Output, places};
+use crate::error::argument;
+use crate::kernels::simd::vectorised;
+use crate::tensor::Element;
+
+/// The elements of a row-major output, of which the first `done` are written.
+pub(crate) struct Sequence<'a, T> {
+    places: &'a mut [MaybeUninit<T>],
+    done: usize,
+}
+
+impl<T: Element> Sequence<'_, T> {
+    /// Writes the next `n` elements: `f(0)` to `f(n - 1)`. What `f` has captured by value stays in registers.
+    #[inline(always)]
+    pub(crate) fn extend_with(&mut self, n: usize, mut f: impl FnMut(usize) -> T) {
+        let places = &mut self.places[self.done..self.done + n];
+        vectorised(move || {
+            for (i, place) in places.iter_mut().enumerate() {
+                place.write(f(i));
+            }
+        });
+        self.done += n;
+    }
+
+    /// Writes the next elements: those of a slice.
+    #[inline]
+    pub(crate) fn extend_from_slice(&mut self, elements: &[T]) {
+        self.places[self.done..self.done + elements.len()].write_copy_of_slice(elements);
+        self.done += elements.len();
+    }
+
+    /// How many elements are still to be written.
+    pub(crate) fn rest(&self) -> usize {
+        self.places.len() - self.done
+    }
+}
+
+impl<T: Element> Output<'_, T> {
+    /// Lets `f` write all elements in order.
+    ///
+    /// # Errors
+    ///
+    /// An output that is not row-major, or of which `f` has left elements out; that of `f`.
+    pub(crate) fn produce(self, f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>) -> Result<()> {
+        if !self.geometry.is_contiguous() {
+            return Err(argument(format!("expected a row-major output, found {:?}", self.geometry)));
+        }
+        // The offset may be of any size where it leads to no element.
+        let n = self.geometry.numel() as usize;
+        let offset = if n == 0 { 0 } else { self.geometry.offset() as usize };
+        let start = self.start.as_ptr().wrapping_add(offset);
+        // SAFETY: `Output` promises that nobody else uses these places; a row-major geometry has no gaps.
+        let places = unsafe { places(start, n) };
+        let mut sequence = Sequence { places, done: 0 };
+        f(&mut sequence)?;
+        match sequence.rest() {
+            0 => {
+                // SAFETY: a sequence writes its places one after the other, and none is left.
+                unsafe { self.complete() };
+                Ok(())
+            }
+            rest => Err(argument(format!("{rest} elements of the output were not written"))),
+        }
+    }
+}
