@@ -27,8 +27,10 @@ pub(super) const TILE_BYTES: usize = 12 * WIDE * 64;
 /// Vectors that [`Kernel::dots`] takes at a time.
 pub(super) const ROWS: usize = 4;
 
-/// What a tile is made of; strides count numbers.
+/// What some tiles beside each other are made of; strides count numbers.
 pub(super) struct Work<F, N> {
+    /// Tiles beside each other.
+    pub tiles: usize,
     /// Steps along the inner dimension.
     pub steps: usize,
     pub a: *const F,
@@ -38,6 +40,8 @@ pub(super) struct Work<F, N> {
     pub a_step: usize,
     pub b: *const F,
     pub b_step: usize,
+    /// From a tile to the next.
+    pub b_tile: usize,
     /// Factor of the sums.
     pub scale: N,
     pub out: *mut N,
@@ -74,7 +78,7 @@ impl<F, N> Kernel<F, N> {
         self.heights.into_iter().find(|height| *height >= rows).unwrap_or(self.tallest())
     }
 
-    /// Writes a tile of `height` rows.
+    /// Writes tiles of `height` rows.
     ///
     /// # Safety
     ///
@@ -105,32 +109,32 @@ where
     L::Number: Default,
 {
     // SAFETY: the caller vouches for the processor.
-    let nothing = unsafe { L::all(L::Number::default()) };
-    let mut sums = [[nothing; WIDE]; HEIGHT];
-    let (mut a, mut b) = (work.a, work.b);
-    for _ in 0..work.steps {
-        // SAFETY: the caller promises two registers of `b` at each step.
-        let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
-        for (row, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: the caller promises `a` at each row and step.
-            let left = unsafe { L::same(a.wrapping_add(row * work.a_row)) };
-            for (sum, right) in sums.iter_mut().zip(right) {
-                // SAFETY: the caller vouches for the processor.
-                *sum = unsafe { L::add_product(*sum, left, right) };
+    let (nothing, scale) = unsafe { (L::all(L::Number::default()), L::all(work.scale)) };
+    for tile in 0..work.tiles {
+        let mut sums = [[nothing; WIDE]; HEIGHT];
+        let (mut a, mut b) = (work.a, work.b.wrapping_add(tile * work.b_tile));
+        for _ in 0..work.steps {
+            // SAFETY: the caller promises two registers of `b` at each step.
+            let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
+            for (row, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller promises `a` at each row and step.
+                let left = unsafe { L::same(a.wrapping_add(row * work.a_row)) };
+                for (sum, right) in sums.iter_mut().zip(right) {
+                    // SAFETY: the caller vouches for the processor.
+                    *sum = unsafe { L::add_product(*sum, left, right) };
+                }
             }
+            a = a.wrapping_add(work.a_step);
+            b = b.wrapping_add(work.b_step);
         }
-        a = a.wrapping_add(work.a_step);
-        b = b.wrapping_add(work.b_step);
-    }
-    // SAFETY: the caller vouches for the processor.
-    let scale = unsafe { L::all(work.scale) };
-    for (row, sums) in sums.into_iter().enumerate() {
-        for (part, sum) in sums.into_iter().enumerate() {
-            let at = work.out.wrapping_add(row * work.out_row + part * L::COUNT);
-            // SAFETY: the caller promises that `out` can be read if it is added to.
-            let before = if work.add { unsafe { L::sums(at) } } else { nothing };
-            // SAFETY: and that it can be written.
-            unsafe { L::store(L::add_scaled(before, scale, sum), at) };
+        for (row, sums) in sums.into_iter().enumerate() {
+            for (part, sum) in sums.into_iter().enumerate() {
+                let at = work.out.wrapping_add(row * work.out_row + (tile * WIDE + part) * L::COUNT);
+                // SAFETY: the caller promises that `out` can be read if it is added to.
+                let before = if work.add { unsafe { L::sums(at) } } else { nothing };
+                // SAFETY: and that it can be written.
+                unsafe { L::store(L::add_scaled(before, scale, sum), at) };
+            }
         }
     }
 }
@@ -326,12 +330,14 @@ mod tests {
                 [&left, &right].map(|numbers| numbers.iter().map(|n| factor(*n)).collect::<Vec<F>>());
             let mut out = vec![sum(1); height * kernel.width];
             let work = Work {
+                tiles: 1,
                 steps,
                 a: a.as_ptr(),
                 a_row: kernel.depth,
                 a_step: height * kernel.depth,
                 b: b.as_ptr(),
                 b_step: kernel.width * kernel.depth,
+                b_tile: 0,
                 scale: sum(2),
                 out: out.as_mut_ptr(),
                 out_row: kernel.width,
