@@ -93,16 +93,16 @@ impl<S: Scheme> Product<S> {
         S::SAME && self.kernel().depth == 1 && self.b.column == 1
     }
 
-    /// Whether the right factor is read once, row by row and where it is.
+    /// Whether the right factor is read once, row by row.
     fn is_streamed(&self) -> bool {
-        self.has_rows() && self.a.rows <= FEW
+        self.b.column == 1 && self.a.rows <= FEW
     }
 
     /// Whether full panels of the right factor are read where they are.
     fn reads_b(&self) -> bool {
         let bytes = self.b.rows * self.b.columns * size_of::<S::Element>();
         let [tallest, _] = self.tile_sizes();
-        self.is_streamed() || (self.has_rows() && bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest)
+        self.has_rows() && (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest))
     }
 
     /// Whether full rows of tiles of the left factor are read where they are.
@@ -127,21 +127,23 @@ impl<S: Scheme> Product<S> {
         let steps = self.a.columns;
         let whole = if self.reads_b() { self.b.columns / width } else { 0 };
         let rest = self.b.part(0..steps, whole * width..self.b.columns);
-        let size = panel_size(steps, width, kernel.depth);
-        let sizes = [rest.columns.div_ceil(width) * size, panel_size(steps, tallest, kernel.depth)];
+        // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
+        let (wide, next) = match self.is_streamed() {
+            true => (rest.columns.next_multiple_of(width), kernel.width * kernel.depth),
+            false => (width, panel_size(steps, width, kernel.depth) * S::PARTS),
+        };
+        let all = rest.columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth);
+        let sizes = [all, panel_size(steps, tallest, kernel.depth)];
         let (panels, left) = room.slices::<S::Packed>(sizes);
         // SAFETY: the elements may be read, as the caller promises.
-        unsafe { pack::<S>(panels, width, kernel.depth, rest) };
+        unsafe { pack::<S>(panels, wide, kernel.depth, rest) };
         let read = Panels {
             start: self.b.start.cast_const().cast::<S::Factor>(),
             panel: width * S::PARTS,
             step: self.b.row * S::PARTS,
         };
-        let packed = Panels {
-            start: panels.as_ptr().cast(),
-            panel: size * S::PARTS,
-            step: kernel.width * kernel.depth,
-        };
+        let step = wide * S::PARTS * kernel.depth;
+        let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };
         let mut spare = Spare::new();
         for row in (0..self.a.rows).step_by(tallest) {
             let rows = tallest.min(self.a.rows - row);

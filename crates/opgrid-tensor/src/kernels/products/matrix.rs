@@ -66,7 +66,7 @@ pub(super) unsafe fn pack<S: Scheme>(
     depth: usize,
     from: Matrix<S::Element>,
 ) {
-    if from.rows == 0 {
+    if from.rows == 0 || from.columns == 0 {
         return;
     }
     let size = panel_size(from.rows, width, depth);
@@ -122,14 +122,7 @@ unsafe fn rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::El
     for (row, to) in to.chunks_exact_mut(width).enumerate() {
         // SAFETY: the elements of a row may be read and lie beside each other.
         let from = unsafe { std::slice::from_raw_parts(from.at(row, 0), from.columns) };
-        let (whole, rest) = from.as_chunks::<LANES>();
-        let (to_whole, to_rest) = to.split_at_mut(whole.len() * LANES);
-        for (to, from) in to_whole.as_chunks_mut::<LANES>().0.iter_mut().zip(whole) {
-            *to = from.map(S::pack);
-        }
-        for (to, from) in to_rest.iter_mut().zip(rest) {
-            *to = S::pack(*from);
-        }
+        S::pack_row(&mut to[..from.len()], from);
     }
 }
 
@@ -154,9 +147,6 @@ unsafe fn pairs_of_rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Mat
         }
     }
 }
-
-/// Elements of a row that are copied at a time.
-const LANES: usize = 4;
 
 /// Columns that lie in one piece: some of them are turned at a time, in registers.
 #[inline(always)]

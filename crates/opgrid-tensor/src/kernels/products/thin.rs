@@ -101,11 +101,7 @@ impl<S: Scheme> Thin<S> {
         for (row, to) in rows.into_iter().zip(to.chunks_exact_mut(CHUNK)) {
             // SAFETY: rows lie in one piece.
             let from = unsafe { std::slice::from_raw_parts(self.rows.at(row, range.start), range.len()) };
-            vectorised(|| {
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to = S::pack(*from);
-                }
-            });
+            vectorised(|| S::pack_row(&mut to[..range.len()], from));
             to[range.len()..range.len().next_multiple_of(block)].fill(S::Packed::default());
         }
         std::array::from_fn(|row| to[row * CHUNK..].as_ptr().cast())

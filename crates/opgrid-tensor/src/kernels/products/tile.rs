@@ -13,12 +13,13 @@
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
-use half::bf16;
+use half::{bf16, f16};
 
+use super::lanes::{self, Lanes, Portable};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
-use super::lanes::{Lanes, Portable};
 use crate::kernels::arithmetic::Arithmetic;
+use crate::tensor::Element;
 
 /// Registers beside each other in a tile.
 const WIDE: usize = 2;
@@ -258,7 +259,10 @@ impl Processor {
     #[inline]
     fn here() -> Self {
         static HERE: LazyLock<Processor> = LazyLock::new(|| {
-            if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
+            let middle = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            if !middle {
                 return Processor::Any;
             }
             let wide = is_x86_feature_detected!("avx512f")
@@ -308,6 +312,18 @@ pub(super) fn pairs() -> Option<&'static Kernel<bf16, f32>> {
         return Some(const { &avx512_bf16::kernel::<bf16>() });
     }
     None
+}
+
+/// Widens float16 by the processor's instruction, where it has one.
+pub(super) fn widen_row(to: &mut [f32], from: &[f16]) {
+    #[cfg(target_arch = "x86_64")]
+    if Processor::here() >= Processor::Avx2 {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { lanes::widen_row(to, from) };
+    }
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.widen();
+    }
 }
 
 #[cfg(test)]
