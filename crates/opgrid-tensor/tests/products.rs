@@ -4,7 +4,7 @@ use num_complex::Complex;
 use opgrid_core::{DType, Device, Scalar};
 use opgrid_tensor::kernels::copy;
 use opgrid_tensor::kernels::products::{Addend, multiply, multiply_add};
-use opgrid_tensor::{Array, Geometry, TensorSpec};
+use opgrid_tensor::{Array, Bool, Geometry, Tensor, TensorSpec};
 use proptest::prelude::*;
 
 const DTYPES: [DType; 11] = [
@@ -292,6 +292,50 @@ fn stacks_that_do_not_fit_are_refused() {
     assert!(message(stack([2, 3, 4]), stack([2, 3, 5])).contains("(3x4 and 3x5)"));
     assert!(message(stack([2, 4, 4]), stack([2, 4, 5])).contains("expected [2, 4, 5]"));
     multiply(&out, &stack([2, 3, 4]), &stack([2, 4, 5])).unwrap();
+}
+
+fn tensor(sizes: &[i64], dtype: DType) -> Tensor {
+    Tensor::ones(sizes, dtype, Device::CPU).unwrap()
+}
+
+/// What torch 2.15 gives where nothing is multiplied.
+#[test]
+fn products_without_factors_follow_torch() {
+    let bools = tensor(&[2, 0], DType::Bool).mm(&tensor(&[0, 2], DType::Bool)).unwrap();
+    assert!(bools.to_vec::<Bool>().unwrap().iter().all(|flag| !flag.is_true()));
+    assert!(tensor(&[2, 3], DType::Bool).mm(&tensor(&[3, 2], DType::Bool)).is_err());
+    let mixed = tensor(&[1, 2, 0], DType::F32).bmm(&tensor(&[1, 0, 2], DType::F64)).unwrap();
+    assert_eq!(mixed.to_vec::<f64>().unwrap(), [0.0; 4]);
+    assert!(tensor(&[1, 2, 3], DType::F32).bmm(&tensor(&[1, 3, 2], DType::F64)).is_err());
+    assert!(tensor(&[0, 3], DType::F32).mm(&tensor(&[3, 2], DType::F64)).is_err());
+
+    let bytes = tensor(&[2], DType::U8);
+    let (left, right) = (tensor(&[2, 0], DType::U8), tensor(&[0, 2], DType::U8));
+    let sum = |beta, alpha| bytes.addmm(&left, &right, beta, alpha);
+    assert_eq!(sum(Scalar::Int(300), Scalar::Int(300)).unwrap().to_vec::<u8>().unwrap(), [44; 4]);
+    assert_eq!(sum(Scalar::Int(0), Scalar::Int(1)).unwrap().to_vec::<u8>().unwrap(), [0; 4]);
+    assert!(sum(Scalar::Float(0.5), Scalar::Int(1)).unwrap_err().to_string().contains("can't be cast"));
+    let full = bytes.addmm(&tensor(&[2, 1], DType::U8), &tensor(&[1, 2], DType::U8), 0.5, 1);
+    assert_eq!(full.unwrap().to_vec::<u8>().unwrap(), [1; 4]);
+}
+
+#[test]
+fn factors_without_weight_do_not_count() {
+    let nan = Tensor::full(&[2, 3], f64::NAN, Some(DType::F32), Device::CPU).unwrap();
+    let (one, other) = (tensor(&[2], DType::F32), tensor(&[3, 2], DType::F32));
+    assert_eq!(one.addmm(&nan, &other, 2, 0).unwrap().to_vec::<f32>().unwrap(), [2.0; 4]);
+    assert_eq!(one.addmm(&nan, &other, 0, 0).unwrap().to_vec::<f32>().unwrap(), [0.0; 4]);
+}
+
+#[test]
+fn stacks_are_multiplied_without_copies() {
+    // The stack's rows do not follow each other, so it is not seen as one matrix.
+    let stack = tensor(&[4, 3, 5], DType::F64).permute(&[1, 0, 2]).unwrap();
+    let product = stack.matmul(&tensor(&[5, 2], DType::F64)).unwrap();
+    assert_eq!((product.sizes(), product.strides()), (&[3i64, 4, 2][..], &[8i64, 2, 1][..]));
+    assert_eq!(product.to_vec::<f64>().unwrap(), [5.0; 24]);
+    let one = tensor(&[2, 3, 5], DType::F64).matmul(&tensor(&[5], DType::F64)).unwrap();
+    assert_eq!(one.to_vec::<f64>().unwrap(), [5.0; 6]);
 }
 
 proptest! {

@@ -31,11 +31,12 @@ impl<'a, const N: usize> Access<'a, N> {
     /// # Errors
     ///
     /// Overlaps, memory that others use, tensors without data.
-    pub(super) fn new(out: &'a Array, inputs: [&'a Array; N], aliasing: Aliasing) -> Result<Self> {
+    pub(super) fn new(out: &'a Array, inputs: [(&'a Array, Aliasing); N]) -> Result<Self> {
         check_written(out.geometry())?;
-        for input in inputs {
+        for (input, aliasing) in inputs {
             check(out, input, aliasing)?;
         }
+        let inputs = inputs.map(|(input, _)| input);
         let writer = out.storage().write()?;
         let mut readers = [const { None }; N];
         for (reader, input) in readers.iter_mut().zip(inputs) {

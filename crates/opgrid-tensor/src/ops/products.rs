@@ -1,14 +1,14 @@
 //! What products of matrices share: the checks of their arguments.
 
-use opgrid_core::{DType, Result};
+use opgrid_core::Result;
 
+use super::pointwise;
 use crate::error::argument;
 use crate::tensor::TensorSpec;
-use crate::tensor::choose::unsupported;
 
 /// # Errors
 ///
-/// Factors of different dtypes or devices; bools.
+/// Factors of different dtypes or devices.
 pub(super) fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
     let Some(((first, a), rest)) = factors.split_first() else { return Ok(()) };
     if let Some((name, b)) = rest.iter().find(|(_, b)| (a.dtype(), a.device()) != (b.dtype(), b.device())) {
@@ -21,8 +21,20 @@ pub(super) fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
         );
         return Err(argument(message));
     }
-    if a.dtype() == DType::Bool {
-        return Err(unsupported(a.dtype(), "a dtype of numbers"));
-    }
     Ok(())
+}
+
+/// Whether there is a product of elements at all.
+pub(super) fn multiplies(a: &TensorSpec, b: &TensorSpec) -> bool {
+    a.numel() != 0 && b.numel() != 0
+}
+
+/// # Errors
+///
+/// Bools, which have no product. As in torch, they are not looked at where nothing is multiplied.
+pub(super) fn check_numbers(a: &TensorSpec, b: &TensorSpec) -> Result<()> {
+    match multiplies(a, b) {
+        true => pointwise::check_numbers(a.dtype()),
+        false => Ok(()),
+    }
 }

@@ -5,15 +5,16 @@
 //! Factors that are small, or lie in memory as they are needed, are read where they are.
 #![allow(unsafe_code)]
 
-use super::matrix::{Buffer, Matrix, Spare, pack, panel_size};
+use super::matrix::{Matrix, Room, Spare, pack, panel_size};
 use super::scheme::Scheme;
 use super::tile::{Kernel, Work};
 use crate::kernels::arithmetic::Arithmetic;
 
-/// Steps along the inner dimension for which panels are made.
-const DEEP: usize = 320;
+/// Bytes along the inner dimension for which panels are made, and steps at least.
+const DEEP_BYTES: usize = 1280;
+const DEEP: usize = 128;
 /// The same for few rows, where the right factor is read once, in the order of memory.
-const SHALLOW: usize = 16;
+const SHALLOW: usize = 8;
 /// So many rows are few.
 const FEW: usize = 4;
 /// Bytes of the panels of the right factor: half of a second-level cache.
@@ -31,10 +32,15 @@ pub(super) struct Product<S: Scheme> {
     pub add: bool,
 }
 
+/// Steps along the inner dimension for which panels are made.
+fn deep<S: Scheme>() -> usize {
+    DEEP.max(DEEP_BYTES / size_of::<S::Packed>())
+}
+
 /// Columns of a block, for results of so many.
 pub(super) fn columns_of_blocks<S: Scheme>(scheme: S, columns: usize) -> usize {
     let width = scheme.kernel().width / S::PARTS;
-    let most = PANELS_BYTES / (DEEP * size_of::<S::Packed>());
+    let most = PANELS_BYTES / (deep::<S>() * size_of::<S::Packed>());
     let blocks = columns.div_ceil(most).max(1);
     columns.div_ceil(blocks).next_multiple_of(width)
 }
@@ -54,10 +60,9 @@ impl<S: Scheme> Product<S> {
     /// # Safety
     ///
     /// The matrices fit each other; the factors may be read, and the result written and, if it is added to, read.
-    pub unsafe fn compute(&self) {
-        let mut buffer = Buffer::take();
+    pub unsafe fn compute(&self, room: &mut Room) {
         let inner = self.a.columns;
-        let deep = if self.is_streamed() { SHALLOW } else { DEEP };
+        let deep = if self.is_streamed() { SHALLOW } else { deep::<S>() };
         let pieces = inner.div_ceil(deep).max(1);
         let deep = inner.div_ceil(pieces).next_multiple_of(2);
         for piece in 0..pieces {
@@ -69,7 +74,7 @@ impl<S: Scheme> Product<S> {
                 ..*self
             };
             // SAFETY: passed on; the products of the pieces are added up.
-            unsafe { part.piece(&mut buffer) }
+            unsafe { part.piece(room) }
         }
     }
 
@@ -88,24 +93,26 @@ impl<S: Scheme> Product<S> {
         S::SAME && self.kernel().depth == 1 && self.b.column == 1
     }
 
-    /// Whether the right factor is read once, and where it is.
+    /// Whether the right factor is read once, row by row.
     fn is_streamed(&self) -> bool {
-        self.has_rows() && self.a.rows <= FEW
+        self.b.column == 1 && self.a.rows <= FEW
     }
 
     /// Whether full panels of the right factor are read where they are.
     fn reads_b(&self) -> bool {
         let bytes = self.b.rows * self.b.columns * size_of::<S::Element>();
         let [tallest, _] = self.tile_sizes();
-        self.is_streamed() || (self.has_rows() && bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest)
+        self.has_rows() && (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest))
     }
 
     /// Whether full rows of tiles of the left factor are read where they are.
     fn reads_a(&self) -> bool {
         let [_, width] = self.tile_sizes();
-        let as_it_is = S::SAME && S::PARTS == 1 && self.kernel().depth == 1;
-        // Rows that are a power of two apart fight for the same lines of the cache.
-        let apart = !(self.a.row * size_of::<S::Element>()).is_multiple_of(1024);
+        let depth = self.kernel().depth;
+        let beside = depth == 1 || (self.a.column == 1 && self.a.columns.is_multiple_of(depth));
+        let as_it_is = S::SAME && S::PARTS == 1 && beside;
+        // Rows that are a multiple of this apart fight for the same lines of the cache.
+        let apart = !(self.a.row * size_of::<S::Element>()).is_multiple_of(4096);
         as_it_is && (self.b.columns <= 4 * width || (self.a.column == 1 && apart))
     }
 
@@ -114,27 +121,29 @@ impl<S: Scheme> Product<S> {
     /// # Safety
     ///
     /// As [`compute`](Self::compute).
-    unsafe fn piece(&self, buffer: &mut Buffer) {
+    unsafe fn piece(&self, room: &mut Room) {
         let kernel = self.kernel();
         let [tallest, width] = self.tile_sizes();
         let steps = self.a.columns;
         let whole = if self.reads_b() { self.b.columns / width } else { 0 };
         let rest = self.b.part(0..steps, whole * width..self.b.columns);
-        let size = panel_size(steps, width, kernel.depth);
-        let sizes = [rest.columns.div_ceil(width) * size, panel_size(steps, tallest, kernel.depth)];
-        let (panels, left) = buffer.slices::<S::Packed>(sizes);
+        // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
+        let (wide, next) = match self.is_streamed() {
+            true => (rest.columns.next_multiple_of(width), kernel.width * kernel.depth),
+            false => (width, panel_size(steps, width, kernel.depth) * S::PARTS),
+        };
+        let all = rest.columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth);
+        let sizes = [all, panel_size(steps, tallest, kernel.depth)];
+        let (panels, left) = room.slices::<S::Packed>(sizes);
         // SAFETY: the elements may be read, as the caller promises.
-        unsafe { pack::<S>(panels, width, kernel.depth, rest) };
+        unsafe { pack::<S>(panels, wide, kernel.depth, rest) };
         let read = Panels {
             start: self.b.start.cast_const().cast::<S::Factor>(),
             panel: width * S::PARTS,
             step: self.b.row * S::PARTS,
         };
-        let packed = Panels {
-            start: panels.as_ptr().cast(),
-            panel: size * S::PARTS,
-            step: kernel.width * kernel.depth,
-        };
+        let step = wide * S::PARTS * kernel.depth;
+        let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };
         let mut spare = Spare::new();
         for row in (0..self.a.rows).step_by(tallest) {
             let rows = tallest.min(self.a.rows - row);
@@ -159,19 +168,21 @@ impl<S: Scheme> Product<S> {
         let kernel = self.kernel();
         let height = kernel.height(a.rows * S::PARTS);
         let (start, row, step) = if self.reads_a() && height == a.rows {
-            (a.start.cast_const().cast(), a.row, a.column)
+            (a.start.cast_const().cast(), a.row, a.column * kernel.depth)
         } else {
             // SAFETY: the elements may be read, as the caller promises.
             unsafe { pack::<S>(panel, height / S::PARTS, kernel.depth, a.transposed()) };
             (panel.as_ptr().cast(), kernel.depth, height * kernel.depth)
         };
         Work {
+            tiles: 0,
             steps: a.columns.div_ceil(kernel.depth),
             a: start,
             a_row: row,
             a_step: step,
             b: std::ptr::null(),
             b_step: 0,
+            b_tile: 0,
             scale: S::scale(self.scale),
             out: std::ptr::null_mut(),
             out_row: 0,
@@ -195,23 +206,25 @@ impl<S: Scheme> Product<S> {
         let [_, width] = self.tile_sizes();
         let height = kernel.height(out.rows * S::PARTS);
         let spare = spare.numbers::<S::Number>();
-        for (number, column) in (0..out.columns).step_by(width).enumerate() {
-            let columns = width.min(out.columns - column);
-            let out = out.part(0..out.rows, column..column + columns);
-            let right =
-                Work { b: panels.start.wrapping_add(number * panels.panel), b_step: panels.step, ..*left };
-            if S::PARTS == 1 && out.rows == height && columns == width && out.column == 1 {
-                // SAFETY: sums are numbers, and a whole tile of them lies row by row in the result.
-                unsafe {
-                    kernel.tile(height, &Work { out: out.start.cast(), out_row: out.row, ..right });
-                }
-            } else {
-                let beside = Work { out: spare.as_mut_ptr(), out_row: kernel.width, add: false, ..right };
-                // SAFETY: there is room for the largest tile.
-                unsafe { kernel.tile(height, &beside) };
-                // SAFETY: passed on.
-                unsafe { self.merge(out, spare) };
+        let right = Work { b_step: panels.step, b_tile: panels.panel, ..*left };
+        let whole =
+            if S::PARTS == 1 && out.rows == height && out.column == 1 { out.columns / width } else { 0 };
+        if whole > 0 {
+            let (to, out_row) = (out.start.cast(), out.row);
+            // SAFETY: sums are numbers, and whole tiles of them lie row by row in the result.
+            unsafe {
+                kernel.tile(height, &Work { tiles: whole, b: panels.start, out: to, out_row, ..right });
             }
+        }
+        for (number, column) in (0..out.columns).step_by(width).enumerate().skip(whole) {
+            let b = panels.start.wrapping_add(number * panels.panel);
+            let (to, out_row) = (spare.as_mut_ptr(), kernel.width);
+            let beside = Work { tiles: 1, b, out: to, out_row, add: false, ..right };
+            // SAFETY: there is room for the largest tile.
+            unsafe { kernel.tile(height, &beside) };
+            let out = out.part(0..out.rows, column..out.columns.min(column + width));
+            // SAFETY: passed on.
+            unsafe { self.merge(out, spare) };
         }
     }
 

@@ -9,13 +9,16 @@ use std::ops::Range;
 use opgrid_core::Result;
 
 use super::blocked::{self, Product};
-use super::matrix::Matrix;
+use super::matrix::{Matrix, Memory, Room};
 use super::scheme::Scheme;
 use super::thin::{self, Thin};
+use super::tile::ROWS;
 use crate::error::argument;
+use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::iter::parallel::{for_each_piece, num_threads};
 use crate::kernels::iter::{Input, Output};
-use crate::tensor::Geometry;
+use crate::kernels::simd::vectorised;
+use crate::tensor::{Element, Geometry};
 
 /// Products that are worth a piece of their own.
 const PIECE: usize = 1 << 19;
@@ -25,13 +28,21 @@ const PIECES: usize = 4;
 const SHORTEST: usize = 16;
 
 /// Matrices of one shape.
-#[derive(Clone, Copy)]
+#[derive(Debug)]
 struct Stack<T> {
     first: Matrix<T>,
     count: usize,
     /// From a matrix to the next.
     stride: usize,
 }
+
+impl<T> Clone for Stack<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Stack<T> {}
 
 impl<T> Stack<T> {
     /// The last two dimensions of `geometry` are those of a matrix.
@@ -50,8 +61,19 @@ impl<T> Stack<T> {
         Ok(Self { first: Matrix { start, rows, columns, row, column }, count, stride })
     }
 
-    fn matrix(&self, number: usize) -> Matrix<T> {
-        Matrix { start: self.first.start.wrapping_add(number * self.stride), ..self.first }
+    /// Matrices, rows and columns.
+    fn sizes(&self) -> [usize; 3] {
+        [self.count, self.first.rows, self.first.columns]
+    }
+
+    /// Whether the columns lie in one piece, and the rows do not.
+    fn has_columns(&self) -> bool {
+        self.first.row == 1 && self.first.column != 1
+    }
+
+    fn part(&self, Part { matrix, rows, columns }: Part) -> Matrix<T> {
+        let start = self.first.start.wrapping_add(matrix * self.stride);
+        Matrix { start, ..self.first }.part(rows, columns)
     }
 
     fn transposed(self) -> Self {
@@ -59,18 +81,172 @@ impl<T> Stack<T> {
     }
 }
 
-/// Products of two stacks.
-struct Job<S: Scheme> {
-    scheme: S,
-    out: Stack<S::Sum>,
-    a: Stack<S::Element>,
-    b: Stack<S::Element>,
-    scale: S::Sum,
+/// Where sums go.
+///
+/// # Safety
+///
+/// Parts of the target that have no element in common may be written by several threads at once.
+unsafe trait Target<S: Scheme>: Sync {
+    /// The most rows of a piece.
+    const ROWS: usize;
+
+    /// Matrices, rows and columns.
+    fn sizes(&self) -> [usize; 3];
+
+    /// Whether the columns lie in one piece, and the rows do not.
+    fn has_columns(&self) -> bool;
+
+    fn transposed(self) -> Self;
+
+    /// Lets `sums` compute this part of a matrix: `scale` times the product, or that is added to what is there.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses this part.
+    unsafe fn write(&self, part: Part, room: &mut Room, sums: impl FnOnce(Matrix<S::Sum>, S::Sum, bool));
+}
+
+/// A part of one of the matrices.
+#[derive(Clone)]
+struct Part {
+    matrix: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+/// Sums are elements of the result, as they are.
+struct Direct<T> {
+    out: Stack<T>,
+    scale: T,
     add: bool,
 }
 
-// SAFETY: threads read the factors and write different parts of the result, while the caller waits for them.
-unsafe impl<S: Scheme> Sync for Job<S> {}
+// SAFETY: as an `Output` may be, of which this is made.
+unsafe impl<T: Element> Sync for Direct<T> {}
+
+// SAFETY: only the part is written.
+unsafe impl<S: Scheme> Target<S> for Direct<S::Sum> {
+    const ROWS: usize = usize::MAX;
+
+    fn sizes(&self) -> [usize; 3] {
+        self.out.sizes()
+    }
+
+    fn has_columns(&self) -> bool {
+        self.out.has_columns()
+    }
+
+    fn transposed(self) -> Self {
+        Self { out: self.out.transposed(), ..self }
+    }
+
+    unsafe fn write(&self, part: Part, _: &mut Room, sums: impl FnOnce(Matrix<S::Sum>, S::Sum, bool)) {
+        sums(self.out.part(part), self.scale, self.add);
+    }
+}
+
+/// Sums become elements of another type, perhaps together with elements that are added.
+struct Narrowed<E, F> {
+    out: Stack<E>,
+    added: Option<Stack<E>>,
+    narrow: F,
+}
+
+// SAFETY: as an `Output` and `Input`s may be, of which this is made.
+unsafe impl<E: Element, F: Sync> Sync for Narrowed<E, F> {}
+
+// SAFETY: only the part is written.
+unsafe impl<S, F> Target<S> for Narrowed<S::Element, F>
+where
+    S: Scheme,
+    F: Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
+{
+    const ROWS: usize = 256;
+
+    fn sizes(&self) -> [usize; 3] {
+        self.out.sizes()
+    }
+
+    fn has_columns(&self) -> bool {
+        self.out.has_columns()
+    }
+
+    fn transposed(self) -> Self {
+        Self { out: self.out.transposed(), added: self.added.map(Stack::transposed), ..self }
+    }
+
+    unsafe fn write(&self, part: Part, room: &mut Room, sums: impl FnOnce(Matrix<S::Sum>, S::Sum, bool)) {
+        let (rows, columns) = (part.rows.len(), part.columns.len());
+        let wide = room.slice::<S::Sum>(rows * columns);
+        sums(Matrix { start: wide.as_mut_ptr(), rows, columns, row: columns, column: 1 }, S::Sum::ONE, false);
+        let added = self.added.map(|added| added.part(part.clone()));
+        let out = self.out.part(part);
+        for (row, wide) in wide.chunks_exact(columns.max(1)).enumerate() {
+            for (block, wide) in wide.chunks(BLOCK).enumerate() {
+                let column = block * BLOCK;
+                let mut elements = [S::Element::default(); BLOCK];
+                let elements = &mut elements[..wide.len()];
+                if let Some(added) = added {
+                    // SAFETY: elements that are added.
+                    unsafe { copy_from(elements, added.at(row, column), added.column) };
+                    let narrowed = |(element, sum): (&mut S::Element, &S::Sum)| {
+                        *element = (self.narrow)(*sum, Some(*element));
+                    };
+                    vectorised(|| elements.iter_mut().zip(wide).for_each(narrowed));
+                } else {
+                    let narrowed = |(element, sum): (&mut S::Element, &S::Sum)| {
+                        *element = (self.narrow)(*sum, None);
+                    };
+                    vectorised(|| elements.iter_mut().zip(wide).for_each(narrowed));
+                }
+                // SAFETY: elements of the result.
+                unsafe { copy_to(out.at(row, column), out.column, elements) };
+            }
+        }
+    }
+}
+
+/// Elements that are narrowed at a time.
+const BLOCK: usize = 128;
+
+/// # Safety
+///
+/// As many elements, `stride` from each to the next, may be read.
+unsafe fn copy_from<T: Copy>(to: &mut [T], from: *const T, stride: usize) {
+    if stride == 1 {
+        // SAFETY: the caller's promise; `to` is apart from everything else.
+        return unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+    }
+    for (at, to) in to.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *to = unsafe { from.wrapping_add(at * stride).read() };
+    }
+}
+
+/// # Safety
+///
+/// As many elements, `stride` from each to the next, may be written.
+unsafe fn copy_to<T: Copy>(to: *mut T, stride: usize, from: &[T]) {
+    if stride == 1 {
+        // SAFETY: the caller's promise; `from` is apart from everything else.
+        return unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+    }
+    for (at, from) in from.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.wrapping_add(at * stride).write(*from) };
+    }
+}
+
+/// Products of two stacks.
+struct Job<S: Scheme, T> {
+    scheme: S,
+    a: Stack<S::Element>,
+    b: Stack<S::Element>,
+    target: T,
+}
+
+// SAFETY: threads read the factors, as `Input`s may be, of which they are made.
+unsafe impl<S: Scheme, T: Sync> Sync for Job<S, T> {}
 
 /// `out = scale * (a @ b)` for matrices or stacks of them, or `out += …`.
 ///
@@ -80,20 +256,47 @@ unsafe impl<S: Scheme> Sync for Job<S> {}
 pub(super) fn multiply<S: Scheme>(
     scheme: S,
     out: Output<'_, S::Sum>,
-    [a, b]: [Input<'_, S::Element>; 2],
+    factors: [Input<'_, S::Element>; 2],
     scale: S::Sum,
     add: bool,
 ) -> Result<()> {
-    super::check_sizes(out.geometry(), a.geometry(), b.geometry())?;
-    let job = Job {
-        scheme,
-        out: Stack::new(out.first(), out.geometry())?,
-        a: Stack::new(a.first().cast_mut(), a.geometry())?,
-        b: Stack::new(b.first().cast_mut(), b.geometry())?,
-        scale,
-        add,
+    let target = Direct { out: Stack::new(out.first(), out.geometry())?, scale, add };
+    run(scheme, &out, factors, target)
+}
+
+/// `out = narrow(a @ b, added)` for matrices or stacks of them; `added` may be `out`, element by element.
+///
+/// # Errors
+///
+/// Shapes that do not fit each other.
+pub(super) fn multiply_narrowed<S: Scheme>(
+    scheme: S,
+    out: Output<'_, S::Element>,
+    factors: [Input<'_, S::Element>; 2],
+    added: Option<Input<'_, S::Element>>,
+    narrow: impl Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
+) -> Result<()> {
+    let added = match added {
+        Some(added) if added.geometry().sizes() != out.geometry().sizes() => {
+            let (found, expected) = (added.geometry().sizes(), out.geometry().sizes());
+            return Err(argument(format!("what is added has shape {found:?}, expected {expected:?}")));
+        }
+        Some(added) => Some(Stack::new(added.first().cast_mut(), added.geometry())?),
+        None => None,
     };
-    job.turned().run();
+    let target = Narrowed { out: Stack::new(out.first(), out.geometry())?, added, narrow };
+    run(scheme, &out, factors, target)
+}
+
+fn run<S: Scheme, O: Element>(
+    scheme: S,
+    out: &Output<'_, O>,
+    [a, b]: [Input<'_, S::Element>; 2],
+    target: impl Target<S>,
+) -> Result<()> {
+    super::check_sizes(out.geometry(), a.geometry(), b.geometry())?;
+    let factor = |input: Input<'_, S::Element>| Stack::new(input.first().cast_mut(), input.geometry());
+    Job { scheme, a: factor(a)?, b: factor(b)?, target }.turned().run();
     // SAFETY: every element of the result was visited.
     unsafe { out.complete() };
     Ok(())
@@ -109,17 +312,18 @@ struct Grid {
     columns: usize,
 }
 
-impl<S: Scheme> Job<S> {
+impl<S: Scheme, T: Target<S>> Job<S, T> {
     /// The transposed product, if the result has few columns or they lie in one piece.
     fn turned(self) -> Self {
-        let out = self.out.first;
-        let turn = match out.rows.min(out.columns) <= thin::FEW {
-            true => out.columns < out.rows,
-            false => out.row == 1 && out.column != 1,
+        let [_, rows, columns] = self.target.sizes();
+        let turn = match rows.min(columns) <= thin::FEW {
+            true => columns < rows,
+            false => self.target.has_columns(),
         };
         match turn {
             true => {
-                Self { out: self.out.transposed(), a: self.b.transposed(), b: self.a.transposed(), ..self }
+                let (a, b) = (self.b.transposed(), self.a.transposed());
+                Self { a, b, target: self.target.transposed(), ..self }
             }
             false => self,
         }
@@ -132,58 +336,64 @@ impl<S: Scheme> Job<S> {
     }
 
     fn run(&self) {
-        let out = self.out.first;
-        let grid = self.grid();
-        let pieces = [(self.out.count, grid.matrices), (out.rows, grid.rows), (out.columns, grid.columns)];
-        let [stacks, bands, blocks] = pieces.map(|(all, each)| all.div_ceil(each.max(1)));
+        let (grid, sizes) = (self.grid(), self.target.sizes());
+        let each = [grid.matrices, grid.rows, grid.columns].map(|each| each.max(1));
+        let [stacks, bands, blocks] = std::array::from_fn(|dim| sizes[dim].div_ceil(each[dim]));
         for_each_piece(stacks * bands * blocks, &|piece| {
-            let (stack, piece) = (piece / (bands * blocks), piece % (bands * blocks));
-            let (band, block) = (piece / blocks, piece % blocks);
-            let cut = |number: usize, each: usize, all: usize| number * each..((number + 1) * each).min(all);
-            for matrix in cut(stack, grid.matrices, self.out.count) {
-                let rows = cut(band, grid.rows, out.rows);
-                // SAFETY: the matrices fit, and no other piece has this part of the result.
-                unsafe { self.piece(matrix, rows, cut(block, grid.columns, out.columns)) }
+            let numbers = [piece / (bands * blocks), piece / blocks % bands, piece % blocks];
+            let [matrices, rows, columns] = std::array::from_fn(|dim| {
+                let start = numbers[dim] * each[dim];
+                start..sizes[dim].min(start + each[dim])
+            });
+            let mut memory = Memory::take();
+            for matrix in matrices {
+                let part = Part { matrix, rows: rows.clone(), columns: columns.clone() };
+                // SAFETY: no other piece has this part of the result.
+                unsafe { self.piece(part, &mut memory) }
             }
         });
     }
 
     fn grid(&self) -> Grid {
-        let out = self.out.first;
-        let each = out.rows * out.columns * self.a.first.columns.max(1);
+        let [count, rows, columns] = self.target.sizes();
+        let each = rows * columns * self.a.first.columns.max(1);
         let wanted = match num_threads() {
             1 => 1,
-            threads => (each * self.out.count / PIECE).clamp(1, PIECES * threads),
+            threads => (each * count / PIECE).clamp(1, PIECES * threads),
         };
         // Stacks are cut before matrices are.
-        let of_each = wanted.div_ceil(self.out.count.max(1));
-        let matrices = if of_each > 1 { 1 } else { self.out.count / wanted };
+        let of_each = wanted.div_ceil(count.max(1));
+        let matrices = if of_each > 1 { 1 } else { count / wanted };
         if self.is_thin() {
-            let columns = out.columns.div_ceil(of_each).next_multiple_of(super::tile::ROWS);
-            return Grid { matrices, rows: out.rows, columns };
+            let columns = columns.div_ceil(of_each).next_multiple_of(ROWS);
+            return Grid { matrices, rows, columns };
         }
-        let columns = blocked::columns_of_blocks(self.scheme, out.columns);
-        let bands = of_each.div_ceil(out.columns.div_ceil(columns.max(1)).max(1));
+        let wide = blocked::columns_of_blocks(self.scheme, columns);
+        let bands = of_each.div_ceil(columns.div_ceil(wide.max(1)).max(1));
         let tallest = self.scheme.kernel().tallest() / S::PARTS;
-        let rows = out.rows.div_ceil(bands).next_multiple_of(tallest).max(4 * tallest);
-        Grid { matrices, rows, columns }
+        let high = rows.div_ceil(bands).next_multiple_of(tallest).max(4 * tallest);
+        Grid { matrices, rows: high.min(T::ROWS), columns: wide }
     }
 
     /// # Safety
     ///
-    /// The matrices fit, and nobody else uses this part of the result.
-    unsafe fn piece(&self, matrix: usize, rows: Range<usize>, columns: Range<usize>) {
-        let (out, a, b) = (self.out.matrix(matrix), self.a.matrix(matrix), self.b.matrix(matrix));
-        let &Self { scheme, scale, add, .. } = self;
-        if self.is_thin() {
-            let thin = Thin { scheme, out, vectors: a, rows: b.transposed(), scale, add };
-            // SAFETY: `Input` and `Output` promise the elements; vectors are few, and rows lie in one piece.
-            return unsafe { thin.compute(columns) };
-        }
-        let out = out.part(rows.clone(), columns.clone());
-        let a = a.part(rows, 0..a.columns);
-        let b = b.part(0..b.rows, columns);
-        // SAFETY: `Input` and `Output` promise the elements.
-        unsafe { Product { scheme, out, a, b, scale, add }.compute() }
+    /// Nobody else uses this part of the result.
+    unsafe fn piece(&self, part: Part, memory: &mut Memory) {
+        let Memory { panels, sums } = memory;
+        let (scheme, inner) = (self.scheme, 0..self.a.first.columns);
+        let a = self.a.part(Part { columns: inner.clone(), ..part.clone() });
+        let b = self.b.part(Part { rows: inner, ..part.clone() });
+        let compute = |out, scale, add| {
+            if self.is_thin() {
+                let thin = Thin { scheme, out, vectors: a, rows: b.transposed(), scale, add };
+                // SAFETY: `Input` and `Output` promise the elements; vectors are few, and rows lie in one piece.
+                unsafe { thin.compute(panels) }
+            } else {
+                // SAFETY: `Input` and `Output` promise the elements.
+                unsafe { Product { scheme, out, a, b, scale, add }.compute(panels) }
+            }
+        };
+        // SAFETY: passed on.
+        unsafe { self.target.write(part, sums, compute) }
     }
 }

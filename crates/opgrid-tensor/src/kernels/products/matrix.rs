@@ -66,24 +66,45 @@ pub(super) unsafe fn pack<S: Scheme>(
     depth: usize,
     from: Matrix<S::Element>,
 ) {
-    let size = panel_size(from.rows, width, depth);
-    for (number, first) in (0..from.columns).step_by(width).enumerate() {
-        let lanes = width.min(from.columns - first);
-        let to = &mut to[number * size..][..size];
-        let from = from.part(0..from.rows, first..first + lanes);
-        if lanes < width || !from.rows.is_multiple_of(depth) {
-            to.fill(S::Packed::default());
-        }
-        // SAFETY: passed on; a part of the matrix.
-        vectorised(|| unsafe {
-            match (depth, from.column, from.row) {
-                (1, 1, _) => rows::<S>(to, width, from),
-                (2, 1, _) => pairs_of_rows::<S>(to, width, from),
-                (_, _, 1) => columns::<S>(to, width, depth, from),
-                _ => any::<S>(to, width, depth, from),
-            }
-        });
+    if from.rows == 0 || from.columns == 0 {
+        return;
     }
+    let size = panel_size(from.rows, width, depth);
+    // Long rows are read in the order of memory, some at a time.
+    let high = if from.column == 1 { STRIP } else { from.rows };
+    for top in (0..from.rows).step_by(high) {
+        let bottom = from.rows.min(top + high);
+        for (number, first) in (0..from.columns).step_by(width).enumerate() {
+            let part = from.part(top..bottom, first..from.columns.min(first + width));
+            let to = &mut to[number * size + top * width..][..panel_size(bottom - top, width, depth)];
+            // SAFETY: passed on; a part of the matrix.
+            unsafe { pack_panel::<S>(to, width, depth, part) }
+        }
+    }
+}
+
+/// Rows that are copied to all panels before the next ones.
+const STRIP: usize = 16;
+
+/// Copies some steps of one panel.
+///
+/// # Safety
+///
+/// The elements may be read.
+unsafe fn pack_panel<S: Scheme>(to: &mut [S::Packed], width: usize, depth: usize, from: Matrix<S::Element>) {
+    if from.columns < width || !from.rows.is_multiple_of(depth) {
+        to.fill(S::Packed::default());
+    }
+    // SAFETY: passed on.
+    vectorised(|| unsafe {
+        match (depth, from.column, from.row) {
+            (1, 1, _) => rows::<S>(to, width, from),
+            (2, 1, _) => pairs_of_rows::<S>(to, width, from),
+            (1, _, 1) => columns::<S, 1>(to, width, from),
+            (2, _, 1) => columns::<S, 2>(to, width, from),
+            _ => any::<S>(to, width, depth, from),
+        }
+    });
 }
 
 /// Elements in a panel.
@@ -92,61 +113,73 @@ pub(super) fn panel_size(steps: usize, width: usize, depth: usize) -> usize {
 }
 
 /// Rows that lie in one piece, as in the panel.
+///
+/// # Safety
+///
+/// The elements may be read.
 #[inline(always)]
 unsafe fn rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
     for (row, to) in to.chunks_exact_mut(width).enumerate() {
         // SAFETY: the elements of a row may be read and lie beside each other.
         let from = unsafe { std::slice::from_raw_parts(from.at(row, 0), from.columns) };
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = S::pack(*from);
-        }
+        S::pack_row(&mut to[..from.len()], from);
     }
 }
 
 /// Rows that lie in one piece, interleaved with the next ones.
+///
+/// # Safety
+///
+/// The elements may be read.
 #[inline(always)]
 unsafe fn pairs_of_rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
     for (pair, to) in to.chunks_exact_mut(2 * width).enumerate() {
-        // SAFETY: the elements of a row may be read and lie beside each other.
-        let first = unsafe { std::slice::from_raw_parts(from.at(2 * pair, 0), from.columns) };
         let (to, _) = to.as_chunks_mut::<2>();
+        // SAFETY: the elements of a row may be read and lie beside each other.
+        let row = |row| unsafe { std::slice::from_raw_parts(from.at(row, 0), from.columns) };
+        let first = row(2 * pair);
         if 2 * pair + 1 == from.rows {
-            for (to, first) in to.iter_mut().zip(first) {
-                to[0] = S::pack(*first);
-            }
+            to.iter_mut().zip(first).for_each(|(to, first)| to[0] = S::pack(*first));
             return;
         }
-        // SAFETY: as above.
-        let second = unsafe { std::slice::from_raw_parts(from.at(2 * pair + 1, 0), from.columns) };
-        for ((to, first), second) in to.iter_mut().zip(first).zip(second) {
+        for ((to, first), second) in to.iter_mut().zip(first).zip(row(2 * pair + 1)) {
             *to = [S::pack(*first), S::pack(*second)];
         }
     }
 }
 
-/// Columns that lie in one piece: some elements of each are spread over as many rows of the panel.
+/// Columns that lie in one piece: some of them are turned at a time, in registers.
 #[inline(always)]
-unsafe fn columns<S: Scheme>(to: &mut [S::Packed], width: usize, depth: usize, from: Matrix<S::Element>) {
-    const TAKEN: usize = 16;
-    let whole = from.rows - from.rows % TAKEN;
-    for row in (0..whole).step_by(TAKEN) {
-        let to = &mut to[row * width..][..TAKEN * width];
-        for column in 0..from.columns {
-            // SAFETY: the elements of a column may be read and lie beside each other.
-            let from = unsafe { from.at(row, column).cast::<[S::Element; TAKEN]>().read() };
-            match depth {
-                1 => {
-                    from.into_iter().enumerate().for_each(|(k, from)| to[k * width + column] = S::pack(from))
-                }
-                _ => from.as_chunks::<2>().0.iter().enumerate().for_each(|(k, pair)| {
-                    to[2 * (k * width + column)..][..2].copy_from_slice(&pair.map(S::pack));
-                }),
+unsafe fn columns<S: Scheme, const DEPTH: usize>(
+    to: &mut [S::Packed],
+    width: usize,
+    from: Matrix<S::Element>,
+) {
+    /// Steps, of `DEPTH` elements each, and columns that are turned.
+    const STEPS: usize = 8;
+    const COLUMNS: usize = 4;
+    let high = from.rows - from.rows % (STEPS * DEPTH);
+    let wide = from.columns - from.columns % COLUMNS;
+    let (places, _) = to.as_chunks_mut::<DEPTH>();
+    for (row, places) in (0..high).step_by(STEPS * DEPTH).zip(places.chunks_exact_mut(STEPS * width)) {
+        for column in (0..wide).step_by(COLUMNS) {
+            let taken: [[[S::Element; DEPTH]; STEPS]; COLUMNS] = std::array::from_fn(|lane| {
+                // SAFETY: the elements of a column may be read and lie beside each other.
+                unsafe { from.at(row, column + lane).cast::<[[S::Element; DEPTH]; STEPS]>().read() }
+            });
+            for (step, places) in places.chunks_exact_mut(width).enumerate() {
+                let turned: [_; COLUMNS] = std::array::from_fn(|lane| taken[lane][step].map(S::pack));
+                places[column..column + COLUMNS].copy_from_slice(&turned);
             }
         }
     }
-    let rest = from.part(whole..from.rows, 0..from.columns);
-    // SAFETY: a part of the matrix.
-    unsafe { any::<S>(&mut to[whole * width..], width, depth, rest) }
+    let right = from.part(0..high, wide..from.columns);
+    let below = from.part(high..from.rows, 0..from.columns);
+    // SAFETY: parts of the matrix.
+    unsafe {
+        any::<S>(&mut to[wide * DEPTH..], width, DEPTH, right);
+        any::<S>(&mut to[high * width..], width, DEPTH, below);
+    }
 }
 
 /// Element by element.
@@ -169,15 +202,39 @@ struct Line(#[expect(dead_code, reason = "lines are seen as elements")] [u64; 8]
 
 thread_local! {
     /// What was used last, for the next product.
-    static KEPT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    static KEPT: Cell<[Vec<Line>; 2]> = const { Cell::new([const { Vec::new() }; 2]) };
 }
 
-/// Memory for panels, which a thread keeps.
-pub(super) struct Buffer(Vec<Line>);
+/// Memory that a thread keeps from product to product.
+pub(super) struct Memory {
+    /// For panels.
+    pub panels: Room,
+    /// For sums that are not written to the result as they are.
+    pub sums: Room,
+}
 
-impl Buffer {
+/// Memory for elements of any type, which grows.
+pub(super) struct Room(Vec<Line>);
+
+impl Memory {
     pub fn take() -> Self {
-        Self(KEPT.try_with(Cell::take).unwrap_or_default())
+        let [panels, sums] = KEPT.try_with(Cell::take).unwrap_or_default();
+        Self { panels: Room(panels), sums: Room(sums) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let kept = [&mut self.panels, &mut self.sums].map(|room| std::mem::take(&mut room.0));
+        // A thread that ends frees it.
+        let _ = KEPT.try_with(|cell| cell.set(kept));
+    }
+}
+
+impl Room {
+    /// So many elements, of any value.
+    pub fn slice<T: Element>(&mut self, count: usize) -> &mut [T] {
+        self.slices([count, 0]).0
     }
 
     /// Two slices of so many elements.
@@ -211,12 +268,4 @@ fn as_elements<T: Element>(lines: &mut [Line], count: usize) -> &mut [T] {
     // - the lines have as many bytes, all initialised, and are aligned for every element.
     // - `Element` promises that every pattern of bytes is one.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        let lines = std::mem::take(&mut self.0);
-        // A thread that ends frees it.
-        let _ = KEPT.try_with(|kept| kept.set(lines));
-    }
 }

@@ -28,6 +28,7 @@ use opgrid_core::{DType, Result, Scalar};
 use self::scheme::{Pairs, Parts, Plain, Scheme, Widened};
 use super::access::{self, Access, Aliasing};
 use super::arithmetic::{self, Arithmetic};
+use super::iter::walk::Overlap;
 use super::{copy, elementwise};
 use crate::error::argument;
 use crate::tensor::choose::unsupported;
@@ -109,13 +110,14 @@ pub fn multiply(out: &Array, a: &Array, b: &Array) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`multiply`]; factors that the dtype does not hold, an `input` that does not broadcast or overlaps in part.
+/// As [`multiply`]; a `beta` or `alpha` that the dtype does not hold, an `input` that does not broadcast or overlaps in part.
 pub fn multiply_add(out: &Array, addend: Addend<'_>, a: &Array, b: &Array) -> Result<()> {
     by_dtype(out, [a, b], Some(addend))
 }
 
 fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Result<()> {
     check_sizes(out.geometry(), factors[0].geometry(), factors[1].geometry())?;
+    let inner = factors[0].sizes().last();
     match out.dtype() {
         DType::F32 => direct(Plain(PhantomData::<f32>), out, factors, addend),
         DType::F64 => direct(Plain(PhantomData::<f64>), out, factors, addend),
@@ -131,66 +133,91 @@ fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Re
             Some(kernel) => narrowed(Pairs(kernel), out, factors, addend, |sum| sum),
             None => narrowed(Widened(PhantomData::<bf16>), out, factors, addend, |sum| sum),
         },
+        DType::Bool if addend.is_none() && (out.geometry().numel() == 0 || inner == Some(&0)) => {
+            elementwise::fill(out, false)
+        }
         dtype => Err(unsupported(dtype, "a dtype of numbers")),
     }
 }
 
+/// What has a weight and is added, with that weight, and the factor of the product.
+type Weights<'a, T> = (Option<(&'a Array, T)>, T);
+
+/// # Errors
+///
+/// Factors that the dtype does not hold.
+fn weights<T: Arithmetic>(addend: Option<Addend<'_>>) -> Result<Weights<'_, T>> {
+    let Some(Addend { input, beta, alpha }) = addend else { return Ok((None, T::ONE)) };
+    let beta = arithmetic::element::<T>(beta)?;
+    Ok(((beta != T::ZERO).then_some((input, beta)), arithmetic::element(alpha)?))
+}
+
 /// Sums are elements: they are added to the result where it lies.
-fn direct<S: Scheme<Element = <S as Scheme>::Sum>>(
+fn direct<T: Arithmetic, S: Scheme<Element = T, Sum = T>>(
     scheme: S,
     out: &Array,
-    factors: [&Array; 2],
+    [a, b]: [&Array; 2],
     addend: Option<Addend<'_>>,
 ) -> Result<()> {
-    let Some(Addend { input, beta, alpha }) = addend else {
-        return product(scheme, out, factors, S::Sum::ONE, false);
-    };
-    let (beta, alpha) = (arithmetic::element::<S::Sum>(beta)?, arithmetic::element::<S::Sum>(alpha)?);
-    let add = beta != S::Sum::ZERO;
-    if add {
-        for factor in factors {
+    let (added, alpha) = weights::<T>(addend)?;
+    if alpha == T::ZERO && added.is_none() {
+        return elementwise::fill(out, Scalar::Int(0));
+    }
+    if let Some((input, beta)) = added {
+        for factor in [a, b] {
             access::check(out, factor, Aliasing::Never)?;
         }
-        match beta == S::Sum::ONE {
+        match beta == T::ONE {
             true => copy::copy(out, input)?,
-            false => elementwise::unary::<S::Sum, S::Sum>(out, input, |added| beta.times(added))?,
+            false => elementwise::unary::<T, T>(out, input, |added| beta.times(added))?,
+        }
+        // As in torch, factors without weight do not count, not even NaN.
+        if alpha == T::ZERO {
+            return Ok(());
         }
     }
-    product(scheme, out, factors, alpha, add)
+    let access = Access::new(out, [(a, Aliasing::Never), (b, Aliasing::Never)])?;
+    let factors = [access.input(0)?, access.input(1)?];
+    job::multiply(scheme, access.output()?, factors, alpha, added.is_some())
 }
 
 /// Sums are wider than elements: they are narrowed at the end, once.
 fn narrowed<S: Scheme>(
     scheme: S,
     out: &Array,
-    factors: [&Array; 2],
+    [a, b]: [&Array; 2],
     addend: Option<Addend<'_>>,
     narrow: impl Fn(S::Sum) -> Math<S::Element> + Copy + Sync,
 ) -> Result<()>
 where
     Math<S::Element>: Arithmetic,
 {
-    for factor in factors {
-        access::check(out, factor, Aliasing::Never)?;
-    }
-    let sums = Array::empty(TensorSpec::contiguous(out.sizes(), S::Sum::DTYPE, out.device())?)?;
-    product(scheme, &sums, factors, S::Sum::ONE, false)?;
-    let Some(Addend { input, beta, alpha }) = addend else {
-        return elementwise::unary::<S::Element, S::Sum>(out, &sums, narrow);
+    let (added, alpha) = weights::<Math<S::Element>>(addend)?;
+    let factors = [(a, Aliasing::Never), (b, Aliasing::Never)];
+    let Some((input, beta)) = added else {
+        let access = Access::new(out, factors)?;
+        let narrow = |sum, _| S::Element::narrow(alpha.times(narrow(sum)));
+        let factors = [access.input(0)?, access.input(1)?];
+        return job::multiply_narrowed(scheme, access.output()?, factors, None, narrow);
     };
-    let beta = arithmetic::element::<Math<S::Element>>(beta)?;
-    let alpha = arithmetic::element::<Math<S::Element>>(alpha)?;
-    if beta == Math::<S::Element>::ZERO {
-        return elementwise::unary::<S::Element, S::Sum>(out, &sums, |sum| alpha.times(narrow(sum)));
-    }
-    elementwise::binary::<S::Element, S::Element, S::Sum>(out, input, &sums, |added, sum| {
-        beta.times(added).plus(alpha.times(narrow(sum)))
-    })
+    let input = readable(out, input)?;
+    let access = Access::new(out, [factors[0], factors[1], (&input, Aliasing::InPlace)])?;
+    let narrow = |sum, added: Option<S::Element>| {
+        let product = alpha.times(narrow(sum));
+        S::Element::narrow(added.map_or(product, |added| beta.times(added.widen()).plus(product)))
+    };
+    let (factors, added) = ([access.input(0)?, access.input(1)?], access.input(2)?);
+    job::multiply_narrowed(scheme, access.output()?, factors, Some(added), narrow)
 }
 
-/// `out = scale * (a @ b)`, or `out += …`, in the type of the sums.
-fn product<S: Scheme>(scheme: S, out: &Array, factors: [&Array; 2], scale: S::Sum, add: bool) -> Result<()> {
-    let access = Access::new(out, factors, Aliasing::Never)?;
-    let factors = [access.input::<S::Element>(0)?, access.input::<S::Element>(1)?];
-    job::multiply(scheme, access.output::<S::Sum>()?, factors, scale, add)
+/// `input`, stretched to the shape of `out`; a copy if elements of the two may lie in each other's places.
+fn readable(out: &Array, input: &Array) -> Result<Array> {
+    let stretched = input.view(input.geometry().expand(out.sizes())?)?;
+    let shared = input.storage().is_same(out.storage());
+    if !shared || access::overlap(out, &stretched, Aliasing::InPlace)? != Overlap::Unknown {
+        return Ok(stretched);
+    }
+    let copied = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
+    copy::copy(&copied, &stretched)?;
+    Ok(copied)
 }

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::tile::{Kernel, Summed};
+use super::tile::{Kernel, Summed, widen_row};
 use crate::kernels::arithmetic::Arithmetic;
 use crate::tensor::Element;
 
@@ -37,6 +37,14 @@ pub(super) trait Scheme: Copy + Sync + 'static {
     fn kernel(self) -> &'static Kernel<Self::Factor, Self::Number>;
 
     fn pack(element: Self::Element) -> Self::Packed;
+
+    /// Packs elements that lie in one piece.
+    #[inline(always)]
+    fn pack_row(to: &mut [Self::Packed], from: &[Self::Element]) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = Self::pack(*from);
+        }
+    }
 
     /// What a vector becomes whose products with rows give this part of the sums.
     fn part(packed: Self::Packed, part: usize) -> Self::Packed;
@@ -120,7 +128,7 @@ plain!(f32, f64, i16, i32, i64);
 pub(super) struct Widened<T>(pub PhantomData<T>);
 
 macro_rules! widened {
-    ($($type:ty as $sum:ty, $pack:expr;)*) => {
+    ($($type:ty as $sum:ty, $pack:expr $(, $pack_row:expr)?;)*) => {
         $(impl Scheme for Widened<$type> {
             type Element = $type;
             type Packed = $sum;
@@ -137,12 +145,19 @@ macro_rules! widened {
             fn pack(element: $type) -> $sum {
                 $pack(element)
             }
+
+            $(
+                #[inline(always)]
+                fn pack_row(to: &mut [$sum], from: &[$type]) {
+                    $pack_row(to, from)
+                }
+            )?
         })*
     };
 }
 
 widened! {
-    f16 as f32, Element::widen;
+    f16 as f32, Element::widen, widen_row;
     bf16 as f32, Element::widen;
     u8 as i16, i16::from;
     i8 as i16, i16::from;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::matrix::{Buffer, Matrix};
+use super::matrix::{Matrix, Room};
 use super::scheme::Scheme;
 use super::tile::ROWS;
 use crate::kernels::arithmetic::Arithmetic;
@@ -30,23 +30,22 @@ pub(super) struct Thin<S: Scheme> {
 type Sums<S> = [[<S as Scheme>::Sum; ROWS]; FEW];
 
 impl<S: Scheme> Thin<S> {
-    /// Computes the products with some of the rows.
+    /// Computes the products with all rows.
     ///
     /// # Safety
     ///
     /// The matrices fit each other, there are at most [`FEW`] vectors, and rows lie in one piece; the factors may be
     /// read, and the result written and, if it is added to, read.
-    pub unsafe fn compute(&self, range: Range<usize>) {
+    pub unsafe fn compute(&self, room: &mut Room) {
         let block = self.scheme.kernel().block / S::PARTS;
         let inner = self.rows.columns;
         let length = inner.next_multiple_of(block);
-        let mut buffer = Buffer::take();
         let sizes = [self.vectors.rows * S::PARTS * length, ROWS * CHUNK];
-        let (vectors, spare) = buffer.slices::<S::Packed>(sizes);
+        let (vectors, spare) = room.slices::<S::Packed>(sizes);
         // SAFETY: passed on.
         unsafe { self.pack_vectors(vectors, length) };
-        for first in range.clone().step_by(ROWS) {
-            let count = ROWS.min(range.end - first);
+        for first in (0..self.rows.rows).step_by(ROWS) {
+            let count = ROWS.min(self.rows.rows - first);
             let mut sums = [[S::Sum::ZERO; ROWS]; FEW];
             let whole = if S::SAME { inner - inner % block } else { 0 };
             // A group of fewer rows repeats the last one.
@@ -102,11 +101,7 @@ impl<S: Scheme> Thin<S> {
         for (row, to) in rows.into_iter().zip(to.chunks_exact_mut(CHUNK)) {
             // SAFETY: rows lie in one piece.
             let from = unsafe { std::slice::from_raw_parts(self.rows.at(row, range.start), range.len()) };
-            vectorised(|| {
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to = S::pack(*from);
-                }
-            });
+            vectorised(|| S::pack_row(&mut to[..range.len()], from));
             to[range.len()..range.len().next_multiple_of(block)].fill(S::Packed::default());
         }
         std::array::from_fn(|row| to[row * CHUNK..].as_ptr().cast())

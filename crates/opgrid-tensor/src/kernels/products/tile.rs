@@ -13,12 +13,13 @@
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
-use half::bf16;
+use half::{bf16, f16};
 
+use super::lanes::{self, Lanes, Portable};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
-use super::lanes::{Lanes, Portable};
 use crate::kernels::arithmetic::Arithmetic;
+use crate::tensor::Element;
 
 /// Registers beside each other in a tile.
 const WIDE: usize = 2;
@@ -27,8 +28,10 @@ pub(super) const TILE_BYTES: usize = 12 * WIDE * 64;
 /// Vectors that [`Kernel::dots`] takes at a time.
 pub(super) const ROWS: usize = 4;
 
-/// What a tile is made of; strides count numbers.
+/// What some tiles beside each other are made of; strides count numbers.
 pub(super) struct Work<F, N> {
+    /// Tiles beside each other.
+    pub tiles: usize,
     /// Steps along the inner dimension.
     pub steps: usize,
     pub a: *const F,
@@ -38,6 +41,8 @@ pub(super) struct Work<F, N> {
     pub a_step: usize,
     pub b: *const F,
     pub b_step: usize,
+    /// From a tile to the next.
+    pub b_tile: usize,
     /// Factor of the sums.
     pub scale: N,
     pub out: *mut N,
@@ -74,7 +79,7 @@ impl<F, N> Kernel<F, N> {
         self.heights.into_iter().find(|height| *height >= rows).unwrap_or(self.tallest())
     }
 
-    /// Writes a tile of `height` rows.
+    /// Writes tiles of `height` rows.
     ///
     /// # Safety
     ///
@@ -105,32 +110,32 @@ where
     L::Number: Default,
 {
     // SAFETY: the caller vouches for the processor.
-    let nothing = unsafe { L::all(L::Number::default()) };
-    let mut sums = [[nothing; WIDE]; HEIGHT];
-    let (mut a, mut b) = (work.a, work.b);
-    for _ in 0..work.steps {
-        // SAFETY: the caller promises two registers of `b` at each step.
-        let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
-        for (row, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: the caller promises `a` at each row and step.
-            let left = unsafe { L::same(a.wrapping_add(row * work.a_row)) };
-            for (sum, right) in sums.iter_mut().zip(right) {
-                // SAFETY: the caller vouches for the processor.
-                *sum = unsafe { L::add_product(*sum, left, right) };
+    let (nothing, scale) = unsafe { (L::all(L::Number::default()), L::all(work.scale)) };
+    for tile in 0..work.tiles {
+        let mut sums = [[nothing; WIDE]; HEIGHT];
+        let (mut a, mut b) = (work.a, work.b.wrapping_add(tile * work.b_tile));
+        for _ in 0..work.steps {
+            // SAFETY: the caller promises two registers of `b` at each step.
+            let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
+            for (row, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller promises `a` at each row and step.
+                let left = unsafe { L::same(a.wrapping_add(row * work.a_row)) };
+                for (sum, right) in sums.iter_mut().zip(right) {
+                    // SAFETY: the caller vouches for the processor.
+                    *sum = unsafe { L::add_product(*sum, left, right) };
+                }
             }
+            a = a.wrapping_add(work.a_step);
+            b = b.wrapping_add(work.b_step);
         }
-        a = a.wrapping_add(work.a_step);
-        b = b.wrapping_add(work.b_step);
-    }
-    // SAFETY: the caller vouches for the processor.
-    let scale = unsafe { L::all(work.scale) };
-    for (row, sums) in sums.into_iter().enumerate() {
-        for (part, sum) in sums.into_iter().enumerate() {
-            let at = work.out.wrapping_add(row * work.out_row + part * L::COUNT);
-            // SAFETY: the caller promises that `out` can be read if it is added to.
-            let before = if work.add { unsafe { L::sums(at) } } else { nothing };
-            // SAFETY: and that it can be written.
-            unsafe { L::store(L::add_scaled(before, scale, sum), at) };
+        for (row, sums) in sums.into_iter().enumerate() {
+            for (part, sum) in sums.into_iter().enumerate() {
+                let at = work.out.wrapping_add(row * work.out_row + (tile * WIDE + part) * L::COUNT);
+                // SAFETY: the caller promises that `out` can be read if it is added to.
+                let before = if work.add { unsafe { L::sums(at) } } else { nothing };
+                // SAFETY: and that it can be written.
+                unsafe { L::store(L::add_scaled(before, scale, sum), at) };
+            }
         }
     }
 }
@@ -254,7 +259,10 @@ impl Processor {
     #[inline]
     fn here() -> Self {
         static HERE: LazyLock<Processor> = LazyLock::new(|| {
-            if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
+            let middle = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            if !middle {
                 return Processor::Any;
             }
             let wide = is_x86_feature_detected!("avx512f")
@@ -306,6 +314,18 @@ pub(super) fn pairs() -> Option<&'static Kernel<bf16, f32>> {
     None
 }
 
+/// Widens float16 by the processor's instruction, where it has one.
+pub(super) fn widen_row(to: &mut [f32], from: &[f16]) {
+    #[cfg(target_arch = "x86_64")]
+    if Processor::here() >= Processor::Avx2 {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { lanes::widen_row(to, from) };
+    }
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.widen();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,12 +346,14 @@ mod tests {
                 [&left, &right].map(|numbers| numbers.iter().map(|n| factor(*n)).collect::<Vec<F>>());
             let mut out = vec![sum(1); height * kernel.width];
             let work = Work {
+                tiles: 1,
                 steps,
                 a: a.as_ptr(),
                 a_row: kernel.depth,
                 a_step: height * kernel.depth,
                 b: b.as_ptr(),
                 b_step: kernel.width * kernel.depth,
+                b_tile: 0,
                 scale: sum(2),
                 out: out.as_mut_ptr(),
                 out_row: kernel.width,
