@@ -11,7 +11,8 @@
 
 use super::prelude::*;
 use super::{
-    Abs, AddScalar, EqTensor, Isfinite, Isnan, LeTensor, LogicalAnd, LogicalOrInplace, MulScalar, SubTensor, ToCopy,
+    Abs, AddScalar, EqTensor, Isfinite, Isnan, LeTensor, LogicalAnd, LogicalOrInplace, MulScalar, SubTensor,
+    ToCopy,
 };
 
 operator! {

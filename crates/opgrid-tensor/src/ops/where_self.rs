@@ -32,12 +32,14 @@ pub(super) fn register(library: &mut Library) {
     let implicit = DispatchKey::CompositeImplicitAutograd;
     library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
         let number = Tensor::number(input);
-        check_number(input, result_type(&[&number, other])?).map_err(|error| error.within("aten::where.ScalarSelf"))?;
+        check_number(input, result_type(&[&number, other])?)
+            .map_err(|error| error.within("aten::where.ScalarSelf"))?;
         WhereSelf.call(condition, &number, other)
     });
     library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
         let number = Tensor::number(other);
-        check_number(other, result_type(&[input, &number])?).map_err(|error| error.within("aten::where.ScalarOther"))?;
+        check_number(other, result_type(&[input, &number])?)
+            .map_err(|error| error.within("aten::where.ScalarOther"))?;
         WhereSelf.call(condition, input, &number)
     });
     library.define(WhereScalar).kernel(implicit, |condition, input, other| {
