@@ -459,9 +459,7 @@ impl Seen<'_> {
         let is_large = |number: &Complex64| !number.re.is_finite() || number.re.abs() >= 128.0;
         let in_tensor = |at: usize| {
             let Some(dtype) = self.case.dtype(at).filter(|dtype| finfo(*dtype).is_ok()) else { return false };
-            hex::numbers(dtype, &self.case.blocks[self.case.tensors[at].block].bytes)
-                .iter()
-                .any(|x| is_large(x))
+            hex::numbers(dtype, &self.case.blocks[self.case.tensors[at].block].bytes).iter().any(is_large)
         };
         let is_number =
             |arg: &Arg| matches!(arg, Arg::Float(value) if is_large(&Complex64::new(*value, 0.0)));
