@@ -153,13 +153,14 @@ def pairs(case):
 
 
 def overloads(case):
-    """The overloads that torch has of families of operators, in place or not."""
+    """The overloads on tensors that torch has of families of operators, in place or not."""
     found = []
     for family in case["overloads"]:
         for name in (family, family + "_"):
             packet = getattr(torch.ops.aten, name, None)
-            if packet is not None:
-                found += [f"aten::{name}" + ("" if one == "default" else f".{one}") for one in packet.overloads()]
+            for overload in packet.overloads() if packet is not None else []:
+                if "Tensor" in str(getattr(packet, overload)._schema) and "hacked_twin" not in overload:
+                    found.append(f"aten::{name}" + ("" if overload == "default" else f".{overload}"))
     return found
 
 

@@ -11,6 +11,9 @@ use super::layouts::{self, Kind, Strided};
 use super::ours::Ours;
 use crate::random::Random;
 
+/// The rounding modes of quotients, and one that there is not.
+const MODES: [&str; 7] = ["floor", "floor", "floor", "trunc", "trunc", "trunc", "up"];
+
 /// A case that is being made.
 pub struct Builder<'a> {
     /// Where choices come from.
@@ -231,9 +234,7 @@ impl<'a> Builder<'a> {
             "int" | "SymInt" => Arg::Int(self.any_dim(dims)),
             "int[]" | "SymInt[]" => Arg::Ints(self.any_dims(dims)),
             "float" => Arg::Float(self.float()),
-            "str" => Arg::Str(
-                self.random.pick::<&str>(&["floor", "floor", "floor", "trunc", "trunc", "trunc", "up"]),
-            ),
+            "str" => Arg::Str(MODES[self.random.below(MODES.len())]),
             _ => Arg::None,
         }
     }

@@ -81,9 +81,18 @@ pub const RULES: &[Rule] = &[
         name: NARROW_COMPLEX,
         test: ("opgrid-tensor/tests/promotion.rs", "every_category_under_every_default"),
         matches: |seen| {
+            let words = ["complex32", "complexhalf", "complex<c10::"];
             let lower = seen.difference.torch.to_lowercase();
-            matches!(seen.part(), Part::Outcome | Part::Kind)
-                && ["complex32", "complexhalf", "complex<c10::"].iter().any(|words| lower.contains(words))
+            let is_told = words.iter().any(|words| lower.contains(words));
+            let has_complex = seen.call.args().any(|arg| matches!(arg, Arg::Complex(_)));
+            let is_narrow = |dtype| matches!(dtype, Some(DType::F16 | DType::BF16));
+            let mut dtypes = seen.call.tensors().into_iter().map(|at| seen.case.dtype(at));
+            let meets_narrow = is_narrow(Some(seen.case.default)) || dtypes.any(is_narrow);
+            // Torch's real and imaginary parts leave the range.
+            let is_beyond = |(_, _, other): &(DType, Complex64, Complex64)| !other.is_finite();
+            let leaves = seen.elements().is_some_and(|mut each| each.all(is_beyond));
+            (matches!(seen.part(), Part::Outcome | Part::Kind) && is_told)
+                || (has_complex && meets_narrow && leaves)
         },
     },
     Rule {
@@ -238,6 +247,11 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "averages of complex numbers are not written to reals",
+        test: (TESTS, "averages_of_complex_numbers_are_complex"),
+        matches: |seen| seen.call.operator == "aten::mean.out" && seen.we_refuse("can't be cast"),
+    },
+    Rule {
         name: "quotients of 16-bit floats are rounded down or cut before they are rounded to 16 bits",
         test: (TESTS, "quotients_are_cut_before_they_are_rounded"),
         matches: |seen| {
@@ -280,6 +294,16 @@ pub const RULES: &[Rule] = &[
             let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
             let keeps = |out: &Place| format!("{:?}", out.strides) == seen.difference.ours;
             seen.part() == Part::Strides && is_product && seen.out().is_some_and(keeps)
+        },
+    },
+    Rule {
+        name: "products are written to outputs of any strides",
+        test: (TESTS, "products_into_their_own_factors"),
+        matches: |seen| {
+            let torch_refuses = seen.torch_refuses("must match the size of tensor");
+            seen.call.operator == "aten::matmul.out"
+                && torch_refuses
+                && !seen.difference.ours.starts_with("aten::")
         },
     },
     Rule {

@@ -134,7 +134,7 @@ macro_rules! complex {
                     (_, im) if im.is_infinite() => Self::new(<$part>::INFINITY, im),
                     (<$part>::INFINITY, im) => Self::new(<$part>::INFINITY, beside.copysign(im)),
                     (<$part>::NEG_INFINITY, im) => Self::new(beside, <$part>::INFINITY.copysign(im)),
-                    _ => Self::new(<$part>::NAN, <$part>::NAN),
+                    _ => Complex::sqrt(self),
                 }
             }
 

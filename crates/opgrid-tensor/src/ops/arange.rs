@@ -76,10 +76,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
         .map(|(name, default)| Ok(it.option(name)?.unwrap_or(Scalar::Int(default))));
     let (start, end, step): (Scalar, Scalar, Scalar) = (start?, end?, step?);
     let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(DType::I64);
-    let [from, to, by] = [start, end, step].map(|number| match dtype {
-        DType::I64 => number::whole(number) as f64,
-        _ => number.to_complex().re,
-    });
+    let [from, to, by] = [start, end, step].map(|number| number.to_complex().re);
     let count = ((to - from) / by).ceil() as i64;
     let [from, by] = [start, step]
         .map(|number| if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) });

@@ -19,8 +19,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Contiguous, ANY, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
-        "preserve_format",
-        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::Preserve),
+        "channels_last",
+        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
     );
 }
 

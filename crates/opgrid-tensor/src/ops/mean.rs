@@ -75,8 +75,8 @@ fn out_shape(
     }
     let spec = shape(input, dim, keepdim, dtype)?;
     match out.dtype() {
-        // Another precision is computed in from the start, and so are reals of complex numbers.
-        found if found.is_floating_point() || found.is_complex() => {
+        // Another precision is computed in from the start.
+        found if found.is_complex() || (found.is_floating_point() && !spec.dtype().is_complex()) => {
             Ok(TensorSpec::new(spec.geometry().clone(), found, spec.device()))
         }
         _ => Ok(spec),
