@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::workspace::{Workspace, host, passes};
 use serde_json::Value;
 
-/// The packages that hold unsafe code, and the lowest one.
-const PACKAGES: &[&str] = &["opgrid-schema", "opgrid-core", "opgrid-tensor"];
+/// The packages that hold unsafe code, the lowest one, and the suite that calls every operator.
+const PACKAGES: &[&str] = &["opgrid-schema", "opgrid-core", "opgrid-tensor", "opgrid-testing"];
 
 /// Tests that run the compiler.
 const LEFT_OUT: &[&str] = &["compile_fail"];

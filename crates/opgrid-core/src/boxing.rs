@@ -33,6 +33,8 @@ pub(crate) unsafe fn enter<S: Signature>(
         // SAFETY: `direct` of this side was made by `S::erase`, by the caller's word.
         return S::apply(unsafe { S::restore(side.direct) }, args);
     }
+    // From here on the tuple goes by its address. It is put together anew, so that the way above needs none in memory.
+    let args = S::shorten(args);
     if !side.entry.is_null() {
         // SAFETY: `entry` of this side is an `Entry<S>`, by the caller's word.
         return unsafe { mem::transmute::<*const (), Entry<S>>(side.entry)(kernel, table, keys, args) };

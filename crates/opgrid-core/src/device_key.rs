@@ -74,17 +74,28 @@ impl BackendComponent {
 /// assert_eq!(compute_dispatch_key(Some(DType::QInt8), None, None)?, DispatchKey::QuantizedCpu);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
+#[inline]
 pub fn compute_dispatch_key(
     dtype: Option<DType>,
     layout: Option<Layout>,
     device: Option<Device>,
 ) -> Result<DispatchKey> {
-    let device = device.unwrap_or_default().kind();
+    // What most tensors are.
+    let (kind, layout) = (device.unwrap_or_default().kind(), layout.unwrap_or_default());
+    if kind == DeviceType::Cpu && layout == Layout::Strided && !dtype.is_some_and(DType::is_quantized) {
+        return Ok(DispatchKey::Cpu);
+    }
+    key_of(dtype, layout, kind)
+}
+
+/// The key of the data of any tensor.
+#[inline(never)]
+fn key_of(dtype: Option<DType>, layout: Layout, device: DeviceType) -> Result<DispatchKey> {
     let sparse = |functionality, layout| match backend_of(device) {
         Some(backend) => Ok(DispatchKey::runtime(functionality, backend)),
         None => Err(unsupported(layout, device, backend_devices())),
     };
-    match layout.unwrap_or_default() {
+    match layout {
         Layout::Strided | Layout::Jagged => dense_key(dtype.unwrap_or(DType::F32), device),
         Layout::SparseCoo => sparse(Functionality::Sparse, "sparse"),
         layout @ (Layout::SparseCsr | Layout::SparseCsc | Layout::SparseBsr | Layout::SparseBsc) => {

@@ -367,6 +367,7 @@ impl IntoIterator for DispatchKeySet {
 }
 
 impl From<DispatchKey> for DispatchKeySet {
+    #[inline]
     fn from(key: DispatchKey) -> Self {
         Self::from_key(key)
     }

@@ -235,6 +235,7 @@ pub struct LocalKeys {
 
 impl LocalKeys {
     /// The keys of this thread now.
+    #[inline]
     pub fn current() -> Self {
         with_thread(|thread| Self { included: thread.included(), excluded: thread.excluded() })
     }
@@ -255,6 +256,7 @@ impl LocalKeys {
 }
 
 /// Whether this thread includes every one of these keys.
+#[inline]
 pub fn is_included(keys: impl Into<DispatchKeySet>) -> bool {
     LocalKeys::current().included.has_all(keys.into())
 }
@@ -417,6 +419,7 @@ pub fn inference_mode() -> ForceGuard {
 }
 
 /// Whether the thread is in [`inference_mode`].
+#[inline]
 pub fn is_inference_mode() -> bool {
     !is_included(DispatchKey::AdInplaceOrView)
 }

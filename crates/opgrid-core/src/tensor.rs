@@ -118,8 +118,11 @@ impl AnyTensor {
             vtable: &Record::<D>::VTABLE,
         };
         let record = recycle::allocate::<Record<D>>();
+        let place = record.as_ptr();
         // SAFETY: the memory is new, and was allocated for such a record.
-        unsafe { record.write(Record { head, data }) };
+        unsafe { (&raw mut (*place).head).write(head) };
+        // SAFETY: as above. Apart from the head, so that large data is not put together elsewhere first.
+        unsafe { (&raw mut (*place).data).write(data) };
         Self(record.cast())
     }
 
@@ -149,6 +152,18 @@ impl AnyTensor {
         }
         // SAFETY: the table says that this record is a `Record<D>`, and `self` keeps it alive.
         Some(&unsafe { self.0.cast::<Record<D>>().as_ref() }.data)
+    }
+
+    /// The data of a tensor that is known to have such: without a question.
+    ///
+    /// # Safety
+    ///
+    /// [`data`](Self::data) would find it.
+    #[inline]
+    pub unsafe fn data_unchecked<D: TensorData>(&self) -> &D {
+        debug_assert!(self.data::<D>().is_some());
+        // SAFETY: the caller's promise; `self` keeps the record alive.
+        &unsafe { self.0.cast::<Record<D>>().as_ref() }.data
     }
 
     /// The data for changing, if it is of type `D` and this is the only handle.

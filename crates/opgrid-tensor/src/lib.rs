@@ -30,6 +30,7 @@ pub mod files;
 mod infix;
 pub mod kernels;
 pub mod ops;
+pub mod samples;
 pub mod tensor;
 
 pub use half::{bf16, f16};

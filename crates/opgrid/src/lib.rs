@@ -39,7 +39,7 @@ pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `element::Element`.
 pub use opgrid_tensor::{
     Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, files, home, kernels, ops, register,
-    with_dtype,
+    samples, with_dtype,
 };
 
 /// What a tensor is made of, and the macro that makes one of literals.

@@ -85,10 +85,11 @@ fn the_recipes_show_code_that_is_compiled() {
         include_str!("../../../examples/own-tensor/src/intervals.rs"),
         include_str!("../../../examples/toy-backend/src/fallback.rs"),
         include_str!("../../../examples/toy-backend/src/lib.rs"),
+        include_str!("../../../examples/toy-backend/tests/suite.rs"),
     ];
     let blocks = document.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<_> = blocks.collect();
-    assert_eq!(blocks.len(), 7);
+    assert_eq!(blocks.len(), 8);
     for block in blocks {
         assert!(compiled.iter().any(|source| source.contains(block)), "not in the tree:\n{block}");
     }

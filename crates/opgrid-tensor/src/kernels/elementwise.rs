@@ -6,6 +6,7 @@
 
 use opgrid_core::{Result, Scalar};
 
+use super::access::{self, Aliasing};
 use super::iter::{self, Source};
 use crate::tensor::{Array, Element, Tensor};
 
@@ -67,6 +68,18 @@ impl Destination for Tensor {
 /// An output that repeats elements, has no data, or is used by others.
 pub fn fill(out: &impl Destination, value: impl Into<Scalar>) -> Result<()> {
     iter::fill(out.destination()?, value.into())
+}
+
+/// Sets every element of `out` where the result does not depend on the elements of `a`. `a` may be `out` itself.
+///
+/// # Errors
+///
+/// As [`unary`].
+pub fn fill_for(out: &impl Destination, a: &impl Operand, value: impl Into<Scalar>) -> Result<()> {
+    if let Source::Array(a) = a.source()? {
+        access::check(out.destination()?, a, Aliasing::InPlace)?;
+    }
+    fill(out, value)
 }
 
 /// Writes the elements of `input`, stretched and converted, to `out`. Copying a tensor to itself does nothing.

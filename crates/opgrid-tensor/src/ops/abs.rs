@@ -27,6 +27,25 @@ pub(super) fn register(library: &mut Library) {
     library.define(AbsOut).out_by(Abs, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let complex = [DType::Complex64, DType::Complex128];
+    samples.of(Abs, NUMBERS, make::unary, reference).tolerance(2.0).in_place_refuses(&complex);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = match x.dtype() {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        other => other,
+    };
+    let magnitude = |x| match x {
+        Scalar::Int(x) => Scalar::Int(x.wrapping_abs()),
+        x => Scalar::Float(x.to_complex().norm()),
+    };
+    Ok(Plain::from_fn(dtype, x.sizes(), |position| magnitude(x.at(position))).into())
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     let dtype = match input.dtype() {
         DType::Complex64 => DType::F32,

@@ -31,10 +31,28 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, other, alpha| AddInplaceTensor.call(input, &other.into(), alpha));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples
+        .of(AddTensor, ANY, scaled, reference)
+        .tolerance(2.0)
+        .refuses("does not broadcast", make::misfits())
+        .refuses("must not be a floating-point number", {
+            let x = make::numbers(DType::I64, &[2], 0);
+            given(x.clone()).and(x).named("alpha", 0.5)
+        });
+    samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(Rule::Promoted, |a, b| number::plus(a, number::times(alpha, b)))
+}
+
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
-    let spec = pointwise::promoted([("self", input), ("other", other)])?;
-    pointwise::check_factor("alpha", alpha, spec.dtype())?;
-    Ok(spec)
+    let dtype = result_type(&[input, other])?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    pointwise::of_dtype([("self", input), ("other", other)], dtype)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {

@@ -29,6 +29,39 @@ pub(super) fn register(library: &mut Library) {
     library.define(AddmmOut).out_by(Addmm, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 2], 0);
+    samples
+        .of(Addmm, NUMBERS, inputs, reference)
+        .tolerance(64.0)
+        .refuses("does not broadcast", given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 3]; 5] = [
+        [&[2, 4], &[2, 3], &[3, 4]],
+        [&[4], &[2, 3], &[3, 4]],
+        [&[], &[2, 3], &[3, 4]],
+        [&[2, 4], &[2, 0], &[0, 4]],
+        [&[17, 9], &[17, 33], &[33, 9]],
+    ];
+    let one = |[c, a, b]: [&[i64]; 3]| {
+        given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+    };
+    let plain = shapes.map(one);
+    let scaled = plain.clone().map(|sample| sample.named("beta", 2).named("alpha", 3));
+    plain.into_iter().chain(scaled).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (c, product) = (it.tensor("self")?, it.tensor("mat1")?.product(it.tensor("mat2")?)?);
+    let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
+    let sum = Plain::from_fn(c.dtype(), product.sizes(), |position| {
+        number::plus(number::times(beta, c.at(position)), number::times(alpha, product.at(position)))
+    });
+    Ok(sum.into())
+}
+
 fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
     let (c, a, b) = (input.spec()?, mat1.spec()?, mat2.spec()?);
     let sizes = sizes(a.sizes(), b.sizes())?;

@@ -6,7 +6,7 @@
 //! - Source: torch.allclose, PyTorch 2.15.
 
 use super::prelude::*;
-use super::{All, Isclose};
+use super::{All, Isclose, isclose};
 
 operator! {
     home = crate::home;
@@ -15,6 +15,15 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(Allclose).everywhere(allclose);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Allclose, ANY, make::nearby, |it| {
+            let close = isclose::reference(it)?;
+            Ok(Expected::Value(close.elements().iter().all(|close| close.to_bool()).into()))
+        })
+        .reads_data();
 }
 
 fn allclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {

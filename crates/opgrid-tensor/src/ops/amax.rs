@@ -23,6 +23,22 @@ pub(super) fn register(library: &mut Library) {
     library.define(AmaxOut).out_by(Amax, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Amax, ORDERED, make::over_dims, reference)
+        .refuses("", given(make::numbers(DType::F32, &[0], 0)))
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dim")?);
+    let chosen = |elements: &[Scalar]| {
+        let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, |order| order.is_lt()));
+        all.unwrap_or(Scalar::Int(0))
+    };
+    Ok(x.reduced(Some(&dims), it.value("keepdim")?, x.dtype(), chosen).into())
+}
+
 fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input])?;
     choice::check_not_empty(input.spec()?, dim)?;

@@ -24,7 +24,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Any).structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
+    library
+        .define(Any)
+        .structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
     library.define(AnyAllOut).out_by(
         Any,
         |input, out| out_shape(input, None, false, out),
@@ -41,6 +43,25 @@ pub(super) fn register(library: &mut Library) {
     );
     library.define(AnyDims).structured(shape, cpu);
     library.define(AnyDimsOut).out_by(AnyDims, out_shape, cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Any, ANY, make::unary, |it| reference(it, None)).output_decides();
+    samples
+        .of(AnyDim, ANY, make::over_dim, |it| reference(it, Some(vec![it.value("dim")?])))
+        .output_decides()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+    samples.of(AnyDims, ANY, make::over_dims, |it| reference(it, it.value("dim")?)).output_decides();
+}
+
+fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = if x.dtype() == DType::U8 { DType::U8 } else { DType::Bool };
+    let answer = |elements: &[Scalar]| Scalar::Bool(elements.iter().any(|element| element.to_bool()));
+    if dims.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(Plain::from_fn(dtype, x.sizes(), |position| answer(&[x.at(position)])).into());
+    }
+    Ok(x.reduced(dims.as_deref(), it.option("keepdim")?.unwrap_or(false), dtype, answer).into())
 }
 
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<TensorSpec> {

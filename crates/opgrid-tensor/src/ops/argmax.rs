@@ -23,6 +23,36 @@ pub(super) fn register(library: &mut Library) {
     library.define(ArgmaxOut).out_by(Argmax, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Argmax, REAL, inputs, reference)
+        .refuses("", given(make::numbers(DType::F32, &[0], 0)))
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let of_all = [
+        given(make::numbers(dtype, &[3, 4], 1)),
+        given(make::extremes(dtype)),
+        given(Plain::of(dtype, &[4], &[1, 2])),
+    ];
+    make::over_dim(dtype).into_iter().chain(of_all).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, dim) = (it.tensor("self")?, it.value::<Option<i64>>("dim")?);
+    let index = |elements: &[Scalar]| {
+        let beats = |best: usize, other: usize| {
+            let [best, other] = [best, other].map(|at| elements[at]);
+            !number::is_nan(best)
+                && (number::is_nan(other) || number::order(best, other).is_some_and(|order| order.is_lt()))
+        };
+        let best = (0..elements.len()).reduce(|best, other| if beats(best, other) { other } else { best });
+        Scalar::Int(best.unwrap_or(0) as i64)
+    };
+    Ok(x.reduced(dim.as_ref().map(std::slice::from_ref), it.value("keepdim")?, DType::I64, index).into())
+}
+
 fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<TensorSpec> {
     let spec = input.spec()?;
     choice::check_not_empty(spec, dim.as_slice())?;

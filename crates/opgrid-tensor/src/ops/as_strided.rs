@@ -18,6 +18,37 @@ pub(super) fn register(library: &mut Library) {
     library.define(AsStrided).on_cpu_and_meta(as_strided);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let x = make::numbers(dtype, &[12], 0);
+        let cases: [(&[i64], &[i64], i64); 4] =
+            [(&[2, 3], &[3, 1], 0), (&[3, 2], &[1, 4], 2), (&[2, 2], &[0, 1], 1), (&[], &[], 5)];
+        cases
+            .map(|(size, stride, offset)| {
+                given(x.clone()).and(size.to_vec()).and(stride.to_vec()).and(offset)
+            })
+            .to_vec()
+    };
+    let x = make::numbers(DType::F32, &[4], 0);
+    samples
+        .of(AsStrided, ANY, inputs, |it| {
+            let (x, size, stride) =
+                (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
+            let offset: i64 = it.value("storage_offset")?;
+            Ok(Plain::from_fn(x.dtype(), &size, |position| {
+                x.at(&[position
+                    .iter()
+                    .zip(&stride)
+                    .fold(offset, |sum, (index, stride)| sum + index * stride)])
+            })
+            .into())
+        })
+        .view()
+        .needs_contiguous()
+        .refuses("", given(x.clone()).and([2].to_vec()).and([4].to_vec()))
+        .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
+}
+
 fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {
     let offset = match storage_offset {
         Some(offset) => offset,

@@ -23,6 +23,26 @@ pub(super) fn register(library: &mut Library) {
     library.define(BmmOut).out_by(Bmm, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 2, 3], 0);
+    samples
+        .of(Bmm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+        .tolerance(64.0)
+        .refuses("to fit `self`", given(x.clone()).and(x))
+        .refuses(
+            "three dimensions",
+            given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+        );
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let sizes = [[2, 2, 3, 4], [1, 1, 1, 1], [0, 2, 3, 2], [2, 0, 3, 1], [2, 3, 0, 2], [3, 9, 17, 5]];
+    let one = |[b, m, k, n]: [i64; 4]| {
+        given(make::numbers(dtype, &[b, m, k], 1)).and(make::numbers(dtype, &[b, k, n], 2))
+    };
+    sizes.map(one).to_vec()
+}
+
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, mat2.spec()?);
     match (a.sizes(), b.sizes()) {
@@ -39,7 +59,8 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
             Err(argument(message))
         }
         (found, _) => {
-            let message = format!("argument `self` has shape {found:?}, expected three dimensions; use `matmul`");
+            let message =
+                format!("argument `self` has shape {found:?}, expected three dimensions; use `matmul`");
             Err(argument(message))
         }
     }

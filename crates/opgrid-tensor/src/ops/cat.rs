@@ -33,6 +33,57 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples
+        .of(Cat, ANY, inputs, reference)
+        .refuses("non-empty list", given(Vec::<Plain>::new()))
+        .refuses("no dimensions", given(vec![Plain::number(DType::F32, 1)]))
+        .refuses("expected equal sizes", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
+        .refuses("range", given(vec![x.clone(), x]).and(2));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let cases: [(&[&[i64]], i64); 7] = [
+        (&[&[2, 3], &[1, 3]], 0),
+        (&[&[2, 3], &[2, 1], &[2, 2]], -1),
+        (&[&[3]], 0),
+        (&[&[0], &[2, 3], &[0]], 0),
+        (&[&[0], &[0]], 0),
+        (&[&[2, 0], &[2, 3]], 1),
+        (&[&[1, 3, 2, 2], &[2, 3, 2, 2]], 0),
+    ];
+    let one = |(shapes, dim): (&[&[i64]], i64)| {
+        let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
+        given(tensors.collect::<Vec<_>>()).and(dim)
+    };
+    let mixed = given(vec![make::numbers(dtype, &[2], 0), make::numbers(DType::F32, &[3], 1)]);
+    cases.into_iter().map(one).chain([mixed]).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
+    let dtype =
+        tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
+    let kept: Vec<&Plain> = tensors.iter().filter(|tensor| tensor.sizes() != [0]).collect();
+    let Some(first) = kept.first() else { return Ok(Plain::of::<i64>(dtype, &[0], &[]).into()) };
+    let dim = naive::dimension(dim, first.sizes().len());
+    let mut sizes = first.sizes().to_vec();
+    sizes[dim] = kept.iter().map(|tensor| tensor.sizes()[dim]).sum();
+    let joined = Plain::from_fn(dtype, &sizes, |position| {
+        let mut position = position.to_vec();
+        let mut rest = kept.iter();
+        loop {
+            match rest.next() {
+                Some(tensor) if position[dim] < tensor.sizes()[dim] => return tensor.at(&position),
+                Some(tensor) => position[dim] -= tensor.sizes()[dim],
+                None => return Scalar::Int(0),
+            }
+        }
+    });
+    Ok(joined.into())
+}
+
 /// What there is to write, and what the result is like.
 struct Joined<'a> {
     tensors: Vec<&'a Tensor>,

@@ -16,6 +16,14 @@ pub(super) fn register(library: &mut Library) {
     library.define(Clone).everywhere(clone);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(make::unary(dtype), "memory_format", MemoryFormat::Contiguous);
+    samples.of(Clone, ANY, inputs, |it| Ok(it.tensor("self")?.clone().into())).refuses(
+        "",
+        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
+    );
+}
+
 fn clone(input: &Tensor, memory_format: Option<MemoryFormat>) -> Result<Tensor> {
     let spec = input.spec()?;
     let geometry = spec.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?;

@@ -17,10 +17,16 @@ pub(super) fn register(library: &mut Library) {
     library.define(Contiguous).kernel(DispatchKey::CompositeImplicitAutograd, contiguous);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Contiguous, ANY, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
+        "preserve_format",
+        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::Preserve),
+    );
+}
+
 fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
     if memory_format == MemoryFormat::Preserve {
-        let message =
-            "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
+        let message = "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
         return Err(argument(message));
     }
     let spec = input.spec()?;

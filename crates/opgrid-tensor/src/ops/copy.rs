@@ -21,6 +21,25 @@ pub(super) fn register(library: &mut Library) {
     library.define(CopyInplace).in_place(shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(CopyInplace, ANY, inputs, |it| {
+            let (to, from) = (it.tensor("self")?, it.tensor("src")?);
+            Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
+        })
+        .refuses("does not broadcast", make::misfits());
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
+    let same = shapes.map(|[to, from]| given(make::numbers(dtype, to, 0)).and(make::numbers(dtype, from, 1)));
+    let converted = ANY
+        .iter()
+        .map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
+    same.into_iter().chain(converted).collect()
+}
+
 fn shape(input: &Tensor, src: &Tensor, _non_blocking: bool) -> Result<TensorSpec> {
     let (to, from) = (input.spec()?, src.spec()?);
     if from.geometry().expand(to.sizes()).is_err() {

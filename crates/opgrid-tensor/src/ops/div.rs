@@ -44,6 +44,55 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, other, mode| DivInplaceTensorMode.call(input, &other.into(), mode));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(Rule::Inexact, number::over))
+        .tolerance(4.0)
+        .refuses("does not broadcast", make::misfits());
+    samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(Rule::Inexact, number::over)).tolerance(4.0);
+    let x = make::nonzero(DType::I32, &[2], 0);
+    let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
+    let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
+    samples
+        .of(DivTensorMode, REAL, rounded_pairs, rounded_reference)
+        .refuses("rounding_mode", no_mode)
+        .refuses_data("zero", by_zero);
+    samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+}
+
+/// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
+fn rounded_pairs(dtype: DType) -> Vec<Sample> {
+    let mut pairs = make::pairs_to_divide(dtype);
+    if dtype == DType::Bool {
+        let is_bool = |argument: &Given| argument.tensors().iter().all(|tensor| tensor.dtype() == dtype);
+        pairs.retain(|sample| sample.arguments().all(is_bool));
+    }
+    rounded(pairs)
+}
+
+/// Each sample with both ways of rounding.
+fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
+    let both = |sample: Sample| ["trunc", "floor"].map(|mode| sample.clone().named("rounding_mode", mode));
+    samples.into_iter().flat_map(both).collect()
+}
+
+fn rounded_reference(it: &Inputs) -> Result<Expected> {
+    let floor = it.value::<String>("rounding_mode")? == "floor";
+    it.binary(Rule::Promoted, |a, b| match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) => {
+            let is_fraction = a.checked_rem(b).is_some_and(|rest| rest != 0);
+            let below = floor && is_fraction && (a < 0) != (b < 0);
+            Scalar::Int(a.wrapping_div(b) - i64::from(below))
+        }
+        // Nothing is below infinity by less than one, so that its remainder is no number.
+        (a, b) if floor && !a.to_complex().is_finite() => number::minus(number::over(a, b), a),
+        (a, b) => {
+            let round = if floor { f64::floor } else { f64::trunc };
+            number::inexact(number::over(a, b), round, |quotient| quotient)
+        }
+    })
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input), ("other", other)])
 }
@@ -70,11 +119,11 @@ fn mode_cpu(input: &Tensor, other: &Tensor, mode: Option<&str>, out: &Tensor) ->
     };
     match Rounding::named(mode)? {
         None => cpu(input, other, out),
-        Some(Rounding::Trunc) => checked(&|| {
-            with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::truncated))
-        }),
-        Some(Rounding::Floor) => checked(&|| {
-            with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::floored))
-        }),
+        Some(Rounding::Trunc) => checked(
+            &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::truncated)),
+        ),
+        Some(Rounding::Floor) => checked(
+            &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::floored)),
+        ),
     }
 }

@@ -7,8 +7,9 @@
 //! - Errors: pinned memory, which needs a device that copies from it.
 //! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
-use opgrid_core::{compute_dispatch_key, operator};
+use opgrid_core::operator;
 
+use super::factory::selected;
 use super::prelude::*;
 
 operator! {
@@ -20,6 +21,16 @@ pub(super) fn register(library: &mut Library) {
     library.define(EmptyMemoryFormat).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(EmptyMemoryFormat, ANY, make::shapes, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+        })
+        .refuses("", given([2, -1].to_vec()))
+        .refuses("", given([2].to_vec()).named("pin_memory", true));
+}
+
 fn select(
     size: &[i64],
     dtype: Option<DType>,
@@ -28,9 +39,8 @@ fn select(
     pin_memory: Option<bool>,
     memory_format: Option<MemoryFormat>,
 ) -> Result<Tensor> {
-    let key = compute_dispatch_key(dtype, layout, device)?;
     let args = (size, dtype, layout, device, pin_memory, memory_format);
-    operator::redispatch(EmptyMemoryFormat, key.key_set(), args)
+    operator::redispatch(EmptyMemoryFormat, selected(dtype, layout, device)?, args)
 }
 
 fn empty(
@@ -42,11 +52,12 @@ fn empty(
     memory_format: Option<MemoryFormat>,
 ) -> Result<Tensor> {
     check_options(layout, pin_memory)?;
-    let geometry = match memory_format {
-        None => Geometry::contiguous(size)?,
-        Some(format) => Geometry::in_format(size, format)?,
-    };
-    Tensor::allocate(TensorSpec::new(geometry, dtype.unwrap_or_else(default_dtype), device.unwrap_or_default()))
+    let mut spec = TensorSpec::of_one(dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
+    match memory_format {
+        None => spec.become_contiguous(size)?,
+        Some(format) => spec = spec.with_geometry(Geometry::in_format(size, format)?),
+    }
+    Tensor::allocate(spec)
 }
 
 /// # Errors

@@ -17,6 +17,14 @@ pub(super) fn register(library: &mut Library) {
     library.define(EmptyLike).everywhere(empty_like);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(make::unary(dtype), "dtype", DType::F64);
+    samples.of(EmptyLike, ANY, inputs, |it| {
+        let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
+        Ok(Expected::Shape(x.sizes().to_vec(), dtype.unwrap_or(x.dtype())))
+    });
+}
+
 fn empty_like(
     input: &Tensor,
     dtype: Option<DType>,

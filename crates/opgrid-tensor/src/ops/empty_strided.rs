@@ -6,8 +6,9 @@
 //! - Errors: lists of different lengths, negative numbers, pinned memory.
 //! - Source: torch.empty_strided, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
-use opgrid_core::{compute_dispatch_key, operator};
+use opgrid_core::operator;
 
+use super::factory::selected;
 use super::empty;
 use super::prelude::*;
 
@@ -20,6 +21,21 @@ pub(super) fn register(library: &mut Library) {
     library.define(EmptyStrided).on_cpu_and_meta(strided).kernel(DispatchKey::BackendSelect, select);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [[&[i64]; 2]; 4] =
+            [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
+        cases.map(|[size, stride]| given(size.to_vec()).and(stride.to_vec()).named("dtype", dtype)).to_vec()
+    };
+    samples
+        .of(EmptyStrided, ANY, inputs, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+        })
+        .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
+        .refuses("", given([2].to_vec()).and([-1].to_vec()));
+}
+
 fn select(
     size: &[i64],
     stride: &[i64],
@@ -28,8 +44,8 @@ fn select(
     device: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<Tensor> {
-    let key = compute_dispatch_key(dtype, layout, device)?;
-    operator::redispatch(EmptyStrided, key.key_set(), (size, stride, dtype, layout, device, pin_memory))
+    let keys = selected(dtype, layout, device)?;
+    operator::redispatch(EmptyStrided, keys, (size, stride, dtype, layout, device, pin_memory))
 }
 
 fn strided(

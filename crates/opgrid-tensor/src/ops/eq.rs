@@ -28,6 +28,15 @@ pub(super) fn register(library: &mut Library) {
     library.define(EqScalarOut).out_of(EqScalar, scalar_shape, scalar_cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(EqTensor, ANY, make::pairs, reference);
+    samples.of(EqScalar, ANY, make::with_scalar, reference);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    it.binary(Rule::Bool, |a, b| Scalar::Bool(number::same(a, b)))
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
 }

@@ -19,6 +19,28 @@ pub(super) fn register(library: &mut Library) {
     library.define(Equal).kernel(DispatchKey::Cpu, equal);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(Equal, ANY, inputs, |it| {
+            let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+            let mut pairs = a.elements().iter().zip(b.elements());
+            Ok(Expected::Value((a.sizes() == b.sizes() && pairs.all(|(a, b)| number::same(*a, *b))).into()))
+        })
+        .reads_data()
+        .refuses("expected float32 on", given(x.clone()).and(x.to(DType::F64)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let other_shape = given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(dtype, &[3, 2], 0));
+    // Without the tolerances, of which there are none here.
+    let pairs = make::nearby(dtype).into_iter().map(|mut sample| {
+        sample.positional.truncate(2);
+        sample
+    });
+    pairs.chain([other_shape]).collect()
+}
+
 fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
     let (a, b) = (input.spec()?, other.spec()?);
     if (a.dtype(), a.device()) != (b.dtype(), b.device()) {

@@ -23,6 +23,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(ExpOut).out_of(Exp, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Exp, ANY, make::unary, |it| it.inexact(f64::exp, Complex64::exp)).tolerance(4.0);
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input)])
 }

@@ -18,6 +18,28 @@ pub(super) fn register(library: &mut Library) {
     library.define(Expand).everywhere(expand);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], &[i64]); 5] =
+            [(&[3], &[2, 3]), (&[2, 1], &[-1, 4]), (&[], &[2]), (&[1], &[0]), (&[2, 3], &[2, 3])];
+        cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
+    };
+    samples
+        .of(Expand, ANY, inputs, |it| {
+            let (x, mut size) = (it.tensor("self")?, it.value::<Vec<i64>>("size")?);
+            let behind = size.len() - x.sizes().len();
+            size[behind..]
+                .iter_mut()
+                .zip(x.sizes())
+                .filter(|(size, _)| **size < 0)
+                .for_each(|(size, own)| *size = *own);
+            Ok(Plain::from_fn(x.dtype(), &size, |position| x.at(position)).into())
+        })
+        .view()
+        .refuses("", given(make::numbers(DType::F32, &[2], 0)).and([3].to_vec()))
+        .refuses("", given(make::numbers(DType::F32, &[1, 1], 0)).and([3].to_vec()));
+}
+
 fn expand(input: &Tensor, size: &[i64], _implicit: bool) -> Result<Tensor> {
     input.view_as(input.spec()?.geometry().expand(size)?)
 }

@@ -5,8 +5,8 @@
 
 use opgrid_core::operator::KernelOf;
 use opgrid_core::{
-    Argument, DType, Device, DispatchKey, Layout, Operator, Operators, Return, Signature,
-    compute_dispatch_key, operator,
+    Argument, DType, Device, DispatchKey, DispatchKeySet, Layout, Operator, Operators, Result, Return,
+    Signature, compute_dispatch_key, operator,
 };
 
 use super::structured::Kernels;
@@ -53,9 +53,26 @@ impl<O: Operator> Factories<O> for Operators<'_, O> {
     {
         let selected = self.closure(DispatchKey::BackendSelect, move |args| {
             let (dtype, layout, device) = O::Signature::options(args);
-            let key = compute_dispatch_key(dtype, layout, device)?;
-            operator::redispatch(operator, key.key_set(), args)
+            operator::redispatch(operator, selected(dtype, layout, device)?, args)
         });
         selected.everywhere(kernel)
+    }
+}
+
+/// The keys that such a call goes on with.
+///
+/// # Errors
+///
+/// There is no key for such data.
+#[inline]
+pub(super) fn selected(
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+) -> Result<DispatchKeySet> {
+    const CPU: DispatchKeySet = DispatchKeySet::from_key(DispatchKey::Cpu);
+    match compute_dispatch_key(dtype, layout, device)? {
+        DispatchKey::Cpu => Ok(CPU),
+        key => Ok(key.key_set()),
     }
 }

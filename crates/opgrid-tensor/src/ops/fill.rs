@@ -18,6 +18,22 @@ pub(super) fn register(library: &mut Library) {
     library.define(FillInplaceScalar).in_place(shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
+        make::unary(dtype)
+            .into_iter()
+            .flat_map(|sample| numbers.map(|number| sample.clone().and(number)))
+            .collect()
+    };
+    samples
+        .of(FillInplaceScalar, ANY, inputs, |it| {
+            let (x, value) = (it.tensor("self")?, it.value::<Scalar>("value")?);
+            Ok(Plain::of(x.dtype(), x.sizes(), &[value]).into())
+        })
+        .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
+}
+
 fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {
     input.spec().cloned()
 }

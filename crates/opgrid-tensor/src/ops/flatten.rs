@@ -19,6 +19,28 @@ pub(super) fn register(library: &mut Library) {
     library.define(FlattenUsingInts).implicit(flatten);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], i64, i64); 4] =
+            [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0)];
+        cases.map(|(sizes, start, end)| given(make::numbers(dtype, sizes, 0)).and(start).and(end)).to_vec()
+    };
+    samples
+        .of(FlattenUsingInts, ANY, inputs, |it| {
+            let x = it.tensor("self")?;
+            let [start, end] = [it.value("start_dim")?, it.value("end_dim")?]
+                .map(|dim| naive::dimension(dim, x.sizes().len()));
+            let sizes = match x.sizes() {
+                [] => vec![1],
+                sizes => {
+                    [&sizes[..start], &[sizes[start..=end].iter().product()], &sizes[end + 1..]].concat()
+                }
+            };
+            Ok(x.with_sizes(&sizes).into())
+        })
+        .refuses("before `start_dim`", given(make::numbers(DType::F32, &[2, 3], 0)).and(1).and(0));
+}
+
 fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     let (start, end) = (normalise_dim(start_dim, sizes.len())?, normalise_dim(end_dim, sizes.len())?);

@@ -28,6 +28,40 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[2]));
+    samples
+        .of(Gather, ANY, inputs, reference)
+        .refuses_data("", given(x.clone()).and(0).and(index.clone()))
+        .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[1])))
+        .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let cases: [(&[i64], i64, &[i64]); 5] = [
+        (&[2, 3], 1, &[2, 2]),
+        (&[3], 0, &[5]),
+        (&[3, 2], 0, &[2, 1]),
+        (&[2, 3], 0, &[0, 3]),
+        (&[3], 0, &[0]),
+    ];
+    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+        given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
+    };
+    cases.into_iter().map(one).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+    Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| {
+        let mut position = position.to_vec();
+        position[dim] = number::whole(index.at(&position));
+        x.at(&position)
+    })
+    .into())
+}
+
 fn shape(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool) -> Result<TensorSpec> {
     let (spec, index) = (input.spec()?, index.spec()?);
     let dim = check::along(spec, dim, index)?;

@@ -30,6 +30,15 @@ pub(super) fn register(library: &mut Library) {
     library.define(GtScalarOut).out_of(GtScalar, scalar_shape, scalar_cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(GtTensor, ORDERED, make::pairs, reference);
+    samples.of(GtScalar, ORDERED, make::with_scalar, reference);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    it.binary(Rule::Bool, |a, b| Scalar::Bool(number::order(a, b).is_some_and(|order| order.is_gt())))
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input, other])?;
     pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)

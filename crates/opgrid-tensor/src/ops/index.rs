@@ -16,6 +16,7 @@ use super::indexing::Indexing;
 use super::prelude::*;
 use super::structured;
 use crate::kernels::indexing;
+use crate::samples::indexing::{Places, inputs, masks};
 
 operator! {
     home = crate::home;
@@ -39,6 +40,22 @@ pub(super) fn register(library: &mut Library) {
             read(input, &indexing, out)
         })
     });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+    samples
+        .of(IndexTensor, ANY, inputs, reference)
+        .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
+        .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
+        .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
+    samples.of(IndexTensor, ANY, masks, reference).reads_data();
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let places = Places::new(x, it.optional_tensors("indices")?)?;
+    Ok(Plain::from_fn(x.dtype(), places.sizes(), |position| x.at(&places.of(position))).into())
 }
 
 fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {

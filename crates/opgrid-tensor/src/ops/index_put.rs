@@ -15,6 +15,7 @@ use super::indexing::Indexing;
 use super::prelude::*;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::kernels::indexing;
+use crate::samples::indexing::{self as indexing_samples, Places};
 
 operator! {
     home = crate::home;
@@ -29,6 +30,45 @@ pub(super) fn register(library: &mut Library) {
         IndexPutInplace.call(&result, indices, values, accumulate)?;
         Ok(result)
     });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+    let value = Plain::number(DType::F32, 1);
+    samples
+        .of(IndexPut, ANY, inputs, reference)
+        .tolerance(4.0)
+        .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]).and(value.clone()))
+        .refuses(
+            "convert it first",
+            given(x.clone()).and(vec![Some(index.clone())]).and(value.to(DType::F64)),
+        )
+        .refuses(
+            "does not broadcast",
+            given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
+        );
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let one = |sample: Sample| {
+        let value = Plain::number(dtype, 1);
+        [sample.clone().and(value.clone()), sample.and(value).and(true)]
+    };
+    // Masks need no other kernel, but how many elements they name is known from data only.
+    indexing_samples::inputs(dtype).into_iter().flat_map(one).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, values) = (it.tensor("self")?, it.tensor("values")?);
+    let places = Places::new(x, it.optional_tensors("indices")?)?;
+    let accumulate: bool = it.value("accumulate")?;
+    let mut result = x.clone();
+    for position in naive::positions(places.sizes()) {
+        let (place, value) = (places.of(&position), values.at(&position));
+        let value = if accumulate { number::plus(result.at(&place), value) } else { value };
+        result.set(&place, value);
+    }
+    Ok(result.into())
 }
 
 fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
@@ -66,12 +106,17 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
     }
     let (out, lookup) = (input.array()?, indexing.lookup()?);
     let values = values.array()?.view(stretched)?;
-    if accumulate { indexing::accumulate(out, &values, &lookup) } else { indexing::write(out, &values, &lookup) }
+    if accumulate {
+        indexing::accumulate(out, &values, &lookup)
+    } else {
+        indexing::write(out, &values, &lookup)
+    }
 }
 
 /// The mask, with a dimension more for each one behind it, where there is nothing else in the list and it fits.
 fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Tensor>> {
-    let mut masks = indices.iter().enumerate().filter_map(|(at, index)| index.as_ref().map(|mask| (at, mask)));
+    let mut masks =
+        indices.iter().enumerate().filter_map(|(at, index)| index.as_ref().map(|mask| (at, mask)));
     let (Some((start, mask)), None) = (masks.next(), masks.next()) else { return Ok(None) };
     if mask.dtype() != DType::Bool {
         return Ok(None);

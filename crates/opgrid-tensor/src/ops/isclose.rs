@@ -23,6 +23,28 @@ pub(super) fn register(library: &mut Library) {
     library.define(Isclose).kernel(DispatchKey::CompositeImplicitAutograd, isclose);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(Isclose, ANY, make::nearby, |it| Ok(reference(it)?.into()))
+        .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)))
+        .refuses("expected zero or more", given(x.clone()).and(x).and(-1.0));
+}
+
+/// Whether each pair of elements is close.
+pub(super) fn reference(it: &Inputs) -> Result<Plain> {
+    let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+    let [rtol, atol]: [f64; 2] = [it.value("rtol")?, it.value("atol")?];
+    let equal_nan: bool = it.value("equal_nan")?;
+    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+    Ok(Plain::from_fn(DType::Bool, &sizes, |position| {
+        let (a, b) = (a.at(position), b.at(position));
+        let difference = (a.to_complex() - b.to_complex()).norm();
+        let near = difference.is_finite() && difference <= atol + rtol * b.to_complex().norm();
+        Scalar::Bool(near || number::same(a, b) || (equal_nan && number::is_nan(a) && number::is_nan(b)))
+    }))
+}
+
 fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
     check(input, other, rtol, atol)?;
     let mut close = EqTensor.call(input, other)?;
@@ -36,7 +58,8 @@ fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool
         return Ok(close);
     }
     let (a, b) = (with_fractions(input)?, with_fractions(other)?);
-    let allowed = AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
+    let allowed =
+        AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
     let difference = Abs.call(&SubTensor.call(&a, &b, Scalar::Int(1))?)?;
     let near = LogicalAnd.call(&LeTensor.call(&difference, &allowed)?, &Isfinite.call(&difference)?)?;
     LogicalOr.call(&close, &near)

@@ -19,6 +19,12 @@ pub(super) fn register(library: &mut Library) {
     library.define(Isfinite).kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Isfinite, ANY, make::unary, |it| {
+        it.unary(Rule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()))
+    });
+}
+
 fn isfinite(input: &Tensor) -> Result<Tensor> {
     let dtype = input.dtype();
     if dtype.is_floating_point() || dtype.is_complex() {

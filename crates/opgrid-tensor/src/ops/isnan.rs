@@ -20,6 +20,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(IsnanOut).out_by(Isnan, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Isnan, ANY, make::unary, |it| it.unary(Rule::Bool, |x| Scalar::Bool(number::is_nan(x))));
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::of_dtype([("self", input)], DType::Bool)
 }
@@ -37,5 +41,5 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::unary::<Bool, T>(out, input, |a| (a != a).into())
         });
     }
-    elementwise::fill(out, false)
+    elementwise::fill_for(out, input, false)
 }

@@ -31,6 +31,35 @@ pub(super) fn register(library: &mut Library) {
     library.define(LinspaceOut).on_cpu_and_meta(linspace_out);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let negative = given(0).and(1).and(-1).named("dtype", DType::F32);
+    samples
+        .of(Linspace, NUMBERS, inputs, reference)
+        .tolerance(2.0)
+        .output_decides()
+        .refuses("steps", negative);
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let mut samples = vec![given(0).and(8).and(5)];
+    if dtype != DType::U8 {
+        samples.extend([(3, -3, 7), (-1, 1, 3)].map(|(start, end, steps)| given(start).and(end).and(steps)));
+    }
+    // Fewer than two bools are no range, and not refused.
+    if dtype != DType::Bool {
+        samples.extend([0, 1].map(|steps| given(2.5).and(5).and(steps)));
+    }
+    samples.into_iter().map(|sample| sample.named("dtype", dtype)).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (start, end): (Scalar, Scalar) = (it.value("start")?, it.value("end")?);
+    let (steps, dtype): (i64, Option<DType>) = (it.value("steps")?, it.value("dtype")?);
+    let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
+    let place = |at: i64| number::plus(start, number::times(step, Scalar::Float(at as f64)));
+    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| place(at[0])).into())
+}
+
 fn linspace(
     start: Scalar,
     end: Scalar,
@@ -81,7 +110,8 @@ fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result
     }
     match dtype {
         Some(dtype) if is_complex(start, end) && !dtype.is_complex() => {
-            let message = format!("bounds from {start} to {end} cannot be cast to dtype {dtype}; use a complex one");
+            let message =
+                format!("bounds from {start} to {end} cannot be cast to dtype {dtype}; use a complex one");
             Err(argument(message))
         }
         // One element, or none, needs no arithmetic.

@@ -23,15 +23,27 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs =
+        |dtype| [vec![], vec![1], vec![1, 1]].map(|sizes| given(make::numbers(dtype, &sizes, 1))).to_vec();
+    let reference = |it: &Inputs| Ok(Expected::Value(it.tensor("self")?.elements()[0].into()));
+    let two = given(make::numbers(DType::F32, &[2], 0));
+    samples.of(LocalScalarDense, ANY, inputs, reference).reads_data().refuses("2 elements", two.clone());
+    samples.of(Item, ANY, inputs, reference).reads_data().refuses("2 elements", two);
+}
+
 fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {
     check(input)?;
     if input.device() == Device::META {
-        return Err(argument("argument `self` is a meta tensor, which has no data; create it on a device with data"));
+        return Err(argument(
+            "argument `self` is a meta tensor, which has no data; create it on a device with data",
+        ));
     }
     if let Some(value) = input.bare_number() {
         return Ok(value);
     }
-    let number = with_dtype!(input.dtype(), T => Ok(input.to_vec::<T>()?.first().map(|element| element.number())))?;
+    let number =
+        with_dtype!(input.dtype(), T => Ok(input.to_vec::<T>()?.first().map(|element| element.number())))?;
     Ok(number.map_or(Scalar::Int(0), scalar))
 }
 
@@ -48,6 +60,8 @@ fn scalar(number: Number) -> Scalar {
 fn check(input: &Tensor) -> Result<()> {
     match input.spec()?.numel() {
         1 => Ok(()),
-        found => Err(argument(format!("a tensor with {found} elements cannot be converted to a number, expected 1"))),
+        found => Err(argument(format!(
+            "a tensor with {found} elements cannot be converted to a number, expected 1"
+        ))),
     }
 }

@@ -24,6 +24,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(LogOut).out_of(Log, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Log, ANY, make::unary, |it| it.inexact(f64::ln, Complex64::ln)).tolerance(4.0);
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input)])
 }

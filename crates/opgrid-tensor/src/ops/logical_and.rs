@@ -22,6 +22,12 @@ pub(super) fn register(library: &mut Library) {
     library.define(LogicalAndOut).out_of(LogicalAnd, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(LogicalAnd, ANY, make::pairs, |it| {
+        it.binary(Rule::Bool, |a, b| Scalar::Bool(a.to_bool() && b.to_bool()))
+    });
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
 }

@@ -22,6 +22,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(LogicalNotOut).out_of(LogicalNot, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(LogicalNot, ANY, make::unary, |it| it.unary(Rule::Bool, |x| Scalar::Bool(!x.to_bool())));
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::of_dtype([("self", input)], DType::Bool)
 }

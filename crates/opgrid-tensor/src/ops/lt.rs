@@ -30,6 +30,15 @@ pub(super) fn register(library: &mut Library) {
     library.define(LtScalarOut).out_of(LtScalar, scalar_shape, scalar_cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(LtTensor, ORDERED, make::pairs, reference);
+    samples.of(LtScalar, ORDERED, make::with_scalar, reference);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    it.binary(Rule::Bool, |a, b| Scalar::Bool(number::order(a, b).is_some_and(|order| order.is_lt())))
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input, other])?;
     pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)

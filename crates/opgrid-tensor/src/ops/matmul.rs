@@ -6,12 +6,14 @@
 //!   result; the dimensions before the last two broadcast.
 //! - Dtypes: as `mm` and `bmm`.
 //! - Dispatch: a composite of `mm`, or of `bmm` where both have stacks.
+//! - Aliasing: `matmul.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: tensors without dimensions; inner sizes that differ; stacks that do not broadcast.
 //! - Source: torch.matmul, PyTorch 2.15; there vectors go to `dot` and `mv`.
 
 use opgrid_core::Error;
 
 use super::prelude::*;
+use super::structured::give_shape;
 use super::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
 use crate::tensor::{Dims, broadcast};
 
@@ -24,6 +26,46 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Matmul).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
     library.define(MatmulOut).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples
+        .of(Matmul, NUMBERS, inputs, samples_reference)
+        .tolerance(64.0)
+        .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
+        .refuses("expected 3 rows", given(x.clone()).and(x));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 9] = [
+        [&[3], &[3]],
+        [&[2, 3], &[3]],
+        [&[3], &[3, 2]],
+        [&[2, 3], &[3, 4]],
+        [&[2, 2, 3], &[3, 4]],
+        [&[2, 2, 3], &[2, 3, 4]],
+        [&[2, 1, 2, 3], &[3, 3, 1]],
+        [&[3], &[2, 3, 4]],
+        [&[2, 0, 3], &[3]],
+    ];
+    shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).to_vec()
+}
+
+/// Vectors as matrices, and back.
+fn samples_reference(it: &Inputs) -> Result<Expected> {
+    let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+    let row = if a.sizes().len() == 1 { a.with_sizes(&[1, a.sizes()[0]]) } else { a.clone() };
+    let column = if b.sizes().len() == 1 { b.with_sizes(&[b.sizes()[0], 1]) } else { b.clone() };
+    let product = row.product(&column)?;
+    let mut sizes = product.sizes().to_vec();
+    if b.sizes().len() == 1 {
+        sizes.pop();
+    }
+    if a.sizes().len() == 1 {
+        sizes.remove(product.sizes().len() - 2);
+    }
+    Ok(product.with_sizes(&sizes).into())
 }
 
 fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
@@ -60,16 +102,9 @@ fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
 
 fn matmul_out(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let product = matmul(input, other)?;
-    if out.dtype() != product.dtype() || out.sizes() != product.sizes() {
-        let message = format!(
-            "aten::matmul.out: argument `out` is {} of shape {:?}, expected {} of shape {:?}",
-            out.dtype(),
-            out.sizes(),
-            product.dtype(),
-            product.sizes()
-        );
-        return Err(argument(message));
-    }
+    pointwise::check_out_dtype(out, product.dtype())
+        .and_then(|()| give_shape(out, product.spec()?))
+        .map_err(|error| error.within("aten::matmul.out"))?;
     CopyInplace.call(out, &product, false)
 }
 

@@ -22,6 +22,12 @@ pub(super) fn register(library: &mut Library) {
     library.define(MaximumOut).out_of(Maximum, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let reference =
+        |it: &Inputs| it.binary(Rule::Promoted, |a, b| number::chosen(a, b, |order| order.is_lt()));
+    samples.of(Maximum, ORDERED, make::pairs, reference).refuses("does not broadcast", make::misfits());
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input, other])?;
     pointwise::promoted([("self", input), ("other", other)])

@@ -25,11 +25,39 @@ pub(super) fn register(library: &mut Library) {
     library.define(MeanOut).out_by(MeanDim, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Mean, INEXACT, make::unary_numbers, reference).tolerance(4.0);
+    samples
+        .of(MeanDim, INEXACT, make::over_dims, reference)
+        .tolerance(4.0)
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+    let converted = |dtype: DType| {
+        let named = make::over_dims(dtype).into_iter().map(|sample| sample.named("dtype", DType::F64));
+        named.collect()
+    };
+    samples.of(MeanDim, ANY, converted, reference).tolerance(4.0);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(x.dtype());
+    let dims: Option<Vec<i64>> = it.option("dim")?;
+    let keepdim = it.option("keepdim")?.unwrap_or(false);
+    let zero = Plain::number(dtype, 0).at(&[]);
+    let average = |elements: &[Scalar]| {
+        let sum = elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
+        number::over(sum, Scalar::Float(elements.len() as f64))
+    };
+    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, average).into())
+}
+
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
     let spec = input.spec()?;
     let dtype = dtype.unwrap_or(spec.dtype());
     if !dtype.is_floating_point() && !dtype.is_complex() {
-        let message = format!("averages have fractions, found dtype {dtype}, expected a floating-point or complex `dtype`");
+        let message = format!(
+            "averages have fractions, found dtype {dtype}, expected a floating-point or complex `dtype`"
+        );
         return Err(argument(message));
     }
     reduce::shape(spec, dim.unwrap_or(&[]), keepdim, dtype)

@@ -1,7 +1,7 @@
 //! The operators, one file for each family; to add one, write its file and its line in the list below.
 //!
-//! A file declares overloads with [`operator!`](macro@opgrid_core::operator) and registers their kernels. Its header gives
-//! the formula, shapes, dtypes, aliasing, errors and source.
+//! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives [samples](crate::samples) of
+//! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source.
 
 mod factory;
 mod indexing;
@@ -12,10 +12,12 @@ pub mod structured;
 
 use opgrid_core::{Dispatcher, Library, Registration, Result};
 
+use crate::samples::Samples;
+
 /// Declares the modules, re-exports their overloads and lists their registrations.
 ///
 /// `operators! { add, mul }` expands to `pub mod add; pub use add::*;`, the same for `mul`, and a function
-/// `define_all` that calls `add::register` and `mul::register`.
+/// `define_all` that calls `add::register` and `mul::register`, and another, `sample_all`, that does so with `samples`.
 macro_rules! operators {
     ($($name:ident),* $(,)?) => {
         $(
@@ -25,6 +27,10 @@ macro_rules! operators {
 
         fn define_all(library: &mut Library) {
             $($name::register(library);)*
+        }
+
+        fn sample_all(samples: &mut Samples) {
+            $($name::samples(samples);)*
         }
     };
 }
@@ -122,6 +128,13 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     let mut library = dispatcher.library("aten");
     define_all(&mut library);
     library.finish()
+}
+
+/// The samples of the operators of this crate, for the suite of `opgrid-testing`.
+pub fn samples() -> Samples {
+    let mut samples = Samples::new();
+    sample_all(&mut samples);
+    samples
 }
 
 /// Gives the global dispatcher the operators, unless it has them.

@@ -27,6 +27,13 @@ pub(super) fn register(library: &mut Library) {
     library.define(MulInplaceScalar).composite(|input, other| MulInplaceTensor.call(input, &other.into()));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(MulTensor, ANY, make::pairs, |it| it.binary(Rule::Promoted, number::times))
+        .refuses("does not broadcast", make::misfits());
+    samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(Rule::Promoted, number::times));
+}
+
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
     pointwise::promoted([("self", input), ("other", other)])
 }

@@ -23,9 +23,15 @@ pub(super) fn register(library: &mut Library) {
     library.define(NegOut).out_of(Neg, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Neg, NUMBERS, make::unary, |it| it.unary(Rule::Promoted, |x| number::minus(Scalar::Int(0), x)));
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     if input.dtype() == DType::Bool {
-        let message = "argument `self` is a bool tensor, which has no negative; invert a mask by `logical_not`";
+        let message =
+            "argument `self` is a bool tensor, which has no negative; invert a mask by `logical_not`";
         return Err(argument(message));
     }
     pointwise::promoted([("self", input)])

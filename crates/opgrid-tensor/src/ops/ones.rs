@@ -25,6 +25,13 @@ pub(super) fn register(library: &mut Library) {
     library.define(OnesOut).everywhere(ones_out);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Ones, ANY, make::shapes, |it| make::filled(it, Scalar::Int(1)))
+        .output_decides()
+        .refuses("", given([2, -1].to_vec()));
+}
+
 fn ones(
     size: &[i64],
     dtype: Option<DType>,

@@ -16,3 +16,20 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Permute).everywhere(|input, dims| input.view_as(input.spec()?.geometry().permute(dims)?));
 }
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], &[i64]); 4] =
+            [(&[2, 3, 4], &[2, 0, 1]), (&[2, 3], &[-1, 0]), (&[], &[]), (&[2, 0], &[1, 0])];
+        cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+    };
+    samples
+        .of(Permute, ANY, inputs, |it| {
+            let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dims")?);
+            let order: Vec<usize> = dims.iter().map(|&dim| naive::dimension(dim, x.sizes().len())).collect();
+            Ok(x.permuted(&order).into())
+        })
+        .view()
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
+}

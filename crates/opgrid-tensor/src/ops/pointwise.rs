@@ -33,10 +33,36 @@ pub(super) fn inexact<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result
 ///
 /// As [`promoted`].
 pub(super) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
-    let Some(specs) = specs(&arguments) else { return Err(undefined(&arguments)) };
+    if let Some(first) = alike(&arguments) {
+        return Ok(TensorSpec::new(first.geometry().at_start(), dtype, first.device()));
+    }
+    of_any(&arguments, dtype)
+}
+
+/// What the first argument is like, if the others are row-major tensors of the same shape on the same device, or
+/// numbers: so are most.
+#[inline]
+fn alike<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<&'a TensorSpec> {
+    let first = arguments[0].1.array_spec().filter(|first| first.geometry().is_row_major())?;
+    let fits = |other: &Tensor| match other.array_spec() {
+        Some(other) => {
+            let geometry = other.geometry();
+            other.device() == first.device()
+                && geometry.is_row_major()
+                && geometry.has_sizes_of(first.geometry())
+        }
+        None => other.is_number(),
+    };
+    arguments[1..].iter().all(|(_, other)| fits(other)).then_some(first)
+}
+
+/// The same for tensors of any kind.
+#[inline(never)]
+fn of_any<const N: usize>(arguments: &[(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
+    let Some(specs) = specs(arguments) else { return Err(undefined(arguments)) };
     let device = common_device(&specs)?;
     let geometries = specs.map(TensorSpec::geometry);
-    TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(&arguments).unwrap_or(error))
+    TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(arguments).unwrap_or(error))
 }
 
 /// # Errors

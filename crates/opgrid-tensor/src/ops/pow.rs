@@ -38,6 +38,48 @@ pub(super) fn register(library: &mut Library) {
         .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let reference = |it: &Inputs| it.binary(Rule::Promoted, number::power);
+    let minus = given(make::numbers(DType::I32, &[2], 0)).and(-1);
+    samples.of(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
+    samples
+        .of(PowTensorScalar, ANY, powers_of_number, reference)
+        .tolerance(16.0)
+        .refuses("integers cannot be raised", minus);
+    let bases = |dtype| {
+        let exponents = Plain::of(dtype, &[4], &[0, 1, 2, 3]);
+        [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)]
+            .map(|base| given(base).and(exponents.clone()))
+            .to_vec()
+    };
+    samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
+}
+
+fn powers(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
+    let one = |[base, exponent]: [&[i64]; 2]| {
+        given(make::nonzero(dtype, base, 1)).and(Plain::of(dtype, exponent, &[2, 0, 3, 1]))
+    };
+    let negative = given(Plain::of(dtype, &[4], &[1, -1, 2, -2])).and(Plain::of(dtype, &[2, 1], &[-1, -2]));
+    let negative = Some(negative).filter(|_| dtype != DType::U8);
+    shapes.into_iter().map(one).chain(negative).collect()
+}
+
+fn powers_of_number(dtype: DType) -> Vec<Sample> {
+    let x = make::nonzero(dtype, &[2, 3], 1);
+    let exponents = [
+        Scalar::Int(2),
+        Scalar::Int(3),
+        Scalar::Float(0.5),
+        Scalar::Float(2.0),
+        Scalar::Float(-0.5),
+        Scalar::Float(-1.5),
+    ];
+    let constant = [given(x.clone()).and(0), given(x.clone()).and(1)];
+    exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
+}
+
 fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input), ("exponent", exponent)])?;
     match input.bare_number() {
@@ -48,7 +90,7 @@ fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
     if input.bare_number().is_some_and(gives_ones) {
-        return elementwise::fill(out, 1);
+        return elementwise::fill_for(out, exponent, 1);
     }
     let dtype = result_type(&[input, exponent])?;
     with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, exponent, Power::power))
@@ -75,7 +117,7 @@ fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
 
 fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     if is_zero(exponent) {
-        return elementwise::fill(out, 1);
+        return elementwise::fill_for(out, input, 1);
     }
     if is_one(exponent) {
         return elementwise::copy(out, input);

@@ -1,5 +1,6 @@
 //! The names that operator files use.
 
+pub(super) use num_complex::Complex64;
 pub(super) use opgrid_core::{
     DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, operator,
 };
@@ -10,6 +11,10 @@ pub(super) use crate::error::argument;
 pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(super) use crate::kernels::math::Inexact;
 pub(super) use crate::kernels::{elementwise, reduce};
+pub(super) use crate::samples::{
+    ANY, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS, ORDERED, Plain, REAL, Rule, Sample,
+    Samples, given, make, naive, number,
+};
 pub(super) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,
 };

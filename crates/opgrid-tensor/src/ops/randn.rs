@@ -10,6 +10,7 @@ use opgrid_core::Generator;
 
 use super::prelude::*;
 use super::{EmptyMemoryFormat, NormalInplace};
+use crate::kernels::random;
 
 operator! {
     home = crate::home;
@@ -22,6 +23,20 @@ pub(super) fn register(library: &mut Library) {
         drawn(size, None, dtype, layout, device, pin_memory)
     });
     library.define(RandnGenerator).everywhere(drawn);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
+    };
+    samples.of(Randn, INEXACT, inputs, reference).refuses("", given([-1].to_vec()));
+    let seeded = |dtype| vec![given([2000].to_vec()).and(random::generator(3)).named("dtype", dtype)];
+    samples.of(RandnGenerator, INEXACT, seeded, reference);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
+    Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), Distribution::normal(0.0, 1.0)))
 }
 
 fn drawn(

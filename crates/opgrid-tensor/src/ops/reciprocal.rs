@@ -23,6 +23,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(ReciprocalOut).out_of(Reciprocal, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Reciprocal, ANY, make::unary, |it| it.inexact(f64::recip, |x| x.inv())).tolerance(4.0);
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input)])
 }

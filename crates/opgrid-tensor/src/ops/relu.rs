@@ -24,6 +24,12 @@ pub(super) fn register(library: &mut Library) {
     library.define(ReluOut).out_by(Relu, out_shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Relu, REAL, make::unary, |it| {
+        it.unary(Rule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
+    });
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     let spec = pointwise::promoted([("self", input)])?;
     pointwise::check_real(spec.dtype())?;

@@ -6,8 +6,8 @@
 //! - Errors: sizes that do not fit.
 //! - Source: torch.reshape, PyTorch 2.15.
 
-use super::prelude::*;
 use super::View;
+use super::prelude::*;
 use crate::tensor::views::infer_sizes;
 
 operator! {
@@ -17,6 +17,13 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(Reshape).implicit(reshape);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Reshape, ANY, make::other_sizes, |it| make::same_elements(it, "shape"))
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
 }
 
 fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {

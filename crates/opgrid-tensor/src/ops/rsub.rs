@@ -20,6 +20,20 @@ pub(super) fn register(library: &mut Library) {
     library.define(RsubScalar).everywhere(|input, other, alpha| rsub(input, &other.into(), alpha));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples.of(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
+    samples
+        .of(RsubScalar, NUMBERS, make::with_number, reference)
+        .tolerance(2.0)
+        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(Rule::Promoted, |a, b| number::minus(b, number::times(alpha, a)))
+}
+
 fn rsub(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {
     SubTensor.call(other, input, alpha)
 }

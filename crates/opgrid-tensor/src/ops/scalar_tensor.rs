@@ -18,6 +18,20 @@ pub(super) fn register(library: &mut Library) {
     library.define(ScalarTensor).factory(ScalarTensor, scalar_tensor);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)]
+            .map(|number| given(number).named("dtype", dtype))
+            .to_vec()
+    };
+    samples
+        .of(ScalarTensor, ANY, inputs, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
+        })
+        .refuses_data("overflow", given(300).named("dtype", DType::U8));
+}
+
 fn scalar_tensor(
     s: Scalar,
     dtype: Option<DType>,

@@ -23,6 +23,14 @@ pub(super) fn register(library: &mut Library) {
     library.define(SigmoidOut).out_of(Sigmoid, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Sigmoid, ANY, make::unary, |it| {
+            it.inexact(|x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv())
+        })
+        .tolerance(8.0);
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input)])
 }

@@ -16,6 +16,40 @@ pub(super) fn register(library: &mut Library) {
     library.define(SliceTensor).everywhere(slice);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], [i64; 4]); 5] = [
+            (&[5, 3], [0, 1, 4, 2]),
+            (&[2, 7], [1, -5, -1, 3]),
+            (&[4], [0, 3, 1, 1]),
+            (&[4], [0, -9, 9, 1]),
+            (&[0], [0, 0, 2, 1]),
+        ];
+        let one = |(sizes, [dim, start, end, step]): (&[i64], [i64; 4])| {
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(start).and(end).and(step)
+        };
+        cases.map(one).to_vec()
+    };
+    samples
+        .of(SliceTensor, ANY, inputs, |it| {
+            let (x, dim, step): (_, i64, i64) = (it.tensor("self")?, it.value("dim")?, it.value("step")?);
+            let dim = naive::dimension(dim, x.sizes().len());
+            let size = x.sizes()[dim];
+            let bound = |bound: i64| (if bound < 0 { bound + size } else { bound }).clamp(0, size);
+            let (start, end) = (bound(it.value("start")?), bound(it.value("end")?));
+            let mut sizes = x.sizes().to_vec();
+            sizes[dim] = ((end - start).max(0) + step - 1) / step;
+            Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+                let mut position = position.to_vec();
+                position[dim] = start + position[dim] * step;
+                x.at(&position)
+            })
+            .into())
+        })
+        .view()
+        .refuses("", given(make::numbers(DType::F32, &[2], 0)).and(0).and(0).and(2).and(0));
+}
+
 fn slice(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
     let geometry = input.spec()?.geometry();
     input.view_as(geometry.slice(dim, start.unwrap_or(0), end.unwrap_or(i64::MAX), step)?)

@@ -24,6 +24,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(SqrtOut).out_of(Sqrt, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Sqrt, ANY, make::unary, |it| it.inexact(f64::sqrt, Complex64::sqrt)).tolerance(4.0);
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input)])
 }

@@ -24,6 +24,32 @@ pub(super) fn register(library: &mut Library) {
     library.define(SqueezeDims).everywhere(squeeze_dims);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Squeeze, ANY, make::unary, |it| reference(it, None)).view();
+    let inputs = |dtype| {
+        let cases: [(&[i64], i64); 4] = [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0)];
+        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+    };
+    samples
+        .of(SqueezeDim, ANY, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
+        .view()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+    let several = |dtype| vec![given(make::numbers(dtype, &[1, 2, 1, 1], 0)).and([0, -1].to_vec())];
+    samples
+        .of(SqueezeDims, ANY, several, |it| reference(it, it.value("dim")?))
+        .view()
+        .refuses("multiple times", given(make::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()));
+}
+
+fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let all = x.sizes().len();
+    let is_named =
+        |at: usize| dims.as_ref().is_none_or(|dims| dims.iter().any(|&dim| naive::dimension(dim, all) == at));
+    let kept = x.sizes().iter().enumerate().filter(|(at, size)| **size != 1 || !is_named(*at));
+    Ok(x.with_sizes(&kept.map(|(_, &size)| size).collect::<Vec<_>>()).into())
+}
+
 fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Tensor> {
     let dims = input.spec()?.geometry().dims();
     let mut named = vec![false; dims.max(1)];

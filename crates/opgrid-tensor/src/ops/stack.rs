@@ -27,6 +27,40 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples
+        .of(Stack, ANY, inputs, reference)
+        .refuses("non-empty list", given(Vec::<Plain>::new()))
+        .refuses("expected [2, 3]", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
+        .refuses("range", given(vec![x.clone(), x]).and(3));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let cases: [(&[i64], i64); 6] =
+        [(&[2, 3], 0), (&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 1), (&[3, 2, 2], 0)];
+    let one = |(sizes, dim): (&[i64], i64)| {
+        given([0, 1, 2].map(|seed| make::numbers(dtype, sizes, seed)).to_vec()).and(dim)
+    };
+    let mixed = given(vec![make::numbers(dtype, &[2], 0), make::numbers(DType::F32, &[2], 1)]);
+    cases.into_iter().map(one).chain([mixed]).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (tensors, dim) = (it.tensors("tensors")?, it.value("dim")?);
+    let dtype =
+        tensors.iter().map(Plain::dtype).try_fold(tensors[0].dtype(), crate::tensor::promote_types)?;
+    let mut sizes = tensors[0].sizes().to_vec();
+    let dim = naive::dimension(dim, sizes.len() + 1);
+    sizes.insert(dim, tensors.len() as i64);
+    let stacked = Plain::from_fn(dtype, &sizes, |position| {
+        let mut position = position.to_vec();
+        let which = position.remove(dim);
+        tensors[which as usize].at(&position)
+    });
+    Ok(stacked.into())
+}
+
 fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let (first, dim) = check(tensors, dim)?;
     if dim == first.len() {

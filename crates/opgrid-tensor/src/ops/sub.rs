@@ -30,12 +30,29 @@ pub(super) fn register(library: &mut Library) {
         .composite(|input, other, alpha| SubInplaceTensor.call(input, &other.into(), alpha));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples
+        .of(SubTensor, NUMBERS, scaled, reference)
+        .tolerance(2.0)
+        .refuses("does not broadcast", make::misfits());
+    samples
+        .of(SubScalar, NUMBERS, make::with_number, reference)
+        .tolerance(2.0)
+        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(Rule::Promoted, |a, b| number::minus(a, number::times(alpha, b)))
+}
+
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
     let arguments = [("self", input), ("other", other)];
     pointwise::check_subtraction(&arguments)?;
-    let spec = pointwise::promoted(arguments)?;
-    pointwise::check_factor("alpha", alpha, spec.dtype())?;
-    Ok(spec)
+    let dtype = result_type(&[input, other])?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    pointwise::of_dtype(arguments, dtype)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {

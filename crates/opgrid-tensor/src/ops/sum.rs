@@ -19,11 +19,36 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Sum).structured(|input, dtype| shape(input, None, false, dtype), |input, dtype, out| {
-        cpu(input, None, false, dtype, out)
-    });
+    library.define(Sum).structured(
+        |input, dtype| shape(input, None, false, dtype),
+        |input, dtype, out| cpu(input, None, false, dtype, out),
+    );
     library.define(SumDim).structured(shape, cpu);
     library.define(SumDimOut).out_by(SumDim, out_shape, cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let in_f64 = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
+    samples.of(Sum, ANY, in_f64, reference).tolerance(4.0);
+    samples
+        .of(SumDim, ANY, |dtype| make::and_named(make::over_dims(dtype), "dtype", DType::F64), reference)
+        .tolerance(4.0)
+        .output_decides()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+        .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(match x.dtype() {
+        dtype if dtype.is_floating_point() || dtype.is_complex() => dtype,
+        _ => DType::I64,
+    });
+    let dims: Option<Vec<i64>> = it.option("dim")?;
+    let keepdim = it.option("keepdim")?.unwrap_or(false);
+    let zero = Plain::number(dtype, 0).at(&[]);
+    let total = |elements: &[Scalar]| elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
+    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, total).into())
 }
 
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {

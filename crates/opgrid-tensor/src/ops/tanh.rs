@@ -23,6 +23,10 @@ pub(super) fn register(library: &mut Library) {
     library.define(TanhOut).out_of(Tanh, shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Tanh, ANY, make::unary, |it| it.inexact(f64::tanh, Complex64::tanh)).tolerance(8.0);
+}
+
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::inexact([("self", input)])
 }

@@ -19,6 +19,17 @@ pub(super) fn register(library: &mut Library) {
     library.define(ToCopy).everywhere(to_copy);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let converted = |to| given(make::numbers(dtype, &[2, 3], 1)).named("dtype", to);
+        make::unary(dtype).into_iter().chain(ANY.iter().map(|to| converted(*to))).collect()
+    };
+    samples.of(ToCopy, ANY, inputs, |it| {
+        let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
+        Ok(x.to(dtype.unwrap_or(x.dtype())).into())
+    });
+}
+
 fn to_copy(
     input: &Tensor,
     dtype: Option<DType>,

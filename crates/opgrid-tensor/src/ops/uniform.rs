@@ -25,6 +25,19 @@ pub(super) fn register(library: &mut Library) {
     library.define(UniformInplace).in_place(shape, cpu);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
+        vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
+    };
+    samples
+        .of(UniformInplace, INEXACT, inputs, |it| {
+            let (x, [from, to]) = (it.tensor("self")?, [it.value::<f64>("from")?, it.value("to")?]);
+            Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::uniform(from, to)))
+        })
+        .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0));
+}
+
 fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if from > to {

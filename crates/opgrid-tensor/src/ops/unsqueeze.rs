@@ -13,5 +13,23 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Unsqueeze).everywhere(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
+    library
+        .define(Unsqueeze)
+        .everywhere(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], i64); 4] = [(&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 0)];
+        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+    };
+    samples
+        .of(Unsqueeze, ANY, inputs, |it| {
+            let (x, dim) = (it.tensor("self")?, it.value("dim")?);
+            let mut sizes = x.sizes().to_vec();
+            sizes.insert(naive::dimension(dim, sizes.len() + 1), 1);
+            Ok(x.with_sizes(&sizes).into())
+        })
+        .view()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
 }

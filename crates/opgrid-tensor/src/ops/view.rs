@@ -16,6 +16,14 @@ pub(super) fn register(library: &mut Library) {
     library.define(View).on_cpu_and_meta(view);
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(View, ANY, make::other_sizes, |it| make::same_elements(it, "size"))
+        .view()
+        .needs_contiguous()
+        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()));
+}
+
 fn view(input: &Tensor, size: &[i64]) -> Result<Tensor> {
     input.view_as(input.spec()?.geometry().view(size)?)
 }

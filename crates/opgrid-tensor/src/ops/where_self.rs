@@ -29,15 +29,80 @@ pub(super) fn register(library: &mut Library) {
         structured::written(out, &spec, |out| cpu(condition, input, other, out))
     });
     let implicit = DispatchKey::CompositeImplicitAutograd;
-    library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, &input.into(), other)
+    library
+        .define(WhereScalarSelf)
+        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, &input.into(), other));
+    library
+        .define(WhereScalarOther)
+        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, input, &other.into()));
+    library
+        .define(WhereScalar)
+        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, &input.into(), &other.into()));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, longer) = (make::numbers(DType::F32, &[2], 0), make::numbers(DType::Bool, &[3], 0));
+    samples
+        .of(WhereSelf, ANY, inputs, reference)
+        .refuses("expected bool", given(x.clone()).and(x.clone()).and(x.clone()))
+        .refuses("does not broadcast", given(longer).and(x.clone()).and(x));
+    samples.of(
+        WhereScalarSelf,
+        ANY,
+        |dtype| {
+            let (condition, x) = condition_and_tensor(dtype);
+            NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(number).and(x.clone())).to_vec()
+        },
+        reference,
+    );
+    samples.of(
+        WhereScalarOther,
+        ANY,
+        |dtype| {
+            let (condition, x) = condition_and_tensor(dtype);
+            NUMBERS_INSTEAD.map(|number| given(condition.clone()).and(x.clone()).and(number)).to_vec()
+        },
+        reference,
+    );
+    // Conditions of uint8 are taken, as of old.
+    let conditions = |dtype| match dtype {
+        DType::U8 => Vec::new(),
+        dtype => vec![given(make::numbers(dtype, &[2, 3], 1)).and(2).and(0.5)],
+    };
+    samples.of(WhereScalar, &[DType::Bool], conditions, reference);
+}
+
+/// What stands in a tensor's place.
+const NUMBERS_INSTEAD: [Scalar; 2] = [Scalar::Int(3), Scalar::Float(0.5)];
+
+fn condition_and_tensor(dtype: DType) -> (Plain, Plain) {
+    (make::numbers(DType::Bool, &[2, 3], 1), make::numbers(dtype, &[3], 2))
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 3]; 5] =
+        [[&[2, 3]; 3], [&[2, 1], &[3], &[]], [&[], &[2, 37], &[2, 37]], [&[0], &[1], &[1]], [&[], &[], &[]]];
+    let same = shapes.map(|[condition, a, b]| {
+        given(make::numbers(DType::Bool, condition, 0))
+            .and(make::numbers(dtype, a, 1))
+            .and(make::numbers(dtype, b, 2))
     });
-    library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, input, &other.into())
+    let [condition, a, b] = [(DType::Bool, 0), (dtype, 1), (DType::F32, 2)];
+    let mixed = [condition, a, b].map(|(dtype, seed)| make::numbers(dtype, &[3], seed));
+    let [condition, a, b] = mixed;
+    same.into_iter().chain([given(condition).and(a).and(b)]).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let dtype = it.common_dtype(&["self", "other"])?;
+    let condition = it.tensor("condition")?;
+    let [a, b] = ["self", "other"].map(|name| it.operand(name));
+    let (a, b) = (a?, b?);
+    let sizes = naive::broadcast([condition.sizes(), a.sizes(), b.sizes()].into_iter())?;
+    let chosen = Plain::from_fn(dtype, &sizes, |position| {
+        if condition.at(position).to_bool() { a.at(position) } else { b.at(position) }
     });
-    library.define(WhereScalar).kernel(implicit, |condition, input, other| {
-        WhereSelf.call(condition, &input.into(), &other.into())
-    });
+    Ok(chosen.into())
 }
 
 fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

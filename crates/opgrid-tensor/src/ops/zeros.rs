@@ -27,6 +27,14 @@ pub(super) fn register(library: &mut Library) {
     library.define(ZeroInplace).in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
 }
 
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Zeros, ANY, make::shapes, |it| make::filled(it, Scalar::Int(0)))
+        .output_decides()
+        .refuses("", given([2, -1].to_vec()));
+    samples.of(ZeroInplace, ANY, make::unary, |it| it.unary(Rule::Promoted, |_| Scalar::Int(0)));
+}
+
 fn zeros(
     size: &[i64],
     dtype: Option<DType>,

@@ -54,27 +54,14 @@ impl Array {
     /// No memory; a device other than CPU and meta.
     #[inline]
     pub fn empty(spec: TensorSpec) -> Result<Self> {
-        Self::with_storage(spec, Storage::cpu)
+        let storage = new_storage(&spec, Storage::cpu)?;
+        Ok(Self::of(spec, storage))
     }
 
-    /// A result that this thread is making: guards cost nothing until its storage is published.
+    /// What [`new_storage`] gave for the spec.
     #[inline]
-    pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {
-        Self::with_storage(spec, Storage::fresh)
-    }
-
-    #[inline]
-    fn with_storage(spec: TensorSpec, cpu: impl Fn(usize) -> Result<Storage>) -> Result<Self> {
-        let bytes = spec.bytes()?;
-        let storage = match spec.device().kind() {
-            DeviceType::Cpu => cpu(bytes)?,
-            DeviceType::Meta => Storage::meta(bytes)?,
-            other => {
-                let message = format!("device {other} has no memory here, expected cpu or meta");
-                return Err(argument(message));
-            }
-        };
-        Ok(Self { spec, storage })
+    pub(super) fn of(spec: TensorSpec, storage: Storage) -> Self {
+        Self { spec, storage }
     }
 
     /// A new row-major CPU tensor of these elements.
@@ -182,6 +169,17 @@ impl fmt::Debug for Array {
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&print::array(self, &[]).unwrap_or_else(|error| format!("tensor(<{error}>)")))
+    }
+}
+
+/// Memory for what `spec` addresses; `cpu` makes that of the process.
+#[inline]
+pub(super) fn new_storage(spec: &TensorSpec, cpu: impl Fn(usize) -> Result<Storage>) -> Result<Storage> {
+    let bytes = spec.bytes()?;
+    match spec.device().kind() {
+        DeviceType::Cpu => cpu(bytes),
+        DeviceType::Meta => Storage::meta(bytes),
+        other => Err(argument(format!("device {other} has no memory here, expected cpu or meta"))),
     }
 }
 

@@ -30,7 +30,12 @@ pub type Dims = SmallVec<[i64; 6]>;
 /// ```
 #[derive(Clone)]
 pub struct Geometry {
-    lists: Lists,
+    /// Sizes and strides of up to [`INLINE`] dimensions. They lie here and not in a type of their own, so that the
+    /// small fields share one word: geometries are moved much.
+    inline: [[i64; INLINE]; 2],
+    /// Sizes and strides of more dimensions.
+    heap: Option<Box<[[i64; MAX_DIMS]; 2]>>,
+    dims: u8,
     offset: i64,
     numel: i64,
     /// Whether elements lie in row-major order without gaps.
@@ -41,55 +46,6 @@ pub struct Geometry {
 
 /// Dimensions whose sizes and strides need no heap.
 const INLINE: usize = 5;
-
-/// Sizes and strides side by side: on the heap where there are more than [`INLINE`].
-#[derive(Clone)]
-struct Lists {
-    inline: [i64; 2 * INLINE],
-    heap: Option<Box<[i64]>>,
-    dims: u8,
-}
-
-impl Lists {
-    /// Sizes, and strides to be written. Invariant: at most [`MAX_DIMS`] sizes, as [`count`] checks.
-    #[inline]
-    fn new(sizes: &[i64]) -> Self {
-        let mut lists = Self { inline: [0; 2 * INLINE], heap: None, dims: sizes.len() as u8 };
-        if sizes.len() <= INLINE {
-            lists.inline[..sizes.len()].copy_from_slice(sizes);
-        } else {
-            lists.heap = Some(sizes.iter().chain(sizes).copied().collect());
-        }
-        lists
-    }
-
-    #[inline]
-    fn sizes(&self) -> &[i64] {
-        let dims = usize::from(self.dims);
-        match &self.heap {
-            None => &self.inline[..dims],
-            Some(heap) => &heap[..dims],
-        }
-    }
-
-    #[inline]
-    fn strides(&self) -> &[i64] {
-        let dims = usize::from(self.dims);
-        match &self.heap {
-            None => &self.inline[INLINE..INLINE + dims],
-            Some(heap) => &heap[dims..],
-        }
-    }
-
-    #[inline]
-    fn strides_mut(&mut self) -> &mut [i64] {
-        let dims = usize::from(self.dims);
-        match &mut self.heap {
-            None => &mut self.inline[INLINE..INLINE + dims],
-            Some(heap) => &mut heap[dims..],
-        }
-    }
-}
 
 impl PartialEq for Geometry {
     fn eq(&self, other: &Self) -> bool {
@@ -108,12 +64,46 @@ impl Hash for Geometry {
 impl Geometry {
     /// That of a tensor without dimensions.
     pub(crate) const ONE: Self = Self {
-        lists: Lists { inline: [0; 2 * INLINE], heap: None, dims: 0 },
+        inline: [[0; INLINE]; 2],
+        heap: None,
+        dims: 0,
         offset: 0,
         numel: 1,
         contiguous: true,
         canonical: true,
     };
+
+    /// That of a list without elements.
+    pub(crate) const NONE: Self =
+        Self { inline: [[0; INLINE], [1, 0, 0, 0, 0]], dims: 1, numel: 0, ..Self::ONE };
+
+    /// The sizes, at most [`MAX_DIMS`], with strides to be written.
+    fn of_sizes(sizes: &[i64]) -> Self {
+        let mut geometry = Self { dims: sizes.len() as u8, ..Self::ONE };
+        if sizes.len() > INLINE {
+            geometry.heap = Some(Box::new([[0; MAX_DIMS]; 2]));
+        }
+        geometry.list_mut(0).copy_from_slice(sizes);
+        geometry
+    }
+
+    /// Sizes (0) or strides (1).
+    #[inline]
+    fn list(&self, which: usize) -> &[i64] {
+        match &self.heap {
+            None => &self.inline[which][..self.dims()],
+            Some(heap) => &heap[which][..self.dims()],
+        }
+    }
+
+    #[inline]
+    fn list_mut(&mut self, which: usize) -> &mut [i64] {
+        let dims = self.dims();
+        match &mut self.heap {
+            None => &mut self.inline[which][..dims],
+            Some(heap) => &mut heap[which][..dims],
+        }
+    }
 
     /// Row-major from offset 0.
     ///
@@ -122,15 +112,58 @@ impl Geometry {
     /// A negative size, or more elements than an `i64` counts.
     #[inline]
     pub fn contiguous(sizes: &[i64]) -> Result<Self> {
+        let mut geometry = Self::ONE;
+        geometry.become_contiguous(sizes)?;
+        Ok(geometry)
+    }
+
+    /// Makes this geometry, which is [`ONE`](Self::ONE), that of row-major sizes. It stays where it is, which a
+    /// geometry in a `Result` does not.
+    ///
+    /// # Errors
+    ///
+    /// As [`contiguous`](Self::contiguous).
+    #[inline]
+    pub(crate) fn become_contiguous(&mut self, sizes: &[i64]) -> Result<()> {
+        if sizes.len() > INLINE {
+            *self = Self::contiguous_on_heap(sizes)?;
+            return Ok(());
+        }
+        self.dims = sizes.len() as u8;
+        let [own, strides] = self.inline.each_mut().map(|list| &mut list[..sizes.len()]);
+        let (mut step, mut refused, mut empty) = (1i64, false, false);
+        for ((own, stride), &size) in own.iter_mut().zip(strides).zip(sizes).rev() {
+            *own = size;
+            *stride = step;
+            // A dimension of size 0 counts as 1, as in torch.
+            let (next, overflows) = step.overflowing_mul(size.max(1));
+            step = next;
+            refused |= overflows | (size < 0);
+            empty |= size == 0;
+        }
+        if refused {
+            count(sizes)?;
+        }
+        self.numel = if empty { 0 } else { step };
+        Ok(())
+    }
+
+    #[cold]
+    fn contiguous_on_heap(sizes: &[i64]) -> Result<Self> {
         let numel = count(sizes)?;
-        let mut lists = Lists::new(sizes);
-        // A dimension of size 0 counts as 1, as in torch; `count` checked the product so.
+        let mut geometry = Self::of_sizes(sizes);
         let mut step = 1;
-        for (stride, size) in lists.strides_mut().iter_mut().zip(sizes).rev() {
+        for (stride, size) in geometry.list_mut(1).iter_mut().zip(sizes).rev() {
             *stride = step;
             step *= (*size).max(1);
         }
-        Ok(Self { lists, offset: 0, numel, contiguous: true, canonical: true })
+        Ok(Self { numel, ..geometry })
+    }
+
+    /// Whether the strides are those of a new row-major tensor, where they do not matter too.
+    #[inline]
+    pub(crate) fn is_row_major(&self) -> bool {
+        self.canonical
     }
 
     /// The sizes of a contiguous geometry in row-major order from the first position.
@@ -215,11 +248,10 @@ impl Geometry {
             return Err(argument(format!("storage offset {offset} is negative, expected 0 or more")));
         }
         let numel = count(sizes)?;
-        let mut lists = Lists::new(sizes);
-        lists.strides_mut().copy_from_slice(strides);
         let contiguous = numel == 0 || is_row_major(sizes, strides);
         let canonical = contiguous && is_canonical(sizes, strides);
-        let geometry = Self { lists, offset, numel, contiguous, canonical };
+        let mut geometry = Self { offset, numel, contiguous, canonical, ..Self::of_sizes(sizes) };
+        geometry.list_mut(1).copy_from_slice(strides);
         geometry.checked_end().ok_or_else(|| {
             let message = format!("elements of sizes {sizes:?} with strides {strides:?} from offset {offset} lie beyond what can be addressed");
             argument(message)
@@ -230,13 +262,13 @@ impl Geometry {
     /// The size of each dimension.
     #[inline]
     pub fn sizes(&self) -> &[i64] {
-        self.lists.sizes()
+        self.list(0)
     }
 
     /// The distance between neighbours in each dimension, in elements.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        self.lists.strides()
+        self.list(1)
     }
 
     /// The position of the first element in the storage, in elements.
@@ -248,7 +280,7 @@ impl Geometry {
     /// The number of dimensions.
     #[inline]
     pub fn dims(&self) -> usize {
-        usize::from(self.lists.dims)
+        usize::from(self.dims)
     }
 
     /// The number of elements.
@@ -346,23 +378,7 @@ pub const MAX_DIMS: usize = 64;
 /// # Errors
 ///
 /// More than [`MAX_DIMS`] sizes; a negative size; a product (zeros left out, so that strides fit too) that an `i64` cannot hold.
-#[inline]
 pub fn count(sizes: &[i64]) -> Result<i64> {
-    if sizes.len() <= INLINE {
-        // The sizes of almost every tensor: their product cannot be so large that a part of it overflows.
-        let mut product = 1i64;
-        for &size in sizes {
-            if !(0..1 << 12).contains(&size) {
-                return count_large(sizes);
-            }
-            product *= size;
-        }
-        return Ok(product);
-    }
-    count_large(sizes)
-}
-
-fn count_large(sizes: &[i64]) -> Result<i64> {
     if sizes.len() > MAX_DIMS {
         return Err(argument(format!("found {} dimensions, expected at most {MAX_DIMS}", sizes.len())));
     }

@@ -11,7 +11,6 @@
 
 use std::fmt;
 use std::ptr;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_core::{
@@ -19,10 +18,11 @@ use opgrid_core::{
     compute_dispatch_key, inference_tensor_key_set, is_inference_mode, tensor_key_set,
 };
 
-use super::array::Array;
+use super::array::{Array, new_storage};
 use super::element::{Bool, Element};
 use super::geometry::Geometry;
 use super::spec::TensorSpec;
+use super::storage::Storage;
 use crate::error::argument;
 
 /// A dense tensor. Clones are the same tensor; views are others on the same memory.
@@ -46,8 +46,7 @@ pub struct Tensor(AnyTensor);
 
 // SAFETY:
 // - `Tensor` is `#[repr(transparent)]` over `AnyTensor`.
-// - What its methods rely on, that the data is a `Record`, is what `accepts` asks for; a wrong answer could only
-//   make them panic, for they get at the data by `AnyTensor::data`, which checks again.
+// - What its methods rely on, that the data is a `Record`, is what `accepts` asks for.
 unsafe impl TensorType for Tensor {
     #[inline]
     fn accepts(tensor: &AnyTensor) -> bool {
@@ -68,12 +67,9 @@ struct Record {
 enum Content {
     Array(Array),
     /// A number in a tensor's place.
-    Number {
-        spec: TensorSpec,
-        value: Scalar,
-    },
+    Number(Scalar),
     /// A tensor that is not there.
-    Undefined(TensorSpec),
+    Undefined,
 }
 
 /// An array that took the place of a record's content, and the one that it took it from. That is kept, because
@@ -123,7 +119,8 @@ impl Record {
     fn spec(&self) -> &TensorSpec {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => array.spec(),
-            (None, Content::Number { spec, .. } | Content::Undefined(spec)) => spec,
+            (None, Content::Number(value)) => number_spec(*value),
+            (None, Content::Undefined) => &NOTHING,
         }
     }
 
@@ -131,11 +128,11 @@ impl Record {
     fn array(&self) -> Result<&Array> {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => Ok(array),
-            (None, Content::Number { value, .. }) => {
+            (None, Content::Number(value)) => {
                 self.replace(ptr::null_mut(), array_of(*value)?);
                 Ok(self.later().expect("this thread or a faster one has put an array there"))
             }
-            (None, Content::Undefined(_)) => Err(undefined()),
+            (None, Content::Undefined) => Err(undefined()),
         }
     }
 }
@@ -150,14 +147,23 @@ fn array_of(value: Scalar) -> Result<Array> {
     }
 }
 
-fn dtype_of(value: Scalar) -> DType {
+/// What a number in a tensor's place is like.
+#[inline]
+fn number_spec(value: Scalar) -> &'static TensorSpec {
+    const fn of(dtype: DType) -> TensorSpec {
+        TensorSpec::new(Geometry::ONE, dtype, Device::CPU)
+    }
+    static SPECS: [TensorSpec; 4] = [of(DType::I64), of(DType::F64), of(DType::Bool), of(DType::Complex128)];
     match value {
-        Scalar::Int(_) => DType::I64,
-        Scalar::Float(_) => DType::F64,
-        Scalar::Bool(_) => DType::Bool,
-        Scalar::Complex(_) => DType::Complex128,
+        Scalar::Int(_) => &SPECS[0],
+        Scalar::Float(_) => &SPECS[1],
+        Scalar::Bool(_) => &SPECS[2],
+        Scalar::Complex(_) => &SPECS[3],
     }
 }
+
+/// What an undefined tensor seems to be like.
+static NOTHING: TensorSpec = TensorSpec::new(Geometry::NONE, DType::F32, Device::CPU);
 
 #[cold]
 fn undefined() -> opgrid_core::Error {
@@ -169,31 +175,35 @@ impl TensorData for Record {
         match self.array() {
             Ok(array) => fmt::Display::fmt(array, f),
             Err(_) => match &self.content {
-                Content::Number { value, .. } => write!(f, "tensor({value})"),
+                Content::Number(value) => write!(f, "tensor({value})"),
                 _ => f.write_str("tensor(<undefined>)"),
             },
         }
     }
 }
 
-/// A CPU tensor's spec with sizes that no check refuses.
-fn small_spec(sizes: &[i64], dtype: DType) -> TensorSpec {
-    let geometry = Geometry::contiguous(sizes).expect("at most one dimension of size zero");
-    TensorSpec::new(geometry, dtype, Device::CPU)
+/// The keys that a new tensor with such data carries: without those of autograd in inference mode.
+///
+/// # Errors
+///
+/// A device without dense tensors.
+#[inline]
+fn keys_of(dtype: DType, device: Device) -> Result<DispatchKeySet> {
+    if device == Device::CPU && !dtype.is_quantized() {
+        return Ok(cpu_keys());
+    }
+    let key = compute_dispatch_key(Some(dtype), None, Some(device))?;
+    Ok(if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) })
 }
 
-/// The keys that a new tensor with data of this key carries.
-fn with_autograd_unless_inference(key: DispatchKey) -> DispatchKeySet {
-    if is_inference_mode() { inference_tensor_key_set(key) } else { tensor_key_set(key) }
-}
-
-/// The same for ordinary CPU tensors, which are most: computed once.
+/// The same for ordinary CPU tensors, which are most.
 #[inline]
 fn cpu_keys() -> DispatchKeySet {
-    static KEYS: LazyLock<[DispatchKeySet; 2]> =
-        LazyLock::new(|| [tensor_key_set(DispatchKey::Cpu), inference_tensor_key_set(DispatchKey::Cpu)]);
-    KEYS[usize::from(is_inference_mode())]
+    if is_inference_mode() { CPU_INFERENCE } else { CPU }
 }
+
+const CPU_INFERENCE: DispatchKeySet = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutocastCpu]);
+const CPU: DispatchKeySet = CPU_INFERENCE.add(DispatchKey::AdInplaceOrView).add(DispatchKey::AutogradCpu);
 
 impl Tensor {
     #[inline]
@@ -208,12 +218,7 @@ impl Tensor {
     /// A device without dense tensors.
     #[inline]
     pub fn from_array(array: Array) -> Result<Self> {
-        let keys = if array.device() == Device::CPU && !array.dtype().is_quantized() {
-            cpu_keys()
-        } else {
-            let key = compute_dispatch_key(Some(array.dtype()), None, Some(array.device()))?;
-            with_autograd_unless_inference(key)
-        };
+        let keys = keys_of(array.dtype(), array.device())?;
         Ok(Self::new(keys, Content::Array(array)))
     }
 
@@ -234,13 +239,21 @@ impl Tensor {
     /// No memory; a device other than CPU and meta.
     #[inline]
     pub fn allocate(spec: TensorSpec) -> Result<Self> {
-        Self::from_array(Array::empty(spec)?)
+        Self::made(spec, Storage::cpu)
     }
 
     /// The same for a result that this thread is making; [`publish`](Self::publish) it when it is done.
     #[inline]
     pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {
-        Self::from_array(Array::fresh(spec)?)
+        Self::made(spec, Storage::fresh)
+    }
+
+    /// The spec moves once, from the caller to the record.
+    #[inline]
+    fn made(spec: TensorSpec, cpu: impl Fn(usize) -> Result<Storage>) -> Result<Self> {
+        let storage = new_storage(&spec, cpu)?;
+        let keys = keys_of(spec.dtype(), spec.device())?;
+        Ok(Self::new(keys, Content::Array(Array::of(spec, storage))))
     }
 
     /// Ends the making of a result: from here on guards announce themselves.
@@ -255,15 +268,13 @@ impl Tensor {
     /// A number in a tensor's place: it has no dimensions, counts least in type promotion, and has no memory.
     #[inline]
     pub fn number(value: impl Into<Scalar>) -> Self {
-        let value = value.into();
-        let spec = TensorSpec::new(Geometry::ONE, dtype_of(value), Device::CPU);
-        Self::new(cpu_keys(), Content::Number { spec, value })
+        Self::new(cpu_keys(), Content::Number(value.into()))
     }
 
     /// A tensor that is not there, as autograd uses it for a gradient that is zero.
     pub fn undefined() -> Self {
         let keys = tensor_key_set(DispatchKey::Undefined);
-        Self::new(keys, Content::Undefined(small_spec(&[0], DType::F32)))
+        Self::new(keys, Content::Undefined)
     }
 
     /// Another view of the same memory; it carries the same keys.
@@ -277,7 +288,8 @@ impl Tensor {
 
     #[inline]
     fn record(&self) -> &Record {
-        self.0.data().expect("the data of a tensor is a record")
+        // SAFETY: by the invariant. A `Tensor` is made of a new record, or of a handle that `accepts` let in.
+        unsafe { self.0.data_unchecked() }
     }
 
     /// The keys that this tensor brings into a call.
@@ -294,26 +306,27 @@ impl Tensor {
     /// Whether there is a tensor at all.
     #[inline]
     pub fn is_defined(&self) -> bool {
-        !matches!(self.record().content, Content::Undefined(_))
+        !matches!(self.record().content, Content::Undefined)
     }
 
-    /// Whether this is a tensor with elements and not a number in a tensor's place.
+    /// What this tensor is like, if it has elements and is no number in a tensor's place.
     #[inline]
-    pub(crate) fn is_array(&self) -> bool {
-        matches!(self.record().content, Content::Array(_))
+    pub(crate) fn array_spec(&self) -> Option<&TensorSpec> {
+        let record = self.record();
+        matches!(record.content, Content::Array(_)).then(|| record.spec())
     }
 
     /// Whether this is a number in a tensor's place.
     #[inline]
     pub fn is_number(&self) -> bool {
-        matches!(self.record().content, Content::Number { .. })
+        matches!(self.record().content, Content::Number(_))
     }
 
     /// The value of a number that has no array yet. Once it has one, that may be written, and only it counts.
     #[inline]
     pub(crate) fn bare_number(&self) -> Option<Scalar> {
         match self.record() {
-            Record { content: Content::Number { value, .. }, latest }
+            Record { content: Content::Number(value), latest }
                 if latest.load(Ordering::Acquire).is_null() =>
             {
                 Some(*value)
@@ -475,5 +488,22 @@ impl TryFrom<AnyTensor> for Tensor {
         Self::from_any(tensor).map_err(|other| {
             argument(format!("found a tensor of another library ({other}), expected a dense one"))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_ordinary_tensors_are_those_that_are_computed() {
+        assert_eq!(CPU, tensor_key_set(DispatchKey::Cpu));
+        assert_eq!(CPU_INFERENCE, inference_tensor_key_set(DispatchKey::Cpu));
+    }
+
+    #[test]
+    fn a_record_is_three_cache_lines() {
+        assert_eq!(size_of::<TensorSpec>(), 120);
+        assert_eq!(size_of::<Content>(), 128);
     }
 }

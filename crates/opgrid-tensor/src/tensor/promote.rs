@@ -135,13 +135,12 @@ pub fn inexact(dtype: DType) -> DType {
 pub fn result_type(inputs: &[&Tensor]) -> Result<DType> {
     // Tensors of one dtype need no rules, nor do numbers beside a tensor of the same or a higher kind.
     if let Some((first, rest)) = inputs.split_first()
-        && first.is_array()
+        && let Some(spec) = first.array_spec()
     {
-        let spec = first.known_spec();
         let dtype = spec.dtype();
-        let plain = |other: &&Tensor| {
-            let same = other.is_array() && other.dtype() == dtype;
-            same || (other.is_number() && !spec.sizes().is_empty() && kind(other.dtype()) <= kind(dtype))
+        let plain = |other: &&Tensor| match other.array_spec() {
+            Some(other) => other.dtype() == dtype,
+            None => other.is_number() && spec.geometry().dims() > 0 && kind(other.dtype()) <= kind(dtype),
         };
         if rest.iter().all(plain) {
             return Ok(dtype);

@@ -31,7 +31,7 @@ pub struct TensorSpec {
 impl TensorSpec {
     /// A tensor of that geometry.
     #[inline]
-    pub fn new(geometry: Geometry, dtype: DType, device: Device) -> Self {
+    pub const fn new(geometry: Geometry, dtype: DType, device: Device) -> Self {
         Self { geometry, dtype, device }
     }
 
@@ -42,7 +42,25 @@ impl TensorSpec {
     /// As [`Geometry::contiguous`].
     #[inline]
     pub fn contiguous(sizes: &[i64], dtype: DType, device: Device) -> Result<Self> {
-        Ok(Self::new(Geometry::contiguous(sizes)?, dtype, device))
+        let mut spec = Self::of_one(dtype, device);
+        spec.become_contiguous(sizes)?;
+        Ok(spec)
+    }
+
+    /// A tensor without dimensions.
+    #[inline]
+    pub(crate) const fn of_one(dtype: DType, device: Device) -> Self {
+        Self::new(Geometry::ONE, dtype, device)
+    }
+
+    /// Gives [`of_one`](Self::of_one) row-major sizes, where it lies.
+    ///
+    /// # Errors
+    ///
+    /// As [`Geometry::contiguous`].
+    #[inline]
+    pub(crate) fn become_contiguous(&mut self, sizes: &[i64]) -> Result<()> {
+        self.geometry.become_contiguous(sizes)
     }
 
     /// What an element-wise operator gives: the sizes that `inputs` broadcast to, densely, with the dimensions in

@@ -176,19 +176,23 @@ unsafe fn run<const N: usize>(
     work: Work<'_>,
 ) -> Result<()> {
     access::check_written(out.geometry())?;
-    if let Some(plain) = Plain::of(out, computed, &inputs) {
+    match Plain::of(out, computed, &inputs) {
         // SAFETY: the caller's promise; the operands are plain.
-        return unsafe { plain.run(out, &inputs, work) };
+        Plain::Apart => unsafe { run_apart(out, &inputs, work) },
+        // SAFETY: as above.
+        Plain::Few => unsafe { run_few(out, &inputs, work) },
+        // SAFETY: passed on.
+        Plain::No => unsafe { run_any((out, computed), inputs, work) },
     }
-    // SAFETY: passed on.
-    unsafe { run_any((out, computed), inputs, work) }
 }
 
-/// How plain operands are walked: row-major, of one shape, of the kernel's dtypes, and not too many where some input
-/// is a number or the output itself.
+/// Whether operands are plain: row-major, of one shape and the kernel's dtypes.
 enum Plain {
+    /// All are arrays, and none lies in the output's storage.
     Apart,
+    /// Some input is a number, or lies in the output's storage; there are not more than [`FEW`] elements.
     Few,
+    No,
 }
 
 /// Elements that go to a block of their own beside the general way.
@@ -200,12 +204,11 @@ struct FewBlocks([[MaybeUninit<u8>; 16 * FEW]; 4]);
 
 impl Plain {
     #[inline]
-    fn of<const N: usize>(out: &Array, computed: DType, inputs: &[(Source<'_>, DType); N]) -> Option<Self> {
+    fn of<const N: usize>(out: &Array, computed: DType, inputs: &[(Source<'_>, DType); N]) -> Self {
         let geometry = out.geometry();
         if out.dtype() != computed || !geometry.is_contiguous() {
-            return None;
+            return Self::No;
         }
-        let few = geometry.numel() as usize <= FEW;
         let mut plain = Self::Apart;
         for (source, wanted) in inputs {
             match source {
@@ -214,7 +217,7 @@ impl Plain {
                     let fits =
                         array.dtype() == *wanted && input.is_contiguous() && input.has_sizes_of(geometry);
                     if !fits {
-                        return None;
+                        return Self::No;
                     }
                     if array.storage().is_same(out.storage()) {
                         plain = Self::Few;
@@ -223,73 +226,112 @@ impl Plain {
                 Source::Number(_) => plain = Self::Few,
             }
         }
-        (few || matches!(plain, Self::Apart)).then_some(plain)
+        match plain {
+            Self::Few if geometry.numel() as usize > FEW => Self::No,
+            plain => plain,
+        }
     }
+}
 
-    /// # Safety
-    ///
-    /// As [`run`], for operands of which this was made.
-    #[inline]
-    unsafe fn run<const N: usize>(
-        self,
-        out: &Array,
-        inputs: &[(Source<'_>, DType); N],
-        work: Work<'_>,
-    ) -> Result<()> {
-        let n = out.geometry().numel() as usize;
-        let writer = out.storage().write()?;
-        let mut blocks = FewBlocks([const { [const { MaybeUninit::uninit() }; 16 * FEW] }; 4]);
-        let (mut overlap, mut in_place) = (Overlap::Apart, false);
-        let mut readers = [const { None }; N];
-        let mut starts = [std::ptr::null_mut(); 4];
-        let mut sizes = [0; 4];
-        for (k, (source, wanted)) in inputs.iter().enumerate() {
-            sizes[k + 1] = wanted.size_in_bytes();
-            starts[k + 1] = match source {
-                Source::Array(array) if array.storage().is_same(out.storage()) => {
-                    overlap = access::overlap(out, array, Aliasing::InPlace)?;
-                    in_place |= overlap != Overlap::Apart;
-                    writer.clear_unwritten();
-                    first_element(writer.start(), array)?
-                }
-                Source::Array(array) => {
-                    let start = match inputs[..k].first() {
-                        // The storage is being read already.
-                        Some((Source::Array(first), _))
-                            if readers[0].is_some() && first.storage().is_same(array.storage()) =>
-                        {
-                            readers[0].as_ref().map_or(writer.start(), ReadGuard::start)
-                        }
-                        _ => readers[k].insert(array.storage().read()?).start(),
-                    };
-                    first_element(start, array)?
-                }
-                Source::Number(value) => {
-                    let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
-                    let mut constant = Constant::new(*value, *wanted)?;
-                    // SAFETY: a block has room for as many elements of any dtype.
-                    unsafe { strided::gather(block, constant.0.as_mut_ptr().cast(), 0, n, sizes[k + 1]) };
-                    block
-                }
-            };
-        }
-        let to = output_start(&writer, out, overlap)?;
-        sizes[0] = out.dtype().size_in_bytes();
-        starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
-        // SAFETY:
-        // - as in `run_any`; a block stands for an output that is read.
-        // - all operands are row-major, of one shape and the kernel's dtypes.
-        unsafe { walk::flat(starts, sizes, work, n) };
-        if in_place {
-            // SAFETY: the block has as many elements as the output, of its dtype; reading is over.
-            unsafe { std::ptr::copy_nonoverlapping(starts[0], to, n * sizes[0]) };
-        }
-        if !writer.is_written() {
-            // SAFETY: `output_start` left memory unwritten only where the output is all of it.
-            unsafe { writer.assume_written() };
-        }
-        Ok(())
+/// # Safety
+///
+/// As [`run`], for operands that are [`Plain::Apart`].
+#[inline]
+unsafe fn run_apart<const N: usize>(
+    out: &Array,
+    inputs: &[(Source<'_>, DType); N],
+    work: Work<'_>,
+) -> Result<()> {
+    let writer = out.storage().write()?;
+    let mut starts = [std::ptr::null_mut(); 4];
+    let mut sizes = [out.dtype().size_in_bytes(), 0, 0, 0];
+    starts[0] = output_start(&writer, out, Overlap::Apart)?;
+    let mut readers = [const { None }; N];
+    let mut before: Option<&Array> = None;
+    for (k, (source, wanted)) in inputs.iter().enumerate() {
+        let Source::Array(array) = source else { continue };
+        sizes[k + 1] = wanted.size_in_bytes();
+        let start = match before.filter(|before| before.storage().is_same(array.storage())) {
+            // The storage is being read already.
+            Some(before) => starts[k].wrapping_sub(before.geometry().offset() as usize * sizes[k]),
+            None => readers[k].insert(array.storage().read()?).start().as_ptr(),
+        };
+        starts[k + 1] = first_element(start, array)?;
+        before = Some(array);
     }
+    // SAFETY:
+    // - as in `run_any`; no input shares the output's storage.
+    // - all operands are row-major, of one shape and the kernel's dtypes.
+    unsafe { walk::flat(starts, sizes, work, out.geometry().numel() as usize) };
+    if !writer.is_written() {
+        // SAFETY: `output_start` left memory unwritten only where the output is all of it.
+        unsafe { writer.assume_written() };
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// As [`run`], for operands that are [`Plain::Few`].
+#[inline(never)]
+unsafe fn run_few<const N: usize>(
+    out: &Array,
+    inputs: &[(Source<'_>, DType); N],
+    work: Work<'_>,
+) -> Result<()> {
+    let n = out.geometry().numel() as usize;
+    let writer = out.storage().write()?;
+    let mut blocks = FewBlocks([const { [const { MaybeUninit::uninit() }; 16 * FEW] }; 4]);
+    let (mut overlap, mut in_place) = (Overlap::Apart, false);
+    let mut readers = [const { None }; N];
+    let mut starts = [std::ptr::null_mut(); 4];
+    let mut sizes = [0; 4];
+    for (k, (source, wanted)) in inputs.iter().enumerate() {
+        sizes[k + 1] = wanted.size_in_bytes();
+        starts[k + 1] = match source {
+            Source::Array(array) if array.storage().is_same(out.storage()) => {
+                overlap = access::overlap(out, array, Aliasing::InPlace)?;
+                in_place |= overlap != Overlap::Apart;
+                writer.clear_unwritten();
+                first_element(writer.start().as_ptr(), array)?
+            }
+            Source::Array(array) => {
+                let start = match inputs[..k].first() {
+                    // The storage is being read already.
+                    Some((Source::Array(first), _))
+                        if readers[0].is_some() && first.storage().is_same(array.storage()) =>
+                    {
+                        readers[0].as_ref().map_or(writer.start(), ReadGuard::start)
+                    }
+                    _ => readers[k].insert(array.storage().read()?).start(),
+                };
+                first_element(start.as_ptr(), array)?
+            }
+            Source::Number(value) => {
+                let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
+                let mut constant = Constant::new(*value, *wanted)?;
+                // SAFETY: a block has room for as many elements of any dtype.
+                unsafe { strided::gather(block, constant.0.as_mut_ptr().cast(), 0, n, sizes[k + 1]) };
+                block
+            }
+        };
+    }
+    let to = output_start(&writer, out, overlap)?;
+    sizes[0] = out.dtype().size_in_bytes();
+    starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
+    // SAFETY:
+    // - as in `run_any`; a block stands for an output that is read.
+    // - all operands are row-major, of one shape and the kernel's dtypes.
+    unsafe { walk::flat(starts, sizes, work, n) };
+    if in_place {
+        // SAFETY: the block has as many elements as the output, of its dtype; reading is over.
+        unsafe { std::ptr::copy_nonoverlapping(starts[0], to, n * sizes[0]) };
+    }
+    if !writer.is_written() {
+        // SAFETY: `output_start` left memory unwritten only where the output is all of it.
+        unsafe { writer.assume_written() };
+    }
+    Ok(())
 }
 
 /// The same for operands of any kind.
@@ -345,7 +387,7 @@ unsafe fn run_any<const N: usize>(
                     }
                 };
                 Operand {
-                    start: first_element(start, array)?,
+                    start: first_element(start.as_ptr(), array)?,
                     geometry: array.geometry(),
                     dtype: array.dtype(),
                     wanted,
@@ -383,19 +425,19 @@ fn output_start(writer: &WriteGuard<'_>, out: &Array, overlap: Overlap) -> Resul
             writer.clear_unwritten();
         }
     }
-    first_element(writer.start(), out)
+    first_element(writer.start().as_ptr(), out)
 }
 
 /// The address of the first element of an array whose storage begins at `start`.
 #[inline]
-fn first_element(start: NonNull<u8>, array: &Array) -> Result<*mut u8> {
+fn first_element(start: *mut u8, array: &Array) -> Result<*mut u8> {
     let dtype = array.dtype();
     let size = dtype.size_in_bytes();
     let alignment = if dtype.is_complex() { size / 2 } else { size };
-    if start.addr().get() & (alignment - 1) != 0 {
+    if start.addr() & (alignment - 1) != 0 {
         return Err(argument(format!("memory is not aligned for {dtype}; copy it first")));
     }
-    Ok(start.as_ptr().wrapping_add(array.geometry().offset() as usize * size))
+    Ok(start.wrapping_add(array.geometry().offset() as usize * size))
 }
 
 /// Sets every element of `out` to `value`, converted.
@@ -481,7 +523,7 @@ pub(super) fn fold<R: fold::Reduction>(
     let beside = input.storage().is_same(out.storage());
     let target = output_start(&writer, out, if beside { Overlap::Unknown } else { Overlap::Apart })?;
     let reader = if beside { None } else { Some(input.storage().read()?) };
-    let start = first_element(reader.as_ref().map_or(writer.start(), ReadGuard::start), input)?;
+    let start = first_element(reader.as_ref().map_or(writer.start(), ReadGuard::start).as_ptr(), input)?;
     let source = fold::Source { start, dtype: input.dtype(), geometry: input.geometry() };
     let target = fold::Target { start: target, geometry: out.geometry() };
     // SAFETY:

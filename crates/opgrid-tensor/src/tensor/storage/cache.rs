@@ -52,6 +52,28 @@ impl Class {
         usize::from(self.0) < SMALL_CLASSES
     }
 
+    /// The place of a small class in the lists of a thread.
+    #[inline]
+    fn small_index(self) -> usize {
+        usize::from(self.0) % SMALL_CLASSES
+    }
+
+    /// The size of the blocks of a small class in bytes.
+    #[inline]
+    fn small_bytes(self) -> usize {
+        static BYTES: [u32; SMALL_CLASSES] = {
+            let mut bytes = [0; SMALL_CLASSES];
+            // No block is smaller than 128 bytes.
+            let mut class = 27;
+            while class < SMALL_CLASSES {
+                bytes[class] = (class as u32 % 4 + 5) << (class / 4 - 2);
+                class += 1;
+            }
+            bytes
+        };
+        BYTES[self.small_index()] as usize
+    }
+
     fn layout(self) -> Option<Layout> {
         Layout::from_size_align(self.bytes()?, ALIGNMENT).ok()
     }
@@ -72,17 +94,38 @@ struct Local {
 }
 
 /// What one thread has done. Only that thread writes, so that counting needs no atomic read-modify-write.
-#[derive(Default)]
 struct Counts {
+    /// Blocks of each class that came from the thread's lists, and that went there: what most tensors take and give.
+    local: [Turnover; SMALL_CLASSES],
+    /// Blocks that came from elsewhere or went there.
     taken: AtomicUsize,
     taken_bytes: AtomicUsize,
     reused: AtomicUsize,
     given: AtomicUsize,
     given_bytes: AtomicUsize,
-    kept_bytes: AtomicUsize,
+    /// Bytes of the thread's lists that went to the system.
+    cleared_bytes: AtomicUsize,
+}
+
+struct Turnover {
+    taken: AtomicUsize,
+    given: AtomicUsize,
 }
 
 impl Counts {
+    fn new() -> Self {
+        let none = || AtomicUsize::new(0);
+        Self {
+            local: std::array::from_fn(|_| Turnover { taken: none(), given: none() }),
+            taken: none(),
+            taken_bytes: none(),
+            reused: none(),
+            given: none(),
+            given_bytes: none(),
+            cleared_bytes: none(),
+        }
+    }
+
     #[inline]
     fn add(counter: &AtomicUsize, more: usize) {
         counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
@@ -204,44 +247,35 @@ fn release(block: NonNull<u8>, class: Class) {
 impl Local {
     #[inline]
     fn take(&self, class: Class) -> Option<NonNull<u8>> {
-        let list = &self.lists[usize::from(class.0) % SMALL_CLASSES];
+        let list = &self.lists[class.small_index()];
         let block = NonNull::new(list.get())?;
-        let bytes = class.bytes()?;
         // SAFETY: the lists hold blocks that `give` has written and nobody else knows of.
         list.set(unsafe { block.as_ref() }.next);
-        self.kept.set(self.kept.get() - bytes);
-        let counts = self.counts();
-        Counts::add(&counts.taken, 1);
-        Counts::add(&counts.taken_bytes, bytes);
-        Counts::add(&counts.reused, 1);
-        counts.kept_bytes.store(self.kept.get(), Relaxed);
+        self.kept.set(self.kept.get() - class.small_bytes());
+        Counts::add(&self.counts().local[class.small_index()].taken, 1);
         Some(block.cast())
     }
 
     /// Keeps a block, unless there are enough.
     #[inline]
     fn give(&self, block: NonNull<u8>, class: Class) -> bool {
-        let Some(bytes) = class.bytes() else { return false };
-        let kept = self.kept.get() + bytes;
+        let kept = self.kept.get() + class.small_bytes();
         if kept > PER_THREAD || self.trimmed.get() != TRIMS.load(Relaxed) {
-            return self.give_after_trim(bytes);
+            return self.give_after_trim();
         }
-        let list = &self.lists[usize::from(class.0) % SMALL_CLASSES];
+        let list = &self.lists[class.small_index()];
         let block = block.cast::<Free>();
         // SAFETY: the block is ours, at least 128 bytes long and aligned to 64.
         unsafe { block.write(Free { next: list.get() }) };
         list.set(block.as_ptr());
         self.kept.set(kept);
-        let counts = self.counts();
-        Counts::add(&counts.given, 1);
-        Counts::add(&counts.given_bytes, bytes);
-        counts.kept_bytes.store(kept, Relaxed);
+        Counts::add(&self.counts().local[class.small_index()].given, 1);
         true
     }
 
     /// Follows a [`trim`] of another thread; the block at hand goes to the system too.
     #[cold]
-    fn give_after_trim(&self, _bytes: usize) -> bool {
+    fn give_after_trim(&self) -> bool {
         let trims = TRIMS.load(Relaxed);
         if self.trimmed.get() != trims {
             self.trimmed.set(trims);
@@ -262,7 +296,7 @@ impl Local {
 
     #[cold]
     fn register(&self) -> &Counts {
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(Counts::new());
         shared().threads.push(Arc::clone(&counts));
         let counts = Arc::into_raw(counts);
         self.counts.set(counts);
@@ -276,8 +310,7 @@ impl Local {
             // SAFETY: the list was taken out of its place, so its blocks are known here alone.
             unsafe { release_list(list.replace(ptr::null_mut()), Class(class as u8)) };
         }
-        self.kept.set(0);
-        self.counts().kept_bytes.store(0, Relaxed);
+        Counts::add(&self.counts().cleared_bytes, self.kept.replace(0));
     }
 }
 
@@ -362,7 +395,16 @@ impl Statistics {
         self.live_bytes = self.live_bytes.wrapping_add(bytes);
         self.total += read(&counts.taken);
         self.reused += read(&counts.reused);
-        self.kept_bytes += read(&counts.kept_bytes);
+        self.kept_bytes = self.kept_bytes.wrapping_sub(read(&counts.cleared_bytes));
+        for (class, turnover) in counts.local.iter().enumerate() {
+            let (taken, given) = (read(&turnover.taken), read(&turnover.given));
+            let kept_bytes = given.wrapping_sub(taken).wrapping_mul(Class(class as u8).small_bytes());
+            self.live = self.live.wrapping_add(taken).wrapping_sub(given);
+            self.live_bytes = self.live_bytes.wrapping_sub(kept_bytes);
+            self.kept_bytes = self.kept_bytes.wrapping_add(kept_bytes);
+            self.total += taken;
+            self.reused += taken;
+        }
     }
 }
 
@@ -418,6 +460,7 @@ mod tests {
             let size = class.bytes().unwrap();
             assert!(size >= bytes && (bytes <= 128 || size - bytes <= bytes / 4 + 1), "{bytes} in {size}");
             assert_eq!(class.is_small(), size <= 1 << 16, "{bytes}");
+            assert!(!class.is_small() || class.small_bytes() == size, "{bytes}");
         }
         assert_eq!(Class::of(usize::MAX).bytes(), None);
         assert!(take(usize::MAX).is_none() && take(isize::MAX as usize).is_none());

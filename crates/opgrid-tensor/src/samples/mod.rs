@@ -1,0 +1,291 @@
+//! Samples: what an operator is called with in tests, what it has to answer, and what it refuses.
+//!
+//! Every operator file has a function `samples` beside `register`; [`ops::samples`](crate::ops::samples) collects them.
+//! They are data and name no device, so that the suite of `opgrid-testing` runs them on any backend. The expected
+//! results come from plain loops over numbers ([`Plain`], [`Inputs`]), which share no code with the kernels.
+//!
+//! # Examples
+//!
+//! The samples of an operator of one's own:
+//!
+//! ```
+//! use opgrid_core::operator;
+//! use opgrid_tensor::Tensor;
+//! use opgrid_tensor::samples::{NUMBERS, Rule, Samples, make, number};
+//!
+//! operator! {
+//!     pub Double = "docs::double(Tensor self) -> Tensor";
+//! }
+//!
+//! fn samples(samples: &mut Samples) {
+//!     samples.of(Double, NUMBERS, make::unary, |it| it.unary(Rule::Promoted, |x| number::plus(x, x)));
+//! }
+//!
+//! let mut own = Samples::new();
+//! samples(&mut own);
+//! assert_eq!(own.operators()[0].name(), "docs::double");
+//! ```
+
+pub mod indexing;
+mod inputs;
+pub mod make;
+pub mod naive;
+pub mod number;
+mod plain;
+mod sample;
+
+use std::fmt;
+
+use opgrid_core::{Boxed, DType, Dispatcher, Operator, Result, Return, Returns, Signature, Value};
+
+pub use inputs::Inputs;
+pub use naive::Rule;
+pub use plain::Plain;
+pub use sample::{Distribution, Expected, Given, Sample, given};
+
+/// Every dtype that tensors have elements of.
+pub const ANY: &[DType] = &[
+    DType::Bool,
+    DType::U8,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+    DType::F64,
+    DType::Complex64,
+    DType::Complex128,
+];
+/// All but bool.
+pub const NUMBERS: &[DType] = ANY.split_at(1).1;
+/// All but complex ones.
+pub const ORDERED: &[DType] = ANY.split_at(10).0;
+/// Integers and floats.
+pub const REAL: &[DType] = ORDERED.split_at(1).1;
+/// Floats and complex ones.
+pub const INEXACT: &[DType] = ANY.split_at(6).1;
+
+/// How a typed call of an operator is made from values, as the suite has them.
+type TypedCall = fn(&Dispatcher, &str, &[Boxed<'_>]) -> Result<Vec<Value>>;
+
+/// The samples of some operators.
+#[derive(Clone, Debug, Default)]
+pub struct Samples(Vec<OperatorSamples>);
+
+impl Samples {
+    /// No samples.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds samples of an operator: the dtypes that it declares, the samples for each dtype, and what it answers.
+    ///
+    /// `inputs` is asked for every dtype. For those that are not declared each sample has to be refused.
+    pub fn of<O: Operator>(
+        &mut self,
+        _operator: O,
+        dtypes: &[DType],
+        inputs: fn(DType) -> Vec<Sample>,
+        reference: fn(&Inputs) -> Result<Expected>,
+    ) -> &mut OperatorSamples {
+        let samples = self.named(O::name().to_string(), dtypes, inputs, reference);
+        samples.typed = Some(typed::<O::Signature>);
+        samples
+    }
+
+    /// The same for an operator without a Rust type: typed calls are not compared.
+    pub fn named(
+        &mut self,
+        name: impl Into<String>,
+        dtypes: &[DType],
+        inputs: fn(DType) -> Vec<Sample>,
+        reference: fn(&Inputs) -> Result<Expected>,
+    ) -> &mut OperatorSamples {
+        self.0.push_mut(OperatorSamples {
+            name: name.into(),
+            typed: None,
+            dtypes: dtypes.to_vec(),
+            inputs,
+            reference,
+            tolerance: 1.0,
+            is_view: false,
+            reads_data: false,
+            needs_contiguous: false,
+            output_decides: false,
+            in_place_refuses: Vec::new(),
+            refusals: Vec::new(),
+        })
+    }
+
+    /// The operators, in the order in which they were added. One may stand there several times.
+    pub fn operators(&self) -> &[OperatorSamples] {
+        &self.0
+    }
+
+    /// Those whose names fulfil a condition.
+    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|operator| wanted(&operator.name));
+        self
+    }
+}
+
+/// Calls an operator of that signature typed, and gives its results as values.
+fn typed<S: Signature>(dispatcher: &Dispatcher, name: &str, arguments: &[Boxed<'_>]) -> Result<Vec<Value>> {
+    let handle = dispatcher.find(name)?.typed::<S>()?;
+    let output = S::unpack(arguments, |arguments| handle.call(arguments))??;
+    let mut returns = Returns::new();
+    S::Return::push(output, arguments, &mut returns);
+    Ok(returns.into_vec())
+}
+
+/// The samples of one operator.
+#[derive(Clone)]
+pub struct OperatorSamples {
+    name: String,
+    typed: Option<TypedCall>,
+    dtypes: Vec<DType>,
+    inputs: fn(DType) -> Vec<Sample>,
+    reference: fn(&Inputs) -> Result<Expected>,
+    tolerance: f64,
+    is_view: bool,
+    reads_data: bool,
+    needs_contiguous: bool,
+    output_decides: bool,
+    in_place_refuses: Vec<DType>,
+    refusals: Vec<Refusal>,
+}
+
+/// Arguments that an operator has to refuse.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The arguments.
+    pub sample: Sample,
+    /// What the message of the error contains.
+    pub message: String,
+    /// Whether the elements are the reason, so that a meta tensor is not refused.
+    pub by_data: bool,
+}
+
+impl OperatorSamples {
+    /// How far a result may be from the expected one: in units of the dtype's `eps`, times the expected magnitude or
+    /// 1 if that is more. It is 1 unless it is set.
+    pub fn tolerance(&mut self, tolerance: f64) -> &mut Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// The result shares the memory of the first argument.
+    pub fn view(&mut self) -> &mut Self {
+        self.is_view = true;
+        self
+    }
+
+    /// The shape or the kind of the result depends on elements, so that there is no answer on meta tensors.
+    pub fn reads_data(&mut self) -> &mut Self {
+        self.reads_data = true;
+        self
+    }
+
+    /// What the operator answers depends on strides, or it refuses some: the samples say it for row-major tensors.
+    pub fn needs_contiguous(&mut self) -> &mut Self {
+        self.needs_contiguous = true;
+        self
+    }
+
+    /// The dtype of an output says in which dtype is computed, so that none is too low.
+    pub fn output_decides(&mut self) -> &mut Self {
+        self.output_decides = true;
+        self
+    }
+
+    /// Dtypes that the in-place overload refuses, though its result could be written to them.
+    pub fn in_place_refuses(&mut self, dtypes: &[DType]) -> &mut Self {
+        self.in_place_refuses = dtypes.to_vec();
+        self
+    }
+
+    /// Arguments that are refused with a message that contains `message`.
+    pub fn refuses(&mut self, message: &str, sample: Sample) -> &mut Self {
+        self.refusals.push(Refusal { sample, message: message.to_owned(), by_data: false });
+        self
+    }
+
+    /// The same where elements are the reason.
+    pub fn refuses_data(&mut self, message: &str, sample: Sample) -> &mut Self {
+        self.refusals.push(Refusal { sample, message: message.to_owned(), by_data: true });
+        self
+    }
+
+    /// The operator's name with its overload.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The dtypes that it takes.
+    pub fn dtypes(&self) -> &[DType] {
+        &self.dtypes
+    }
+
+    /// The samples for a dtype.
+    pub fn samples(&self, dtype: DType) -> Vec<Sample> {
+        (self.inputs)(dtype)
+    }
+
+    /// What the operator has to answer.
+    ///
+    /// # Errors
+    ///
+    /// The sample lacks an argument that the reference asks for, or has one of another kind.
+    pub fn expected(&self, inputs: &Inputs) -> Result<Expected> {
+        (self.reference)(inputs)
+    }
+
+    /// Arguments that have to be refused.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    /// How far results may be off, as [`tolerance`](Self::tolerance) says.
+    pub fn eps_count(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Whether the result shares the memory of the first argument.
+    pub fn is_view(&self) -> bool {
+        self.is_view
+    }
+
+    /// Whether there is no answer on meta tensors.
+    pub fn needs_data(&self) -> bool {
+        self.reads_data
+    }
+
+    /// Whether the answer is the same for all strides.
+    pub fn takes_strides(&self) -> bool {
+        !self.needs_contiguous
+    }
+
+    /// Whether an output of a lower kind of dtype than the result is refused.
+    pub fn refuses_low_outputs(&self) -> bool {
+        !self.output_decides
+    }
+
+    /// Whether the in-place overload takes a dtype to which its result could be written.
+    pub fn in_place_takes(&self, dtype: DType) -> bool {
+        !self.in_place_refuses.contains(&dtype)
+    }
+
+    /// Calls the operator typed, with values in the order of its schema; `None` where it has no Rust type.
+    pub fn call_typed(&self, dispatcher: &Dispatcher, arguments: &[Boxed<'_>]) -> Option<Result<Vec<Value>>> {
+        self.typed.map(|typed| typed(dispatcher, &self.name, arguments))
+    }
+}
+
+impl fmt::Debug for OperatorSamples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("OperatorSamples");
+        text.field("name", &self.name).field("dtypes", &self.dtypes).finish_non_exhaustive()
+    }
+}

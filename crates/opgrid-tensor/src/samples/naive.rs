@@ -1,0 +1,233 @@
+//! Plain loops over the arguments of a sample: element by element, and over dimensions.
+
+use num_complex::Complex64;
+use opgrid_core::{DType, Result, Scalar};
+
+use super::plain::strange;
+pub use super::plain::{convert, positions};
+use super::{Expected, Given, Inputs, Plain, number};
+use crate::tensor::{complex_of, default_dtype, inexact, promote_types};
+
+/// The dtypes of an element-wise operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Computed in the arguments' common dtype, which is that of the result.
+    Promoted,
+    /// The same, or in the default dtype if the common one has no fractions.
+    Inexact,
+    /// Computed in the common dtype; the result is bool.
+    Bool,
+}
+
+/// What counts more for the common dtype: tensors with dimensions, those without, numbers in a tensor's place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    Dimensions,
+    NoDimensions,
+    Number,
+}
+
+impl Inputs {
+    /// What a function of one element gives for the first argument.
+    ///
+    /// # Errors
+    ///
+    /// It is no tensor.
+    pub fn unary(&self, rule: Rule, function: impl Fn(Scalar) -> Scalar) -> Result<Expected> {
+        self.elementwise(1, rule, |x| function(x[0]))
+    }
+
+    /// What a function of floats and complex numbers gives for the first argument; integers and bools are floats first.
+    ///
+    /// # Errors
+    ///
+    /// It is no tensor.
+    pub fn inexact(&self, floats: fn(f64) -> f64, complex: fn(Complex64) -> Complex64) -> Result<Expected> {
+        self.unary(Rule::Inexact, |x| number::inexact(x, floats, complex))
+    }
+
+    /// What a function of two elements gives for the first two arguments, of which one may be a number.
+    ///
+    /// # Errors
+    ///
+    /// One is neither a tensor nor a number; shapes that do not broadcast.
+    pub fn binary(&self, rule: Rule, function: impl Fn(Scalar, Scalar) -> Scalar) -> Result<Expected> {
+        self.elementwise(2, rule, |x| function(x[0], x[1]))
+    }
+
+    fn elementwise(
+        &self,
+        count: usize,
+        rule: Rule,
+        function: impl Fn(&[Scalar]) -> Scalar,
+    ) -> Result<Expected> {
+        let operands = self.arguments().iter().take(count).map(|(name, given)| operand(name, given));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let common = common_dtype(&operands)?;
+        let (computed, result) = match rule {
+            Rule::Promoted => (common, common),
+            Rule::Inexact => (inexact(common), inexact(common)),
+            Rule::Bool => (common, DType::Bool),
+        };
+        let sizes = broadcast(operands.iter().map(|(tensor, _)| tensor.sizes()))?;
+        let result = Plain::from_fn(result, &sizes, |position| {
+            let elements: Vec<_> =
+                operands.iter().map(|(tensor, _)| convert(tensor.at(position), computed)).collect();
+            function(&elements)
+        });
+        Ok(result.into())
+    }
+
+    /// The argument of that name as a tensor, which a number is too.
+    ///
+    /// # Errors
+    ///
+    /// It is neither.
+    pub fn operand(&self, name: &str) -> Result<Plain> {
+        Ok(operand(name, self.argument(name)?)?.0)
+    }
+
+    /// The common dtype of the arguments with these names, as promotion has it.
+    ///
+    /// # Errors
+    ///
+    /// One is neither a tensor nor a number.
+    pub fn common_dtype(&self, names: &[&str]) -> Result<DType> {
+        let named = self.arguments().iter().filter(|(name, _)| names.contains(&name.as_str()));
+        common_dtype(&named.map(|(name, given)| operand(name, given)).collect::<Result<Vec<_>>>()?)
+    }
+}
+
+fn operand(name: &str, given: &Given) -> Result<(Plain, Weight)> {
+    match given {
+        Given::Tensor(tensor) if tensor.sizes().is_empty() => Ok((tensor.clone(), Weight::NoDimensions)),
+        Given::Tensor(tensor) => Ok((tensor.clone(), Weight::Dimensions)),
+        Given::Value(value) => {
+            let number = value.borrow().as_scalar();
+            let number =
+                number.ok_or_else(|| strange(format!("argument `{name}` is {value}, expected a number")))?;
+            Ok((Plain::number(dtype_of(number), number), Weight::Number))
+        }
+        other => Err(strange(format!("argument `{name}` is {other}, expected a tensor or a number"))),
+    }
+}
+
+/// The dtype that a number counts with.
+pub(super) fn dtype_of(number: Scalar) -> DType {
+    match number {
+        Scalar::Bool(_) => DType::Bool,
+        Scalar::Int(_) => DType::I64,
+        Scalar::Float(_) => default_dtype(),
+        Scalar::Complex(_) => complex_of(default_dtype()),
+    }
+}
+
+fn common_dtype(operands: &[(Plain, Weight)]) -> Result<DType> {
+    let mut common: Option<DType> = None;
+    for weight in [Weight::Dimensions, Weight::NoDimensions, Weight::Number] {
+        let mut dtypes = operands.iter().filter(|(_, own)| *own == weight).map(|(tensor, _)| tensor.dtype());
+        let Some(first) = dtypes.next() else { continue };
+        let together = dtypes.try_fold(first, promote_types)?;
+        common = Some(match common {
+            None => together,
+            Some(heavy) if kind(together) <= kind(heavy) => heavy,
+            Some(heavy) if heavy.is_floating_point() => complex_of(heavy),
+            Some(heavy) => promote_types(heavy, together)?,
+        });
+    }
+    common.ok_or_else(|| strange("there is no argument to take the dtype from"))
+}
+
+/// bool, integers, floats, complex numbers.
+fn kind(dtype: DType) -> u8 {
+    match dtype {
+        DType::Bool => 0,
+        dtype if dtype.is_complex() => 3,
+        dtype if dtype.is_floating_point() => 2,
+        _ => 1,
+    }
+}
+
+/// The shape that several broadcast to.
+///
+/// # Errors
+///
+/// Two sizes that differ and of which none is 1.
+pub fn broadcast<'a>(shapes: impl Iterator<Item = &'a [i64]>) -> Result<Vec<i64>> {
+    let mut result: Vec<i64> = Vec::new();
+    for shape in shapes {
+        while result.len() < shape.len() {
+            result.insert(0, 1);
+        }
+        let behind = result.len() - shape.len();
+        for (own, &size) in result[behind..].iter_mut().zip(shape) {
+            match (*own, size) {
+                (1, size) => *own = size,
+                (own, size) if own == size || size == 1 => {}
+                (own, size) => return Err(strange(format!("sizes {own} and {size} do not broadcast"))),
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// The dimension that a number means, from the end if it is negative.
+pub fn dimension(dim: i64, dims: usize) -> usize {
+    if dim < 0 { (dim + dims as i64).max(0) as usize } else { dim as usize }
+}
+
+impl Plain {
+    /// One element for all along some dimensions, which disappear or get the size 1. `None` and an empty list mean all.
+    pub fn reduced(
+        &self,
+        dims: Option<&[i64]>,
+        keepdim: bool,
+        dtype: DType,
+        function: impl Fn(&[Scalar]) -> Scalar,
+    ) -> Self {
+        let rank = self.sizes().len();
+        let named: Vec<usize> = dims.unwrap_or(&[]).iter().map(|&dim| dimension(dim, rank)).collect();
+        let is_reduced = |dim: usize| named.is_empty() || named.contains(&dim);
+        let split = |reduced: bool| -> Vec<i64> {
+            let sizes = self.sizes().iter().enumerate();
+            sizes.map(|(dim, &size)| if is_reduced(dim) == reduced { size } else { 1 }).collect()
+        };
+        let (kept, inner) = (split(false), split(true));
+        let full = Self::from_fn(dtype, &kept, |outer| {
+            let along = positions(&inner).map(|inner| {
+                let position: Vec<i64> =
+                    outer.iter().zip(inner).map(|(outer, inner)| outer + inner).collect();
+                self.at(&position)
+            });
+            function(&along.collect::<Vec<_>>())
+        });
+        let sizes = kept.iter().enumerate().filter(|(dim, _)| keepdim || !is_reduced(*dim));
+        full.with_sizes(&sizes.map(|(_, &size)| size).collect::<Vec<_>>())
+    }
+
+    /// The products of the matrices in the last two dimensions of both; those before broadcast.
+    ///
+    /// # Errors
+    ///
+    /// One has fewer than two dimensions; those before do not broadcast.
+    pub fn product(&self, other: &Self) -> Result<Self> {
+        let ([stack, m, k], [other_stack, _, n]) = (self.stack()?, other.stack()?);
+        let stack = broadcast([stack, other_stack].into_iter())?;
+        Ok(Self::from_fn(self.dtype(), &[&stack[..], m, n].concat(), |position| {
+            let (stack, cell) = position.split_at(position.len() - 2);
+            let element = |x: &Self, row, column| x.at(&[stack, &[row, column]].concat());
+            let terms =
+                (0..k[0]).map(|at| number::times(element(self, cell[0], at), element(other, at, cell[1])));
+            terms.reduce(number::plus).unwrap_or(Scalar::Int(0))
+        }))
+    }
+
+    /// The sizes before the last two, and those.
+    fn stack(&self) -> Result<[&[i64]; 3]> {
+        let sizes = self.sizes();
+        let Some(before) = sizes.len().checked_sub(2) else {
+            return Err(strange(format!("expected a matrix, found {self}")));
+        };
+        Ok([&sizes[..before], &sizes[before..=before], &sizes[before + 1..]])
+    }
+}

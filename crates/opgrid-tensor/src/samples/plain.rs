@@ -1,0 +1,220 @@
+//! Tensors as plain numbers: sizes and a list of elements, for references that share no code with kernels.
+
+use std::fmt;
+
+use half::{bf16, f16};
+use num_complex::{Complex, Complex64};
+use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
+
+use crate::tensor::{Array, Element, Number, Tensor};
+use crate::with_dtype;
+
+/// A tensor as plain numbers, in row-major order. Each is a number that the dtype has.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DType, Scalar};
+/// use opgrid_tensor::samples::Plain;
+///
+/// let x = Plain::of(DType::U8, &[2, 2], &[1, 2, 3, 260]);
+/// assert_eq!(x.at(&[1, 1]), Scalar::Int(4));
+/// assert_eq!(x.to_string(), "uint8 [2, 2] (1, 2, 3, 4)");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plain {
+    sizes: Vec<i64>,
+    dtype: DType,
+    elements: Vec<Scalar>,
+}
+
+impl Plain {
+    /// A tensor of those elements, converted to the dtype. If there are too few, they come again from the first one
+    /// on; without any all are zero.
+    pub fn of<T: Into<Scalar> + Copy>(dtype: DType, sizes: &[i64], elements: &[T]) -> Self {
+        let count = sizes.iter().product::<i64>().max(0) as usize;
+        let given = elements.iter().map(|element| convert((*element).into(), dtype));
+        let elements = match elements {
+            [] => vec![convert(Scalar::Int(0), dtype); count],
+            _ => given.cycle().take(count).collect(),
+        };
+        Self { sizes: sizes.to_vec(), dtype, elements }
+    }
+
+    /// A tensor without dimensions.
+    pub fn number(dtype: DType, value: impl Into<Scalar> + Copy) -> Self {
+        Self::of(dtype, &[], &[value])
+    }
+
+    /// A tensor of which each element is computed from its position.
+    pub fn from_fn(dtype: DType, sizes: &[i64], element: impl Fn(&[i64]) -> Scalar) -> Self {
+        let elements = positions(sizes).map(|position| convert(element(&position), dtype)).collect();
+        Self { sizes: sizes.to_vec(), dtype, elements }
+    }
+
+    /// The size of each dimension.
+    pub fn sizes(&self) -> &[i64] {
+        &self.sizes
+    }
+
+    /// The dtype.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The elements, the last dimension the fastest.
+    pub fn elements(&self) -> &[Scalar] {
+        &self.elements
+    }
+
+    /// The element at a position. Dimensions of size 1 repeat theirs, and the position may have more dimensions in
+    /// front, as where shapes broadcast. Beyond the ends there are zeros.
+    pub fn at(&self, position: &[i64]) -> Scalar {
+        let own = &position[position.len().saturating_sub(self.sizes.len())..];
+        let place = own
+            .iter()
+            .zip(&self.sizes)
+            .fold(0, |place, (&index, &size)| place * size + if size == 1 { 0 } else { index });
+        self.elements.get(place as usize).copied().unwrap_or(convert(Scalar::Int(0), self.dtype))
+    }
+
+    /// Replaces the element at a position, as the dtype has it. Beyond the ends there is nothing to replace.
+    pub fn set(&mut self, position: &[i64], element: Scalar) {
+        let place = position.iter().zip(&self.sizes).fold(0, |place, (index, size)| place * size + index);
+        if let Some(old) = self.elements.get_mut(place as usize) {
+            *old = convert(element, self.dtype);
+        }
+    }
+
+    /// The dimensions in another order: dimension `order[i]` becomes dimension `i`.
+    pub fn permuted(&self, order: &[usize]) -> Self {
+        let sizes: Vec<i64> = order.iter().map(|&dim| self.sizes[dim]).collect();
+        Self::from_fn(self.dtype, &sizes, |position| {
+            let mut own = vec![0; position.len()];
+            order.iter().zip(position).for_each(|(&dim, &index)| own[dim] = index);
+            self.at(&own)
+        })
+    }
+
+    /// The same numbers converted to another dtype.
+    pub fn to(&self, dtype: DType) -> Self {
+        let elements = self.elements.iter().map(|element| convert(*element, dtype)).collect();
+        Self { sizes: self.sizes.clone(), dtype, elements }
+    }
+
+    /// The same elements under other sizes of as many elements.
+    pub fn with_sizes(&self, sizes: &[i64]) -> Self {
+        Self::of(self.dtype, sizes, &self.elements)
+    }
+
+    /// A contiguous tensor on the CPU with these elements.
+    ///
+    /// # Errors
+    ///
+    /// A dtype whose elements cannot be stored, sizes that cannot be, no memory.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        let array = with_dtype!(self.dtype, T => {
+            let elements: Vec<T> = self.elements.iter().map(|element| T::from_number(to_number(*element))).collect();
+            Array::from_slice(&elements, &self.sizes)
+        })?;
+        Tensor::from_array(array)
+    }
+
+    /// The elements of a tensor that has data.
+    ///
+    /// # Errors
+    ///
+    /// A meta tensor, a dtype whose elements are none of the twelve.
+    pub fn from_tensor(tensor: &Tensor) -> Result<Self> {
+        let elements = with_dtype!(tensor.spec()?.dtype(), T => {
+            let elements = tensor.to_vec::<T>()?;
+            Ok(elements.into_iter().map(|element| to_scalar(element.number())).collect())
+        })?;
+        Ok(Self { sizes: tensor.sizes().to_vec(), dtype: tensor.dtype(), elements })
+    }
+}
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        write!(f, "{} {:?} (", self.dtype, self.sizes)?;
+        for (place, element) in self.elements.iter().take(SHOWN).enumerate() {
+            write!(f, "{}{element}", if place == 0 { "" } else { ", " })?;
+        }
+        f.write_str(if self.elements.len() > SHOWN { ", …)" } else { ")" })
+    }
+}
+
+/// All positions of a shape, the last dimension the fastest.
+pub fn positions(sizes: &[i64]) -> impl Iterator<Item = Vec<i64>> {
+    let count = sizes.iter().product::<i64>().max(0);
+    (0..count).map(move |mut place| {
+        let mut position = vec![0; sizes.len()];
+        for (index, size) in position.iter_mut().zip(sizes).rev() {
+            *index = place % size;
+            place /= size;
+        }
+        position
+    })
+}
+
+/// The number that a dtype has for another: the nearest float, an integer without its fraction and its high bits, the
+/// real part, or whether it is not zero.
+pub fn convert(number: Scalar, dtype: DType) -> Scalar {
+    match dtype {
+        DType::Bool => Scalar::Bool(number.to_bool()),
+        DType::Complex64 => {
+            let Complex { re, im } = number.to_complex();
+            Scalar::Complex(Complex64::new(f64::from(re as f32), f64::from(im as f32)))
+        }
+        DType::Complex128 => Scalar::Complex(number.to_complex()),
+        DType::F16 => Scalar::Float(f16::from_f64(real(number)).to_f64()),
+        DType::BF16 => Scalar::Float(bf16::from_f64(real(number)).to_f64()),
+        DType::F32 => Scalar::Float(f64::from(real(number) as f32)),
+        dtype if dtype.is_floating_point() => Scalar::Float(real(number)),
+        _ => {
+            let whole = match number {
+                Scalar::Int(value) => value,
+                other => real(other) as i64,
+            };
+            Scalar::Int(match dtype {
+                DType::U8 => i64::from(whole as u8),
+                DType::I8 => i64::from(whole as i8),
+                DType::I16 => i64::from(whole as i16),
+                DType::I32 => i64::from(whole as i32),
+                _ => whole,
+            })
+        }
+    }
+}
+
+/// The real part of a number.
+pub(super) fn real(number: Scalar) -> f64 {
+    number.to_complex().re
+}
+
+fn to_number(number: Scalar) -> Number {
+    match number {
+        Scalar::Int(value) => Number::I64(value),
+        Scalar::Float(value) => Number::F64(value),
+        Scalar::Complex(value) => Number::Complex128(value),
+        Scalar::Bool(value) => Number::Bool(value),
+    }
+}
+
+fn to_scalar(number: Number) -> Scalar {
+    match number {
+        Number::F32(value) => Scalar::Float(value.into()),
+        Number::F64(value) => Scalar::Float(value),
+        Number::I64(value) => Scalar::Int(value),
+        Number::Bool(value) => Scalar::Bool(value),
+        complex => Scalar::Complex(Element::from_number(complex)),
+    }
+}
+
+/// # Errors
+///
+/// Always: for references that find something in a sample that cannot be.
+pub(super) fn strange(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Argument, message)
+}

@@ -1,0 +1,91 @@
+//! When a result is as good as the expected one: shape, dtype, and elements up to a tolerance.
+
+use opgrid_core::{DType, Result, Scalar, Value};
+use opgrid_tensor::samples::{Expected, Plain};
+use opgrid_tensor::tensor::finfo;
+use opgrid_tensor::{Complex, Tensor};
+
+use crate::checks::Fault;
+use crate::place::Place;
+
+/// Compares what a call has answered with what it should have.
+///
+/// # Errors
+///
+/// They differ.
+pub(crate) fn check(
+    place: &Place<'_>,
+    found: &[Value],
+    expected: &Expected,
+    tolerance: f64,
+) -> Result<(), Fault> {
+    match (found, expected) {
+        ([Value::Tensor(tensor)], Expected::Tensor(expected)) => {
+            let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
+            elements(&place.read(&tensor)?, expected, tolerance)
+        }
+        ([Value::Tensor(tensor)], Expected::Shape(sizes, dtype)) => {
+            let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
+            shape(&tensor, sizes, *dtype)
+        }
+        ([Value::Tensor(tensor)], Expected::Random(sizes, dtype, distribution)) => {
+            let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
+            shape(&tensor, sizes, *dtype)?;
+            crate::checks::random::check(&place.read(&tensor)?, distribution)
+        }
+        ([value], Expected::Value(expected)) => {
+            let numbers = (value.borrow().as_scalar(), expected.borrow().as_scalar());
+            let same_kind = std::mem::discriminant(value) == std::mem::discriminant(expected);
+            match numbers {
+                (Some(found), Some(expected)) if same_kind && near(found, expected, 0.0) => Ok(()),
+                _ if value == expected => Ok(()),
+                _ => Err(Fault::wrong(format!("{value:?}"), format!("{expected:?}"))),
+            }
+        }
+        (values, expected) => Err(Fault::wrong(format!("{values:?}"), format!("{expected:?}"))),
+    }
+}
+
+fn shape(found: &Tensor, sizes: &[i64], dtype: DType) -> Result<(), Fault> {
+    match found.sizes() == sizes && found.dtype() == dtype {
+        true => Ok(()),
+        false => {
+            let found = format!("{} {:?}", found.dtype(), found.sizes());
+            Err(Fault::wrong(found, format!("{dtype} {sizes:?}")))
+        }
+    }
+}
+
+/// Compares two tensors element by element. The tolerance counts `eps` of the dtype.
+///
+/// # Errors
+///
+/// They differ.
+pub(crate) fn elements(found: &Plain, expected: &Plain, tolerance: f64) -> Result<(), Fault> {
+    if found.sizes() != expected.sizes() || found.dtype() != expected.dtype() {
+        return Err(Fault::wrong(found.to_string(), expected.to_string()));
+    }
+    let allowed = tolerance * finfo(expected.dtype()).map_or(0.0, |limits| limits.eps);
+    let mut pairs = found.elements().iter().zip(expected.elements()).enumerate();
+    match pairs.find(|(_, (found, expected))| !near(**found, **expected, allowed)) {
+        None => Ok(()),
+        Some((place, (one, other))) => Err(Fault::wrong(
+            format!("{one} at place {place} of {found}"),
+            format!("{other} at place {place} of {expected}"),
+        )),
+    }
+}
+
+/// Whether both parts are equal, both NaN, or apart by no more than `allowed` times the magnitude.
+fn near(found: Scalar, expected: Scalar, allowed: f64) -> bool {
+    if let (Scalar::Int(found), Scalar::Int(expected)) = (found, expected) {
+        return found == expected;
+    }
+    let (Complex { re, im }, wanted) = (found.to_complex(), expected.to_complex());
+    let magnitude = wanted.norm().max(1.0);
+    [(re, wanted.re), (im, wanted.im)].into_iter().all(|(found, expected)| {
+        found == expected
+            || (found.is_nan() && expected.is_nan())
+            || (found - expected).abs() <= allowed * magnitude
+    })
+}

@@ -1,0 +1,32 @@
+//! Dtypes that are not declared are refused.
+
+use opgrid_core::{DType, OperatorHandle};
+use opgrid_tensor::samples::Sample;
+
+use super::{Fault, Verdict};
+use crate::memory::Memory;
+use crate::place::is_panic;
+use crate::subject::Subject;
+
+pub(super) fn on_subject(subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String, Verdict)> {
+    let samples = subject.samples;
+    let undeclared = dtypes.iter().filter(|dtype| !samples.dtypes().contains(dtype));
+    let mut verdicts = Vec::new();
+    for sample in undeclared.flat_map(|dtype| samples.samples(*dtype)) {
+        verdicts.push((sample.to_string(), refused(subject, &subject.operator, &sample)));
+        for variant in &subject.in_place {
+            let verdict = refused(subject, &variant.operator, &sample);
+            verdicts.push((sample.to_string(), verdict.map_err(|fault| fault.of(variant.operator.name()))));
+        }
+    }
+    verdicts
+}
+
+fn refused(subject: &Subject<'_>, operator: &OperatorHandle, sample: &Sample) -> Verdict {
+    let arguments = subject.arguments(&subject.place, sample, Memory::Contiguous).map_err(Fault::error)?;
+    match subject.place.call(operator, &arguments) {
+        Err(error) if is_panic(&error) => Err(Fault::error(error)),
+        Err(_) => Ok(()),
+        Ok(values) => Err(Fault::wrong(format!("{values:?}"), "an error, for the dtype is not declared")),
+    }
+}

@@ -1,0 +1,54 @@
+//! The same call on meta tensors gives sizes, strides and dtype of the result.
+
+use opgrid_core::{Device, Value};
+use opgrid_tensor::Tensor;
+
+use super::{Fault, Verdict};
+use crate::memory::Memory;
+use crate::place::{Place, is_panic};
+use crate::subject::{Case, single_tensor};
+
+pub(super) fn on_case(case: &Case<'_>) -> Verdict {
+    let subject = case.subject;
+    let has_tensors = case.sample.arguments().any(|given| !given.tensors().is_empty());
+    if !has_tensors && subject.schema.argument_index("device").is_none() {
+        return Err(Fault::skipped("no argument says where the result is"));
+    }
+    let meta = Place { device: Device::META, ..subject.place };
+    if subject.samples.needs_data() {
+        return match subject.call(&meta, &case.sample, Memory::Contiguous) {
+            Err(error) if !is_panic(&error) => Ok(()),
+            Err(error) => Err(Fault::error(error)),
+            Ok(values) => Err(Fault::wrong(format!("{values:?}"), "an error, for there is no data")),
+        };
+    }
+    let all = [Memory::Contiguous, Memory::Transposed, Memory::ChannelsLast];
+    let layouts = if subject.samples.takes_strides() { &all[..] } else { &all[..1] };
+    for &memory in layouts {
+        compare(case, &meta, memory).map_err(|fault| fault.of(format!("{memory:?}")))?;
+    }
+    Ok(())
+}
+
+fn compare(case: &Case<'_>, meta: &Place<'_>, memory: Memory) -> Verdict {
+    let subject = case.subject;
+    let there = subject.call(&subject.place, &case.sample, memory).map_err(Fault::error)?;
+    let here = subject.call(meta, &case.sample, memory).map_err(Fault::error)?;
+    let (Some(expected), Some(found)) = (single_tensor(&there), single_tensor(&here)) else {
+        return Err(Fault::wrong(texts(&here), texts(&there)));
+    };
+    match found.device() == Device::META && describe(&found) == describe(&expected) {
+        true => Ok(()),
+        false => {
+            Err(Fault::wrong(format!("{} on {}", describe(&found), found.device()), describe(&expected)))
+        }
+    }
+}
+
+fn describe(tensor: &Tensor) -> String {
+    format!("{} of sizes {:?} and strides {:?}", tensor.dtype(), tensor.sizes(), tensor.strides())
+}
+
+fn texts(values: &[Value]) -> String {
+    format!("{values:?}")
+}

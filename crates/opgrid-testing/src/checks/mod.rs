@@ -1,0 +1,156 @@
+//! The checks, one file each. A check judges an operator as a whole, or each of its samples.
+
+mod dtypes;
+mod edges;
+mod in_place;
+mod meta;
+mod output;
+pub(crate) mod random;
+mod reference;
+mod refusals;
+mod strides;
+mod typed;
+mod views;
+
+use std::fmt;
+
+use opgrid_core::{DType, Error};
+
+use crate::subject::{Case, Subject};
+
+/// What is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Check {
+    /// The result is that of the plain reference.
+    Reference,
+    /// There are samples without elements and without dimensions, and their results are those of the reference.
+    Edges,
+    /// The same call on meta tensors gives sizes, strides and dtype of the result.
+    Meta,
+    /// A typed call gives what a boxed one gives.
+    Typed,
+    /// Inputs in another order in memory, with gaps, offsets and repeated elements, give the result of the reference.
+    Strides,
+    /// A view shares the memory of what it is a view of.
+    Views,
+    /// The overload that writes its first argument writes there what the functional one gives, or refuses.
+    InPlace,
+    /// The overload that takes an output writes there what the functional one gives; unfit outputs are refused.
+    Output,
+    /// What the samples declare as an error is one, on meta tensors too, and says what is declared.
+    Refusals,
+    /// Dtypes that are not declared are refused.
+    Dtypes,
+    /// Random numbers are the same after the same seed, and others after another.
+    Random,
+}
+
+impl Check {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Reference,
+        Self::Edges,
+        Self::Meta,
+        Self::Typed,
+        Self::Strides,
+        Self::Views,
+        Self::InPlace,
+        Self::Output,
+        Self::Refusals,
+        Self::Dtypes,
+        Self::Random,
+    ];
+
+    /// The check's name, as reports print it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Edges => "edges",
+            Self::Meta => "meta",
+            Self::Typed => "typed",
+            Self::Strides => "strides",
+            Self::Views => "views",
+            Self::InPlace => "in place",
+            Self::Output => "output",
+            Self::Refusals => "refusals",
+            Self::Dtypes => "dtypes",
+            Self::Random => "random",
+        }
+    }
+
+    /// Judges an operator as a whole: what was tried, and how it went.
+    pub(crate) fn on_subject(self, subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String, Verdict)> {
+        match self {
+            Self::Edges => edges::on_subject(subject, dtypes),
+            Self::Refusals => refusals::on_subject(subject),
+            Self::Dtypes => dtypes::on_subject(subject, dtypes),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Judges a sample.
+    pub(crate) fn on_case(self, case: &Case<'_>) -> Vec<Verdict> {
+        match self {
+            Self::Reference => vec![reference::on_case(case)],
+            Self::Edges => edges::on_case(case),
+            Self::Meta => vec![meta::on_case(case)],
+            Self::Typed => vec![typed::on_case(case)],
+            Self::Strides => strides::on_case(case),
+            Self::Views => views::on_case(case),
+            Self::InPlace => in_place::on_case(case),
+            Self::Output => output::on_case(case),
+            Self::Random => random::on_case(case),
+            Self::Refusals | Self::Dtypes => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How a check went.
+pub(crate) type Verdict = Result<(), Fault>;
+
+/// Why a check was not passed.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// Something else came out.
+    Wrong {
+        /// Which overload or layout, where it is not clear from the check.
+        subject: Option<String>,
+        found: String,
+        expected: String,
+    },
+    /// It could not be checked.
+    Skipped(String),
+}
+
+impl Fault {
+    pub(crate) fn wrong(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Wrong { subject: None, found: found.into(), expected: expected.into() }
+    }
+
+    /// A call that should have succeeded.
+    pub(crate) fn error(error: Error) -> Self {
+        Self::wrong(format!("the error \"{error}\""), "a result")
+    }
+
+    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
+        Self::Skipped(reason.into())
+    }
+
+    /// The same with what it is about.
+    pub(crate) fn of(self, about: impl fmt::Display) -> Self {
+        match self {
+            Self::Wrong { subject, found, expected } => {
+                let subject = subject.map_or(about.to_string(), |inner| format!("{about}, {inner}"));
+                Self::Wrong { subject: Some(subject), found, expected }
+            }
+            skipped => skipped,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The result is that of the plain reference.
+
+use super::{Fault, Verdict};
+use crate::agreement;
+use crate::memory::Memory;
+use crate::subject::Case;
+
+pub(super) fn on_case(case: &Case<'_>) -> Verdict {
+    let subject = case.subject;
+    let found = subject.call(&subject.place, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
+    agreement::check(&subject.place, &found, &case.expected, subject.samples.eps_count())
+}

@@ -1,0 +1,40 @@
+//! Inputs in another order in memory, with gaps, offsets and repeated elements, give the result of the reference.
+
+use opgrid_tensor::samples::Sample;
+
+use super::{Fault, Verdict};
+use crate::agreement;
+use crate::memory::Memory;
+use crate::subject::Case;
+
+pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
+    let has_tensors = case.sample.arguments().any(|given| !given.tensors().is_empty());
+    if !has_tensors {
+        return Vec::new();
+    }
+    if !case.subject.samples.takes_strides() {
+        return vec![Err(Fault::skipped("the answer depends on strides"))];
+    }
+    Memory::STRIDED
+        .into_iter()
+        .map(|memory| in_memory(case, memory).map_err(|fault| fault.of(format!("{memory:?}"))))
+        .collect()
+}
+
+fn in_memory(case: &Case<'_>, memory: Memory) -> Verdict {
+    let subject = case.subject;
+    let writes = subject.schema.is_mutable_at(0);
+    // The numbers of what is written stay, for it is not repeated in memory.
+    let held = case.sample.map_tensors(|tensor| memory.holds(tensor));
+    let sample = match (writes, case.sample.positional.first()) {
+        (true, Some(first)) => {
+            let mut positional = held.positional;
+            positional[0] = first.clone();
+            Sample { positional, ..held }
+        }
+        _ => held,
+    };
+    let expected = subject.expected(&sample)?;
+    let found = subject.call(&subject.place, &sample, memory).map_err(Fault::error)?;
+    agreement::check(&subject.place, &found, &expected, subject.samples.eps_count())
+}

@@ -1,0 +1,145 @@
+//! What is tested: an operator on a device, and one of its samples with all that checks ask for.
+
+use opgrid_core::schema::FunctionSchema;
+use opgrid_core::{Boxed, DType, Device, OperatorHandle, Result, Value};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
+
+use crate::checks::Fault;
+use crate::memory::Memory;
+use crate::place::{Place, guarded};
+use crate::variants::{Variant, in_place, into_output};
+
+/// An operator on a device.
+pub(crate) struct Subject<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) samples: &'a OperatorSamples,
+    pub(crate) operator: OperatorHandle,
+    pub(crate) schema: FunctionSchema,
+    pub(crate) in_place: Vec<Variant>,
+    pub(crate) outputs: Vec<Variant>,
+}
+
+impl<'a> Subject<'a> {
+    /// # Errors
+    ///
+    /// The dispatcher has no such operator.
+    pub(crate) fn new(place: Place<'a>, samples: &'a OperatorSamples) -> Result<Self> {
+        let operator = place.dispatcher.find(samples.name())?;
+        let schema = operator.schema()?;
+        let (in_place, outputs) =
+            (in_place(place.dispatcher, &schema), into_output(place.dispatcher, &schema));
+        Ok(Self { place, samples, operator, schema, in_place, outputs })
+    }
+
+    /// The names of the overloads that are called.
+    pub(crate) fn overloads(&self) -> Vec<String> {
+        let variants = self.in_place.iter().chain(&self.outputs).map(|variant| &variant.operator);
+        variants.chain([&self.operator]).map(|operator| operator.name().to_string()).collect()
+    }
+
+    /// The arguments of a sample on a device, in the order of the schema, with defaults.
+    ///
+    /// What the operator writes is never repeated in memory.
+    ///
+    /// # Errors
+    ///
+    /// They do not fit the schema; the device cannot make them.
+    pub(crate) fn arguments(&self, place: &Place<'_>, sample: &Sample, memory: Memory) -> Result<Vec<Value>> {
+        let value = |name: Option<&str>, at: usize, given: &Given| {
+            let mut declared = self.schema.arguments.iter();
+            let argument = match name {
+                Some(name) => declared.find(|argument| argument.name == name),
+                None => declared.nth(at),
+            };
+            let is_written = argument.is_some_and(|argument| argument.is_write());
+            let repeats = memory == Memory::Expanded;
+            place.value(given, if is_written && repeats { Memory::Offset } else { memory })
+        };
+        let positional = sample.positional.iter().enumerate().map(|(at, given)| value(None, at, given));
+        let keyword =
+            sample.keyword.iter().map(|(name, given)| Ok((name.clone(), value(Some(name), 0, given)?)));
+        let (positional, mut keyword) =
+            (positional.collect::<Result<_>>()?, keyword.collect::<Result<Vec<_>>>()?);
+        let takes_device = self.schema.argument_index("device").is_some();
+        if takes_device && keyword.iter().all(|(name, _)| name != "device") {
+            keyword.push(("device".to_owned(), place.device.into()));
+        }
+        self.operator.bind(positional, keyword)
+    }
+
+    /// Calls the operator boxed, with a sample in that layout.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(crate) fn call(&self, place: &Place<'_>, sample: &Sample, memory: Memory) -> Result<Vec<Value>> {
+        place.call(&self.operator, &self.arguments(place, sample, memory)?)
+    }
+
+    /// Calls the operator typed; `None` where it has no Rust type.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(crate) fn call_typed(&self, sample: &Sample) -> Option<Result<Vec<Value>>> {
+        let call = || {
+            let arguments = self.arguments(&self.place, sample, Memory::Contiguous)?;
+            let lent: Vec<Boxed<'_>> = arguments.iter().map(Value::borrow).collect();
+            self.samples.call_typed(self.place.dispatcher, &lent).transpose()
+        };
+        guarded(call).transpose()
+    }
+
+    /// The arguments of a sample by name, as the reference reads them.
+    ///
+    /// # Errors
+    ///
+    /// They do not fit the schema.
+    pub(crate) fn inputs(&self, sample: &Sample) -> Result<Inputs> {
+        let here = Place { device: Device::META, ..self.place };
+        let bound = self.arguments(&here, sample, Memory::Contiguous)?;
+        let named = self.schema.arguments.iter().zip(bound).enumerate();
+        let of_sample = |at: usize, name: &str| {
+            let keyword = sample.keyword.iter().find(|(own, _)| own == name);
+            sample.positional.get(at).or(keyword.map(|(_, given)| given)).cloned()
+        };
+        let argument = |(at, (argument, bound)): (usize, (&opgrid_core::schema::Argument, Value))| {
+            let given = match of_sample(at, &argument.name) {
+                // Only binding knows what a number means where a list is declared, and the like.
+                None | Some(Given::Value(_)) => Given::Value(bound),
+                Some(tensors) => tensors,
+            };
+            (argument.name.clone(), given)
+        };
+        Ok(Inputs::new(named.map(argument).collect()))
+    }
+
+    /// What the operator has to answer to a sample.
+    ///
+    /// # Errors
+    ///
+    /// The reference cannot read the sample.
+    pub(crate) fn expected(&self, sample: &Sample) -> Result<Expected, Fault> {
+        let expected = guarded(|| self.samples.expected(&self.inputs(sample)?));
+        expected.map_err(|error| Fault::wrong(format!("the reference fails: {error}"), "an answer"))
+    }
+}
+
+/// A sample of an operator.
+pub(crate) struct Case<'a> {
+    pub(crate) subject: &'a Subject<'a>,
+    pub(crate) dtype: DType,
+    /// Which one of those for the dtype.
+    pub(crate) number: usize,
+    pub(crate) sample: Sample,
+    pub(crate) expected: Expected,
+}
+
+/// The only result, as a tensor.
+pub(crate) fn single_tensor(results: &[Value]) -> Option<Tensor> {
+    match results {
+        [Value::Tensor(tensor)] => Tensor::try_from(tensor.clone()).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs every check on every sample.
+
+use std::collections::BTreeSet;
+
+use opgrid_core::{DType, Device, Dispatcher};
+use opgrid_tensor::samples::{OperatorSamples, Samples};
+
+use crate::checks::{Check, Fault};
+use crate::place::Place;
+use crate::report::{Failure, Report};
+use crate::subject::{Case, Subject};
+
+/// Samples, and where and how they are checked.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    samples: Samples,
+    device: Device,
+    dtypes: Vec<DType>,
+    checks: Vec<Check>,
+}
+
+impl Suite {
+    /// All checks of these samples, on the CPU, with every dtype.
+    pub fn new(samples: Samples) -> Self {
+        let dtypes = opgrid_tensor::samples::ANY.to_vec();
+        Self { samples, device: Device::CPU, dtypes, checks: Check::ALL.to_vec() }
+    }
+
+    /// The same on another device. Its backend makes tensors by `empty_strided`, `copy_` and `as_strided`.
+    pub fn device(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
+    /// The same with these dtypes only.
+    pub fn dtypes(self, dtypes: &[DType]) -> Self {
+        Self { dtypes: dtypes.to_vec(), ..self }
+    }
+
+    /// The same with these checks only.
+    pub fn checks(self, checks: &[Check]) -> Self {
+        Self { checks: checks.to_vec(), ..self }
+    }
+
+    /// Runs the suite on the operators of a dispatcher.
+    pub fn run(&self, dispatcher: &Dispatcher) -> Report {
+        let place = Place { dispatcher, device: self.device };
+        let mut report = Report::default();
+        for samples in self.samples.operators() {
+            match Subject::new(place, samples) {
+                Ok(subject) => self.run_subject(&subject, &mut report),
+                Err(error) => {
+                    self.record(&mut report, samples, self.first_check(), "", Err(Fault::error(error)))
+                }
+            }
+        }
+        report
+    }
+
+    /// The overloads that the suite calls: those that have samples, and those found beside them that write.
+    pub fn overloads(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
+        let place = Place { dispatcher, device: self.device };
+        let subjects =
+            self.samples.operators().iter().filter_map(|samples| Subject::new(place, samples).ok());
+        subjects.flat_map(|subject| subject.overloads()).collect()
+    }
+
+    fn first_check(&self) -> Check {
+        self.checks.first().copied().unwrap_or(Check::Reference)
+    }
+
+    fn run_subject(&self, subject: &Subject<'_>, report: &mut Report) {
+        let samples = subject.samples;
+        for check in &self.checks {
+            for (text, verdict) in check.on_subject(subject, &self.dtypes) {
+                self.record(report, samples, *check, &text, verdict);
+            }
+        }
+        for &dtype in self.dtypes.iter().filter(|dtype| samples.dtypes().contains(dtype)) {
+            for (number, sample) in samples.samples(dtype).into_iter().enumerate() {
+                let text = sample.to_string();
+                match subject.expected(&sample) {
+                    Ok(expected) => {
+                        let case = Case { subject, dtype, number, sample, expected };
+                        for check in &self.checks {
+                            for verdict in check.on_case(&case) {
+                                self.record(report, samples, *check, &text, verdict);
+                            }
+                        }
+                    }
+                    Err(fault) => self.record(report, samples, self.first_check(), &text, Err(fault)),
+                }
+            }
+        }
+    }
+
+    fn record(
+        &self,
+        report: &mut Report,
+        samples: &OperatorSamples,
+        check: Check,
+        sample: &str,
+        verdict: Result<(), Fault>,
+    ) {
+        match verdict {
+            Ok(()) => report.note_pass(samples.name(), check),
+            Err(Fault::Skipped(reason)) => report.note_skip(samples.name(), check, &reason),
+            Err(Fault::Wrong { subject, found, expected }) => report.note_failure(Failure {
+                operator: samples.name().to_owned(),
+                check,
+                sample: format!(
+                    "{}{sample}",
+                    subject.map_or(String::new(), |subject| format!("{subject}: "))
+                ),
+                found,
+                expected,
+            }),
+        }
+    }
+}

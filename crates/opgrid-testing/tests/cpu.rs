@@ -1,0 +1,34 @@
+//! Every operator on the CPU: all samples, dtypes and checks, and none left out.
+
+use std::collections::BTreeSet;
+
+use opgrid_core::{Dispatcher, Registration};
+use opgrid_testing::{Check, Suite};
+
+fn operators() -> (Dispatcher, Registration) {
+    let dispatcher = Dispatcher::new();
+    let registration = opgrid_tensor::register(&dispatcher).unwrap();
+    (dispatcher, registration)
+}
+
+#[test]
+fn every_operator_passes_every_check() {
+    let (dispatcher, _operators) = operators();
+    let report = Suite::new(opgrid_tensor::ops::samples()).run(&dispatcher);
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+    let checked: BTreeSet<Check> = report.counts().map(|(_, check, _)| check).collect();
+    assert_eq!(checked, Check::ALL.iter().copied().collect(), "every check had something to check");
+}
+
+/// Overloads that write to an argument are found by the suite, so that they need no samples of their own.
+#[test]
+fn every_overload_has_samples_or_is_checked_with_another_one() {
+    let (dispatcher, _operators) = operators();
+    let samples = opgrid_tensor::ops::samples();
+    let reached = Suite::new(samples).overloads(&dispatcher);
+    let all: BTreeSet<String> =
+        dispatcher.operators().iter().map(|operator| operator.name().to_string()).collect();
+    let left_out: Vec<&String> = all.difference(&reached).collect();
+    assert!(left_out.is_empty(), "{left_out:?}");
+}
