@@ -8,7 +8,7 @@ use crate::tensor::TensorSpec;
 
 /// # Errors
 ///
-/// Factors of different dtypes or devices.
+/// Factors of different dtypes or devices, or of bools, which have no product: also where there is nothing to multiply.
 pub(super) fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
     let Some(((first, a), rest)) = factors.split_first() else { return Ok(()) };
     if let Some((name, b)) = rest.iter().find(|(_, b)| (a.dtype(), a.device()) != (b.dtype(), b.device())) {
@@ -21,20 +21,5 @@ pub(super) fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
         );
         return Err(argument(message));
     }
-    Ok(())
-}
-
-/// Whether there is a product of elements at all.
-pub(super) fn multiplies(a: &TensorSpec, b: &TensorSpec) -> bool {
-    a.numel() != 0 && b.numel() != 0
-}
-
-/// # Errors
-///
-/// Bools, which have no product. As in torch, they are not looked at where nothing is multiplied.
-pub(super) fn check_numbers(a: &TensorSpec, b: &TensorSpec) -> Result<()> {
-    match multiplies(a, b) {
-        true => pointwise::check_numbers(a.dtype()),
-        false => Ok(()),
-    }
+    pointwise::check_numbers(a.dtype())
 }
