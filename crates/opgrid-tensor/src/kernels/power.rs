@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
+use super::math::Inexact;
 
 /// A type with powers.
 pub trait Power: Arithmetic {
@@ -58,7 +59,7 @@ floats! {
 impl Power for Complex<f64> {
     /// Zero to any power is what comes of its logarithm, as in C.
     fn power(self, exponent: Self) -> Self {
-        (exponent * self.ln()).exp()
+        (exponent * Inexact::log(self)).exp()
     }
 }
 
