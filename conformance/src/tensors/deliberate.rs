@@ -372,6 +372,16 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "and and or look at integers before they lose their upper bits",
+        test: (TESTS, "truth_is_that_of_the_whole_integer"),
+        matches: |seen| {
+            let is_wide = |at| matches!(seen.case.dtype(at), Some(DType::I16 | DType::I32 | DType::I64));
+            matches!(seen.call.family(), "logical_and" | "logical_or")
+                && seen.call.tensors().into_iter().any(is_wide)
+                && seen.elements().is_some()
+        },
+    },
+    Rule {
         name: "any and all look at elements before they become bytes",
         test: (TESTS, "any_and_all_look_at_elements_as_they_are"),
         matches: |seen| {
