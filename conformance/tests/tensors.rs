@@ -2,6 +2,8 @@
 //!
 //! The record is made by `cargo xtask conformance tensors --record conformance/tests/tensors.txt`.
 
+use std::sync::{Mutex, PoisonError};
+
 use opgrid_conformance::tensors::deliberate::RULES;
 use opgrid_conformance::tensors::record::replay;
 use opgrid_conformance::tensors::report::Report;
@@ -9,7 +11,11 @@ use opgrid_conformance::tensors::run::Setting;
 
 const RECORD: &str = include_str!("tensors.txt");
 
+/// The default dtype and the stream of random numbers belong to the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn compared(record: &str) -> Report {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (setting, mut report) = (Setting::new().unwrap(), Report::default());
     replay(&setting, record, &mut report).unwrap();
     report

@@ -183,6 +183,7 @@ impl Compared<'_> {
             self.add(part, format!("{} elements", one.len()), format!("{} elements", other.len()));
             return;
         }
+        let smallest = tolerance::smallest_step(self.case, self.call(), dtype);
         let (width, precision) = (dtype.size_in_bytes(), tolerance::precision(self.case, self.call(), dtype));
         // What one unit of a rounding is: of the result, or of all results alike.
         let units = match rounding {
@@ -218,7 +219,7 @@ impl Compared<'_> {
                 Rounding::Power(_) => 64.0,
                 _ => 1.0,
             };
-            let distance = distance.max(steps * limits.smallest_normal * limits.eps);
+            let distance = distance.max(steps * smallest);
             inexact && tolerance::agree(one[at], other[at], if distance.is_nan() { 0.0 } else { distance })
         };
         let differing: Vec<usize> = (0..one.len()).filter(|at| !is_equal(*at)).collect();

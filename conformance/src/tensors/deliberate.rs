@@ -226,7 +226,8 @@ pub const RULES: &[Rule] = &[
             let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
             let words = ["cannot be converted", "convert one of them", "not implemented for 'Bool'"];
             let has_factor = |name| match seen.call.named(name) {
-                Some(Arg::Float(value)) => !value.is_finite(),
+                Some(Arg::Float(value)) => !value.is_finite() || *value == 0.0,
+                Some(Arg::Int(0) | Arg::Bool(false)) => true,
                 Some(Arg::Complex(value)) => !value.is_finite(),
                 _ => false,
             };
@@ -282,7 +283,7 @@ pub const RULES: &[Rule] = &[
             let is_empty = seen.out().is_some_and(|out| out.sizes.contains(&0));
             let is_copied = matches!(
                 seen.call.operator.as_str(),
-                "aten::relu.out" | "aten::isnan.out" | "aten::stack.out"
+                "aten::abs.out" | "aten::relu.out" | "aten::isnan.out" | "aten::stack.out"
             );
             seen.part() == Part::Strides && is_copied && is_empty
         },
@@ -292,8 +293,13 @@ pub const RULES: &[Rule] = &[
         test: (TESTS, "products_into_their_own_factors"),
         matches: |seen| {
             let is_product = matches!(seen.call.family(), "addmm" | "bmm" | "matmul" | "mm");
-            let keeps = |out: &Place| format!("{:?}", out.strides) == seen.difference.ours;
-            seen.part() == Part::Strides && is_product && seen.out().is_some_and(keeps)
+            let keeps = |out: &Place| match seen.part() {
+                Part::Strides => format!("{:?}", out.strides) == seen.difference.ours,
+                // Torch writes the result in rows, whatever strides there were.
+                Part::Written => out.strides.iter().any(|stride| *stride != 1),
+                _ => false,
+            };
+            is_product && seen.out().is_some_and(keeps)
         },
     },
     Rule {
@@ -309,7 +315,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "outputs that lie between the elements of an input",
         test: (TESTS, "outputs_between_the_elements_of_an_input"),
-        matches: |seen| seen.elements().is_some() && seen.writes_between(),
+        matches: |seen| {
+            let divides = seen.we_refuse("has a zero") || seen.torch_refuses("ZeroDivisionError");
+            (seen.elements().is_some() || divides) && seen.writes_between()
+        },
     },
     Rule {
         name: "of several values for one element the last one stays",
@@ -360,6 +369,16 @@ pub const RULES: &[Rule] = &[
             });
             let out = seen.out().map(|out| out.block);
             is_such && out.is_some() && inputs.map(Some).any(|block| block == out)
+        },
+    },
+    Rule {
+        name: "and and or look at integers before they lose their upper bits",
+        test: (TESTS, "truth_is_that_of_the_whole_integer"),
+        matches: |seen| {
+            let is_wide = |at| matches!(seen.case.dtype(at), Some(DType::I16 | DType::I32 | DType::I64));
+            matches!(seen.call.family(), "logical_and" | "logical_or")
+                && seen.call.tensors().into_iter().any(is_wide)
+                && seen.elements().is_some()
         },
     },
     Rule {

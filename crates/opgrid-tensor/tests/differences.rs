@@ -193,6 +193,14 @@ fn any_and_all_look_at_elements_as_they_are() {
 }
 
 #[test]
+fn truth_is_that_of_the_whole_integer() {
+    // Beside a uint8 tensor with dimensions this one is promoted to uint8, where it would be zero.
+    let whole = Tensor::from_slice(&[256i16], &[]).unwrap();
+    let bytes = Tensor::from_slice(&[255u8], &[1]).unwrap();
+    assert_eq!(bytes.logical_and(&whole).unwrap().to_vec::<Bool>().unwrap(), [Bool::TRUE]);
+}
+
+#[test]
 fn quotients_are_cut_before_they_are_rounded() {
     let (a, b) = (f16::from_f32(-71.375), f16::from_f32(0.250_488_28));
     let [a, b] = [a, b].map(|element| Tensor::from_slice(&[element], &[]).unwrap());

@@ -4,7 +4,7 @@ use num_complex::Complex;
 use opgrid_core::{DType, Device, Scalar};
 use opgrid_tensor::kernels::copy;
 use opgrid_tensor::kernels::products::{Addend, multiply, multiply_add};
-use opgrid_tensor::{Array, Bool, Geometry, Tensor, TensorSpec};
+use opgrid_tensor::{Array, Geometry, Tensor, TensorSpec};
 use proptest::prelude::*;
 
 const DTYPES: [DType; 11] = [
