@@ -1,6 +1,6 @@
 //! What products of matrices share: the checks of their arguments.
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 
 use super::pointwise;
 use crate::error::argument;
@@ -37,4 +37,9 @@ pub(super) fn check_numbers(a: &TensorSpec, b: &TensorSpec) -> Result<()> {
         true => pointwise::check_numbers(a.dtype()),
         false => Ok(()),
     }
+}
+
+/// Whether sizes are right for a sample: bools are refused only where something is multiplied.
+pub(super) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
+    dtype != DType::Bool || !sizes.contains(&0)
 }
