@@ -39,7 +39,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     let one = |[b, m, k, n]: [i64; 4]| {
         given(make::numbers(dtype, &[b, m, k], 1)).and(make::numbers(dtype, &[b, k, n], 2))
     };
-    sizes.map(one).to_vec()
+    sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes)).map(one).collect()
 }
 
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {

@@ -34,9 +34,10 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let sizes = [[2, 3, 4], [1, 1, 1], [0, 3, 2], [2, 0, 3], [3, 2, 0], [17, 33, 19], [1, 40, 5], [5, 40, 1]];
+    let sizes = sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes));
     sizes
         .map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2)))
-        .to_vec()
+        .collect()
 }
 
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {

@@ -1,6 +1,6 @@
 //! What products of matrices share: the checks of their arguments.
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 
 use super::pointwise;
 use crate::error::argument;
@@ -22,4 +22,9 @@ pub(super) fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
         return Err(argument(message));
     }
     pointwise::check_numbers(a.dtype())
+}
+
+/// Whether sizes are right for a sample: bools are refused only where something is multiplied.
+pub(super) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
+    dtype != DType::Bool || !sizes.contains(&0)
 }
