@@ -6,7 +6,7 @@ use opgrid_core::{DType, Result};
 
 use super::arithmetic::Ordered;
 use super::elementwise::{Destination, Operand};
-use super::iter::fold::{join_lanes, lanes};
+use super::iter::fold::join_lanes;
 use super::reduce::{self, COLUMNS, Reduction, STEPS};
 use super::simd::vectorised;
 use crate::error::argument;
@@ -155,15 +155,15 @@ macro_rules! extreme {
             }
 
             fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
-                let Some(last) = values.len().checked_sub(WIDE) else { return lanes(self, values, 0, 0) };
                 vectorised(|| {
-                    let mut extremes = Extremes::<Math<T>, WIDE>::new(Math::<T>::$start);
-                    // The last group has some elements of the one before, which changes nothing.
-                    for start in (0..last).step_by(WIDE).chain([last]) {
-                        let group = &values[start..start + WIDE];
-                        extremes.take(|lane| group[lane].widen(), $exceeds);
+                    let mut lanes = Extremes::<Math<T>, WIDE>::new(Math::<T>::$start);
+                    let groups = values.chunks_exact(WIDE);
+                    let rest = groups.remainder();
+                    for group in groups {
+                        lanes.take(|lane| group[lane].widen(), $exceeds);
                     }
-                    join_lanes(extremes.states(), |one, other| one.$choose(other))
+                    let state = join_lanes(lanes.states(), |one, other| one.$choose(other));
+                    rest.iter().fold(state, |state, value| state.$choose(value.widen()))
                 })
             }
 

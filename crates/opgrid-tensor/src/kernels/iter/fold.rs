@@ -102,12 +102,7 @@ pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(
 }
 
 /// The state of a block, from one in each lane.
-pub(in crate::kernels) fn lanes<R: Reduction + ?Sized>(
-    reduction: &R,
-    values: &[R::In],
-    index: usize,
-    step: usize,
-) -> R::State {
+fn lanes<R: Reduction + ?Sized>(reduction: &R, values: &[R::In], index: usize, step: usize) -> R::State {
     vectorised(|| {
         let mut lanes = [reduction.start(); LANES];
         let groups = values.chunks_exact(LANES);
