@@ -372,12 +372,13 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "and and or look at integers before they lose their upper bits",
+        name: "and and or look at elements before they are converted, which may make them zero",
         test: (TESTS, "truth_is_that_of_the_whole_integer"),
         matches: |seen| {
-            let is_wide = |at| matches!(seen.case.dtype(at), Some(DType::I16 | DType::I32 | DType::I64));
+            let mut dtypes = seen.call.tensors().into_iter().map(|at| seen.case.dtype(at));
+            let first = dtypes.next();
             matches!(seen.call.family(), "logical_and" | "logical_or")
-                && seen.call.tensors().into_iter().any(is_wide)
+                && dtypes.any(|dtype| Some(dtype) != first)
                 && seen.elements().is_some()
         },
     },
