@@ -1,4 +1,4 @@
-//! Compares opgrid's dispatcher with PyTorch's, by random programs that both run.
+//! Compares opgrid's dispatcher with PyTorch's, by random programs that both run; its tensors in [`tensors`].
 //!
 //! [`generate`] makes a program of a seed, [`driver`] sends it to a C++ program linked against PyTorch, [`ours`]
 //! runs it here, [`compare`] looks for differences and [`deliberate`] knows the wanted ones. Whatever else differs
@@ -25,3 +25,5 @@ pub mod driver;
 pub mod ours;
 pub mod record;
 pub mod run;
+
+pub mod tensors;

@@ -17,7 +17,8 @@ struct Suite {
 }
 
 /// The suites; the first one runs when none is named.
-const SUITES: &[Suite] = &[Suite { name: "dispatcher", prepare: dispatcher }];
+const SUITES: &[Suite] =
+    &[Suite { name: "dispatcher", prepare: dispatcher }, Suite { name: "tensors", prepare: tensors }];
 
 /// The options of the suites. Each takes a value.
 const OPTIONS: [&str; 5] = ["--seeds", "--seed", "--show", "--break", "--record"];
@@ -74,9 +75,19 @@ fn dispatcher(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> 
     let source = workspace.root().join("conformance/driver.cpp");
     let driver = torch.compile(workspace, &source, &["-Wall", "-Wno-maybe-uninitialized"])?;
     let schemas = schemas(workspace, torch)?;
-    let ours = workspace.build(&["--package", "opgrid-conformance"], "opgrid-conformance")?;
+    let ours = workspace
+        .build(&["--package", "opgrid-conformance", "--bin", "opgrid-conformance"], "opgrid-conformance")?;
     let mut command = Command::new(ours);
     command.arg("--driver").arg(driver).arg("--schemas").arg(schemas);
+    Ok(command)
+}
+
+fn tensors(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    const PROGRAM: &str = "opgrid-conformance-tensors";
+    let ours = workspace.build(&["--package", "opgrid-conformance", "--bin", PROGRAM], PROGRAM)?;
+    let mut command = Command::new(ours);
+    command.arg("--python").arg(torch.python().get_program());
+    command.arg("--program").arg(workspace.root().join("conformance/tensors.py"));
     Ok(command)
 }
 
@@ -99,10 +110,16 @@ mod tests {
 
     #[test]
     fn a_suite_may_be_left_out() {
-        for (line, left) in [("", 0), ("--seeds 5 --break 4", 4), ("dispatcher --show 3", 2)] {
+        let cases = [
+            ("", "dispatcher", 0),
+            ("--seeds 5 --break 4", "dispatcher", 4),
+            ("dispatcher --show 3", "dispatcher", 2),
+            ("tensors --seed 3", "tensors", 2),
+        ];
+        for (line, name, left) in cases {
             let arguments = words(line);
             let Ok((suite, options)) = suite_of(&arguments) else { panic!("{line}") };
-            assert_eq!((suite.name, options.len()), ("dispatcher", left), "{line}");
+            assert_eq!((suite.name, options.len()), (name, left), "{line}");
         }
     }
 

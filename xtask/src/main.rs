@@ -64,8 +64,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "conformance",
-        arguments: "[dispatcher] [--seeds N] [--seed S] [--show SEED] [--break RULE|all]",
-        about: "random programs that opgrid and PyTorch both run; every difference that is not wanted fails",
+        arguments: "[dispatcher|tensors] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE]",
+        about: "random programs or calls that opgrid and PyTorch both run; every difference that is not wanted fails",
         run: conformance::run,
     },
     Command {

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use opgrid_core::{DType, Device, Result};
-use opgrid_tensor::kernels::{copy, elementwise, matmul, reduce};
+use opgrid_tensor::kernels::{copy, elementwise, products, reduce};
 use opgrid_tensor::{Array, Storage, TensorSpec};
 
 /// The best time of one call, in nanoseconds, over 15 rounds of `calls` calls.
@@ -111,7 +111,7 @@ fn products() -> Result<()> {
     for side in [8, 64, 256, 1024] {
         let (a, b, out) = (filled(&[side, side])?, filled(&[side, side])?, empty(&[side, side])?);
         let calls = (100_000_000 / (side * side * side)).clamp(1, 100_000) as u32;
-        let ns = best(calls, || matmul::mm(&out, &a, &b))?;
+        let ns = best(calls, || products::multiply(&out, &a, &b))?;
         println!(
             "{:<44} {ns:>14.1} ns {:>8.1} GFLOP/s",
             format!("mm {side}"),

@@ -81,7 +81,7 @@ fn contiguous_gives_a_contiguous_tensor_itself() {
     let copy = transposed.contiguous().unwrap();
     assert!(copy.is_contiguous() && !transposed.is_contiguous() && !copy.is_same(&transposed));
     assert_eq!(copy.to_vec::<i64>().unwrap(), [1, 3, 2, 4]);
-    let error = message(Contiguous.call(&x, opgrid_core::MemoryFormat::Preserve));
+    let error = message(Contiguous.call(&transposed, opgrid_core::MemoryFormat::Preserve));
     assert!(error.starts_with("aten::contiguous: argument `memory_format` is preserve_format"), "{error}");
 }
 

@@ -13,7 +13,7 @@ fn own() -> Samples {
     samples
         .of(MultiplyAdd, &[DType::F32], triples, multiply_then_add)
         .tolerance(2.0)
-        .reads_data()
+        .not_on_meta()
         .refuses("does not broadcast", make::misfits().and(misfit));
     samples
 }

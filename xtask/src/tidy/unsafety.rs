@@ -26,7 +26,16 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     ),
     (
         "opgrid-tensor",
-        &["storage", "tensor/storage", "kernels/iter", "kernels/simd", "files", "handle", "tensor/handle"],
+        &[
+            "storage",
+            "tensor/storage",
+            "kernels/iter",
+            "kernels/products",
+            "kernels/simd",
+            "files",
+            "handle",
+            "tensor/handle",
+        ],
     ),
     ("opgrid-plugin", &["abi", "loader"]),
     ("opgrid-gpu", &["launch"]),

@@ -6,7 +6,7 @@
 use opgrid_core::{Error, ErrorKind, Result};
 
 use super::iter::walk::Overlap;
-use super::iter::{Input, Output, View, ViewMut};
+use super::iter::{Input, Output};
 use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
 
 /// Whether an input may lie where the output lies.
@@ -31,11 +31,12 @@ impl<'a, const N: usize> Access<'a, N> {
     /// # Errors
     ///
     /// Overlaps, memory that others use, tensors without data.
-    pub(super) fn new(out: &'a Array, inputs: [&'a Array; N], aliasing: Aliasing) -> Result<Self> {
+    pub(super) fn new(out: &'a Array, inputs: [(&'a Array, Aliasing); N]) -> Result<Self> {
         check_written(out.geometry())?;
-        for input in inputs {
+        for (input, aliasing) in inputs {
             check(out, input, aliasing)?;
         }
+        let inputs = inputs.map(|(input, _)| input);
         let writer = out.storage().write()?;
         let mut readers = [const { None }; N];
         for (reader, input) in readers.iter_mut().zip(inputs) {
@@ -61,23 +62,6 @@ impl<'a, const N: usize> Access<'a, N> {
             None => Input::beside(&self.writer, input.geometry()),
         }
     }
-}
-
-/// The output as a slice and the inputs as slices; they overlap nowhere.
-pub(super) fn views<'s, O: Element, A: Element, const N: usize>(
-    access: &'s mut Access<'_, N>,
-) -> Result<(ViewMut<'s, O>, [View<'s, A>; N])> {
-    let inputs = access.inputs.iter().zip(&access.readers).map(|(input, reader)| {
-        input.expect_dtype(A::DTYPE)?;
-        match reader {
-            Some(reader) => Input::of(reader, input.geometry()),
-            None => Input::beside(&access.writer, input.geometry()),
-        }
-    });
-    let inputs = inputs.collect::<Result<smallvec::SmallVec<[Input<'s, A>; 2]>>>()?;
-    access.out.expect_dtype(O::DTYPE)?;
-    access.writer.clear_unwritten();
-    Output::of(&access.writer, access.out.geometry())?.apart_from(inputs)
 }
 
 /// # Errors

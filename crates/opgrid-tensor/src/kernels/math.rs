@@ -100,17 +100,69 @@ macro_rules! complex {
 
             #[inline]
             fn log(self) -> Self {
-                Complex::ln(self)
+                let norm = self.norm();
+                if norm.is_infinite() && self.is_finite() {
+                    return Complex::ln(self * 0.5) + <$part>::ln(2.0);
+                }
+                if norm < <$part>::MIN_POSITIVE && norm > 0.0 {
+                    return Complex::ln(self / <$part>::EPSILON) + <$part>::EPSILON.ln();
+                }
+                if !(0.5..=2.0).contains(&norm) {
+                    return Complex::ln(self);
+                }
+                // Near the unit circle the square of the distance from it has more digits than the norm.
+                let (large, small) = match (self.re.abs(), self.im.abs()) {
+                    (re, im) if re > im => (re, im),
+                    (re, im) => (im, re),
+                };
+                Self::new(((large - 1.0) * (large + 1.0) + small * small).ln_1p() * 0.5, self.arg())
             }
 
+            /// At infinity as in C.
             #[inline]
             fn sqrt(self) -> Self {
-                Complex::sqrt(self)
+                if self.is_finite() {
+                    const TINY: $part = <$part>::EPSILON * <$part>::EPSILON;
+                    return match self.norm() {
+                        norm if norm.is_infinite() => Complex::sqrt(self * 0.25) * 2.0,
+                        norm if norm < <$part>::MIN_POSITIVE => Complex::sqrt(self / TINY) * <$part>::EPSILON,
+                        _ => Complex::sqrt(self),
+                    };
+                }
+                let beside = if self.im.is_nan() { <$part>::NAN } else { 0.0 };
+                match (self.re, self.im) {
+                    (_, im) if im.is_infinite() => Self::new(<$part>::INFINITY, im),
+                    (<$part>::INFINITY, im) => Self::new(<$part>::INFINITY, beside.copysign(im)),
+                    (<$part>::NEG_INFINITY, im) => Self::new(beside, <$part>::INFINITY.copysign(im)),
+                    _ => Complex::sqrt(self),
+                }
             }
 
+            /// Far from zero in the real direction hyperbolic sine and cosine overflow, but not their quotient.
+            ///
+            /// Source: W. Kahan, Branch Cuts for Complex Elementary Functions, in: The State of the Art in Numerical
+            /// Analysis (1987).
             #[inline]
             fn tanh(self) -> Self {
-                Complex::tanh(self)
+                if self.re.is_infinite() || (self.re.abs() > 20.0 && self.im.is_finite()) {
+                    let far = <$part>::exp(-2.0 * self.re.abs());
+                    let turn = if far == 0.0 { 0.0 } else { 4.0 * self.im.sin() * self.im.cos() * far };
+                    return Self::new((1.0 as $part).copysign(self.re), turn);
+                }
+                let (sinh, tan) = (self.re.sinh(), self.im.tan());
+                let beta = 1.0 + tan * tan;
+                let below = 1.0 + beta * sinh * sinh;
+                Self::new(beta * (1.0 + sinh * sinh).sqrt() * sinh / below, tan / below)
+            }
+
+            /// By the exponential that does not overflow.
+            #[inline]
+            fn sigmoid(self) -> Self {
+                if self.re < 0.0 {
+                    let small = Inexact::exp(self);
+                    return small.over(Self::ONE + small);
+                }
+                Self::ONE.plus(Inexact::exp(self.negated())).reciprocal()
             }
 
             /// Scaled by the larger part of the divisor, so that squares neither overflow nor vanish.

@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
+use super::math::Inexact;
 use super::polynomials::horner;
 
 /// A type with powers.
@@ -112,7 +113,7 @@ fn exp2(x: f64) -> f64 {
 impl Power for Complex<f64> {
     /// Zero to any power is what comes of its logarithm, as in C.
     fn power(self, exponent: Self) -> Self {
-        (exponent * self.ln()).exp()
+        (exponent * Inexact::log(self)).exp()
     }
 }
 

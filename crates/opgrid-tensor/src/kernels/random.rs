@@ -1,7 +1,8 @@
 //! Makes random numbers: the Mersenne Twister, and uniform and normal numbers from its stream.
 //!
 //! In single and double precision a seed gives the numbers that torch's CPU generator gives for it: uniform ones to the
-//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are drawn otherwise.
+//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are those of single precision,
+//! rounded.
 //!
 //! Sources: M. Matsumoto and T. Nishimura, Mersenne Twister, ACM TOMACS 8 (1998); G. E. P. Box and M. E. Muller, A Note
 //! on the Generation of Random Normal Deviates (1958); order of draws as observed of PyTorch 2.15.
@@ -16,6 +17,7 @@ use super::math::Inexact;
 use super::polynomials::Polynomials;
 use super::simd::vectorised;
 use crate::error::argument;
+use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
@@ -124,9 +126,10 @@ impl Random {
     }
 
     /// Normal numbers of mean 0 and deviation 1 in groups of 16, of which 8 draws give the radius and 8 the angle.
-    /// The last group is drawn again if it is not a whole one. At least 16 numbers.
-    pub fn fill_normal(&mut self, numbers: &mut [f64]) {
-        numbers.iter_mut().for_each(|number| *number = self.uniform(53));
+    /// `first` numbers are drawn for whole groups, and for what is left after them the last group anew. At least 16
+    /// numbers.
+    pub fn fill_normal(&mut self, numbers: &mut [f64], first: usize) {
+        numbers.iter_mut().take(first).for_each(|number| *number = self.uniform(53));
         transform(numbers);
         if !numbers.len().is_multiple_of(16)
             && let Some(last) = numbers.last_chunk_mut::<16>()
@@ -137,8 +140,8 @@ impl Random {
     }
 
     /// The same in single precision.
-    pub fn fill_normal_single(&mut self, numbers: &mut [f32]) {
-        self.fill_uniform(numbers);
+    pub fn fill_normal_single(&mut self, numbers: &mut [f32], first: usize) {
+        self.fill_uniform(&mut numbers[..first]);
         transform(numbers);
         if !numbers.len().is_multiple_of(16)
             && let Some(last) = numbers.last_chunk_mut::<16>()
@@ -212,6 +215,16 @@ fn default_stream() -> MutexGuard<'static, Random> {
 /// A stream of its own, for the `generator` argument of operators.
 pub fn generator(seed: u64) -> Generator {
     Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, Mutex::new(Random::new(seed)))
+}
+
+/// Where the numbers that were drawn one after the other belong in `out`: they follow its order in memory.
+///
+/// # Errors
+///
+/// An undefined tensor.
+pub(crate) fn order(out: &Tensor) -> Result<Geometry> {
+    let spec = out.spec()?;
+    Ok(TensorSpec::elementwise(&[spec.geometry()], spec.dtype(), spec.device())?.geometry().clone())
 }
 
 /// Draws from `generator`, or from the default stream.

@@ -3,15 +3,18 @@
 //! `out = beta * self + alpha * (mat1 @ mat2)`
 //!
 //! - Shapes: `mat1` and `mat2` as for `mm`; `self` is stretched to their product.
-//! - Dtypes: one for all, no bools. Integers wrap around, and have `alpha` and `beta` without fractions.
-//! - Values: with a `beta` of zero `self` does not count, not even NaN.
+//! - Dtypes: one for all, no bools. Integers wrap around, and cut the fractions of `alpha` and
+//!   `beta` off. The 16-bit floats are rounded once, after the sum.
+//! - Values: with a `beta` of zero `self` does not count, not even NaN; nor do the factors with an `alpha` of zero,
+//!   apart from 16-bit floats.
 //! - Aliasing: `addmm_` writes `self`, `addmm.out` writes `out`; neither may overlap the factors.
 //! - Errors: two dtypes or devices, other shapes; an `alpha` or `beta` beyond the dtype.
 //! - Source: torch.addmm, PyTorch 2.15.
 
+use super::MulScalar;
 use super::prelude::*;
-use crate::kernels::matmul;
-use crate::tensor::Array;
+use super::structured::check_result;
+use crate::kernels::products::{Addend, multiply_add, sizes};
 
 operator! {
     home = crate::home;
@@ -61,8 +64,12 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
     let (c, a, b) = (input.spec()?, mat1.spec()?, mat2.spec()?);
-    let sizes = matmul::sizes(a.sizes(), b.sizes())?;
+    let sizes = sizes(a.sizes(), b.sizes())?;
     products::check_factors(&[("mat1", a), ("mat2", b), ("self", c)])?;
+    with_dtype!(a.dtype(), T: Number => {
+        arithmetic::element::<T>(beta)?;
+        arithmetic::element::<T>(alpha).map(|_| ())
+    })?;
     if c.geometry().expand(&sizes).is_err() {
         let message = format!(
             "argument `self` has shape {:?}, which does not broadcast to the product's shape {:?}",
@@ -71,10 +78,6 @@ fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scal
         );
         return Err(argument(message));
     }
-    with_dtype!(a.dtype(), T: Number => {
-        arithmetic::element::<T>(beta)?;
-        arithmetic::element::<T>(alpha).map(|_| ())
-    })?;
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
 }
 
@@ -99,15 +102,22 @@ fn cpu(
     alpha: Scalar,
     out: &Tensor,
 ) -> Result<()> {
-    let product = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
-    matmul::mm(&product, mat1.array()?, mat2.array()?)?;
-    with_dtype!(out.dtype(), T: Number => {
-        let (beta, alpha) = (arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(alpha)?);
-        if beta == Math::<T>::ZERO {
-            return elementwise::unary::<T, T>(out, &product, move |product| alpha.times(product));
-        }
-        elementwise::binary::<T, T, T>(out, input, &product, move |added, product| {
-            beta.times(added).plus(alpha.times(product))
-        })
-    })
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    if mat1.numel() == 0 {
+        return weighed(input, beta, out);
+    }
+    let addend = Addend { input: input.array()?, beta, alpha };
+    multiply_add(out.array()?, addend, mat1.array()?, mat2.array()?)
+}
+
+/// `beta * self`, for factors without an inner dimension: as torch, by the rules of `mul`.
+fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
+    if beta == Scalar::Int(0) || beta == Scalar::Float(0.0) {
+        return elementwise::fill(out, Scalar::Int(0));
+    }
+    let product = MulScalar.call(input, beta)?;
+    check_result(out, product.spec()?)?;
+    elementwise::copy(out, &product)
 }

@@ -76,10 +76,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
         .map(|(name, default)| Ok(it.option(name)?.unwrap_or(Scalar::Int(default))));
     let (start, end, step): (Scalar, Scalar, Scalar) = (start?, end?, step?);
     let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(DType::I64);
-    let [from, to, by] = [start, end, step].map(|number| match dtype {
-        DType::I64 => number::whole(number) as f64,
-        _ => number.to_complex().re,
-    });
+    let [from, to, by] = [start, end, step].map(|number| number.to_complex().re);
     let count = ((to - from) / by).ceil() as i64;
     let [from, by] = [start, step]
         .map(|number| if dtype.is_floating_point() { number } else { Scalar::Int(number::whole(number)) });
@@ -97,8 +94,7 @@ fn arange(
     device: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<Tensor> {
-    let whole = |number: Scalar| matches!(number, Scalar::Int(_) | Scalar::Bool(_));
-    let all_whole = [start, end, step].into_iter().all(whole);
+    let all_whole = [start, end, step].into_iter().all(is_whole);
     let dtype = dtype.unwrap_or_else(|| if all_whole { DType::I64 } else { default_dtype() });
     let length = length([start, end, step], dtype)?;
     let result = EmptyMemoryFormat.call(&[length], Some(dtype), layout, device, pin_memory, None)?;
@@ -131,6 +127,10 @@ fn floats(start: f64, step: f64, out: &Tensor) -> Result<()> {
     }))
 }
 
+fn is_whole(number: Scalar) -> bool {
+    matches!(number, Scalar::Int(_) | Scalar::Bool(_))
+}
+
 /// The number of elements.
 ///
 /// # Errors
@@ -152,12 +152,10 @@ fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
         );
         return Err(argument(message));
     }
-    let length = if dtype == DType::I64 {
+    // Floats lose the lowest bits of large integers.
+    let length = if dtype == DType::I64 && range.into_iter().all(is_whole) {
         let [start, end, step] = range.map(arithmetic::element::<i64>);
         let (start, end, step) = (i128::from(start?), i128::from(end?), i128::from(step?));
-        if step == 0 {
-            return Err(argument("step must be nonzero, found one that is 0 as an integer"));
-        }
         (end - start + step - step.signum()) / step
     } else {
         ((end - start) / step).ceil() as i128

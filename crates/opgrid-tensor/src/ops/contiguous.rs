@@ -2,7 +2,7 @@
 //!
 //! - Aliasing: a tensor that is in this order already is the result itself.
 //! - Dispatch: a composite of `empty` and `copy_`.
-//! - Errors: `preserve_format`, which asks for nothing; a format for another number of dimensions.
+//! - Errors: `preserve_format` for what does not lie in rows; a format for another number of dimensions.
 //! - Source: torch.Tensor.contiguous, PyTorch 2.15; there a copy is made by `clone`.
 
 use super::prelude::*;
@@ -19,19 +19,22 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Contiguous, ANY, make::unary, |it| Ok(it.tensor("self")?.clone().into())).refuses(
-        "preserve_format",
-        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::Preserve),
+        "channels_last",
+        given(make::numbers(DType::F32, &[2], 0)).named("memory_format", MemoryFormat::ChannelsLast),
     );
 }
 
 fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
+    let spec = input.spec()?;
+    let geometry = spec.geometry();
+    if geometry.is_contiguous() && memory_format == MemoryFormat::Preserve
+        || memory_format != MemoryFormat::Preserve && geometry.is_in_format(memory_format)
+    {
+        return Ok(input.clone());
+    }
     if memory_format == MemoryFormat::Preserve {
         let message = "aten::contiguous: argument `memory_format` is preserve_format, expected the order that is asked for";
         return Err(argument(message));
-    }
-    let spec = input.spec()?;
-    if spec.geometry().is_in_format(memory_format) {
-        return Ok(input.clone());
     }
     let (dtype, device) = (Some(spec.dtype()), Some(spec.device()));
     let result = EmptyMemoryFormat.call(spec.sizes(), dtype, None, device, None, Some(memory_format))?;

@@ -8,8 +8,8 @@
 
 use opgrid_core::operator;
 
-use super::factory::selected;
 use super::empty;
+use super::factory::selected;
 use super::prelude::*;
 
 operator! {

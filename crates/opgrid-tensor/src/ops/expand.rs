@@ -20,8 +20,14 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [(&[i64], &[i64]); 5] =
-            [(&[3], &[2, 3]), (&[2, 1], &[-1, 4]), (&[], &[2]), (&[1], &[0]), (&[2, 3], &[2, 3])];
+        let cases: [(&[i64], &[i64]); 6] = [
+            (&[3], &[2, 3]),
+            (&[2, 1], &[-1, 4]),
+            (&[], &[2]),
+            (&[1], &[0]),
+            (&[2, 3], &[2, 3]),
+            (&[0, 1], &[0, 2]),
+        ];
         cases.map(|(sizes, size)| given(make::numbers(dtype, sizes, 0)).and(size.to_vec())).to_vec()
     };
     samples

@@ -21,8 +21,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| {
-        let cases: [(&[i64], i64, i64); 4] =
-            [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0)];
+        let cases: [(&[i64], i64, i64); 5] =
+            [(&[2, 3, 4], 0, -1), (&[2, 3, 4], 1, 2), (&[2, 3], 1, 1), (&[], 0, 0), (&[0, 2], 0, 1)];
         cases.map(|(sizes, start, end)| given(make::numbers(dtype, sizes, 0)).and(start).and(end)).to_vec()
     };
     samples

@@ -47,16 +47,17 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
         given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
     };
-    cases.into_iter().map(one).collect()
+    let number = given(make::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
+    cases.into_iter().map(one).chain([number]).collect()
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let (x, index) = (it.tensor("self")?, it.tensor("index")?);
     let dim = naive::dimension(it.value("dim")?, x.sizes().len());
     Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| {
-        let mut position = position.to_vec();
-        position[dim] = number::whole(index.at(&position));
-        x.at(&position)
+        let mut source = position.to_vec();
+        source.iter_mut().skip(dim).take(1).for_each(|place| *place = number::whole(index.at(position)));
+        x.at(&source)
     })
     .into())
 }

@@ -124,6 +124,9 @@ fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Te
     let covered = input.sizes().get(start..start + mask.dim()).unwrap_or(&[]);
     let behind = input.sizes().len().checked_sub(start + mask.dim());
     let (true, Some(behind)) = (covered == mask.sizes(), behind) else { return Ok(None) };
+    if mask.dim() == 0 || indices.len() - start - 1 > behind {
+        return Ok(None);
+    }
     let mut stretched = mask.clone();
     for _ in 0..behind {
         stretched = Unsqueeze.call(&stretched, -1)?;

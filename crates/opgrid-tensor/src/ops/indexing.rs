@@ -91,7 +91,8 @@ impl Indexing {
             let stretched = index.geometry().expand(&self.shape)?;
             let ones = vec![1; self.geometry.dims()];
             let sizes = self.around(&ones, stretched.sizes());
-            inputs.push(Geometry::strided(&sizes, &self.around(&ones, stretched.strides()), 0)?);
+            // Indices without a common view are laid in rows first.
+            inputs.push(stretched.view(&sizes).or_else(|_| Geometry::contiguous(&sizes))?);
         }
         TensorSpec::elementwise(&inputs.iter().collect::<Vec<_>>(), input.dtype(), input.device())
     }
@@ -129,6 +130,10 @@ fn without_masks(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<Vec<(
             DType::I32 | DType::I64 => {
                 result.push((dim, index.array()?.clone()));
                 dim += 1;
+            }
+            DType::Bool | DType::U8 if index.dim() == 0 => {
+                let message = "the mask in `indices` has no dimensions, expected those that it covers; put a dimension in front of both by `unsqueeze`";
+                return Err(argument(message));
             }
             DType::Bool | DType::U8 => {
                 let covered = sizes.get(dim..dim + index.dim()).unwrap_or(&[]);

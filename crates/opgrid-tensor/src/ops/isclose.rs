@@ -11,7 +11,8 @@
 
 use super::prelude::*;
 use super::{
-    Abs, AddScalar, EqTensor, Isfinite, Isnan, LeTensor, LogicalAnd, LogicalOr, MulScalar, SubTensor, ToCopy,
+    Abs, AddScalar, EqTensor, Isfinite, Isnan, LeTensor, LogicalAnd, LogicalOrInplace, MulScalar, SubTensor,
+    ToCopy,
 };
 
 operator! {
@@ -47,12 +48,12 @@ pub(super) fn reference(it: &Inputs) -> Result<Plain> {
 
 fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
     check(input, other, rtol, atol)?;
-    let mut close = EqTensor.call(input, other)?;
+    let close = EqTensor.call(input, other)?;
     let dtype = input.dtype();
     let has_nan = dtype.is_floating_point() || dtype.is_complex();
     if equal_nan && has_nan {
         let both = LogicalAnd.call(&Isnan.call(input)?, &Isnan.call(other)?)?;
-        close = LogicalOr.call(&close, &both)?;
+        LogicalOrInplace.call(&close, &both)?;
     }
     if rtol == 0.0 && atol == 0.0 {
         return Ok(close);
@@ -62,7 +63,8 @@ fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool
         AddScalar.call(&Abs.call(&MulScalar.call(&b, rtol.into())?)?, atol.into(), Scalar::Int(1))?;
     let difference = Abs.call(&SubTensor.call(&a, &b, Scalar::Int(1))?)?;
     let near = LogicalAnd.call(&LeTensor.call(&difference, &allowed)?, &Isfinite.call(&difference)?)?;
-    LogicalOr.call(&close, &near)
+    LogicalOrInplace.call(&close, &near)?;
+    Ok(close)
 }
 
 fn with_fractions(tensor: &Tensor) -> Result<Tensor> {

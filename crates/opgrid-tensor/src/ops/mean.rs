@@ -73,7 +73,14 @@ fn out_shape(
     if let Some(dtype) = dtype {
         pointwise::check_out_dtype(out, dtype)?;
     }
-    shape(input, dim, keepdim, dtype)
+    let spec = shape(input, dim, keepdim, dtype)?;
+    match out.dtype() {
+        // Another precision is computed in from the start.
+        found if found.is_complex() || (found.is_floating_point() && !spec.dtype().is_complex()) => {
+            Ok(TensorSpec::new(spec.geometry().clone(), found, spec.device()))
+        }
+        _ => Ok(spec),
+    }
 }
 
 fn cpu(

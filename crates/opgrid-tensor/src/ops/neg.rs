@@ -4,7 +4,7 @@
 //!
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`. The smallest integer, whose negative does not fit, stays what it is.
-//! - Aliasing: `neg_` writes `self`, `neg.out` writes `out`.
+//! - Aliasing: `neg_` writes `self`, `neg.out` writes `out`, which has the dtype of `self`.
 //! - Errors: bools.
 //! - Source: torch.neg, PyTorch 2.15.
 
@@ -20,7 +20,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Neg).structured(shape, cpu);
     library.define(NegInplace).in_place(shape, cpu);
-    library.define(NegOut).out_of(Neg, shape, cpu);
+    library.define(NegOut).out_by(Neg, out_shape, cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -35,6 +35,12 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
         return Err(argument(message));
     }
     pointwise::promoted([("self", input)])
+}
+
+/// The output has the dtype of the input: nothing is converted.
+fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_out_dtype(out, input.dtype())?;
+    shape(input)
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -47,10 +47,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(16.0)
         .refuses("integers cannot be raised", minus);
     let bases = |dtype| {
-        let exponents = Plain::of(dtype, &[4], &[0, 1, 2, 3]);
-        [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)]
-            .map(|base| given(base).and(exponents.clone()))
-            .to_vec()
+        let exponents = |sizes: &[i64]| Plain::of(dtype, sizes, &[0, 1, 2, 3]);
+        let bases = [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)];
+        let edges = [given(2).and(exponents(&[])), given(2).and(exponents(&[0]))];
+        bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
     };
     samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
 }
@@ -76,7 +76,8 @@ fn powers_of_number(dtype: DType) -> Vec<Sample> {
         Scalar::Float(-0.5),
         Scalar::Float(-1.5),
     ];
-    let constant = [given(x.clone()).and(0), given(x.clone()).and(1)];
+    let edges = [given(make::nonzero(dtype, &[], 1)).and(2), given(make::nonzero(dtype, &[0], 1)).and(2)];
+    let constant = [given(x.clone()).and(0), given(x.clone()).and(1)].into_iter().chain(edges);
     exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
 }
 
@@ -97,8 +98,8 @@ fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
 }
 
 fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
-    let number = exponent.into();
-    let spec = pointwise::promoted([("self", input), ("exponent", &number)])?;
+    // The number has a say in the dtype only.
+    let spec = pointwise::of_dtype([("self", input)], result_type(&[input, &exponent.into()])?)?;
     let whole = spec.dtype().is_integral() || spec.dtype() == DType::Bool;
     if let Scalar::Int(exponent) = exponent
         && whole

@@ -27,14 +27,18 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Squeeze, ANY, make::unary, |it| reference(it, None)).view();
     let inputs = |dtype| {
-        let cases: [(&[i64], i64); 4] = [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0)];
+        let cases: [(&[i64], i64); 5] =
+            [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0), (&[0, 1], 1)];
         cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
     };
     samples
         .of(SqueezeDim, ANY, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
         .view()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
-    let several = |dtype| vec![given(make::numbers(dtype, &[1, 2, 1, 1], 0)).and([0, -1].to_vec())];
+    let several = |dtype| {
+        let cases: [(&[i64], &[i64]); 3] = [(&[1, 2, 1, 1], &[0, -1]), (&[1, 0], &[0]), (&[], &[])];
+        cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
+    };
     samples
         .of(SqueezeDims, ANY, several, |it| reference(it, it.value("dim")?))
         .view()

@@ -10,6 +10,7 @@
 //! - Source: torch.sub, PyTorch 2.15.
 
 use super::prelude::*;
+use crate::tensor::Element;
 
 operator! {
     home = crate::home;
@@ -58,7 +59,7 @@ fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Number => {
-        let alpha = arithmetic::element::<Math<T>>(alpha)?;
+        let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.minus(alpha.times(b)))
     })
 }

@@ -3,7 +3,8 @@
 //! `self[i]` is drawn from `[from, to)`, independently of the others.
 //!
 //! - Dtypes: floating-point and complex ones; of complex numbers both parts are drawn.
-//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in row-major order.
+//! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in the order in which
+//!   elements lie in memory.
 //! - Aliasing: writes `self`, which must not repeat elements.
 //! - Errors: another dtype; `from` larger than `to`.
 //! - Source: torch.Tensor.uniform_, PyTorch 2.15.
@@ -50,7 +51,7 @@ fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> 
 }
 
 fn cpu(_input: &Tensor, from: f64, to: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {
-    if out.dtype() == DType::F32 {
+    if out.dtype() == DType::F32 && out.is_contiguous() {
         let write = |random: &mut Random| {
             sequence::produced(out.array()?, |sequence| single(random, sequence, from as f32, to as f32))
         };
@@ -58,13 +59,14 @@ fn cpu(_input: &Tensor, from: f64, to: f64, generator: Option<&Generator>, out: 
     }
     let n = out.numel() as usize;
     let drawn = random::draw(generator, |random| drawn(random, out.dtype(), n, from, to))??;
-    elementwise::copy(out, &drawn.view(Geometry::contiguous(out.sizes())?)?)
+    elementwise::copy(out, &drawn.view(random::order(out)?)?)
 }
 
 fn drawn(random: &mut Random, dtype: DType, n: usize, from: f64, to: f64) -> Result<Array> {
     match dtype {
-        DType::F16 => real::<f16>(random, 11, n, from, to),
-        DType::BF16 => real::<bf16>(random, 8, n, from, to),
+        DType::F16 => real::<f16>(random, 24, n, from, to),
+        DType::BF16 => real::<bf16>(random, 24, n, from, to),
+        DType::F32 => real::<f32>(random, 24, n, from, to),
         DType::Complex64 => complex(random, 24, n, from, to, |re, im| Complex::new(re as f32, im as f32)),
         DType::Complex128 => complex(random, 53, n, from, to, Complex::new),
         _ => real::<f64>(random, 53, n, from, to),
@@ -93,7 +95,13 @@ fn between(random: &mut Random, bits: u32, from: f64, to: f64) -> f64 {
 }
 
 fn real<T: Element>(random: &mut Random, bits: u32, n: usize, from: f64, to: f64) -> Result<Array> {
-    let numbers = (0..n).map(|_| T::from_number(Number::F64(between(random, bits, from, to))));
+    let element = |value: f64| T::from_number(Number::F64(value));
+    let (first, end) = (element(from), element(to));
+    let numbers = (0..n).map(|_| match element(between(random, bits, from, to)) {
+        // The end is none of the numbers, also where they are rounded to it.
+        number if T::DTYPE.size_in_bytes() == 2 && number == end => first,
+        number => number,
+    });
     Array::from_slice(&numbers.collect::<Vec<_>>(), &[n as i64])
 }
 

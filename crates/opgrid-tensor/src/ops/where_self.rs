@@ -6,7 +6,8 @@
 //! - Dtypes: `self` and `other` are promoted; `condition` is bool (or uint8, as of old).
 //! - Aliasing: `where.self_out` writes `out`, and gives it its shape if it has no elements.
 //! - Dispatch: overloads with numbers put them in a tensor's place.
-//! - Errors: a condition of another dtype, an `out` of another dtype than the result, overlap in part.
+//! - Errors: a condition of another dtype, an `out` of another dtype than the result, overlap in part, a number beyond the
+//!   range of the result.
 //! - Source: torch.where, PyTorch 2.15.
 
 use super::prelude::*;
@@ -29,15 +30,26 @@ pub(super) fn register(library: &mut Library) {
         structured::written(out, &spec, |out| cpu(condition, input, other, out))
     });
     let implicit = DispatchKey::CompositeImplicitAutograd;
-    library
-        .define(WhereScalarSelf)
-        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, &input.into(), other));
-    library
-        .define(WhereScalarOther)
-        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, input, &other.into()));
-    library
-        .define(WhereScalar)
-        .kernel(implicit, |condition, input, other| WhereSelf.call(condition, &input.into(), &other.into()));
+    library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
+        let number = Tensor::number(input);
+        check_number(input, result_type(&[&number, other])?)
+            .map_err(|error| error.within("aten::where.ScalarSelf"))?;
+        WhereSelf.call(condition, &number, other)
+    });
+    library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
+        let number = Tensor::number(other);
+        check_number(other, result_type(&[input, &number])?)
+            .map_err(|error| error.within("aten::where.ScalarOther"))?;
+        WhereSelf.call(condition, input, &number)
+    });
+    library.define(WhereScalar).kernel(implicit, |condition, input, other| {
+        let numbers = [input, other].map(Tensor::number);
+        let dtype = result_type(&[&numbers[0], &numbers[1]])?;
+        for number in [input, other] {
+            check_number(number, dtype).map_err(|error| error.within("aten::where.Scalar"))?;
+        }
+        WhereSelf.call(condition, &numbers[0], &numbers[1])
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -103,6 +115,16 @@ fn reference(it: &Inputs) -> Result<Expected> {
         if condition.at(position).to_bool() { a.at(position) } else { b.at(position) }
     });
     Ok(chosen.into())
+}
+
+/// # Errors
+///
+/// A number beyond the range of the result's dtype; beyond that of a 16-bit float it is infinite.
+fn check_number(number: Scalar, dtype: DType) -> Result<()> {
+    match dtype {
+        DType::F16 | DType::BF16 => Ok(()),
+        _ => with_dtype!(dtype, T => arithmetic::element::<T>(number).map(drop)),
+    }
 }
 
 fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -111,7 +111,7 @@ impl Samples {
             reference,
             tolerance: 1.0,
             is_view: false,
-            reads_data: false,
+            not_on_meta: false,
             needs_contiguous: false,
             output_decides: false,
             in_place_refuses: Vec::new(),
@@ -150,7 +150,7 @@ pub struct OperatorSamples {
     reference: fn(&Inputs) -> Result<Expected>,
     tolerance: f64,
     is_view: bool,
-    reads_data: bool,
+    not_on_meta: bool,
     needs_contiguous: bool,
     output_decides: bool,
     in_place_refuses: Vec<DType>,
@@ -182,9 +182,9 @@ impl OperatorSamples {
         self
     }
 
-    /// The shape or the kind of the result depends on elements, so that there is no answer on meta tensors.
-    pub fn reads_data(&mut self) -> &mut Self {
-        self.reads_data = true;
+    /// There is no answer on meta tensors: it depends on elements, or the operator has no kernel there.
+    pub fn not_on_meta(&mut self) -> &mut Self {
+        self.not_on_meta = true;
         self
     }
 
@@ -257,9 +257,9 @@ impl OperatorSamples {
         self.is_view
     }
 
-    /// Whether there is no answer on meta tensors.
-    pub fn needs_data(&self) -> bool {
-        self.reads_data
+    /// Whether there is an answer on meta tensors.
+    pub fn is_on_meta(&self) -> bool {
+        !self.not_on_meta
     }
 
     /// Whether the answer is the same for all strides.

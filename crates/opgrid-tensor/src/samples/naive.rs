@@ -20,7 +20,7 @@ pub enum Rule {
 }
 
 /// What counts more for the common dtype: tensors with dimensions, those without, numbers in a tensor's place.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     Dimensions,
     NoDimensions,
@@ -229,5 +229,60 @@ impl Plain {
             return Err(strange(format!("expected a matrix, found {self}")));
         };
         Ok([&sizes[..before], &sizes[before..=before], &sizes[before + 1..]])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn integers(sizes: &[i64], elements: &[i64]) -> Plain {
+        Plain::of(DType::I64, sizes, elements)
+    }
+
+    #[test]
+    fn reductions_keep_the_other_dimensions() {
+        let x = integers(&[2, 3], &[1, 2, 3, 4, 5, 6]);
+        let sum =
+            |elements: &[Scalar]| elements.iter().copied().reduce(number::plus).unwrap_or(Scalar::Int(0));
+        let reduced = |dims: &[i64], keepdim| x.reduced(Some(dims), keepdim, DType::I64, sum);
+        assert_eq!(reduced(&[0], false), integers(&[3], &[5, 7, 9]));
+        assert_eq!(reduced(&[-1], true), integers(&[2, 1], &[6, 15]));
+        assert_eq!(reduced(&[], false), integers(&[], &[21]));
+        let none = integers(&[0, 2], &[]).reduced(Some(&[0]), false, DType::I64, sum);
+        assert_eq!(none, integers(&[2], &[0, 0]));
+    }
+
+    #[test]
+    fn products_broadcast_their_stacks() -> Result<()> {
+        let (a, b) = (integers(&[2, 1, 2], &[1, 2, 3, 4]), integers(&[2, 1], &[10, 100]));
+        assert_eq!(a.product(&b)?, integers(&[2, 1, 1], &[210, 430]));
+        assert!(integers(&[2], &[1]).product(&b).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn dtypes_with_dimensions_outweigh_others_of_their_kind() -> Result<()> {
+        let of = |dtype, sizes: &[i64], weight| (Plain::of::<i64>(dtype, sizes, &[]), weight);
+        let cases = [
+            ([of(DType::U8, &[2], Weight::Dimensions), of(DType::I64, &[], Weight::NoDimensions)], DType::U8),
+            (
+                [of(DType::U8, &[2], Weight::Dimensions), of(DType::F64, &[], Weight::NoDimensions)],
+                DType::F64,
+            ),
+            ([of(DType::F16, &[2], Weight::Dimensions), of(DType::F32, &[], Weight::Number)], DType::F16),
+            (
+                [of(DType::F64, &[2], Weight::Dimensions), of(DType::Complex64, &[], Weight::Number)],
+                DType::Complex128,
+            ),
+            (
+                [of(DType::F16, &[2], Weight::Dimensions), of(DType::BF16, &[2], Weight::Dimensions)],
+                DType::F32,
+            ),
+        ];
+        for (operands, expected) in cases {
+            assert_eq!(common_dtype(&operands)?, expected, "{operands:?}");
+        }
+        Ok(())
     }
 }

@@ -218,3 +218,44 @@ fn to_scalar(number: Number) -> Scalar {
 pub(super) fn strange(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_those_of_the_dtype() {
+        let cases = [
+            (Scalar::Int(300), DType::U8, Scalar::Int(44)),
+            (Scalar::Float(-1.75), DType::I8, Scalar::Int(-1)),
+            (Scalar::Float(f64::NAN), DType::I64, Scalar::Int(0)),
+            (Scalar::Float(1.0 + 1e-4), DType::F16, Scalar::Float(1.0)),
+            (Scalar::Float(1e39), DType::F32, Scalar::Float(f64::INFINITY)),
+            (Scalar::Complex(Complex64::new(2.5, 1.0)), DType::F64, Scalar::Float(2.5)),
+            (Scalar::Float(0.5), DType::Bool, Scalar::Bool(true)),
+        ];
+        for (number, dtype, expected) in cases {
+            assert_eq!(convert(number, dtype), expected, "{number} as {dtype}");
+        }
+    }
+
+    #[test]
+    fn elements_go_to_a_tensor_and_back() -> Result<()> {
+        for dtype in super::super::ANY {
+            let x = super::super::make::numbers(*dtype, &[2, 3], 1);
+            assert_eq!(Plain::from_tensor(&x.to_tensor()?)?, x);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn positions_reach_elements_as_shapes_broadcast() {
+        let x = Plain::of(DType::I64, &[2, 1], &[10, 20]);
+        assert_eq!(x.at(&[1, 7]), Scalar::Int(20));
+        assert_eq!(x.at(&[9, 1, 0]), Scalar::Int(20));
+        assert_eq!(Plain::number(DType::I64, 3).at(&[4, 4]), Scalar::Int(3));
+        assert_eq!(x.permuted(&[1, 0]), Plain::of(DType::I64, &[1, 2], &[10, 20]));
+        assert_eq!(positions(&[2, 2]).collect::<Vec<_>>(), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        assert_eq!(positions(&[0, 2]).count(), 0);
+    }
+}

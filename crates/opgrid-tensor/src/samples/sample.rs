@@ -101,7 +101,7 @@ impl fmt::Display for Given {
 ///
 /// let x = Plain::of(DType::F32, &[2], &[1.0, 2.5]);
 /// let sample = given(x.clone()).and(x).named("alpha", 3);
-/// assert_eq!(sample.to_string(), "(float32 [2] (1, 2.5), float32 [2] (1, 2.5), alpha=3)");
+/// assert_eq!(sample.to_string(), "(float32 [2] (1., 2.5), float32 [2] (1., 2.5), alpha=3)");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Sample {

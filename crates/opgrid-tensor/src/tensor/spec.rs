@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use opgrid_core::{DType, Device, Result};
+use opgrid_core::{DType, Device, MemoryFormat, Result};
 use smallvec::SmallVec;
 
 use super::geometry::{Dims, Geometry, broadcast};
@@ -77,12 +77,21 @@ impl TensorSpec {
                 .iter()
                 .all(|other| other.has_sizes_of(first) || (other.dims() == 0 && first.numel() > 0))
         {
+            let beside_number = first.dims() > 0 && inputs.iter().any(|other| other.dims() == 0);
             let mut others = inputs.iter().filter(|other| other.dims() > 0);
             if others.clone().all(|input| input.is_contiguous()) {
-                return Ok(Self::new(first.row_major(), dtype, device));
-            }
-            if first.is_dense() && others.all(|other| other.strides() == first.strides()) {
-                return Ok(Self::new(first.at_start(), dtype, device));
+                let rows = first.row_major();
+                // Beside a number strides of dimensions of size 1 decide too, unless they are the usual ones.
+                if !beside_number || others.all(|input| input.strides() == rows.strides()) {
+                    return Ok(Self::new(rows, dtype, device));
+                }
+            } else if !beside_number && first.is_dense() {
+                if first.dims() == 4 && others.clone().all(|input| input.is_in_format(CHANNELS_LAST)) {
+                    return Ok(Self::new(Geometry::in_format(first.sizes(), CHANNELS_LAST)?, dtype, device));
+                }
+                if others.all(|other| other.strides() == first.strides()) {
+                    return Ok(Self::new(first.at_start(), dtype, device));
+                }
             }
         }
         Ok(Self::new(elementwise_geometry(inputs)?, dtype, device))
@@ -176,6 +185,8 @@ impl TensorSpec {
         Ok(())
     }
 }
+
+const CHANNELS_LAST: MemoryFormat = MemoryFormat::ChannelsLast;
 
 /// The geometry that [`TensorSpec::elementwise`] computes, for inputs of any kind.
 #[inline(never)]

@@ -15,11 +15,13 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
         return Err(Fault::skipped("no argument says where the result is"));
     }
     let meta = Place { device: Device::META, ..subject.place };
-    if subject.samples.needs_data() {
+    if !subject.samples.is_on_meta() {
         return match subject.call(&meta, &case.sample, Memory::Contiguous) {
             Err(error) if !is_panic(&error) => Ok(()),
             Err(error) => Err(Fault::error(error)),
-            Ok(values) => Err(Fault::wrong(format!("{values:?}"), "an error, for there is no data")),
+            Ok(values) => {
+                Err(Fault::wrong(format!("{values:?}"), "an error, for there is no answer on meta tensors"))
+            }
         };
     }
     let all = [Memory::Contiguous, Memory::Transposed, Memory::ChannelsLast];

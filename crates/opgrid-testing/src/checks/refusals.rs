@@ -16,7 +16,7 @@ pub(super) fn on_subject(subject: &Subject<'_>) -> Vec<(String, Verdict)> {
 fn on_refusal(subject: &Subject<'_>, refusal: &Refusal) -> Verdict {
     refused(subject, &subject.place, refusal)?;
     let meta = Place { device: Device::META, ..subject.place };
-    match refusal.by_data || subject.samples.needs_data() {
+    match refusal.by_data || !subject.samples.is_on_meta() {
         true => Ok(()),
         false => refused(subject, &meta, refusal).map_err(|fault| fault.of("on meta tensors")),
     }

@@ -190,6 +190,9 @@ pub(super) unsafe fn fold<R: Reduction>(
             Some(cast(source.dtype, R::In::DTYPE).ok_or_else(|| unsupported(source.dtype, "another dtype"))?)
         }
     };
+    if target.geometry.numel() == 0 {
+        return Ok(());
+    }
     let (count, reduced, kept) = if dims.len() == source.geometry.dims() && source.geometry.is_contiguous() {
         let count = source.geometry.numel() as usize;
         let all = Reduced { size: count, stride: size, index: 1 };
@@ -201,10 +204,8 @@ pub(super) unsafe fn fold<R: Reduction>(
     };
     let fold =
         Fold { reduction, start: source.start, target: target.start, size, cast, reduced, count, kept };
-    if target.geometry.numel() > 0 {
-        // SAFETY: passed on.
-        unsafe { fold.run() };
-    }
+    // SAFETY: passed on.
+    unsafe { fold.run() };
     Ok(())
 }
 
@@ -216,7 +217,8 @@ fn loops(input: &Geometry, out: &Geometry, dims: &[usize], size: usize, out_size
     let (mut reduced, mut kept) = (SmallVec::<[Reduced; 6]>::new(), SmallVec::<[Loop; 6]>::new());
     let mut out_dim = 0;
     for (dim, (&length, &stride)) in input.sizes().iter().zip(input.strides()).enumerate() {
-        let (length, stride) = (length as usize, stride as usize * size);
+        // The stride may be of any size where it leads to no element.
+        let (length, stride) = (length as usize, (stride as usize).wrapping_mul(size));
         if dims.contains(&dim) {
             reduced.push(Reduced { size: length, stride, index: 0 });
             out_dim += usize::from(keeps_dims);

@@ -18,13 +18,11 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
 
-use num_complex::Complex;
 use opgrid_core::{DType, Result, Scalar};
-use smallvec::SmallVec;
 
 use self::walk::{Operand, Overlap, Work};
 use super::access::{self, Aliasing};
-use super::arithmetic::{Arithmetic, number};
+use super::arithmetic::number;
 use crate::error::argument;
 use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
 use crate::with_dtype;
@@ -51,24 +49,6 @@ pub struct Output<'a, T> {
     memory: PhantomData<&'a mut T>,
 }
 
-/// Elements from the first one of a strided input on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a, T> {
-    /// From the first element to the last one.
-    pub elements: &'a [T],
-    /// Sizes and strides; the offset is already taken.
-    pub geometry: &'a Geometry,
-}
-
-/// Elements from the first one of a strided output on.
-#[derive(Debug)]
-pub(super) struct ViewMut<'a, T> {
-    /// From the first element to the last one.
-    pub elements: &'a mut [T],
-    /// Sizes and strides; the offset is already taken.
-    pub geometry: &'a Geometry,
-}
-
 impl<'a, T: Element> Input<'a, T> {
     /// The elements of a slice that `geometry` addresses.
     ///
@@ -79,6 +59,16 @@ impl<'a, T: Element> Input<'a, T> {
         check_end(geometry, elements.len())?;
         let start = NonNull::from(elements).cast();
         Ok(Self { start, geometry, memory: PhantomData })
+    }
+
+    /// The address of the first element.
+    pub(super) fn first(&self) -> *const T {
+        self.start.as_ptr().wrapping_add(self.geometry.offset() as usize)
+    }
+
+    /// Sizes and strides.
+    pub(super) fn geometry(&self) -> &'a Geometry {
+        self.geometry
     }
 
     /// The elements of a storage that `geometry` addresses.
@@ -117,53 +107,26 @@ impl<'a, T: Element> Output<'a, T> {
         Ok(Self { start, geometry, guard: Some(guard), memory: PhantomData })
     }
 
-    /// This output and `inputs` as slices.
-    ///
-    /// # Errors
-    ///
-    /// An input between whose first and last element this output has one, or the reverse.
-    pub(super) fn apart_from<A: Element, const N: usize>(
-        self,
-        inputs: SmallVec<[Input<'a, A>; 2]>,
-    ) -> Result<(ViewMut<'a, T>, [View<'a, A>; N])> {
-        if let Some(guard) = self.guard {
-            guard.clear_unwritten();
-        }
-        let (first, len) = span(self.start.as_ptr(), self.geometry);
-        let mut views = [View { elements: &[][..], geometry: self.geometry }; N];
-        for (view, input) in views.iter_mut().zip(inputs) {
-            let (other, other_len) = span(input.start.as_ptr(), input.geometry);
-            if !are_apart(first, len, other, other_len) {
-                return Err(argument("an input lies between elements of the output; clone it first"));
-            }
-            // SAFETY:
-            // - `Input` promises initialised elements, and its constructors that what lies between them belongs to
-            //   the same initialised memory.
-            // - the output is apart, and nobody else writes.
-            let elements = unsafe { slice::from_raw_parts(other, other_len) };
-            *view = View { elements, geometry: input.geometry };
-        }
-        // SAFETY:
-        // - `Output` promises that nobody else uses its elements; its constructors, that what lies between them
-        //   belongs to the same memory, which was initialised above; all inputs are apart.
-        let elements = unsafe { slice::from_raw_parts_mut(first, len) };
-        Ok((ViewMut { elements, geometry: self.geometry }, views))
+    /// The address of the first element.
+    pub(super) fn first(&self) -> *mut T {
+        self.start.as_ptr().wrapping_add(self.geometry.offset() as usize)
     }
 
-    /// Sets every element to zero.
-    fn clear(self) -> Result<()> {
-        let (ViewMut { elements, geometry }, []) = self.apart_from::<T, 0>(SmallVec::new())?;
-        let positions = crate::tensor::array::positions(geometry);
-        positions.for_each(|at| elements[at - geometry.offset() as usize] = T::default());
-        Ok(())
+    /// Sizes and strides.
+    pub(super) fn geometry(&self) -> &'a Geometry {
+        self.geometry
     }
 
     /// Notes that every element was written.
-    fn complete(&self) {
+    ///
+    /// # Safety
+    ///
+    /// The caller has written every one.
+    pub(super) unsafe fn complete(&self) {
         if let Some(guard) = self.guard.filter(|guard| !guard.is_written()) {
             // SAFETY:
-            // - by the invariant, an unwritten storage is covered by `geometry`, and the caller, a loop of this
-            //   file, has visited every position.
+            // - by the invariant, an unwritten storage is covered by `geometry`, and the caller has written every
+            //   position of it.
             unsafe { guard.assume_written() };
         }
     }
@@ -577,13 +540,6 @@ pub(super) fn fold<R: fold::Reduction>(
     Ok(())
 }
 
-/// Whether `len` elements from `one` share no byte with `other_len` elements from `other`.
-fn are_apart<O, A>(one: *const O, len: usize, other: *const A, other_len: usize) -> bool {
-    let end = one.addr() + len * size_of::<O>();
-    let other_end = other.addr() + other_len * size_of::<A>();
-    end <= other.addr() || other_end <= one.addr()
-}
-
 /// `n` places with any content.
 ///
 /// # Safety
@@ -593,15 +549,6 @@ unsafe fn places<'a, T>(start: *mut T, n: usize) -> &'a mut [MaybeUninit<T>] {
     // SAFETY:
     // - the caller's promise; a `MaybeUninit` needs no initialised bytes.
     unsafe { slice::from_raw_parts_mut(start.cast(), n) }
-}
-
-/// The first element and the number of positions up to the last one.
-fn span<T>(start: *mut T, geometry: &Geometry) -> (*mut T, usize) {
-    if geometry.numel() == 0 {
-        return (NonNull::dangling().as_ptr(), 0);
-    }
-    let offset = geometry.offset() as usize;
-    (start.wrapping_add(offset), geometry.end() as usize - offset)
 }
 
 fn check_end(geometry: &Geometry, available: usize) -> Result<()> {
@@ -621,72 +568,4 @@ fn typed_start<T: Element>(guard: &WriteGuard<'_>, geometry: &Geometry) -> Resul
         return Err(argument(message));
     }
     Ok(start)
-}
-
-/// Matrix product of floating-point or complex matrices of any strides, on one thread.
-///
-/// # Errors
-///
-/// Shapes that do not fit; an input between whose elements the output lies.
-pub fn multiply<T: Multiply>(out: Output<'_, T>, a: Input<'_, T>, b: Input<'_, T>) -> Result<()> {
-    let ([m, n], [rows, k], [inner, columns]) =
-        (matrix(out.geometry)?, matrix(a.geometry)?, matrix(b.geometry)?);
-    if (m, n, k) != (rows, columns, inner) {
-        let message = format!("a {rows}x{k} times a {inner}x{columns} matrix does not give a {m}x{n} one");
-        return Err(argument(message));
-    }
-    if m == 0 || n == 0 || k == 0 {
-        return out.clear();
-    }
-    let (to, to_len) = span(out.start.as_ptr(), out.geometry);
-    let (left, left_len) = span(a.start.as_ptr(), a.geometry);
-    let (right, right_len) = span(b.start.as_ptr(), b.geometry);
-    if !are_apart(to, to_len, left, left_len) || !are_apart(to, to_len, right, right_len) {
-        return Err(argument("a factor lies between elements of the product; clone it first"));
-    }
-    let stride = |geometry: &Geometry, dim: usize| geometry.strides()[dim] as isize;
-    // SAFETY:
-    // - the sizes agree, so every element that is visited is one of the operands' geometries.
-    // - the product is apart from the factors and not read (`read_dst` is false), so it may be uninitialised.
-    // - `Multiply` names the types that the library has kernels for.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            to,
-            stride(out.geometry, 1),
-            stride(out.geometry, 0),
-            false,
-            left,
-            stride(a.geometry, 1),
-            stride(a.geometry, 0),
-            right,
-            stride(b.geometry, 1),
-            stride(b.geometry, 0),
-            T::default(),
-            T::ONE,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
-    out.complete();
-    Ok(())
-}
-
-/// The element types that [`multiply`] takes.
-pub trait Multiply: Arithmetic {}
-
-impl Multiply for f32 {}
-impl Multiply for f64 {}
-impl Multiply for Complex<f32> {}
-impl Multiply for Complex<f64> {}
-
-fn matrix(geometry: &Geometry) -> Result<[usize; 2]> {
-    match geometry.sizes() {
-        &[rows, columns] => Ok([rows as usize, columns as usize]),
-        sizes => Err(argument(format!("expected a matrix, found shape {sizes:?}"))),
-    }
 }

@@ -37,6 +37,11 @@ impl Plan {
             check_broadcast(operand.sizes(), out.sizes())?;
         }
         let mut loops = SmallVec::new();
+        if out.numel() == 0 {
+            // Strides may be of any size where they lead to no element.
+            loops.push(Loop { size: 0, strides: [0; OPERANDS] });
+            return Ok(Self { loops });
+        }
         for (dim, &size) in out.sizes().iter().enumerate().filter(|(_, size)| **size != 1) {
             let mut strides = [0; OPERANDS];
             for (stride, (operand, bytes)) in strides.iter_mut().zip(operands) {

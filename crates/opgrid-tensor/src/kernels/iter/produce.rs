@@ -52,14 +52,18 @@ impl<T: Element> Output<'_, T> {
         if !self.geometry.is_contiguous() {
             return Err(argument(format!("expected a row-major output, found {:?}", self.geometry)));
         }
-        let start = self.start.as_ptr().wrapping_add(self.geometry.offset() as usize);
+        // The offset may be of any size where it leads to no element.
+        let n = self.geometry.numel() as usize;
+        let offset = if n == 0 { 0 } else { self.geometry.offset() as usize };
+        let start = self.start.as_ptr().wrapping_add(offset);
         // SAFETY: `Output` promises that nobody else uses these places; a row-major geometry has no gaps.
-        let places = unsafe { places(start, self.geometry.numel() as usize) };
+        let places = unsafe { places(start, n) };
         let mut sequence = Sequence { places, done: 0 };
         f(&mut sequence)?;
         match sequence.rest() {
             0 => {
-                self.complete();
+                // SAFETY: a sequence writes its places one after the other, and none is left.
+                unsafe { self.complete() };
                 Ok(())
             }
             rest => Err(argument(format!("{rest} elements of the output were not written"))),

@@ -1,0 +1,159 @@
+//! Compares opgrid's tensors with PyTorch's; `cargo xtask conformance tensors` starts this.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use opgrid_conformance::tensors::answer::Answer;
+use opgrid_conformance::tensors::case::Case;
+use opgrid_conformance::tensors::chains;
+use opgrid_conformance::tensors::compare::text;
+use opgrid_conformance::tensors::record;
+use opgrid_conformance::tensors::report::Report;
+use opgrid_conformance::tensors::run::{self, Make, Setting};
+use opgrid_conformance::tensors::torch::Torch;
+
+/// The command line.
+struct Arguments {
+    python: PathBuf,
+    program: PathBuf,
+    first: u64,
+    count: u64,
+    show: Option<u64>,
+    record: Option<PathBuf>,
+}
+
+/// Cases of one call each, of every operator in turn.
+const CALLS: (&str, Make) = ("calls", Setting::one_call);
+
+/// Cases of several views, each of the one before.
+const CHAINS: (&str, Make) = ("chains of views", chains::chain);
+
+/// How many calls there are unless the command line says so.
+const SEEDS: u64 = 200_000;
+
+/// How many calls there are for each chain.
+const PER_CHAIN: u64 = 5;
+
+/// How many calls there are for each tensor that is printed.
+const PER_PRINTED: u64 = 10;
+
+/// After how many calls of an operator it has to be refused by both sides in less than nine of ten.
+const ENOUGH: usize = 50;
+
+const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
+                     [--record FILE]";
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Self {
+            python: PathBuf::new(),
+            program: PathBuf::new(),
+            first: 0,
+            count: SEEDS,
+            show: None,
+            record: None,
+        };
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or_else(|| format!("`{word}` needs a value; usage: {USAGE}"))?;
+            let number =
+                || value.parse::<u64>().map_err(|_| format!("`{word}` needs a number, found `{value}`"));
+            match word.as_str() {
+                "--python" => arguments.python = value.into(),
+                "--program" => arguments.program = value.into(),
+                "--seed" => arguments.first = number()?,
+                "--seeds" => arguments.count = number()?,
+                "--show" => arguments.show = Some(number()?),
+                "--record" => arguments.record = Some(value.into()),
+                _ => return Err(format!("unknown option `{word}`; usage: {USAGE}")),
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let result = match (arguments.show, &arguments.record) {
+        (Some(seed), _) => show(&arguments, seed),
+        (None, Some(file)) => record(&arguments, file),
+        (None, None) => compare(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(arguments: &Arguments) -> Result<(), String> {
+    let (setting, mut report, start) = (Setting::new()?, Report::default(), Instant::now());
+    let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
+    let seeds = |share: u64| arguments.first..arguments.first + arguments.count.div_ceil(share);
+    run::promotion(&mut torch, &mut report)?;
+    run::printing(&mut torch, seeds(PER_PRINTED), &mut report)?;
+    run::cases(&setting, &mut torch, CHAINS, seeds(PER_CHAIN), &mut report, |_, _, _| ())?;
+    run::cases(&setting, &mut torch, CALLS, seeds(1), &mut report, |_, _, _| ())?;
+    for text in report.shown() {
+        println!("{text}");
+    }
+    print!("{report}");
+    println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
+    println!("{:.1} s", start.elapsed().as_secs_f64());
+    let rare = report.hardly_compared(ENOUGH);
+    match report.differences() {
+        0 if rare.is_empty() => Ok(()),
+        0 => Err(format!("both sides refuse nearly every call of: {}", rare.join(", "))),
+        count => Err(format!(
+            "{count} differences in {} cases that no rule explains; `--show SEED` prints a case",
+            report.differing_cases()
+        )),
+    }
+}
+
+/// Keeps what torch answers to some cases.
+fn record(arguments: &Arguments, file: &Path) -> Result<(), String> {
+    let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
+    let text = record::record(&Setting::new()?, &mut torch)?;
+    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+/// Prints the cases of a seed with what both sides answer.
+fn show(arguments: &Arguments, seed: u64) -> Result<(), String> {
+    let (setting, mut report) = (Setting::new()?, Report::default());
+    let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
+    for part in [CALLS, CHAINS] {
+        println!("{}:", part.0);
+        run::cases(&setting, &mut torch, part, seed..seed + 1, &mut report, show_case)?;
+    }
+    run::printing(&mut torch, seed..seed + 1, &mut report)?;
+    for text in report.shown() {
+        println!("{text}");
+    }
+    Ok(())
+}
+
+fn show_case(case: &Case, ours: &[Answer], torch: &[Answer]) {
+    println!("{case}");
+    for (call, (ours, torch)) in case.calls.iter().zip(ours.iter().zip(torch)) {
+        println!("{call}");
+        for (side, answer) in [("opgrid", ours), ("torch", torch)] {
+            match &answer.outcome {
+                Ok(values) => {
+                    let values: Vec<String> = values.iter().map(text).collect();
+                    println!("  {side:6}  {}", values.join(", "));
+                }
+                Err(error) => println!("  {side:6}  error: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Builds a call from its schema: what a family says about its arguments, and what holds for all.
+
+use opgrid_core::schema::Argument;
+use opgrid_core::{Complex64, DType, Device, Layout, MemoryFormat, OperatorHandle};
+
+use super::answer::Answer;
+use super::case::{Arg, Block, Call, Case, Place};
+use super::elements::{self, DTYPES, Style};
+use super::families::Family;
+use super::layouts::{self, Kind, Strided};
+use super::ours::Ours;
+use crate::random::Random;
+
+/// The rounding modes of quotients, and one that there is not.
+const MODES: [&str; 7] = ["floor", "floor", "floor", "trunc", "trunc", "trunc", "up"];
+
+/// A case that is being made.
+pub struct Builder<'a> {
+    /// Where choices come from.
+    pub random: Random,
+    /// What was made so far.
+    pub case: Case,
+    /// The shape that the arguments of a call have in common.
+    pub shape: Vec<i64>,
+    /// The dtype that most of them have.
+    pub dtype: DType,
+    /// What kind of numbers they hold.
+    pub style: Style,
+    /// The tensor that has to be `self`, in a chain of calls.
+    pub current: Option<usize>,
+    /// The overload that is called.
+    pub operator: String,
+    /// The dimension that the call is about.
+    pub dim: i64,
+    /// The length of the list before, for a list of the same length.
+    pub length: usize,
+    /// The indices that were made.
+    pub indices: Vec<Option<usize>>,
+    ours: &'a Ours,
+}
+
+impl<'a> Builder<'a> {
+    /// Begins the case of a seed.
+    pub fn new(ours: &'a Ours, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let default = match random.below(100) {
+            0..80 => DType::F32,
+            80..92 => DType::F64,
+            92..96 => DType::BF16,
+            _ => DType::F16,
+        };
+        let stream = random.bits() >> 33;
+        let case = Case { seed, default, stream, blocks: Vec::new(), tensors: Vec::new(), calls: Vec::new() };
+        let (shape, dtype, style) = (Vec::new(), *random.pick(&DTYPES), Style::any(&mut random));
+        Self {
+            random,
+            case,
+            shape,
+            dtype,
+            style,
+            current: None,
+            operator: String::new(),
+            dim: 0,
+            length: 0,
+            indices: Vec::new(),
+            ours,
+        }
+    }
+
+    /// Adds a call of an operator.
+    pub fn call(&mut self, operator: &OperatorHandle, family: &Family) {
+        let Ok(schema) = operator.schema() else { return };
+        self.operator = operator.name().to_string();
+        (family.prepare)(self);
+        let mut call = Call { operator: self.operator.clone(), positional: Vec::new(), keyword: Vec::new() };
+        let mut given = 0;
+        for argument in schema.arguments.iter().filter(|argument| !argument.is_out()) {
+            let arg = (family.argument)(self, argument).unwrap_or_else(|| self.usual(argument));
+            if !argument.kwarg_only {
+                call.positional.push(arg);
+                given += usize::from(argument.default.is_none());
+            } else if argument.default.is_none() || self.random.chance(70) {
+                call.keyword.push((argument.name.clone(), arg));
+            }
+        }
+        while call.positional.len() > given && self.random.chance(30) {
+            call.positional.pop();
+        }
+        for argument in schema.arguments.iter().filter(|argument| argument.is_out()) {
+            let out = self.out(&call);
+            call.keyword.push((argument.name.clone(), out));
+        }
+        self.case.calls.push(call);
+    }
+
+    /// A dtype: most often the one that arguments have in common.
+    pub fn any_dtype(&mut self) -> DType {
+        if self.random.chance(75) { self.dtype } else { *self.random.pick(&DTYPES) }
+    }
+
+    /// A tensor of those sizes, dtype and numbers, somewhere in memory.
+    pub fn tensor(&mut self, sizes: &[i64], dtype: DType, style: Style, kind: Kind) -> Arg {
+        let Strided { strides, offset, count } = layouts::strided(&mut self.random, sizes, kind);
+        let bytes = elements::bytes(&mut self.random, dtype, count, style);
+        let block = self.case.blocks.len();
+        self.case.blocks.push(Block { dtype, bytes });
+        self.case.tensors.push(Place { block, sizes: sizes.to_vec(), strides, offset });
+        Arg::Tensor(self.case.tensors.len() - 1)
+    }
+
+    /// An input of those sizes.
+    pub fn input(&mut self, sizes: &[i64], dtype: DType) -> Arg {
+        let kind = Kind::of_input(&mut self.random);
+        self.tensor(sizes, dtype, self.style, kind)
+    }
+
+    /// The first tensor of the call: the one that it has to be, or else one of the common shape.
+    pub fn first(&mut self) -> Arg {
+        match self.current {
+            Some(at) => Arg::Tensor(at),
+            None => {
+                let shape = self.shape.clone();
+                self.input(&shape, self.dtype)
+            }
+        }
+    }
+
+    /// An input that shares memory with a tensor of the case, or is one; `None` where there is none.
+    pub fn overlapping(&mut self) -> Option<Arg> {
+        let at = self.case.tensors.len().checked_sub(1)?;
+        let mut place = self.case.tensors[at].clone();
+        match self.random.below(4) {
+            0 | 1 => return Some(Arg::Tensor(at)),
+            2 => {
+                // Transposed, which stays in the block where both sizes are equal.
+                let dims = place.strides.len();
+                if dims < 2 || place.sizes[dims - 1] != place.sizes[dims - 2] {
+                    return Some(Arg::Tensor(at));
+                }
+                place.strides.swap(dims - 1, dims - 2);
+            }
+            _ => {
+                // One element further, in a block that is one element longer.
+                let block = &mut self.case.blocks[place.block];
+                let more = elements::bytes(&mut self.random, block.dtype, 1, Style::Small);
+                block.bytes.extend(more);
+                place.offset += 1;
+            }
+        }
+        self.case.tensors.push(place);
+        Some(Arg::Tensor(self.case.tensors.len() - 1))
+    }
+
+    /// A number, most often of the kind of the common dtype or below.
+    pub fn scalar(&mut self) -> Arg {
+        let kind = match (self.random.below(100), self.dtype) {
+            (0..8, _) => 3,
+            (8..16, _) => 0,
+            (16..60, dtype) if dtype.is_complex() => 3,
+            (16..75, dtype) if dtype.is_floating_point() => 2,
+            (16..90, dtype) if !dtype.is_floating_point() => 1,
+            (value, _) => 1 + value % 2,
+        };
+        match kind {
+            0 => Arg::Bool(self.random.chance(50)),
+            1 if self.random.chance(4) => Arg::Int(self.random.bits() as i64),
+            1 => Arg::Int(self.random.below(13) as i64 - 4),
+            2 => Arg::Float(self.float()),
+            _ => Arg::Complex(Complex64::new(self.float(), self.float())),
+        }
+    }
+
+    /// A float with few digits, or with all, or a special one.
+    pub fn float(&mut self) -> f64 {
+        match self.random.below(100) {
+            0..55 => (self.random.below(33) as f64 - 16.0) / 4.0,
+            55..90 => elements::unit(&mut self.random) * 10.0,
+            90..93 => f64::NAN,
+            93..96 => f64::INFINITY,
+            96..98 => -1e300,
+            _ => -0.0,
+        }
+    }
+
+    /// A dimension of that many, counted from either end, seldom out of range.
+    pub fn any_dim(&mut self, dims: usize) -> i64 {
+        let dims = dims.max(1) as i64;
+        if self.random.chance(4) {
+            return *self.random.pick(&[dims, -dims - 1, 7]);
+        }
+        self.random.below(2 * dims as usize) as i64 - dims
+    }
+
+    /// Some of that many dimensions, each once; seldom one twice.
+    pub fn any_dims(&mut self, dims: usize) -> Vec<i64> {
+        let mut chosen = Vec::new();
+        for dim in 0..dims as i64 {
+            if self.random.chance(40) {
+                chosen.push(if self.random.chance(30) { dim - dims as i64 } else { dim });
+            }
+        }
+        if self.random.chance(4) {
+            chosen.push(self.any_dim(dims));
+        }
+        chosen
+    }
+
+    /// A memory format, most often one that fits as many dimensions.
+    pub fn format(&mut self, dims: usize) -> MemoryFormat {
+        match (dims, self.random.below(10)) {
+            (4, 0..4) | (_, 4) => MemoryFormat::ChannelsLast,
+            (5, 0..4) | (_, 5) => MemoryFormat::ChannelsLast3d,
+            (_, 6 | 7) => MemoryFormat::Contiguous,
+            _ => MemoryFormat::Preserve,
+        }
+    }
+
+    /// What an argument is where its family has no say.
+    fn usual(&mut self, argument: &Argument) -> Arg {
+        let kind = argument.real_type.to_string();
+        let dims = self.shape.len();
+        if kind.ends_with('?') && self.random.chance(35) {
+            return Arg::None;
+        }
+        match kind.trim_end_matches('?') {
+            "Tensor" => self.first(),
+            "Scalar" | "number" => self.scalar(),
+            "bool" if argument.name == "pin_memory" => Arg::Bool(self.random.chance(2)),
+            "bool" => Arg::Bool(self.random.chance(50)),
+            "ScalarType" => Arg::DType(*self.random.pick(&DTYPES)),
+            "Layout" => Arg::Layout(Layout::Strided),
+            "Device" => Arg::Device,
+            "MemoryFormat" => Arg::Format(self.format(dims)),
+            "int" | "SymInt" => Arg::Int(self.any_dim(dims)),
+            "int[]" | "SymInt[]" => Arg::Ints(self.any_dims(dims)),
+            "float" => Arg::Float(self.float()),
+            "str" => Arg::Str(MODES[self.random.below(MODES.len())]),
+            _ => Arg::None,
+        }
+    }
+
+    /// What a call answers on our side.
+    pub fn tried(&self, call: &Call) -> Option<Answer> {
+        let mut case = self.case.clone();
+        case.calls = vec![call.clone()];
+        self.ours.run(&case, Device::CPU).ok()?.pop()
+    }
+
+    /// An output for a call: without elements, of the right shape anywhere in memory, or of a wrong one.
+    fn out(&mut self, call: &Call) -> Arg {
+        let candidates = [self.dtype, self.case.default, DType::Bool, DType::I64, DType::Complex128];
+        let accepted = candidates
+            .into_iter()
+            .find_map(|dtype| self.size_of_result(call, dtype).map(|sizes| (dtype, sizes)));
+        let (mut dtype, sizes) = accepted.unwrap_or_else(|| (self.dtype, self.shape.clone()));
+        if self.random.chance(30) {
+            dtype = *self.random.pick(&DTYPES);
+        }
+        let style = Style::Small;
+        match self.random.below(100) {
+            0..25 => self.tensor(&[0], dtype, style, Kind::Rows),
+            25..28 => self.tensor(&[2, 0], dtype, style, Kind::Apart),
+            28..31 => {
+                let sizes = layouts::spoilt(&mut self.random, &sizes);
+                self.tensor(&sizes, dtype, style, Kind::Rows)
+            }
+            31..36 if !self.case.tensors.is_empty() => self.overlapping().unwrap_or(Arg::None),
+            _ => {
+                let kind = Kind::of_output(&mut self.random);
+                self.tensor(&sizes, dtype, style, kind)
+            }
+        }
+    }
+
+    /// The sizes of the result of a call into an output of that dtype.
+    fn size_of_result(&self, call: &Call, dtype: DType) -> Option<Vec<i64>> {
+        let (mut case, mut call) = (self.case.clone(), call.clone());
+        case.blocks.push(Block { dtype, bytes: Vec::new() });
+        let block = case.blocks.len() - 1;
+        case.tensors.push(Place { block, sizes: vec![0], strides: vec![1], offset: 0 });
+        call.keyword.push(("out".to_owned(), Arg::Tensor(case.tensors.len() - 1)));
+        case.calls = vec![call];
+        let answer = self.ours.run(&case, Device::CPU).ok()?.pop()?;
+        Some(answer.tensor()?.sizes.clone())
+    }
+}

@@ -1,0 +1,323 @@
+//! Compares what both sides answer.
+
+use opgrid_core::{Complex64, DType, Scalar};
+
+use super::answer::{Answer, Returned, TensorAnswer};
+use super::case::{Block, Call, Case};
+use super::hex;
+use super::tolerance::{self, Rounding};
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// One side refuses the call.
+    Outcome,
+    /// The kind of the result, as number or tensor.
+    Kind,
+    /// The dtype of the result.
+    DType,
+    /// Its sizes.
+    Sizes,
+    /// Its strides.
+    Strides,
+    /// Where its first element lies.
+    Offset,
+    /// Which tensor or whose memory it is.
+    Identity,
+    /// Its elements.
+    Values,
+    /// What the call wrote to memory.
+    Written,
+    /// Our meta tensors say something else than our CPU tensors.
+    Meta,
+    /// The text.
+    Text,
+}
+
+/// Something that differs.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The number of the call.
+    pub call: usize,
+    /// What it is.
+    pub part: Part,
+    /// What we say.
+    pub ours: String,
+    /// What torch says.
+    pub torch: String,
+    /// The elements that differ: their number and dtype, ours and torch's.
+    pub elements: Vec<(DType, Complex64, Complex64)>,
+}
+
+/// Where a call of a case stands while it is compared.
+struct Compared<'a> {
+    case: &'a Case,
+    at: usize,
+    found: Vec<Difference>,
+}
+
+/// All differences; the comparison of a case ends at a call that only one side refuses.
+pub fn compare(case: &Case, ours: &[Answer], meta: &[Answer], torch: &[Answer]) -> Vec<Difference> {
+    let mut compared = Compared { case, at: 0, found: Vec::new() };
+    for (at, (ours, torch)) in ours.iter().zip(torch).enumerate() {
+        compared.at = at;
+        compared.meta(ours, meta.get(at));
+        match (&ours.outcome, &torch.outcome) {
+            (Ok(one), Ok(other)) => compared.results(one, other),
+            // What a call that both refuse has written before is left open.
+            (Err(_), Err(_)) => continue,
+            _ => {
+                compared.add(Part::Outcome, said(ours), said(torch));
+                break;
+            }
+        }
+        compared.written(&ours.written, &torch.written);
+    }
+    compared.found
+}
+
+fn said(answer: &Answer) -> String {
+    match &answer.outcome {
+        Ok(values) => values.iter().map(text).collect::<Vec<_>>().join(", "),
+        Err(error) => error.clone(),
+    }
+}
+
+/// A result as text.
+pub fn text(value: &Returned) -> String {
+    match value {
+        Returned::Tensor(tensor) => format!(
+            "{} {:?} strides {:?} offset {} {}: {}",
+            tensor.dtype,
+            tensor.sizes,
+            tensor.strides,
+            tensor.offset,
+            match (tensor.same, tensor.block) {
+                (Some(same), _) => format!("tensor {same}"),
+                (None, Some(block)) => format!("of block {block}"),
+                (None, None) => "new".to_owned(),
+            },
+            hex::elements(tensor.dtype, &tensor.bytes)
+        ),
+        Returned::Number(number) => format!("{number:?}"),
+        Returned::Foreign(dtype) => format!("a tensor of {dtype}"),
+        Returned::None => "nothing".to_owned(),
+    }
+}
+
+impl Compared<'_> {
+    fn call(&self) -> &Call {
+        &self.case.calls[self.at]
+    }
+
+    fn add(&mut self, part: Part, ours: impl ToString, torch: impl ToString) {
+        let (ours, torch) = (ours.to_string(), torch.to_string());
+        self.found.push(Difference { call: self.at, part, ours, torch, elements: Vec::new() });
+    }
+
+    fn check<T: PartialEq + std::fmt::Debug>(&mut self, part: Part, ours: &T, torch: &T) {
+        if ours != torch {
+            self.add(part, format!("{ours:?}"), format!("{torch:?}"));
+        }
+    }
+
+    fn results(&mut self, ours: &[Returned], torch: &[Returned]) {
+        for (one, other) in ours.iter().zip(torch) {
+            match (one, other) {
+                (Returned::Tensor(one), Returned::Tensor(other)) => self.tensors(one, other),
+                (Returned::Number(one), Returned::Number(other)) if is_same_number(*one, *other) => {}
+                (Returned::None, Returned::None) => {}
+                _ => self.add(Part::Kind, text(one), text(other)),
+            }
+        }
+    }
+
+    fn tensors(&mut self, one: &TensorAnswer, other: &TensorAnswer) {
+        self.check(Part::DType, &one.dtype, &other.dtype);
+        self.check(Part::Sizes, &one.sizes, &other.sizes);
+        self.check(Part::Strides, &one.strides, &other.strides);
+        self.check(Part::Offset, &one.offset, &other.offset);
+        // An output without elements got memory for its elements; whether that is the old block grown is not seen.
+        let block = |tensor: &TensorAnswer| tensor.block.filter(|_| tensor.same.is_none());
+        self.check(Part::Identity, &(one.same, block(one)), &(other.same, block(other)));
+        if (one.dtype, &one.sizes) == (other.dtype, &other.sizes) {
+            // What is written to a tensor of the case is compared where it lies, with all that lies beside it.
+            let of_case = one.block.is_some() && one.block == other.block;
+            if !of_case || one.bytes.len() != other.bytes.len() || one.same.is_some() {
+                self.elements(Part::Values, one.dtype, &one.bytes, &other.bytes);
+            }
+        }
+    }
+
+    fn written(&mut self, ours: &[(usize, Block)], torch: &[(usize, Block)]) {
+        let empty = |block: &Block| block.bytes.is_empty();
+        for at in 0..self.case.blocks.len() {
+            let of = |written: &[(usize, Block)]| {
+                written.iter().find(|(block, _)| *block == at).map(|(_, block)| block.clone())
+            };
+            let before = &self.case.blocks[at];
+            let (one, other) = match (of(ours), of(torch)) {
+                (None, None) => continue,
+                // What was written before is not kept here; a chain of calls writes nothing.
+                (one, other) => {
+                    (one.unwrap_or_else(|| before.clone()), other.unwrap_or_else(|| before.clone()))
+                }
+            };
+            // Memory that grew under a tensor without elements is seen through that tensor.
+            if empty(before) || (empty(&one) && empty(&other)) {
+                continue;
+            }
+            self.elements(Part::Written, before.dtype, &one.bytes, &other.bytes);
+        }
+    }
+
+    /// Compares elements by the rounding of the call.
+    fn elements(&mut self, part: Part, dtype: DType, ours: &[u8], torch: &[u8]) {
+        let inexact = dtype.is_floating_point() || dtype.is_complex();
+        let rounding = tolerance::of(self.case, self.call(), dtype.is_complex() || self.computes_complex());
+        if ours == torch || rounding == Rounding::Unset {
+            return;
+        }
+        let (one, other) = (hex::numbers(dtype, ours), hex::numbers(dtype, torch));
+        if one.len() != other.len() {
+            self.add(part, format!("{} elements", one.len()), format!("{} elements", other.len()));
+            return;
+        }
+        let smallest = tolerance::smallest_step(self.case, self.call(), dtype);
+        let (width, precision) = (dtype.size_in_bytes(), tolerance::precision(self.case, self.call(), dtype));
+        // What one unit of a rounding is: of the result, or of all results alike.
+        let units = match rounding {
+            Rounding::Result(units) => f64::from(units),
+            Rounding::Power(units) => f64::from(units),
+            Rounding::Sum(units) => {
+                f64::from(units) * tolerance::largest_sum(self.case, self.call(), self.terms(one.len()))
+            }
+            _ => 0.0,
+        };
+        let (is_sum, limits) = (matches!(rounding, Rounding::Sum(_)), tolerance::limits(dtype));
+        let is_equal = |at: usize| {
+            let bits = at * width..(at + 1) * width;
+            if ours[bits.clone()] == torch[bits] {
+                return true;
+            }
+            let distance = match rounding {
+                Rounding::Exact => return inexact && is_nan_on_both(one[at], other[at], dtype),
+                Rounding::Sum(_) => units * precision,
+                Rounding::Power(_) => {
+                    let growth = tolerance::growth(self.case, self.call(), other[at]);
+                    units * growth * precision * other[at].norm()
+                }
+                _ => units * precision * other[at].norm(),
+            };
+            if is_sum && units > limits.max && !(one[at].is_finite() && other[at].is_finite()) {
+                // The sum leaves the range in one order of the terms, and may not in the other.
+                return true;
+            }
+            // Below the smallest normal number precision does not grow any more.
+            let steps = match rounding {
+                Rounding::Exact | Rounding::Unset => 0.0,
+                Rounding::Power(_) => 64.0,
+                _ => 1.0,
+            };
+            let distance = distance.max(steps * smallest);
+            inexact && tolerance::agree(one[at], other[at], if distance.is_nan() { 0.0 } else { distance })
+        };
+        let differing: Vec<usize> = (0..one.len()).filter(|at| !is_equal(*at)).collect();
+        let Some(first) = differing.first() else { return };
+        let show = |bytes: &[u8]| {
+            let element = &bytes[first * width..(first + 1) * width];
+            format!(
+                "{} of {} elements differ, element {first} is {}",
+                differing.len(),
+                one.len(),
+                hex::elements(dtype, element)
+            )
+        };
+        let elements = differing.iter().map(|at| (dtype, one[*at], other[*at])).collect();
+        let (ours, torch) = (show(ours), show(torch));
+        self.found.push(Difference { call: self.at, part, ours, torch, elements });
+    }
+
+    /// Whether an argument is complex.
+    fn computes_complex(&self) -> bool {
+        let call = self.call();
+        let numbers = call.args().any(|arg| matches!(arg, super::case::Arg::Complex(_)));
+        let is_complex = |at| self.case.dtype(at).is_some_and(DType::is_complex);
+        numbers || call.tensors().into_iter().any(is_complex)
+    }
+
+    /// How many terms a sum has at most.
+    fn terms(&self, results: usize) -> f64 {
+        let numel = |at: usize| {
+            let sizes = self.case.tensors.get(at).map(|place| place.sizes.iter().product::<i64>());
+            sizes.unwrap_or(1) as f64
+        };
+        let most = self.call().tensors().into_iter().map(numel).fold(1.0, f64::max);
+        match self.call().family() {
+            "sum" | "mean" => most / results.max(1) as f64,
+            "addmm" | "bmm" | "matmul" | "mm" => {
+                let inner = |at: usize| self.case.tensors.get(at).and_then(|place| place.sizes.iter().max());
+                let longest = self.call().tensors().into_iter().filter_map(inner).max();
+                longest.copied().unwrap_or(1) as f64 + 1.0
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// Our meta tensors against our CPU tensors.
+    fn meta(&mut self, ours: &Answer, meta: Option<&Answer>) {
+        let Some(meta) = meta else { return };
+        // Numbers are on the CPU; an output elsewhere is another call.
+        let outputs = usize::from(self.call().named("out").is_some());
+        if outputs == 1 && self.call().tensors().len() == 1 && self.call().positional.iter().any(is_number) {
+            return;
+        }
+        match (&ours.outcome, &meta.outcome) {
+            (Ok(_), Ok(_)) => {
+                let spec = |answer: &Answer| {
+                    answer.tensor().map(|tensor| {
+                        (tensor.dtype, tensor.sizes.clone(), tensor.strides.clone(), tensor.offset)
+                    })
+                };
+                let (cpu, meta) = (spec(ours), spec(meta));
+                if cpu != meta {
+                    self.add(Part::Meta, format!("meta {meta:?}"), format!("CPU {cpu:?}"));
+                }
+            }
+            (Ok(_), Err(error)) if !self.reads_data() => {
+                self.add(Part::Meta, format!("meta {error}"), said(ours));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether what a call gives depends on elements, which meta tensors have not.
+    fn reads_data(&self) -> bool {
+        let call = self.call();
+        let is_mask = |at| matches!(self.case.dtype(at), Some(DType::Bool | DType::U8));
+        match call.family() {
+            "item" | "_local_scalar_dense" | "equal" | "allclose" => true,
+            "index" | "index_put" => call.tensors().into_iter().skip(1).any(is_mask),
+            _ => false,
+        }
+    }
+}
+
+fn is_number(arg: &super::case::Arg) -> bool {
+    use super::case::Arg;
+    matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_))
+}
+
+fn is_nan_on_both(one: Complex64, other: Complex64, dtype: DType) -> bool {
+    let parts = [(one.re, other.re), (one.im, other.im)];
+    let mut parts = parts.into_iter().take(if dtype.is_complex() { 2 } else { 1 });
+    parts.all(|(one, other)| (one.is_nan() && other.is_nan()) || one.to_bits() == other.to_bits())
+}
+
+fn is_same_number(one: Scalar, other: Scalar) -> bool {
+    match (one, other) {
+        (Scalar::Float(one), Scalar::Float(other)) => one == other || (one.is_nan() && other.is_nan()),
+        (Scalar::Complex(one), Scalar::Complex(other)) => tolerance::agree(one, other, 0.0),
+        _ => one == other,
+    }
+}

@@ -1,0 +1,24 @@
+//! Compares opgrid's tensors and operators with torch's, by random cases that both run.
+//!
+//! [`build`] makes a case of a seed with what [`families`] says about the arguments of each operator; [`torch`] sends
+//! it to a Python program, [`ours`] runs it here, [`compare`] looks for differences and [`deliberate`] knows the
+//! wanted ones.
+
+pub mod answer;
+pub mod build;
+pub mod case;
+pub mod chains;
+pub mod compare;
+pub mod deliberate;
+pub mod elements;
+pub mod families;
+pub mod hex;
+pub mod layouts;
+pub mod ours;
+pub mod printing;
+pub mod promotion;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod tolerance;
+pub mod torch;

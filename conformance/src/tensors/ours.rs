@@ -1,0 +1,213 @@
+//! Runs cases on our tensors.
+
+use opgrid_core::{AnyTensor, Device, Dispatcher, List, Registration, Result, Scalar, Value};
+use opgrid_tensor::tensor::{Dims, set_default_dtype};
+use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
+
+use super::answer::{Answer, Returned, TensorAnswer};
+use super::case::{Arg, Block, Call, Case, Place};
+
+/// A dispatcher with our operators.
+pub struct Ours {
+    dispatcher: Dispatcher,
+    _registration: Registration,
+}
+
+/// A case that is being run.
+pub struct Run<'a> {
+    ours: &'a Ours,
+    device: Device,
+    /// The memory, with its contents before the next call.
+    blocks: Vec<(Storage, Block)>,
+    /// The tensors of the case, then those that calls gave.
+    tensors: Vec<Tensor>,
+}
+
+impl Ours {
+    /// # Errors
+    ///
+    /// The operators cannot be registered.
+    pub fn new() -> Result<Self> {
+        let dispatcher = Dispatcher::new();
+        let registration = opgrid_tensor::register(&dispatcher)?;
+        Ok(Self { dispatcher, _registration: registration })
+    }
+
+    /// The dispatcher that has the operators.
+    pub fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    /// Runs a case on the CPU, or without data on the meta device.
+    ///
+    /// # Errors
+    ///
+    /// The case is none: a tensor does not lie on its block.
+    pub fn run(&self, case: &Case, device: Device) -> Result<Vec<Answer>> {
+        let mut run = self.begin(case, device)?;
+        Ok(case.calls.iter().map(|call| run.call(call)).collect())
+    }
+
+    /// Makes the tensors of a case.
+    ///
+    /// # Errors
+    ///
+    /// A tensor does not lie on its block.
+    pub fn begin(&self, case: &Case, device: Device) -> Result<Run<'_>> {
+        set_default_dtype(case.default)?;
+        manual_seed(case.stream);
+        let memory = |block: &Block| -> Result<_> {
+            let storage = match device {
+                Device::META => Storage::meta(block.bytes.len())?,
+                _ => filled(&block.bytes)?,
+            };
+            Ok((storage, block.clone()))
+        };
+        let blocks = case.blocks.iter().map(memory).collect::<Result<Vec<_>>>()?;
+        let mut run = Run { ours: self, device, blocks, tensors: Vec::new() };
+        for place in &case.tensors {
+            run.tensors.push(run.tensor(place)?);
+        }
+        Ok(run)
+    }
+}
+
+/// Memory with these contents.
+pub fn filled(bytes: &[u8]) -> Result<Storage> {
+    let storage = Storage::cpu(bytes.len())?;
+    storage.write()?.bytes().copy_from_slice(bytes);
+    Ok(storage)
+}
+
+impl Run<'_> {
+    fn tensor(&self, place: &Place) -> Result<Tensor> {
+        let (storage, block) = &self.blocks[place.block];
+        let geometry = Geometry::strided(&place.sizes, &place.strides, place.offset)?;
+        let spec = TensorSpec::new(geometry, block.dtype, self.device);
+        Tensor::from_array(Array::new(spec, storage.clone())?)
+    }
+
+    /// The tensor that the next call would take for the last one.
+    pub fn last(&self) -> Option<&Tensor> {
+        self.tensors.last()
+    }
+
+    /// Calls an operator; its result becomes the next tensor, or else the last one again.
+    pub fn call(&mut self, call: &Call) -> Answer {
+        let result = self.results(call);
+        let outcome = match &result {
+            Ok(values) => values.iter().map(|value| self.returned(value)).collect(),
+            Err(error) => Err(error.to_string()),
+        };
+        let written = if self.device == Device::META { Vec::new() } else { self.written() };
+        let next = match result.ok().and_then(|mut values| values.pop()) {
+            Some(value @ Value::Tensor(_)) => Tensor::try_from(value).ok(),
+            _ => None,
+        };
+        self.tensors.extend(next.or_else(|| self.tensors.last().cloned()));
+        Answer { outcome, written }
+    }
+
+    fn results(&self, call: &Call) -> Result<Vec<Value>> {
+        let operator = self.ours.dispatcher.find(&call.operator)?;
+        let schema = operator.schema()?;
+        let type_of = |at: usize| schema.arguments.get(at).map(|argument| argument.real_type.to_string());
+        let positional = call.positional.iter().enumerate().map(|(at, arg)| self.value(arg, type_of(at)));
+        let keyword = call.keyword.iter().map(|(name, arg)| {
+            (name.clone(), self.value(arg, schema.argument_index(name).and_then(type_of)))
+        });
+        operator.call_with(positional.collect(), keyword.collect())
+    }
+
+    fn value(&self, arg: &Arg, expected: Option<String>) -> Value {
+        let expected = expected.unwrap_or_default();
+        let number = |value: Scalar| match expected.as_str() {
+            "Tensor" => Tensor::number(value).into(),
+            _ => value.into(),
+        };
+        let tensor = |at: usize| AnyTensor::from(self.tensors[at].clone());
+        match arg {
+            Arg::None => Value::None,
+            Arg::Tensor(at) => tensor(*at).into(),
+            Arg::Tensors(list) if expected == "Tensor[]" => {
+                List::Tensors(list.iter().flatten().map(|at| tensor(*at)).collect()).into()
+            }
+            Arg::Tensors(list) => {
+                List::OptionalTensors(list.iter().map(|at| at.map(tensor)).collect()).into()
+            }
+            Arg::Int(value) => number(Scalar::Int(*value)),
+            Arg::Float(value) => number(Scalar::Float(*value)),
+            Arg::Complex(value) => number(Scalar::Complex(*value)),
+            Arg::Bool(value) => number(Scalar::Bool(*value)),
+            Arg::Str(text) => (*text).into(),
+            Arg::DType(dtype) => (*dtype).into(),
+            Arg::Format(format) => (*format).into(),
+            Arg::Layout(layout) => (*layout).into(),
+            Arg::Device => self.device.into(),
+            Arg::Ints(list) => list.clone().into(),
+        }
+    }
+
+    fn returned(&self, value: &Value) -> std::result::Result<Returned, String> {
+        Ok(match value {
+            Value::Tensor(tensor) => {
+                let tensor = Tensor::try_from(tensor.clone()).map_err(|error| error.to_string())?;
+                Returned::Tensor(self.described(&tensor).map_err(|error| error.to_string())?)
+            }
+            Value::Int(value) => Returned::Number(Scalar::Int(*value)),
+            Value::Float(value) => Returned::Number(Scalar::Float(*value)),
+            Value::Bool(value) => Returned::Number(Scalar::Bool(*value)),
+            Value::Complex(value) => Returned::Number(Scalar::Complex(**value)),
+            _ => Returned::None,
+        })
+    }
+
+    fn described(&self, tensor: &Tensor) -> Result<TensorAnswer> {
+        let array = tensor.array()?;
+        let bytes = if self.device == Device::META { Vec::new() } else { contents(array)? };
+        Ok(TensorAnswer {
+            dtype: tensor.dtype(),
+            sizes: tensor.sizes().to_vec(),
+            strides: tensor.strides().to_vec(),
+            offset: tensor.geometry().offset(),
+            same: self.tensors.iter().position(|known| known.is_same(tensor)),
+            block: self.blocks.iter().position(|(storage, _)| storage.is_same(array.storage())),
+            bytes,
+        })
+    }
+
+    /// The blocks whose contents the last call has changed.
+    fn written(&mut self) -> Vec<(usize, Block)> {
+        let mut written = Vec::new();
+        for (at, (storage, block)) in self.blocks.iter_mut().enumerate() {
+            let Ok(guard) = storage.read() else { continue };
+            if guard.bytes() != block.bytes {
+                block.bytes = guard.bytes().to_vec();
+                written.push((at, block.clone()));
+            }
+        }
+        written
+    }
+}
+
+/// The bytes of the elements in row-major order.
+fn contents(array: &Array) -> Result<Vec<u8>> {
+    let guard = array.storage().read()?;
+    let (bytes, width) = (guard.bytes(), array.dtype().size_in_bytes());
+    let geometry = array.geometry();
+    let mut contents = Vec::with_capacity(geometry.numel() as usize * width);
+    let mut index = Dims::from_elem(0, geometry.dims());
+    for _ in 0..geometry.numel() {
+        let steps = index.iter().zip(geometry.strides()).map(|(at, stride)| at * stride);
+        let at = (geometry.offset() + steps.sum::<i64>()) as usize * width;
+        contents.extend_from_slice(&bytes[at..at + width]);
+        for dim in (0..index.len()).rev() {
+            index[dim] += 1;
+            if index[dim] < geometry.sizes()[dim] {
+                break;
+            }
+            index[dim] = 0;
+        }
+    }
+    Ok(contents)
+}

@@ -1,0 +1,118 @@
+//! Counts what was compared and what differed, and says whether the run passed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::answer::Answer;
+use super::case::Case;
+use super::compare::{Difference, Part};
+use super::deliberate::{self, RULES, Seen};
+
+/// How many unexplained differences of each operator and part are kept to be shown.
+const SHOWN: usize = 2;
+
+/// The counts of an operator.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    compared: usize,
+    refused: usize,
+    differing: usize,
+}
+
+/// The counts of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    operators: BTreeMap<String, Counts>,
+    parts: BTreeMap<&'static str, usize>,
+    explained: BTreeMap<&'static str, usize>,
+    unexplained: BTreeMap<(String, Part), usize>,
+    seeds: BTreeSet<u64>,
+    shown: Vec<String>,
+}
+
+impl Report {
+    /// Something of a part of the run was compared.
+    pub fn compared(&mut self, part: &'static str) {
+        *self.parts.entry(part).or_default() += 1;
+    }
+
+    /// Something differed as the rule of that name says.
+    pub fn explained(&mut self, rule: &'static str) {
+        *self.explained.entry(rule).or_default() += 1;
+    }
+
+    /// The calls of a case were compared.
+    pub fn calls(&mut self, case: &Case, ours: &[Answer], torch: &[Answer]) {
+        for ((call, ours), torch) in case.calls.iter().zip(ours).zip(torch) {
+            let counts = self.operators.entry(call.operator.clone()).or_default();
+            counts.compared += 1;
+            counts.refused += usize::from(ours.outcome.is_err() && torch.outcome.is_err());
+        }
+    }
+
+    /// Something differed in a case.
+    pub fn difference(&mut self, case: &Case, difference: &Difference) {
+        let call = &case.calls[difference.call];
+        if let Some(rule) = deliberate::explains(&Seen { case, call, difference }) {
+            self.explained(rule.name);
+            return;
+        }
+        self.operators.entry(call.operator.clone()).or_default().differing += 1;
+        let text = format!("{call}\n    opgrid  {}\n    torch   {}", difference.ours, difference.torch);
+        self.unexplained(&call.operator, difference.part, case.seed, &text);
+    }
+
+    /// Something differed that no rule explains.
+    pub fn unexplained(&mut self, what: &str, part: Part, seed: u64, text: &str) {
+        let count = self.unexplained.entry((what.to_owned(), part)).or_default();
+        *count += 1;
+        self.seeds.insert(seed);
+        if *count <= SHOWN {
+            self.shown.push(format!("seed {seed} {part:?}: {text}"));
+        }
+    }
+
+    /// How many differences no rule explains.
+    pub fn differences(&self) -> usize {
+        self.unexplained.values().sum()
+    }
+
+    /// How many cases have such differences.
+    pub fn differing_cases(&self) -> usize {
+        self.seeds.len()
+    }
+
+    /// The first differences of each operator and part.
+    pub fn shown(&self) -> &[String] {
+        &self.shown
+    }
+
+    /// The operators that so few cases compare other than by errors that it says nothing, of those that are compared
+    /// at all.
+    pub fn hardly_compared(&self, enough: usize) -> Vec<String> {
+        let few = |counts: &Counts| counts.compared >= enough && counts.refused * 10 > counts.compared * 9;
+        self.operators.iter().filter(|(_, counts)| few(counts)).map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, " compared  refused by both  differing")?;
+        for (name, counts) in &self.operators {
+            writeln!(f, "{:9}  {:15}  {:9}  {name}", counts.compared, counts.refused, counts.differing)?;
+        }
+        writeln!(f, "compared:")?;
+        for (name, count) in &self.parts {
+            writeln!(f, "{count:9}  {name}")?;
+        }
+        writeln!(f, "wanted differences:")?;
+        for rule in RULES {
+            writeln!(f, "{:9}  {}", self.explained.get(rule.name).copied().unwrap_or(0), rule.name)?;
+        }
+        writeln!(f, "other differences: {} in {} cases", self.differences(), self.differing_cases())?;
+        for ((name, part), count) in &self.unexplained {
+            writeln!(f, "{count:9}  {name} {part:?}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! Makes cases, has both sides run them, and compares.
+
+use opgrid_core::{Device, OperatorHandle};
+use serde_json::{Value as Json, json};
+
+use super::answer::Answer;
+use super::build::Builder;
+use super::case::{Case, family};
+use super::compare::{Part, compare};
+use super::deliberate;
+use super::families::{self, FAMILIES, Family};
+use super::ours::Ours;
+use super::printing::Printed;
+use super::promotion;
+use super::report::Report;
+use super::torch::{DIED, Torch};
+
+/// How many cases are asked for at once.
+const BATCH: u64 = 256;
+
+/// Everything that makes cases.
+pub struct Setting {
+    /// Our side.
+    pub ours: Ours,
+    operators: Vec<(OperatorHandle, &'static Family)>,
+}
+
+/// A part of the run: how the case of a seed is made.
+pub type Make = fn(&Setting, u64) -> Case;
+
+impl Setting {
+    /// # Errors
+    ///
+    /// Operators cannot be registered, or no family makes arguments for them.
+    pub fn new() -> Result<Self, String> {
+        let ours = Ours::new().map_err(|error| error.to_string())?;
+        let mut operators: Vec<OperatorHandle> = ours.dispatcher().operators();
+        operators.sort_by_key(|operator| operator.name().to_string());
+        let with_family = operators.into_iter().map(|operator| {
+            let name = operator.name().to_string();
+            let family = families::of(&name);
+            family.map(|family| (operator, family)).ok_or_else(|| {
+                format!("{name} is in no family that makes arguments; enter it in conformance/src/tensors/families.rs")
+            })
+        });
+        Ok(Self { operators: with_family.collect::<Result<_, _>>()?, ours })
+    }
+
+    /// The overloads of these families.
+    pub fn of_families(&self, families: &[&str]) -> impl Iterator<Item = (&OperatorHandle, &'static Family)> {
+        let listed = |operator: &OperatorHandle| families.contains(&family(&operator.name().to_string()));
+        self.operators
+            .iter()
+            .filter(move |(operator, _)| listed(operator))
+            .map(|(operator, family)| (operator, *family))
+    }
+
+    /// The case of one call that a seed means.
+    pub fn one_call(&self, seed: u64) -> Case {
+        let (operator, family) = &self.operators[(seed % self.operators.len() as u64) as usize];
+        self.call_of(operator, family, seed)
+    }
+
+    fn call_of(&self, operator: &OperatorHandle, family: &Family, seed: u64) -> Case {
+        let mut builder = Builder::new(&self.ours, seed);
+        builder.call(operator, family);
+        builder.case
+    }
+
+    /// The case of one call of the overload of that name.
+    pub(super) fn call_named(&self, name: &str, seed: u64) -> Option<Case> {
+        let known = self.operators.iter().find(|(operator, _)| operator.name().to_string() == name);
+        known.map(|(operator, family)| self.call_of(operator, family, seed))
+    }
+
+    /// The names of the overloads that are compared.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.operators.iter().map(|(operator, _)| operator.name().to_string()).collect()
+    }
+}
+
+/// Compares the cases of these seeds.
+///
+/// # Errors
+///
+/// The other side cannot be asked; a case of ours is none.
+pub fn cases(
+    setting: &Setting,
+    torch: &mut Torch,
+    (name, make): (&'static str, Make),
+    seeds: std::ops::Range<u64>,
+    report: &mut Report,
+    mut watch: impl FnMut(&Case, &[Answer], &[Answer]),
+) -> Result<(), String> {
+    let mut next = seeds.start;
+    while next < seeds.end {
+        let batch: Vec<Case> = (next..seeds.end.min(next + BATCH)).map(|seed| make(setting, seed)).collect();
+        next += batch.len() as u64;
+        let lines: Vec<String> = batch.iter().map(Case::line).collect();
+        for (case, answer) in batch.iter().zip(torch.ask(&lines)?) {
+            let torch = answers(case, answer.as_ref())?;
+            report.compared(name);
+            compared(setting, case, &torch, report, &mut watch)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a case on our side and compares it with what the other side answered.
+pub(super) fn compared(
+    setting: &Setting,
+    case: &Case,
+    torch: &[Answer],
+    report: &mut Report,
+    mut watch: impl FnMut(&Case, &[Answer], &[Answer]),
+) -> Result<(), String> {
+    let run = |device| setting.ours.run(case, device).map_err(|error| format!("seed {}: {error}", case.seed));
+    let (ours, meta) = (run(Device::CPU)?, run(Device::META)?);
+    watch(case, &ours, torch);
+    report.calls(case, &ours, torch);
+    for difference in compare(case, &ours, &meta, torch) {
+        report.difference(case, &difference);
+    }
+    Ok(())
+}
+
+/// What the other side answered to the calls of a case; a dead process refuses them.
+pub(super) fn answers(case: &Case, answer: Option<&Json>) -> Result<Vec<Answer>, String> {
+    match answer.and_then(Json::as_array) {
+        Some(list) => list.iter().map(|answer| Answer::parse(answer, &case.blocks)).collect(),
+        None => {
+            let died = Answer { outcome: Err(DIED.to_owned()), written: Vec::new() };
+            Ok(vec![died; case.calls.len()])
+        }
+    }
+}
+
+/// Compares what tensors of these seeds print.
+///
+/// # Errors
+///
+/// The other side cannot be asked; a tensor of ours is none.
+pub fn printing(torch: &mut Torch, seeds: std::ops::Range<u64>, report: &mut Report) -> Result<(), String> {
+    let mut next = seeds.start;
+    while next < seeds.end {
+        let batch: Vec<(u64, Printed)> =
+            (next..seeds.end.min(next + BATCH)).map(|seed| (seed, Printed::new(seed))).collect();
+        next += batch.len() as u64;
+        let lines: Vec<String> = batch.iter().map(|(_, printed)| printed.line()).collect();
+        for ((seed, printed), answer) in batch.iter().zip(torch.ask(&lines)?) {
+            text(*seed, printed, answer.as_ref().and_then(Json::as_str).unwrap_or(DIED), report)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares what a tensor prints.
+pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Report) -> Result<(), String> {
+    let ours = printed.text().map_err(|error| format!("seed {seed}: {error}"))?;
+    report.compared("printed tensors");
+    if ours != torch {
+        let text = format!("{printed:?}\n    opgrid  {ours}\n    torch   {torch}");
+        report.unexplained("printing", Part::Text, seed, &text);
+    }
+    Ok(())
+}
+
+/// Compares type promotion, all of it.
+///
+/// # Errors
+///
+/// The other side cannot be asked.
+pub fn promotion(torch: &mut Torch, report: &mut Report) -> Result<(), String> {
+    let mut lines = vec![promotion::line_of_pairs()];
+    lines.extend(promotion::DEFAULTS.map(promotion::line));
+    let mut answers = torch.ask(&lines)?.into_iter().map(Option::unwrap_or_default);
+    let mut pairs = promotion::pairs_compared(&answers.next().unwrap_or_default());
+    for (default, answer) in promotion::DEFAULTS.into_iter().zip(answers) {
+        let compared = promotion::categories_compared(default, &answer);
+        pairs.extend(compared.map_err(|error| error.to_string())?);
+    }
+    for (pair, ours, torch) in pairs {
+        report.compared("promoted pairs");
+        if ours == torch {
+            continue;
+        }
+        if promotion::is_narrow_complex(&ours, &torch) {
+            report.explained(deliberate::NARROW_COMPLEX);
+        } else {
+            let text = format!("{pair}\n    opgrid  {ours}\n    torch   {torch}");
+            report.unexplained("promotion", Part::DType, 0, &text);
+        }
+    }
+    Ok(())
+}
+
+/// The overloads that torch has in the families that are compared, and opgrid has not.
+///
+/// # Errors
+///
+/// The other side cannot be asked.
+pub fn missing(setting: &Setting, torch: &mut Torch) -> Result<Vec<String>, String> {
+    let families: Vec<&str> = FAMILIES.iter().flat_map(|family| family.operators).copied().collect();
+    let line = json!({ "overloads": families }).to_string();
+    let answer = torch.ask(&[line])?.pop().flatten().unwrap_or_default();
+    let known = setting.names();
+    let theirs = answer.as_array().into_iter().flatten().filter_map(Json::as_str).map(String::from);
+    Ok(theirs.filter(|name| !known.contains(name)).collect())
+}

@@ -1,0 +1,158 @@
+//! How far results may lie apart, and why.
+
+use opgrid_core::{Complex64, DType};
+use opgrid_tensor::tensor::{FloatLimits, finfo};
+
+use super::case::{Arg, Call, Case};
+use super::hex;
+
+/// How results are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Bit by bit: elements are moved, compared, or computed by operations that are correctly rounded. NaN equals NaN.
+    Exact,
+    /// By so many times the precision of the dtype, beside the result: neither side rounds the function correctly.
+    Result(u32),
+    /// By so many times the precision, beside the largest sum that the inputs could have: the order of the terms is
+    /// not the same, and both sides keep more digits than the result has.
+    Sum(u32),
+    /// As [`Result`](Self::Result), and coarser the larger exponents are: the error of a logarithm is multiplied.
+    Power(u32),
+    /// Not at all: the elements were never written.
+    Unset,
+}
+
+/// The families whose results are not exact.
+const INEXACT: &[(&[&str], Rounding)] = &[
+    // Polynomials here, vector libraries there: 1 to 2 units in the last place each.
+    (&["exp", "log", "tanh", "sigmoid"], Rounding::Result(4)),
+    // Here the exponent is rounded to the dtype, there not always.
+    (&["pow"], Rounding::Power(4)),
+    // Correctly rounded here, by a vector library there.
+    (&["sqrt"], Rounding::Result(1)),
+    // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
+    (&["arange", "linspace", "uniform"], Rounding::Sum(2)),
+    (&["addmm", "bmm", "matmul", "mm"], Rounding::Sum(2)),
+    (&["sum", "mean"], Rounding::Sum(2)),
+    // Box and Muller's formula, by another logarithm, sine and cosine.
+    (&["normal", "randn"], Rounding::Sum(32)),
+    (&["empty", "empty_like", "empty_strided"], Rounding::Unset),
+];
+
+/// Complex arithmetic is several roundings, which are fused and ordered otherwise.
+const COMPLEX: &[&str] = &["abs", "add", "div", "mul", "reciprocal", "rsub", "sub"];
+
+/// How the results of a call are compared.
+pub fn of(case: &Case, call: &Call, is_complex: bool) -> Rounding {
+    let family = call.family();
+    match INEXACT.iter().find(|(families, _)| families.contains(&family)) {
+        Some(_) if is_complex && family == "sqrt" => Rounding::Result(4),
+        // Near its poles the sum below the line loses digits.
+        Some(_) if is_complex && family == "sigmoid" => Rounding::Result(512),
+        None if family == "index_put" => Rounding::Sum(2),
+        Some((_, rounding)) => *rounding,
+        // A product and a sum, in 16 bits there; fused where the processor can.
+        None if matches!(family, "add" | "sub" | "rsub") && has_factor(call) => Rounding::Sum(2),
+        None if is_complex && COMPLEX.contains(&family) => Rounding::Result(4),
+        // A number is rounded to the dtype of the tensor here, and kept in single precision there.
+        None if matches!(family, "mul" | "div") && has_number_beside_16_bits(case, call) => {
+            Rounding::Result(2)
+        }
+        None => Rounding::Exact,
+    }
+}
+
+/// Whether a sum has a factor other than one.
+fn has_factor(call: &Call) -> bool {
+    let factors = call.named("alpha").into_iter().chain(call.positional.get(2));
+    factors.into_iter().any(|factor| !matches!(factor, Arg::Int(1) | Arg::Bool(true) | Arg::None))
+}
+
+/// Whether a number, or a tensor of one element that counts as one, meets 16-bit floats.
+pub fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
+    let is_single =
+        |at: &usize| case.tensors.get(*at).is_some_and(|place| place.sizes.iter().product::<i64>() == 1);
+    let is_number = |arg: &Arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_));
+    let tensors = call.tensors();
+    let has_number = call.positional.iter().any(is_number) || tensors.iter().any(is_single);
+    let is_narrow = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
+    // Integers become floats of the default dtype.
+    let has_narrow =
+        is_narrow(case.default) || tensors.iter().any(|at| case.dtype(*at).is_some_and(is_narrow));
+    has_number && has_narrow
+}
+
+/// How much the error of a logarithm grows in a power that gives `result`.
+pub fn growth(case: &Case, call: &Call, result: Complex64) -> f64 {
+    // A result of zero comes of the smallest power that there is.
+    let shrunk = result.norm().max(f64::MIN_POSITIVE).ln().abs();
+    let computes_complex = |at| case.dtype(at).is_some_and(DType::is_complex);
+    let has_complex = call.args().any(|arg| matches!(arg, Arg::Complex(_)));
+    if has_complex || call.tensors().into_iter().any(computes_complex) {
+        // The angle that the power turns by does not show in the result.
+        return 1.0 + 20.0 * (largest(case, call) + factors(call)) + 4.0 * shrunk;
+    }
+    1.0 + shrunk
+}
+
+/// The coarsest precision that takes part in a call: that of the result, of the arguments, of the default dtype where
+/// integers become floats.
+pub fn precision(case: &Case, call: &Call, result: DType) -> f64 {
+    limits_of_call(case, call, result).map(|limits| limits.eps).fold(0.0, f64::max)
+}
+
+/// The largest distance between neighbours below the numbers with full precision, of the same dtypes.
+pub fn smallest_step(case: &Case, call: &Call, result: DType) -> f64 {
+    limits_of_call(case, call, result).map(|limits| limits.smallest_normal * limits.eps).fold(0.0, f64::max)
+}
+
+fn limits_of_call(case: &Case, call: &Call, result: DType) -> impl Iterator<Item = FloatLimits> {
+    let mut dtypes: Vec<DType> = call.tensors().into_iter().filter_map(|at| case.dtype(at)).collect();
+    if dtypes.is_empty() || dtypes.iter().any(|dtype| !dtype.is_floating_point() && !dtype.is_complex()) {
+        dtypes.push(case.default);
+    }
+    dtypes.push(result);
+    dtypes.into_iter().filter_map(|dtype| finfo(dtype).ok())
+}
+
+/// A number that no sum of terms of a call exceeds, as far as the arguments are finite.
+pub fn largest_sum(case: &Case, call: &Call, terms: f64) -> f64 {
+    let largest = largest(case, call);
+    let products = if matches!(call.family(), "addmm" | "bmm" | "matmul" | "mm") { largest } else { 1.0 };
+    largest * products * terms.max(1.0) * factors(call)
+}
+
+/// The largest finite element of the arguments, at least one.
+fn largest(case: &Case, call: &Call) -> f64 {
+    let largest = |tensor: usize| -> f64 {
+        let Some(place) = case.tensors.get(tensor) else { return 1.0 };
+        let block = &case.blocks[place.block];
+        let numbers = hex::numbers(block.dtype, &block.bytes);
+        numbers.iter().map(|number| number.norm()).filter(|norm| norm.is_finite()).fold(0.0, f64::max)
+    };
+    call.tensors().into_iter().map(largest).fold(1.0, f64::max)
+}
+
+/// The product of the numbers among the arguments, of those that are greater than one and finite.
+fn factors(call: &Call) -> f64 {
+    let factors = call.args().map(|arg| match arg {
+        Arg::Int(value) => (*value as f64).abs(),
+        Arg::Float(value) => value.abs(),
+        Arg::Complex(value) => value.norm(),
+        _ => 1.0,
+    });
+    factors.filter(|factor| factor.is_finite() && *factor > 1.0).product()
+}
+
+/// The limits of the parts of a dtype, or of those of single precision.
+pub fn limits(dtype: DType) -> FloatLimits {
+    finfo(dtype).or_else(|_| finfo(DType::F32)).expect("single precision has limits")
+}
+
+/// Whether two elements agree within `distance`; parts of a complex number count together.
+pub fn agree(one: Complex64, other: Complex64, distance: f64) -> bool {
+    let parts = [(one.re, other.re), (one.im, other.im)];
+    parts.into_iter().all(|(one, other)| {
+        one == other || (one.is_nan() && other.is_nan()) || (one - other).abs() <= distance
+    })
+}

@@ -1,0 +1,179 @@
+"""Answers the cases of opgrid's comparison of tensors with what torch does: JSON lines in, JSON lines out.
+
+A case has blocks of memory, tensors on them and calls of operators; see `src/tensors/case.rs`. Every call answers its
+results with their bytes, and the blocks that it wrote.
+"""
+
+import json
+import struct
+import sys
+import warnings
+
+import torch
+
+def double(digits):
+    return struct.unpack(">d", bytes.fromhex(digits))[0]
+
+
+def digits(value):
+    return struct.pack(">d", value).hex()
+
+
+def value(arg, tensors):
+    """The Python value of an argument."""
+    if arg is None:
+        return None
+    kind, content = arg
+    if kind == "tensor":
+        return tensors[content]
+    if kind == "tensors":
+        return [None if place is None else tensors[place] for place in content]
+    if kind == "float":
+        return double(content)
+    if kind == "complex":
+        return complex(double(content[0]), double(content[1]))
+    if kind in ("dtype", "format", "layout"):
+        return getattr(torch, content)
+    if kind == "device":
+        return torch.device(content)
+    return content  # int, bool, str, ints
+
+
+def contents(tensor):
+    """The bytes of the elements in row-major order."""
+    if tensor.device.type == "meta":
+        return ""
+    flat = tensor.clone(memory_format=torch.contiguous_format).reshape(-1)
+    return flat.view(torch.uint8).numpy().tobytes().hex() if flat.numel() else ""
+
+
+def name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def storage(tensor):
+    return tensor.untyped_storage()._cdata
+
+
+def described(result, tensors, blocks):
+    """A result as JSON."""
+    if isinstance(result, torch.Tensor):
+        same = next((at for at, tensor in enumerate(tensors) if tensor is result), None)
+        own = storage(result)
+        block = next((at for at, block in enumerate(blocks) if storage(block) == own), None)
+        places = [list(result.size()), list(result.stride()), result.storage_offset(), same, block]
+        return ["tensor", name(result.dtype), *places, contents(result)]
+    if isinstance(result, bool):
+        return ["bool", result]
+    if isinstance(result, int):
+        return ["int", result]
+    if isinstance(result, float):
+        return ["float", digits(result)]
+    if isinstance(result, complex):
+        return ["complex", [digits(result.real), digits(result.imag)]]
+    return None
+
+
+def called(call, tensors, blocks, before):
+    """The answer to a call; its result becomes the next tensor, or else the last one again."""
+    operator, positional, keyword = call
+    family, _, overload = operator.removeprefix("aten::").partition(".")
+    function = getattr(getattr(torch.ops.aten, family), overload or "default")
+    result = None
+    try:
+        positional = [value(arg, tensors) for arg in positional]
+        keyword = {name: value(arg, tensors) for name, arg in keyword.items()}
+        result = function(*positional, **keyword)
+        answer = {"returns": [described(result, tensors, blocks)]}
+    except Exception as error:  # whatever torch refuses
+        answer = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+    tensors.append(result if isinstance(result, torch.Tensor) else (tensors[-1] if tensors else None))
+    answer["written"] = []
+    for at, block in enumerate(blocks):
+        now = block.view(torch.uint8).numpy().tobytes() if block.numel() else b""
+        if now != before[at]:
+            answer["written"].append([at, now.hex()])
+            before[at] = now
+    return answer
+
+
+def memory(dtype, text):
+    """A block: a tensor of one dimension with memory of its own."""
+    dtype = getattr(torch, dtype)
+    if not text:
+        return torch.empty(0, dtype=dtype)
+    return torch.frombuffer(bytearray.fromhex(text), dtype=dtype).clone()
+
+
+def ran(case):
+    torch.set_default_dtype(getattr(torch, case["default"]))
+    torch.default_generator.manual_seed(case["stream"])
+    blocks = [memory(*block) for block in case["blocks"]]
+    before = [bytes.fromhex(text) for _, text in case["blocks"]]
+    tensors = [blocks[block].as_strided(*place) for block, *place in case["tensors"]]
+    return [called(call, tensors, blocks, before) for call in case["calls"]]
+
+
+def printed(case):
+    (block, *place), options = case["print"], case["options"]
+    tensor = memory(*case["blocks"][block]).as_strided(*place)
+    torch.set_default_dtype(getattr(torch, case["default"]))
+    torch.set_printoptions(profile="default")
+    torch.set_printoptions(**options)
+    try:
+        return str(tensor)
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_printoptions(profile="default")
+
+
+def stand_in(category):
+    """Something of a kind and dtype that takes part in promotion."""
+    kind, dtype = category
+    if kind == "number":
+        return {"bool": True, "int64": 1, "float64": 1.5, "complex128": 1.5j}[dtype]
+    return torch.empty([1] if kind == "tensor" else [], dtype=getattr(torch, dtype))
+
+
+def promoted(case):
+    """The result type of each pair of categories."""
+    torch.set_default_dtype(getattr(torch, case["default"]))
+    inputs = [stand_in(category) for category in case["promotion"]]
+    result = [[name(torch.result_type(one, other)) for other in inputs] for one in inputs]
+    torch.set_default_dtype(torch.float32)
+    return result
+
+
+def pairs(case):
+    """What two dtypes promote to, and whether the first may be written to the second."""
+    dtypes = [getattr(torch, dtype) for dtype in case["pairs"]]
+    return [
+        [[name(torch.promote_types(one, other)), torch.can_cast(one, other)] for other in dtypes] for one in dtypes
+    ]
+
+
+def overloads(case):
+    """The overloads on tensors that torch has of families of operators, in place or not."""
+    found = []
+    for family in case["overloads"]:
+        for name in (family, family + "_"):
+            packet = getattr(torch.ops.aten, name, None)
+            for overload in packet.overloads() if packet is not None else []:
+                if "Tensor" in str(getattr(packet, overload)._schema) and "hacked_twin" not in overload:
+                    found.append(f"aten::{name}" + ("" if overload == "default" else f".{overload}"))
+    return found
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    warnings.simplefilter("ignore")
+    kinds = [("calls", ran), ("print", printed), ("promotion", promoted), ("pairs", pairs), ("overloads", overloads)]
+    for line in sys.stdin:
+        case = json.loads(line)
+        answer = next(function for kind, function in kinds if kind in case)(case)
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+main()

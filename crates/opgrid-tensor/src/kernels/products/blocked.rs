@@ -1,0 +1,250 @@
+//! Multiplies matrices block by block, so that factors are in a near cache when they are used again.
+//!
+//! A block of the result is one thread's work. The inner dimension is cut, too: for each piece of it the right factor
+//! becomes panels that stay in the second-level cache; then tiles of the result are summed, row by row of tiles.
+//! Factors that are small, or lie in memory as they are needed, are read where they are.
+#![allow(unsafe_code)]
+
+use super::matrix::{Matrix, Room, Spare, pack, panel_size};
+use super::scheme::Scheme;
+use super::tile::{Kernel, Work};
+use crate::kernels::arithmetic::Arithmetic;
+
+/// Bytes along the inner dimension for which panels are made, and steps at least.
+const DEEP_BYTES: usize = 1280;
+const DEEP: usize = 128;
+/// The same for few rows, where the right factor is read once, in the order of memory.
+const SHALLOW: usize = 8;
+/// So many rows are few.
+const FEW: usize = 4;
+/// Bytes of the panels of the right factor: half of a second-level cache.
+const PANELS_BYTES: usize = 512 << 10;
+/// A right factor of so many bytes is in a near cache where it is.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// `out = scale * (a @ b)`, or `out += …`.
+pub(super) struct Product<S: Scheme> {
+    pub scheme: S,
+    pub out: Matrix<S::Sum>,
+    pub a: Matrix<S::Element>,
+    pub b: Matrix<S::Element>,
+    pub scale: S::Sum,
+    pub add: bool,
+}
+
+/// Steps along the inner dimension for which panels are made.
+fn deep<S: Scheme>() -> usize {
+    DEEP.max(DEEP_BYTES / size_of::<S::Packed>())
+}
+
+/// Columns of a block, for results of so many.
+pub(super) fn columns_of_blocks<S: Scheme>(scheme: S, columns: usize) -> usize {
+    let width = scheme.kernel().width / S::PARTS;
+    let most = PANELS_BYTES / (deep::<S>() * size_of::<S::Packed>());
+    let blocks = columns.div_ceil(most).max(1);
+    columns.div_ceil(blocks).next_multiple_of(width)
+}
+
+/// A right factor's panels, or the factor itself.
+struct Panels<F> {
+    start: *const F,
+    /// From a panel to the next, in factors.
+    panel: usize,
+    /// From a step to the next, in factors.
+    step: usize,
+}
+
+impl<S: Scheme> Product<S> {
+    /// Computes the whole product on this thread.
+    ///
+    /// # Safety
+    ///
+    /// The matrices fit each other; the factors may be read, and the result written and, if it is added to, read.
+    pub unsafe fn compute(&self, room: &mut Room) {
+        let inner = self.a.columns;
+        let deep = if self.is_streamed() { SHALLOW } else { deep::<S>() };
+        let pieces = inner.div_ceil(deep).max(1);
+        let deep = inner.div_ceil(pieces).next_multiple_of(2);
+        for piece in 0..pieces {
+            let (start, end) = ((piece * deep).min(inner), ((piece + 1) * deep).min(inner));
+            let part = Self {
+                a: self.a.part(0..self.a.rows, start..end),
+                b: self.b.part(start..end, 0..self.b.columns),
+                add: self.add || piece > 0,
+                ..*self
+            };
+            // SAFETY: passed on; the products of the pieces are added up.
+            unsafe { part.piece(room) }
+        }
+    }
+
+    fn kernel(&self) -> &'static Kernel<S::Factor, S::Number> {
+        self.scheme.kernel()
+    }
+
+    /// Rows and columns of the tallest tile, in elements.
+    fn tile_sizes(&self) -> [usize; 2] {
+        let kernel = self.kernel();
+        [kernel.tallest() / S::PARTS, kernel.width / S::PARTS]
+    }
+
+    /// Whether rows of the right factor can be read as panels are.
+    fn has_rows(&self) -> bool {
+        S::SAME && self.kernel().depth == 1 && self.b.column == 1
+    }
+
+    /// Whether the right factor is read once, row by row.
+    fn is_streamed(&self) -> bool {
+        self.b.column == 1 && self.a.rows <= FEW
+    }
+
+    /// Whether full panels of the right factor are read where they are.
+    fn reads_b(&self) -> bool {
+        let bytes = self.b.rows * self.b.columns * size_of::<S::Element>();
+        let [tallest, _] = self.tile_sizes();
+        self.has_rows() && (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest))
+    }
+
+    /// Whether full rows of tiles of the left factor are read where they are.
+    fn reads_a(&self) -> bool {
+        let [_, width] = self.tile_sizes();
+        let depth = self.kernel().depth;
+        let beside = depth == 1 || (self.a.column == 1 && self.a.columns.is_multiple_of(depth));
+        let as_it_is = S::SAME && S::PARTS == 1 && beside;
+        // Rows that are a multiple of this apart fight for the same lines of the cache.
+        let apart = !(self.a.row * size_of::<S::Element>()).is_multiple_of(4096);
+        as_it_is && (self.b.columns <= 4 * width || (self.a.column == 1 && apart))
+    }
+
+    /// The product for one piece of the inner dimension.
+    ///
+    /// # Safety
+    ///
+    /// As [`compute`](Self::compute).
+    unsafe fn piece(&self, room: &mut Room) {
+        let kernel = self.kernel();
+        let [tallest, width] = self.tile_sizes();
+        let steps = self.a.columns;
+        let whole = if self.reads_b() { self.b.columns / width } else { 0 };
+        let rest = self.b.part(0..steps, whole * width..self.b.columns);
+        // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
+        let (wide, next) = match self.is_streamed() {
+            true => (rest.columns.next_multiple_of(width), kernel.width * kernel.depth),
+            false => (width, panel_size(steps, width, kernel.depth) * S::PARTS),
+        };
+        let all = rest.columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth);
+        let sizes = [all, panel_size(steps, tallest, kernel.depth)];
+        let (panels, left) = room.slices::<S::Packed>(sizes);
+        // SAFETY: the elements may be read, as the caller promises.
+        unsafe { pack::<S>(panels, wide, kernel.depth, rest) };
+        let read = Panels {
+            start: self.b.start.cast_const().cast::<S::Factor>(),
+            panel: width * S::PARTS,
+            step: self.b.row * S::PARTS,
+        };
+        let step = wide * S::PARTS * kernel.depth;
+        let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };
+        let mut spare = Spare::new();
+        for row in (0..self.a.rows).step_by(tallest) {
+            let rows = tallest.min(self.a.rows - row);
+            let a = self.a.part(row..row + rows, 0..steps);
+            let out = self.out.part(row..row + rows, 0..self.out.columns);
+            let split = whole * width;
+            // SAFETY: parts of the matrices; the panels hold the columns behind `split`.
+            unsafe {
+                let work = self.left(a, left);
+                self.tiles(&work, out.part(0..rows, 0..split), &read, &mut spare);
+                self.tiles(&work, out.part(0..rows, split..out.columns), &packed, &mut spare);
+            }
+        }
+    }
+
+    /// What the tiles of some rows have in common.
+    ///
+    /// # Safety
+    ///
+    /// As [`compute`](Self::compute).
+    unsafe fn left(&self, a: Matrix<S::Element>, panel: &mut [S::Packed]) -> Work<S::Factor, S::Number> {
+        let kernel = self.kernel();
+        let height = kernel.height(a.rows * S::PARTS);
+        let (start, row, step) = if self.reads_a() && height == a.rows {
+            (a.start.cast_const().cast(), a.row, a.column * kernel.depth)
+        } else {
+            // SAFETY: the elements may be read, as the caller promises.
+            unsafe { pack::<S>(panel, height / S::PARTS, kernel.depth, a.transposed()) };
+            (panel.as_ptr().cast(), kernel.depth, height * kernel.depth)
+        };
+        Work {
+            tiles: 0,
+            steps: a.columns.div_ceil(kernel.depth),
+            a: start,
+            a_row: row,
+            a_step: step,
+            b: std::ptr::null(),
+            b_step: 0,
+            b_tile: 0,
+            scale: S::scale(self.scale),
+            out: std::ptr::null_mut(),
+            out_row: 0,
+            add: self.add,
+        }
+    }
+
+    /// One row of tiles.
+    ///
+    /// # Safety
+    ///
+    /// As [`compute`](Self::compute), for this part of the result; the panels have its columns.
+    unsafe fn tiles(
+        &self,
+        left: &Work<S::Factor, S::Number>,
+        out: Matrix<S::Sum>,
+        panels: &Panels<S::Factor>,
+        spare: &mut Spare,
+    ) {
+        let kernel = self.kernel();
+        let [_, width] = self.tile_sizes();
+        let height = kernel.height(out.rows * S::PARTS);
+        let spare = spare.numbers::<S::Number>();
+        let right = Work { b_step: panels.step, b_tile: panels.panel, ..*left };
+        let whole =
+            if S::PARTS == 1 && out.rows == height && out.column == 1 { out.columns / width } else { 0 };
+        if whole > 0 {
+            let (to, out_row) = (out.start.cast(), out.row);
+            // SAFETY: sums are numbers, and whole tiles of them lie row by row in the result.
+            unsafe {
+                kernel.tile(height, &Work { tiles: whole, b: panels.start, out: to, out_row, ..right });
+            }
+        }
+        for (number, column) in (0..out.columns).step_by(width).enumerate().skip(whole) {
+            let b = panels.start.wrapping_add(number * panels.panel);
+            let (to, out_row) = (spare.as_mut_ptr(), kernel.width);
+            let beside = Work { tiles: 1, b, out: to, out_row, add: false, ..right };
+            // SAFETY: there is room for the largest tile.
+            unsafe { kernel.tile(height, &beside) };
+            let out = out.part(0..out.rows, column..out.columns.min(column + width));
+            // SAFETY: passed on.
+            unsafe { self.merge(out, spare) };
+        }
+    }
+
+    /// Moves what the result needs of a tile there.
+    ///
+    /// # Safety
+    ///
+    /// As [`compute`](Self::compute), for this part of the result.
+    unsafe fn merge(&self, out: Matrix<S::Sum>, tile: &[S::Number]) {
+        let width = self.kernel().width;
+        for row in 0..out.rows {
+            for column in 0..out.columns {
+                let sum = S::sum(|row, column| tile[row * width + column], row, column);
+                let at = out.at(row, column);
+                let sum = S::scaled(sum, self.scale);
+                // SAFETY: an element of the result, which may be read if it is added to.
+                let sum = if self.add { unsafe { at.read() }.plus(sum) } else { sum };
+                // SAFETY: an element of the result.
+                unsafe { at.write(sum) };
+            }
+        }
+    }
+}

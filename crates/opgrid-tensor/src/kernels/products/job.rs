@@ -1,0 +1,399 @@
+//! Cuts products of stacks of matrices into pieces of work, and shares them between threads.
+//!
+//! A piece is a block of the result, or some whole matrices where they are small. The caller takes pieces itself and
+//! does not wait for a thread that has not started.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use opgrid_core::Result;
+
+use super::blocked::{self, Product};
+use super::matrix::{Matrix, Memory, Room};
+use super::scheme::Scheme;
+use super::thin::{self, Thin};
+use super::tile::ROWS;
+use crate::error::argument;
+use crate::kernels::arithmetic::Arithmetic;
+use crate::kernels::iter::parallel::{for_each_piece, num_threads};
+use crate::kernels::iter::{Input, Output};
+use crate::kernels::simd::vectorised;
+use crate::tensor::{Element, Geometry};
+
+/// Products that are worth a piece of their own.
+const PIECE: usize = 1 << 19;
+/// Pieces for each thread, so that one that comes late finds some.
+const PIECES: usize = 4;
+/// The shortest rows that are multiplied by vectors as they are.
+const SHORTEST: usize = 16;
+
+/// Matrices of one shape.
+#[derive(Debug)]
+struct Stack<T> {
+    first: Matrix<T>,
+    count: usize,
+    /// From a matrix to the next.
+    stride: usize,
+}
+
+impl<T> Clone for Stack<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Stack<T> {}
+
+impl<T> Stack<T> {
+    /// The last two dimensions of `geometry` are those of a matrix.
+    fn new(start: *mut T, geometry: &Geometry) -> Result<Self> {
+        let (sizes, strides) = match (geometry.sizes(), geometry.strides()) {
+            (&[rows, columns], &[row, column]) => ([1, rows, columns], [0, row, column]),
+            (&[count, rows, columns], &[stride, row, column]) => {
+                ([count, rows, columns], [stride, row, column])
+            }
+            (sizes, _) => {
+                return Err(argument(format!("expected matrices or stacks of them, found shape {sizes:?}")));
+            }
+        };
+        let ([count, rows, columns], [stride, row, column]) =
+            (sizes.map(|size| size as usize), strides.map(|stride| stride as usize));
+        Ok(Self { first: Matrix { start, rows, columns, row, column }, count, stride })
+    }
+
+    /// Matrices, rows and columns.
+    fn sizes(&self) -> [usize; 3] {
+        [self.count, self.first.rows, self.first.columns]
+    }
+
+    /// Whether the columns lie in one piece, and the rows do not.
+    fn has_columns(&self) -> bool {
+        self.first.row == 1 && self.first.column != 1
+    }
+
+    fn part(&self, Part { matrix, rows, columns }: Part) -> Matrix<T> {
+        let start = self.first.start.wrapping_add(matrix * self.stride);
+        Matrix { start, ..self.first }.part(rows, columns)
+    }
+
+    fn transposed(self) -> Self {
+        Self { first: self.first.transposed(), ..self }
+    }
+}
+
+/// Where sums go.
+///
+/// # Safety
+///
+/// Parts of the target that have no element in common may be written by several threads at once.
+unsafe trait Target<S: Scheme>: Sync {
+    /// The most rows of a piece.
+    const ROWS: usize;
+
+    /// Matrices, rows and columns.
+    fn sizes(&self) -> [usize; 3];
+
+    /// Whether the columns lie in one piece, and the rows do not.
+    fn has_columns(&self) -> bool;
+
+    fn transposed(self) -> Self;
+
+    /// Lets `sums` compute this part of a matrix: `scale` times the product, or that is added to what is there.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses this part.
+    unsafe fn write(&self, part: Part, room: &mut Room, sums: impl FnOnce(Matrix<S::Sum>, S::Sum, bool));
+}
+
+/// A part of one of the matrices.
+#[derive(Clone)]
+struct Part {
+    matrix: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+/// Sums are elements of the result, as they are.
+struct Direct<T> {
+    out: Stack<T>,
+    scale: T,
+    add: bool,
+}
+
+// SAFETY: as an `Output` may be, of which this is made.
+unsafe impl<T: Element> Sync for Direct<T> {}
+
+// SAFETY: only the part is written.
+unsafe impl<S: Scheme> Target<S> for Direct<S::Sum> {
+    const ROWS: usize = usize::MAX;
+
+    fn sizes(&self) -> [usize; 3] {
+        self.out.sizes()
+    }
+
+    fn has_columns(&self) -> bool {
+        self.out.has_columns()
+    }
+
+    fn transposed(self) -> Self {
+        Self { out: self.out.transposed(), ..self }
+    }
+
+    unsafe fn write(&self, part: Part, _: &mut Room, sums: impl FnOnce(Matrix<S::Sum>, S::Sum, bool)) {
+        sums(self.out.part(part), self.scale, self.add);
+    }
+}
+
+/// Sums become elements of another type, perhaps together with elements that are added.
+struct Narrowed<E, F> {
+    out: Stack<E>,
+    added: Option<Stack<E>>,
+    narrow: F,
+}
+
+// SAFETY: as an `Output` and `Input`s may be, of which this is made.
+unsafe impl<E: Element, F: Sync> Sync for Narrowed<E, F> {}
+
+// SAFETY: only the part is written.
+unsafe impl<S, F> Target<S> for Narrowed<S::Element, F>
+where
+    S: Scheme,
+    F: Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
+{
+    const ROWS: usize = 256;
+
+    fn sizes(&self) -> [usize; 3] {
+        self.out.sizes()
+    }
+
+    fn has_columns(&self) -> bool {
+        self.out.has_columns()
+    }
+
+    fn transposed(self) -> Self {
+        Self { out: self.out.transposed(), added: self.added.map(Stack::transposed), ..self }
+    }
+
+    unsafe fn write(&self, part: Part, room: &mut Room, sums: impl FnOnce(Matrix<S::Sum>, S::Sum, bool)) {
+        let (rows, columns) = (part.rows.len(), part.columns.len());
+        let wide = room.slice::<S::Sum>(rows * columns);
+        sums(Matrix { start: wide.as_mut_ptr(), rows, columns, row: columns, column: 1 }, S::Sum::ONE, false);
+        let added = self.added.map(|added| added.part(part.clone()));
+        let out = self.out.part(part);
+        for (row, wide) in wide.chunks_exact(columns.max(1)).enumerate() {
+            for (block, wide) in wide.chunks(BLOCK).enumerate() {
+                let column = block * BLOCK;
+                let mut elements = [S::Element::default(); BLOCK];
+                let elements = &mut elements[..wide.len()];
+                if let Some(added) = added {
+                    // SAFETY: elements that are added.
+                    unsafe { copy_from(elements, added.at(row, column), added.column) };
+                    let narrowed = |(element, sum): (&mut S::Element, &S::Sum)| {
+                        *element = (self.narrow)(*sum, Some(*element));
+                    };
+                    vectorised(|| elements.iter_mut().zip(wide).for_each(narrowed));
+                } else {
+                    let narrowed = |(element, sum): (&mut S::Element, &S::Sum)| {
+                        *element = (self.narrow)(*sum, None);
+                    };
+                    vectorised(|| elements.iter_mut().zip(wide).for_each(narrowed));
+                }
+                // SAFETY: elements of the result.
+                unsafe { copy_to(out.at(row, column), out.column, elements) };
+            }
+        }
+    }
+}
+
+/// Elements that are narrowed at a time.
+const BLOCK: usize = 128;
+
+/// # Safety
+///
+/// As many elements, `stride` from each to the next, may be read.
+unsafe fn copy_from<T: Copy>(to: &mut [T], from: *const T, stride: usize) {
+    if stride == 1 {
+        // SAFETY: the caller's promise; `to` is apart from everything else.
+        return unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+    }
+    for (at, to) in to.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *to = unsafe { from.wrapping_add(at * stride).read() };
+    }
+}
+
+/// # Safety
+///
+/// As many elements, `stride` from each to the next, may be written.
+unsafe fn copy_to<T: Copy>(to: *mut T, stride: usize, from: &[T]) {
+    if stride == 1 {
+        // SAFETY: the caller's promise; `from` is apart from everything else.
+        return unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+    }
+    for (at, from) in from.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.wrapping_add(at * stride).write(*from) };
+    }
+}
+
+/// Products of two stacks.
+struct Job<S: Scheme, T> {
+    scheme: S,
+    a: Stack<S::Element>,
+    b: Stack<S::Element>,
+    target: T,
+}
+
+// SAFETY: threads read the factors, as `Input`s may be, of which they are made.
+unsafe impl<S: Scheme, T: Sync> Sync for Job<S, T> {}
+
+/// `out = scale * (a @ b)` for matrices or stacks of them, or `out += …`.
+///
+/// # Errors
+///
+/// Shapes that do not fit each other.
+pub(super) fn multiply<S: Scheme>(
+    scheme: S,
+    out: Output<'_, S::Sum>,
+    factors: [Input<'_, S::Element>; 2],
+    scale: S::Sum,
+    add: bool,
+) -> Result<()> {
+    let target = Direct { out: Stack::new(out.first(), out.geometry())?, scale, add };
+    run(scheme, &out, factors, target)
+}
+
+/// `out = narrow(a @ b, added)` for matrices or stacks of them; `added` may be `out`, element by element.
+///
+/// # Errors
+///
+/// Shapes that do not fit each other.
+pub(super) fn multiply_narrowed<S: Scheme>(
+    scheme: S,
+    out: Output<'_, S::Element>,
+    factors: [Input<'_, S::Element>; 2],
+    added: Option<Input<'_, S::Element>>,
+    narrow: impl Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
+) -> Result<()> {
+    let added = match added {
+        Some(added) if added.geometry().sizes() != out.geometry().sizes() => {
+            let (found, expected) = (added.geometry().sizes(), out.geometry().sizes());
+            return Err(argument(format!("what is added has shape {found:?}, expected {expected:?}")));
+        }
+        Some(added) => Some(Stack::new(added.first().cast_mut(), added.geometry())?),
+        None => None,
+    };
+    let target = Narrowed { out: Stack::new(out.first(), out.geometry())?, added, narrow };
+    run(scheme, &out, factors, target)
+}
+
+fn run<S: Scheme, O: Element>(
+    scheme: S,
+    out: &Output<'_, O>,
+    [a, b]: [Input<'_, S::Element>; 2],
+    target: impl Target<S>,
+) -> Result<()> {
+    super::check_sizes(out.geometry(), a.geometry(), b.geometry())?;
+    let factor = |input: Input<'_, S::Element>| Stack::new(input.first().cast_mut(), input.geometry());
+    Job { scheme, a: factor(a)?, b: factor(b)?, target }.turned().run();
+    // SAFETY: every element of the result was visited.
+    unsafe { out.complete() };
+    Ok(())
+}
+
+/// How a job is cut.
+struct Grid {
+    /// Matrices of a piece.
+    matrices: usize,
+    /// Rows of a piece.
+    rows: usize,
+    /// Columns of a piece.
+    columns: usize,
+}
+
+impl<S: Scheme, T: Target<S>> Job<S, T> {
+    /// The transposed product, if the result has few columns or they lie in one piece.
+    fn turned(self) -> Self {
+        let [_, rows, columns] = self.target.sizes();
+        let turn = match rows.min(columns) <= thin::FEW {
+            true => columns < rows,
+            false => self.target.has_columns(),
+        };
+        match turn {
+            true => {
+                let (a, b) = (self.b.transposed(), self.a.transposed());
+                Self { a, b, target: self.target.transposed(), ..self }
+            }
+            false => self,
+        }
+    }
+
+    /// Whether the rows on the left are few, and the columns on the right lie in one piece.
+    fn is_thin(&self) -> bool {
+        let (a, b) = (self.a.first, self.b.first);
+        a.rows <= thin::FEW && b.row == 1 && b.rows >= SHORTEST
+    }
+
+    fn run(&self) {
+        let (grid, sizes) = (self.grid(), self.target.sizes());
+        let each = [grid.matrices, grid.rows, grid.columns].map(|each| each.max(1));
+        let [stacks, bands, blocks] = std::array::from_fn(|dim| sizes[dim].div_ceil(each[dim]));
+        for_each_piece(stacks * bands * blocks, &|piece| {
+            let numbers = [piece / (bands * blocks), piece / blocks % bands, piece % blocks];
+            let [matrices, rows, columns] = std::array::from_fn(|dim| {
+                let start = numbers[dim] * each[dim];
+                start..sizes[dim].min(start + each[dim])
+            });
+            let mut memory = Memory::take();
+            for matrix in matrices {
+                let part = Part { matrix, rows: rows.clone(), columns: columns.clone() };
+                // SAFETY: no other piece has this part of the result.
+                unsafe { self.piece(part, &mut memory) }
+            }
+        });
+    }
+
+    fn grid(&self) -> Grid {
+        let [count, rows, columns] = self.target.sizes();
+        let each = rows * columns * self.a.first.columns.max(1);
+        let wanted = match num_threads() {
+            1 => 1,
+            threads => (each * count / PIECE).clamp(1, PIECES * threads),
+        };
+        // Stacks are cut before matrices are.
+        let of_each = wanted.div_ceil(count.max(1));
+        let matrices = if of_each > 1 { 1 } else { count / wanted };
+        if self.is_thin() {
+            let columns = columns.div_ceil(of_each).next_multiple_of(ROWS);
+            return Grid { matrices, rows, columns };
+        }
+        let wide = blocked::columns_of_blocks(self.scheme, columns);
+        let bands = of_each.div_ceil(columns.div_ceil(wide.max(1)).max(1));
+        let tallest = self.scheme.kernel().tallest() / S::PARTS;
+        let high = rows.div_ceil(bands).next_multiple_of(tallest).max(4 * tallest);
+        Grid { matrices, rows: high.min(T::ROWS), columns: wide }
+    }
+
+    /// # Safety
+    ///
+    /// Nobody else uses this part of the result.
+    unsafe fn piece(&self, part: Part, memory: &mut Memory) {
+        let Memory { panels, sums } = memory;
+        let (scheme, inner) = (self.scheme, 0..self.a.first.columns);
+        let a = self.a.part(Part { columns: inner.clone(), ..part.clone() });
+        let b = self.b.part(Part { rows: inner, ..part.clone() });
+        let compute = |out, scale, add| {
+            if self.is_thin() {
+                let thin = Thin { scheme, out, vectors: a, rows: b.transposed(), scale, add };
+                // SAFETY: `Input` and `Output` promise the elements; vectors are few, and rows lie in one piece.
+                unsafe { thin.compute(panels) }
+            } else {
+                // SAFETY: `Input` and `Output` promise the elements.
+                unsafe { Product { scheme, out, a, b, scale, add }.compute(panels) }
+            }
+        };
+        // SAFETY: passed on.
+        unsafe { self.target.write(part, sums, compute) }
+    }
+}

@@ -1,0 +1,271 @@
+//! Says where the elements of matrices lie, and copies them to panels.
+//!
+//! ```text
+//! panel    k = 0: element of each lane │ k = 1: element of each lane │ …     lanes that are missing are zero
+//! pairs    k = 0, 1: two elements of each lane │ k = 2, 3: …
+//! ```
+//!
+//! Lanes are the rows of the left factor and the columns of the right one. What is read as a panel lies one after the
+//! other in memory.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use super::scheme::Scheme;
+use super::tile::TILE_BYTES;
+use crate::kernels::simd::vectorised;
+use crate::tensor::Element;
+
+/// A matrix in memory; strides count elements.
+#[derive(Debug)]
+pub(super) struct Matrix<T> {
+    pub start: *mut T,
+    pub rows: usize,
+    pub columns: usize,
+    /// From a row to the next.
+    pub row: usize,
+    /// From a column to the next.
+    pub column: usize,
+}
+
+impl<T> Clone for Matrix<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Matrix<T> {}
+
+impl<T> Matrix<T> {
+    pub fn transposed(self) -> Self {
+        let Self { start, rows, columns, row, column } = self;
+        Self { start, rows: columns, columns: rows, row: column, column: row }
+    }
+
+    /// The address of an element.
+    #[inline]
+    pub fn at(&self, row: usize, column: usize) -> *mut T {
+        self.start.wrapping_add(row * self.row + column * self.column)
+    }
+
+    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
+        let start = self.at(rows.start, columns.start);
+        Self { start, rows: rows.len(), columns: columns.len(), ..self }
+    }
+}
+
+/// Copies a matrix of lanes, one per column, to panels of `width` lanes.
+///
+/// # Safety
+///
+/// The elements may be read. `to` has room for the panels.
+pub(super) unsafe fn pack<S: Scheme>(
+    to: &mut [S::Packed],
+    width: usize,
+    depth: usize,
+    from: Matrix<S::Element>,
+) {
+    if from.rows == 0 || from.columns == 0 {
+        return;
+    }
+    let size = panel_size(from.rows, width, depth);
+    // Long rows are read in the order of memory, some at a time.
+    let high = if from.column == 1 { STRIP } else { from.rows };
+    for top in (0..from.rows).step_by(high) {
+        let bottom = from.rows.min(top + high);
+        for (number, first) in (0..from.columns).step_by(width).enumerate() {
+            let part = from.part(top..bottom, first..from.columns.min(first + width));
+            let to = &mut to[number * size + top * width..][..panel_size(bottom - top, width, depth)];
+            // SAFETY: passed on; a part of the matrix.
+            unsafe { pack_panel::<S>(to, width, depth, part) }
+        }
+    }
+}
+
+/// Rows that are copied to all panels before the next ones.
+const STRIP: usize = 16;
+
+/// Copies some steps of one panel.
+///
+/// # Safety
+///
+/// The elements may be read.
+unsafe fn pack_panel<S: Scheme>(to: &mut [S::Packed], width: usize, depth: usize, from: Matrix<S::Element>) {
+    if from.columns < width || !from.rows.is_multiple_of(depth) {
+        to.fill(S::Packed::default());
+    }
+    // SAFETY: passed on.
+    vectorised(|| unsafe {
+        match (depth, from.column, from.row) {
+            (1, 1, _) => rows::<S>(to, width, from),
+            (2, 1, _) => pairs_of_rows::<S>(to, width, from),
+            (1, _, 1) => columns::<S, 1>(to, width, from),
+            (2, _, 1) => columns::<S, 2>(to, width, from),
+            _ => any::<S>(to, width, depth, from),
+        }
+    });
+}
+
+/// Elements in a panel.
+pub(super) fn panel_size(steps: usize, width: usize, depth: usize) -> usize {
+    steps.next_multiple_of(depth) * width
+}
+
+/// Rows that lie in one piece, as in the panel.
+///
+/// # Safety
+///
+/// The elements may be read.
+#[inline(always)]
+unsafe fn rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
+    for (row, to) in to.chunks_exact_mut(width).enumerate() {
+        // SAFETY: the elements of a row may be read and lie beside each other.
+        let from = unsafe { std::slice::from_raw_parts(from.at(row, 0), from.columns) };
+        S::pack_row(&mut to[..from.len()], from);
+    }
+}
+
+/// Rows that lie in one piece, interleaved with the next ones.
+///
+/// # Safety
+///
+/// The elements may be read.
+#[inline(always)]
+unsafe fn pairs_of_rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Matrix<S::Element>) {
+    for (pair, to) in to.chunks_exact_mut(2 * width).enumerate() {
+        let (to, _) = to.as_chunks_mut::<2>();
+        // SAFETY: the elements of a row may be read and lie beside each other.
+        let row = |row| unsafe { std::slice::from_raw_parts(from.at(row, 0), from.columns) };
+        let first = row(2 * pair);
+        if 2 * pair + 1 == from.rows {
+            to.iter_mut().zip(first).for_each(|(to, first)| to[0] = S::pack(*first));
+            return;
+        }
+        for ((to, first), second) in to.iter_mut().zip(first).zip(row(2 * pair + 1)) {
+            *to = [S::pack(*first), S::pack(*second)];
+        }
+    }
+}
+
+/// Columns that lie in one piece: some of them are turned at a time, in registers.
+#[inline(always)]
+unsafe fn columns<S: Scheme, const DEPTH: usize>(
+    to: &mut [S::Packed],
+    width: usize,
+    from: Matrix<S::Element>,
+) {
+    /// Steps, of `DEPTH` elements each, and columns that are turned.
+    const STEPS: usize = 8;
+    const COLUMNS: usize = 4;
+    let high = from.rows - from.rows % (STEPS * DEPTH);
+    let wide = from.columns - from.columns % COLUMNS;
+    let (places, _) = to.as_chunks_mut::<DEPTH>();
+    for (row, places) in (0..high).step_by(STEPS * DEPTH).zip(places.chunks_exact_mut(STEPS * width)) {
+        for column in (0..wide).step_by(COLUMNS) {
+            let taken: [[[S::Element; DEPTH]; STEPS]; COLUMNS] = std::array::from_fn(|lane| {
+                // SAFETY: the elements of a column may be read and lie beside each other.
+                unsafe { from.at(row, column + lane).cast::<[[S::Element; DEPTH]; STEPS]>().read() }
+            });
+            for (step, places) in places.chunks_exact_mut(width).enumerate() {
+                let turned: [_; COLUMNS] = std::array::from_fn(|lane| taken[lane][step].map(S::pack));
+                places[column..column + COLUMNS].copy_from_slice(&turned);
+            }
+        }
+    }
+    let right = from.part(0..high, wide..from.columns);
+    let below = from.part(high..from.rows, 0..from.columns);
+    // SAFETY: parts of the matrix.
+    unsafe {
+        any::<S>(&mut to[wide * DEPTH..], width, DEPTH, right);
+        any::<S>(&mut to[high * width..], width, DEPTH, below);
+    }
+}
+
+/// Element by element.
+#[inline(always)]
+unsafe fn any<S: Scheme>(to: &mut [S::Packed], width: usize, depth: usize, from: Matrix<S::Element>) {
+    for row in 0..from.rows {
+        let (step, place) = (row / depth, row % depth);
+        for column in 0..from.columns {
+            // SAFETY: the elements may be read.
+            let element = unsafe { from.at(row, column).read() };
+            to[(step * width + column) * depth + place] = S::pack(element);
+        }
+    }
+}
+
+/// A cache line, which is seen as elements only.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "lines are seen as elements")] [u64; 8]);
+
+thread_local! {
+    /// What was used last, for the next product.
+    static KEPT: Cell<[Vec<Line>; 2]> = const { Cell::new([const { Vec::new() }; 2]) };
+}
+
+/// Memory that a thread keeps from product to product.
+pub(super) struct Memory {
+    /// For panels.
+    pub panels: Room,
+    /// For sums that are not written to the result as they are.
+    pub sums: Room,
+}
+
+/// Memory for elements of any type, which grows.
+pub(super) struct Room(Vec<Line>);
+
+impl Memory {
+    pub fn take() -> Self {
+        let [panels, sums] = KEPT.try_with(Cell::take).unwrap_or_default();
+        Self { panels: Room(panels), sums: Room(sums) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let kept = [&mut self.panels, &mut self.sums].map(|room| std::mem::take(&mut room.0));
+        // A thread that ends frees it.
+        let _ = KEPT.try_with(|cell| cell.set(kept));
+    }
+}
+
+impl Room {
+    /// So many elements, of any value.
+    pub fn slice<T: Element>(&mut self, count: usize) -> &mut [T] {
+        self.slices([count, 0]).0
+    }
+
+    /// Two slices of so many elements.
+    pub fn slices<T: Element>(&mut self, [first, second]: [usize; 2]) -> (&mut [T], &mut [T]) {
+        let lines = |count: usize| (count * size_of::<T>()).div_ceil(size_of::<Line>());
+        let all = lines(first) + lines(second);
+        if self.0.len() < all {
+            self.0.resize(all, Line([0; 8]));
+        }
+        let (front, back) = self.0.split_at_mut(lines(first));
+        (as_elements(front, first), as_elements(back, second))
+    }
+}
+
+/// Room for a tile.
+pub(super) struct Spare([Line; TILE_BYTES / size_of::<Line>()]);
+
+impl Spare {
+    pub fn new() -> Self {
+        Self([Line([0; 8]); TILE_BYTES / size_of::<Line>()])
+    }
+
+    pub fn numbers<T: Element>(&mut self) -> &mut [T] {
+        as_elements(&mut self.0, TILE_BYTES / size_of::<T>())
+    }
+}
+
+fn as_elements<T: Element>(lines: &mut [Line], count: usize) -> &mut [T] {
+    assert!(count * size_of::<T>() <= size_of_val(lines), "the lines have room for the elements");
+    // SAFETY:
+    // - the lines have as many bytes, all initialised, and are aligned for every element.
+    // - `Element` promises that every pattern of bytes is one.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) }
+}

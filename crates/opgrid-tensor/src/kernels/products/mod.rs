@@ -1,0 +1,223 @@
+//! Multiplies matrices and stacks of matrices of every dtype of numbers.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `scheme` | says what elements of a dtype become and what their products are summed in |
+//! | `lanes` | the registers of each kind of processor |
+//! | `tile` | sums a tile of the result in registers |
+//! | `matrix` | copies factors to panels, in the order in which tiles read them |
+//! | `blocked` | keeps panels in near caches |
+//! | `thin` | multiplies by a few vectors without panels |
+//! | `job` | cuts products into pieces for threads |
+//!
+//! The 16-bit floats are summed in single precision and rounded once. Integers wrap around.
+
+mod blocked;
+mod job;
+mod lanes;
+mod matrix;
+mod scheme;
+mod thin;
+mod tile;
+
+use std::marker::PhantomData;
+
+use half::{bf16, f16};
+use opgrid_core::{DType, Result, Scalar};
+
+use self::scheme::{Pairs, Parts, Plain, Scheme, Widened};
+use super::access::{self, Access, Aliasing};
+use super::arithmetic::{self, Arithmetic};
+use super::iter::walk::Overlap;
+use super::{copy, elementwise};
+use crate::error::argument;
+use crate::tensor::choose::unsupported;
+use crate::tensor::{Array, Dims, Element, Geometry, Math, TensorSpec};
+
+/// The shape of the product.
+///
+/// # Errors
+///
+/// Tensors that are not matrices, or whose inner sizes differ.
+pub fn sizes(a: &[i64], b: &[i64]) -> Result<Dims> {
+    match (a, b) {
+        (&[m, k], &[inner, n]) if k == inner => Ok(Dims::from_slice(&[m, n])),
+        (&[m, k], &[inner, n]) => {
+            let message = format!(
+                "mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {inner}x{n}), expected {k} rows in the second"
+            );
+            Err(argument(message))
+        }
+        _ => Err(argument(format!("expected two matrices, found shapes {a:?} and {b:?}"))),
+    }
+}
+
+/// The shape of the product of matrices or stacks of matrices.
+fn stacked_sizes(a: &[i64], b: &[i64]) -> Result<Dims> {
+    match (a, b) {
+        ([count, a @ ..], [other, b @ ..]) if a.len() == 2 && b.len() == 2 && count == other => {
+            let matrix = sizes(a, b)?;
+            Ok([*count].into_iter().chain(matrix).collect())
+        }
+        _ => sizes(a, b),
+    }
+}
+
+/// # Errors
+///
+/// Shapes that do not fit each other.
+fn check_sizes(out: &Geometry, a: &Geometry, b: &Geometry) -> Result<()> {
+    let expected = stacked_sizes(a.sizes(), b.sizes())?;
+    match out.sizes() == expected.as_slice() {
+        true => Ok(()),
+        false => Err(argument(format!("the output has shape {:?}, expected {expected:?}", out.sizes()))),
+    }
+}
+
+/// What is added to a product: `beta * input + alpha * (a @ b)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Addend<'a> {
+    /// Broadcasts to the product. With a `beta` of zero it does not count, not even NaN.
+    pub input: &'a Array,
+    /// The factor of `input`.
+    pub beta: Scalar,
+    /// The factor of the product.
+    pub alpha: Scalar,
+}
+
+/// `out = a @ b` for matrices, or stacks of as many matrices, of one dtype.
+///
+/// # Errors
+///
+/// Shapes and dtypes that do not fit, overlap of `out` with a factor, tensors without data or used by others.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::{Array, kernels::products};
+///
+/// let a = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// let out = Array::empty(a.spec().clone())?;
+/// products::multiply(&out, &a, &a)?;
+/// assert_eq!(out.to_vec::<f32>()?, [7.0, 10.0, 15.0, 22.0]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn multiply(out: &Array, a: &Array, b: &Array) -> Result<()> {
+    by_dtype(out, [a, b], None)
+}
+
+/// `out = beta * input + alpha * (a @ b)`; `out` may be `input`.
+///
+/// # Errors
+///
+/// As [`multiply`]; a `beta` or `alpha` that the dtype does not hold, an `input` that does not broadcast or overlaps in part.
+pub fn multiply_add(out: &Array, addend: Addend<'_>, a: &Array, b: &Array) -> Result<()> {
+    by_dtype(out, [a, b], Some(addend))
+}
+
+fn by_dtype(out: &Array, factors: [&Array; 2], addend: Option<Addend<'_>>) -> Result<()> {
+    check_sizes(out.geometry(), factors[0].geometry(), factors[1].geometry())?;
+    let inner = factors[0].sizes().last();
+    match out.dtype() {
+        DType::F32 => direct(Plain(PhantomData::<f32>), out, factors, addend),
+        DType::F64 => direct(Plain(PhantomData::<f64>), out, factors, addend),
+        DType::I16 => direct(Plain(PhantomData::<i16>), out, factors, addend),
+        DType::I32 => direct(Plain(PhantomData::<i32>), out, factors, addend),
+        DType::I64 => direct(Plain(PhantomData::<i64>), out, factors, addend),
+        DType::Complex64 => direct(Parts(PhantomData::<f32>), out, factors, addend),
+        DType::Complex128 => direct(Parts(PhantomData::<f64>), out, factors, addend),
+        DType::U8 => narrowed(Widened(PhantomData::<u8>), out, factors, addend, |sum| sum as u8),
+        DType::I8 => narrowed(Widened(PhantomData::<i8>), out, factors, addend, |sum| sum as i8),
+        DType::F16 => narrowed(Widened(PhantomData::<f16>), out, factors, addend, |sum| sum),
+        DType::BF16 => match tile::pairs() {
+            Some(kernel) => narrowed(Pairs(kernel), out, factors, addend, |sum| sum),
+            None => narrowed(Widened(PhantomData::<bf16>), out, factors, addend, |sum| sum),
+        },
+        DType::Bool if addend.is_none() && (out.geometry().numel() == 0 || inner == Some(&0)) => {
+            elementwise::fill(out, false)
+        }
+        dtype => Err(unsupported(dtype, "a dtype of numbers")),
+    }
+}
+
+/// What has a weight and is added, with that weight, and the factor of the product.
+type Weights<'a, T> = (Option<(&'a Array, T)>, T);
+
+/// # Errors
+///
+/// Factors that the dtype does not hold.
+fn weights<T: Arithmetic>(addend: Option<Addend<'_>>) -> Result<Weights<'_, T>> {
+    let Some(Addend { input, beta, alpha }) = addend else { return Ok((None, T::ONE)) };
+    let beta = arithmetic::element::<T>(beta)?;
+    Ok(((beta != T::ZERO).then_some((input, beta)), arithmetic::element(alpha)?))
+}
+
+/// Sums are elements: they are added to the result where it lies.
+fn direct<T: Arithmetic, S: Scheme<Element = T, Sum = T>>(
+    scheme: S,
+    out: &Array,
+    [a, b]: [&Array; 2],
+    addend: Option<Addend<'_>>,
+) -> Result<()> {
+    let (added, alpha) = weights::<T>(addend)?;
+    if alpha == T::ZERO && added.is_none() {
+        return elementwise::fill(out, Scalar::Int(0));
+    }
+    if let Some((input, beta)) = added {
+        for factor in [a, b] {
+            access::check(out, factor, Aliasing::Never)?;
+        }
+        match beta == T::ONE {
+            true => copy::copy(out, input)?,
+            false => elementwise::unary::<T, T>(out, input, |added| beta.times(added))?,
+        }
+        // As in torch, factors without weight do not count, not even NaN.
+        if alpha == T::ZERO {
+            return Ok(());
+        }
+    }
+    let access = Access::new(out, [(a, Aliasing::Never), (b, Aliasing::Never)])?;
+    let factors = [access.input(0)?, access.input(1)?];
+    job::multiply(scheme, access.output()?, factors, alpha, added.is_some())
+}
+
+/// Sums are wider than elements: they are narrowed at the end, once.
+fn narrowed<S: Scheme>(
+    scheme: S,
+    out: &Array,
+    [a, b]: [&Array; 2],
+    addend: Option<Addend<'_>>,
+    narrow: impl Fn(S::Sum) -> Math<S::Element> + Copy + Sync,
+) -> Result<()>
+where
+    Math<S::Element>: Arithmetic,
+{
+    let (added, alpha) = weights::<Math<S::Element>>(addend)?;
+    let factors = [(a, Aliasing::Never), (b, Aliasing::Never)];
+    let Some((input, beta)) = added else {
+        let access = Access::new(out, factors)?;
+        let narrow = |sum, _| S::Element::narrow(alpha.times(narrow(sum)));
+        let factors = [access.input(0)?, access.input(1)?];
+        return job::multiply_narrowed(scheme, access.output()?, factors, None, narrow);
+    };
+    let input = readable(out, input)?;
+    let access = Access::new(out, [factors[0], factors[1], (&input, Aliasing::InPlace)])?;
+    let narrow = |sum, added: Option<S::Element>| {
+        let product = alpha.times(narrow(sum));
+        S::Element::narrow(added.map_or(product, |added| beta.times(added.widen()).plus(product)))
+    };
+    let (factors, added) = ([access.input(0)?, access.input(1)?], access.input(2)?);
+    job::multiply_narrowed(scheme, access.output()?, factors, Some(added), narrow)
+}
+
+/// `input`, stretched to the shape of `out`; a copy if elements of the two may lie in each other's places.
+fn readable(out: &Array, input: &Array) -> Result<Array> {
+    let stretched = input.view(input.geometry().expand(out.sizes())?)?;
+    let shared = input.storage().is_same(out.storage());
+    if !shared || access::overlap(out, &stretched, Aliasing::InPlace)? != Overlap::Unknown {
+        return Ok(stretched);
+    }
+    let copied = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
+    copy::copy(&copied, &stretched)?;
+    Ok(copied)
+}

@@ -1,0 +1,434 @@
+//! Sums products in registers: a tile of the result, some rows by two registers, while the factors pass by.
+//!
+//! ```text
+//!              b[k]  ┌ register ┐┌ register ┐
+//! a[0][k]            │ sums     ││ sums     │
+//! a[1][k]            │ sums     ││ sums     │      each is added a[row][k] * b[k] for k = 0, 1, …
+//!   ⋮                │  ⋮       ││  ⋮       │
+//! ```
+//!
+//! A [`Kernel`] has tiles of several heights, compiled for one kind of processor. The tallest one fills the registers.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
+
+use half::{bf16, f16};
+
+use super::lanes::{self, Lanes, Portable};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Avx2, Avx512};
+use crate::kernels::arithmetic::Arithmetic;
+use crate::tensor::Element;
+
+/// Registers beside each other in a tile.
+const WIDE: usize = 2;
+/// Bytes of the largest tile.
+pub(super) const TILE_BYTES: usize = 12 * WIDE * 64;
+/// Vectors that [`Kernel::dots`] takes at a time.
+pub(super) const ROWS: usize = 4;
+
+/// What some tiles beside each other are made of; strides count numbers.
+pub(super) struct Work<F, N> {
+    /// Tiles beside each other.
+    pub tiles: usize,
+    /// Steps along the inner dimension.
+    pub steps: usize,
+    pub a: *const F,
+    /// From a row of `a` to the next.
+    pub a_row: usize,
+    /// From a step to the next.
+    pub a_step: usize,
+    pub b: *const F,
+    pub b_step: usize,
+    /// From a tile to the next.
+    pub b_tile: usize,
+    /// Factor of the sums.
+    pub scale: N,
+    pub out: *mut N,
+    pub out_row: usize,
+    /// Whether the sums are added to what `out` holds.
+    pub add: bool,
+}
+
+type Tile<F, N> = unsafe fn(&Work<F, N>);
+type Dots<F, N> = unsafe fn([*const F; ROWS], *const F, usize) -> [N; ROWS];
+
+/// The tiles for factors of type `F` and sums of type `N`.
+pub(super) struct Kernel<F, N> {
+    /// Rows of each of the tiles, growing.
+    pub heights: [usize; 4],
+    /// Columns of all tiles.
+    pub width: usize,
+    /// Factors of one sum that lie beside each other.
+    pub depth: usize,
+    /// Factors that [`dots`](Self::dots) takes at a time.
+    pub block: usize,
+    tiles: [Tile<F, N>; 4],
+    dots: Dots<F, N>,
+}
+
+impl<F, N> Kernel<F, N> {
+    /// Rows of the tallest tile.
+    pub fn tallest(&self) -> usize {
+        self.heights[3]
+    }
+
+    /// Rows of the tile for so many rows.
+    pub fn height(&self, rows: usize) -> usize {
+        self.heights.into_iter().find(|height| *height >= rows).unwrap_or(self.tallest())
+    }
+
+    /// Writes tiles of `height` rows.
+    ///
+    /// # Safety
+    ///
+    /// `height` is one of [`heights`](Self::heights); the factors can be read at all rows and steps, `depth` of them
+    /// at each; `out` can be written, and read if it is added to.
+    #[inline]
+    pub unsafe fn tile(&self, height: usize, work: &Work<F, N>) {
+        let number = self.heights.iter().position(|other| *other == height).unwrap_or(3);
+        // SAFETY: the caller's promise; the kernel was chosen for this processor.
+        unsafe { self.tiles[number](work) }
+    }
+
+    /// The sums of products of each row with `vector`.
+    ///
+    /// # Safety
+    ///
+    /// Each has `n` factors, a multiple of [`block`](Self::block).
+    #[inline]
+    pub unsafe fn dots(&self, rows: [*const F; ROWS], vector: *const F, n: usize) -> [N; ROWS] {
+        // SAFETY: the caller's promise; the kernel was chosen for this processor.
+        unsafe { (self.dots)(rows, vector, n) }
+    }
+}
+
+#[inline(always)]
+unsafe fn tile<L: Lanes, const HEIGHT: usize>(work: &Work<L::Factor, L::Number>)
+where
+    L::Number: Default,
+{
+    // SAFETY: the caller vouches for the processor.
+    let (nothing, scale) = unsafe { (L::all(L::Number::default()), L::all(work.scale)) };
+    for tile in 0..work.tiles {
+        let mut sums = [[nothing; WIDE]; HEIGHT];
+        let (mut a, mut b) = (work.a, work.b.wrapping_add(tile * work.b_tile));
+        for _ in 0..work.steps {
+            // SAFETY: the caller promises two registers of `b` at each step.
+            let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
+            for (row, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller promises `a` at each row and step.
+                let left = unsafe { L::same(a.wrapping_add(row * work.a_row)) };
+                for (sum, right) in sums.iter_mut().zip(right) {
+                    // SAFETY: the caller vouches for the processor.
+                    *sum = unsafe { L::add_product(*sum, left, right) };
+                }
+            }
+            a = a.wrapping_add(work.a_step);
+            b = b.wrapping_add(work.b_step);
+        }
+        for (row, sums) in sums.into_iter().enumerate() {
+            for (part, sum) in sums.into_iter().enumerate() {
+                let at = work.out.wrapping_add(row * work.out_row + (tile * WIDE + part) * L::COUNT);
+                // SAFETY: the caller promises that `out` can be read if it is added to.
+                let before = if work.add { unsafe { L::sums(at) } } else { nothing };
+                // SAFETY: and that it can be written.
+                unsafe { L::store(L::add_scaled(before, scale, sum), at) };
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dots<L: Lanes>(
+    rows: [*const L::Factor; ROWS],
+    vector: *const L::Factor,
+    n: usize,
+) -> [L::Number; ROWS]
+where
+    L::Number: Arithmetic,
+{
+    // SAFETY: the caller vouches for the processor.
+    let nothing = unsafe { L::all(L::Number::ZERO) };
+    let mut sums = [[nothing; WIDE]; ROWS];
+    let register = L::COUNT * L::DEPTH;
+    for block in (0..n).step_by(WIDE * register) {
+        for part in 0..WIDE {
+            let at = block + part * register;
+            // SAFETY: the caller promises `n` factors, a multiple of what is taken at once.
+            let right = unsafe { L::factors(vector.wrapping_add(at)) };
+            for (row, sums) in rows.iter().zip(&mut sums) {
+                // SAFETY: as above.
+                let left = unsafe { L::factors(row.wrapping_add(at)) };
+                // SAFETY: the caller vouches for the processor.
+                sums[part] = unsafe { L::add_product(sums[part], left, right) };
+            }
+        }
+    }
+    sums.map(|sums| {
+        let mut numbers = [L::Number::ZERO; WIDE * 32];
+        for (part, sum) in sums.into_iter().enumerate() {
+            // SAFETY: a register has at most 32 numbers.
+            unsafe { L::store(sum, numbers.as_mut_ptr().wrapping_add(part * L::COUNT)) };
+        }
+        pairwise(&mut numbers)
+    })
+}
+
+/// The sum, by adding the halves to each other.
+#[inline(always)]
+fn pairwise<N: Arithmetic>(numbers: &mut [N; WIDE * 32]) -> N {
+    let mut half = numbers.len() / 2;
+    while half > 0 {
+        for at in 0..half {
+            numbers[at] = numbers[at].plus(numbers[at + half]);
+        }
+        half /= 2;
+    }
+    numbers[0]
+}
+
+/// Defines how tiles are compiled for a kind of processor.
+macro_rules! compiled {
+    ($name:ident, $lanes:ident, [$low:literal, $middle:literal, $high:literal] $(, $features:literal)?) => {
+        mod $name {
+            use super::*;
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn tile<T, const HEIGHT: usize>(
+                work: &Work<<$lanes<T> as Lanes>::Factor, <$lanes<T> as Lanes>::Number>,
+            )
+            where
+                $lanes<T>: Lanes<Number: Default>,
+            {
+                // SAFETY: passed on.
+                unsafe { super::tile::<$lanes<T>, HEIGHT>(work) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn dots<T>(
+                rows: [*const <$lanes<T> as Lanes>::Factor; ROWS],
+                vector: *const <$lanes<T> as Lanes>::Factor,
+                n: usize,
+            ) -> [<$lanes<T> as Lanes>::Number; ROWS]
+            where
+                $lanes<T>: Lanes<Number: Arithmetic>,
+            {
+                // SAFETY: passed on.
+                unsafe { super::dots::<$lanes<T>>(rows, vector, n) }
+            }
+
+            pub(super) const fn kernel<T>() -> Kernel<<$lanes<T> as Lanes>::Factor, <$lanes<T> as Lanes>::Number>
+            where
+                $lanes<T>: Lanes<Number: Arithmetic>,
+            {
+                Kernel {
+                    heights: [1, $low, $middle, $high],
+                    width: WIDE * <$lanes<T>>::COUNT,
+                    depth: <$lanes<T>>::DEPTH,
+                    block: WIDE * <$lanes<T>>::COUNT * <$lanes<T>>::DEPTH,
+                    tiles: [tile::<T, 1>, tile::<T, $low>, tile::<T, $middle>, tile::<T, $high>],
+                    dots: dots::<T>,
+                }
+            }
+        }
+    };
+}
+
+compiled!(portable, Portable, [2, 4, 6]);
+#[cfg(target_arch = "x86_64")]
+compiled!(avx2, Avx2, [2, 4, 6], "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+compiled!(avx512, Avx512, [4, 8, 12], "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl");
+#[cfg(target_arch = "x86_64")]
+compiled!(avx512_bf16, Avx512, [4, 8, 12], "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16");
+
+/// The kinds of x86-64 processors that tiles are compiled for.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Processor {
+    Any,
+    Avx2,
+    Avx512,
+    Avx512Bf16,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Processor {
+    #[inline]
+    fn here() -> Self {
+        static HERE: LazyLock<Processor> = LazyLock::new(|| {
+            let middle = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            if !middle {
+                return Processor::Any;
+            }
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            match (wide, is_x86_feature_detected!("avx512bf16")) {
+                (false, _) => Processor::Avx2,
+                (true, false) => Processor::Avx512,
+                (true, true) => Processor::Avx512Bf16,
+            }
+        });
+        *HERE
+    }
+}
+
+/// A type that products are summed in.
+pub(super) trait Summed: Arithmetic {
+    /// The fastest kernel for this processor.
+    fn kernel() -> &'static Kernel<Self, Self>;
+}
+
+macro_rules! summed {
+    ($($type:ty),*) => {
+        $(impl Summed for $type {
+            #[inline]
+            fn kernel() -> &'static Kernel<Self, Self> {
+                #[cfg(target_arch = "x86_64")]
+                match Processor::here() {
+                    Processor::Any => {}
+                    Processor::Avx2 => return const { &avx2::kernel::<$type>() },
+                    Processor::Avx512 | Processor::Avx512Bf16 => return const { &avx512::kernel::<$type>() },
+                }
+                const { &portable::kernel::<$type>() }
+            }
+        })*
+    };
+}
+
+summed!(f32, f64, i16, i32, i64);
+
+/// The kernel that takes pairs of bfloat16, where the processor has one.
+#[inline]
+pub(super) fn pairs() -> Option<&'static Kernel<bf16, f32>> {
+    #[cfg(target_arch = "x86_64")]
+    if Processor::here() == Processor::Avx512Bf16 {
+        return Some(const { &avx512_bf16::kernel::<bf16>() });
+    }
+    None
+}
+
+/// Widens float16 by the processor's instruction, where it has one.
+pub(super) fn widen_row(to: &mut [f32], from: &[f16]) {
+    #[cfg(target_arch = "x86_64")]
+    if Processor::here() >= Processor::Avx2 {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { lanes::widen_row(to, from) };
+    }
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.widen();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares every tile of a kernel with plain sums, of numbers so small that none of them is rounded.
+    fn check<F: Copy + Default, N: Arithmetic>(
+        kernel: &Kernel<F, N>,
+        factor: impl Fn(i8) -> F,
+        sum: impl Fn(i64) -> N,
+    ) {
+        let steps = 9;
+        for height in kernel.heights {
+            let numbers = |lanes: usize, seed: usize| -> Vec<i8> {
+                (0..lanes * steps * kernel.depth).map(|i| ((i * 7 + seed) % 11) as i8 - 3).collect()
+            };
+            let (left, right) = (numbers(height, 1), numbers(kernel.width, 2));
+            let [a, b] =
+                [&left, &right].map(|numbers| numbers.iter().map(|n| factor(*n)).collect::<Vec<F>>());
+            let mut out = vec![sum(1); height * kernel.width];
+            let work = Work {
+                tiles: 1,
+                steps,
+                a: a.as_ptr(),
+                a_row: kernel.depth,
+                a_step: height * kernel.depth,
+                b: b.as_ptr(),
+                b_step: kernel.width * kernel.depth,
+                b_tile: 0,
+                scale: sum(2),
+                out: out.as_mut_ptr(),
+                out_row: kernel.width,
+                add: true,
+            };
+            // SAFETY: the kernel's instructions were looked for; all sizes are those of the panels.
+            unsafe { kernel.tile(height, &work) };
+            for (at, found) in out.into_iter().enumerate() {
+                let (row, column) = (at / kernel.width, at % kernel.width);
+                let terms = (0..steps).flat_map(|step| (0..kernel.depth).map(move |place| (step, place)));
+                let product: i64 = terms
+                    .map(|(step, place)| {
+                        let left = left[(step * height + row) * kernel.depth + place];
+                        let right = right[(step * kernel.width + column) * kernel.depth + place];
+                        i64::from(left) * i64::from(right)
+                    })
+                    .sum();
+                assert_eq!(found, sum(1 + 2 * product), "height {height}, row {row}, column {column}");
+            }
+        }
+        let n = 3 * kernel.block;
+        let rows: Vec<F> = (0..ROWS * n).map(|i| factor((i % 5) as i8)).collect();
+        let vector: Vec<F> = (0..n).map(|i| factor((i % 3) as i8 - 1)).collect();
+        // SAFETY: as above; rows and the vector have `n` factors.
+        let found =
+            unsafe { kernel.dots(std::array::from_fn(|row| rows[row * n..].as_ptr()), vector.as_ptr(), n) };
+        for (row, found) in found.into_iter().enumerate() {
+            let product = (0..n).map(|i| ((row * n + i) % 5) as i64 * ((i % 3) as i64 - 1)).sum();
+            assert_eq!(found, sum(product), "row {row}");
+        }
+    }
+
+    macro_rules! check_all {
+        ($level:ident) => {
+            check(&$level::kernel::<f32>(), f32::from, |n| n as f32);
+            check(&$level::kernel::<f64>(), f64::from, |n| n as f64);
+            check(&$level::kernel::<i16>(), i16::from, |n| n as i16);
+            check(&$level::kernel::<i32>(), i32::from, |n| n as i32);
+            check(&$level::kernel::<i64>(), i64::from, |n| n);
+        };
+    }
+
+    #[test]
+    fn every_processor_sums_the_same() {
+        check_all!(portable);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if Processor::here() >= Processor::Avx2 {
+                check_all!(avx2);
+            }
+            if Processor::here() >= Processor::Avx512 {
+                check_all!(avx512);
+            }
+        }
+        if let Some(kernel) = pairs() {
+            check(kernel, |n| bf16::from_f32(f32::from(n)), |n| n as f32);
+        }
+    }
+
+    #[test]
+    fn the_lowest_bits_of_products_are_kept() {
+        let large = [i64::MAX, i64::MIN + 12_345, -98_765_432_101_234, 1 << 40];
+        let levels = [
+            Some(portable::kernel::<i64>()),
+            #[cfg(target_arch = "x86_64")]
+            (Processor::here() >= Processor::Avx2).then(avx2::kernel::<i64>),
+        ];
+        for kernel in levels.into_iter().flatten() {
+            let rows: Vec<i64> = (0..kernel.block).map(|i| large[i % 4]).collect();
+            let vector: Vec<i64> = (0..kernel.block).map(|i| large[(i + 1) % 4].wrapping_mul(3)).collect();
+            let expected =
+                rows.iter().zip(&vector).fold(0i64, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)));
+            // SAFETY: the kernel's instructions were looked for; all have one block.
+            let found = unsafe { kernel.dots([rows.as_ptr(); ROWS], vector.as_ptr(), kernel.block) };
+            assert_eq!(found, [expected; ROWS]);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Shows what opgrid's tensors do where they differ from torch's on purpose; the comparison with torch names these tests.
+
+use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
+use opgrid_tensor::ops::{
+    AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsnanOut,
+    LocalScalarDense, LogicalNotOut, MatmulOut, MeanOut, MmOut, MulOut, NormalInplace, PowScalar,
+    PowScalarOut, ReluOut, StackOut, ToCopy,
+};
+use opgrid_tensor::{Bool, Tensor, bf16, f16};
+
+fn count(sizes: &[i64]) -> Tensor {
+    Tensor::arange(0, sizes.iter().product::<i64>(), 1).unwrap().reshape(sizes).unwrap()
+}
+
+fn floats(sizes: &[i64]) -> Tensor {
+    to(&count(sizes), DType::F32)
+}
+
+fn to(tensor: &Tensor, dtype: DType) -> Tensor {
+    ToCopy.call(tensor, Some(dtype), None, None, None, false, None).unwrap()
+}
+
+fn empty(sizes: &[i64], dtype: DType) -> Tensor {
+    Tensor::empty(sizes, dtype, Device::CPU).unwrap()
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn an_output_that_gets_a_shape_gets_memory() {
+    let block = empty(&[6], DType::F32);
+    let out = block.slice(0, 4, 4, 1).unwrap();
+    ExpOut.call(&floats(&[2, 3]), &out).unwrap();
+    assert_eq!((out.sizes(), out.geometry().offset()), (&[2, 3][..], 0));
+    assert!(!out.array().unwrap().storage().is_same(block.array().unwrap().storage()));
+    // It has the order of the input.
+    let column = floats(&[2, 3]).t().unwrap();
+    let (relu, nan) = (empty(&[0], DType::F32), empty(&[0], DType::Bool));
+    ReluOut.call(&column, &relu).unwrap();
+    IsnanOut.call(&column, &nan).unwrap();
+    assert_eq!((relu.strides(), nan.strides()), (&[1, 3][..], &[1, 3][..]));
+}
+
+#[test]
+fn converted_inputs_decide_on_the_order_as_they_lie() {
+    let every_other = count(&[3, 4]).slice(1, 0, 4, 2).unwrap().t().unwrap();
+    assert_eq!(to(&every_other, DType::I32).add(&count(&[2, 3]), 1).unwrap().strides(), [1, 2]);
+    assert_eq!(every_other.mul(&floats(&[2, 3])).unwrap().strides(), [1, 2]);
+    let narrow = to(&count(&[2, 2]), DType::I32).t().unwrap();
+    assert_eq!(count(&[4]).index(&[Some(narrow)]).unwrap().strides(), [1, 2]);
+}
+
+#[test]
+fn powers_of_a_number_lie_as_the_exponents() {
+    let exponents = count(&[2, 3]).t().unwrap();
+    assert_eq!(PowScalar.call(Scalar::Int(2), &exponents).unwrap().strides(), [1, 3]);
+}
+
+#[test]
+fn powers_of_one_are_checked_as_all_others() {
+    let refused = PowScalarOut.call(Scalar::Int(1), &count(&[2]), &empty(&[2], DType::Bool));
+    assert!(message(refused).contains("can't be cast to the desired output type bool"));
+}
+
+#[test]
+fn floats_beyond_the_integers() {
+    let far = Tensor::from_slice(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30], &[4]).unwrap();
+    assert_eq!(to(&far, DType::I64).to_vec::<i64>().unwrap(), [0, i64::MAX, i64::MIN, i64::MAX]);
+    assert_eq!(to(&far, DType::I8).to_vec::<i8>().unwrap(), [0, -1, 0, -1]);
+}
+
+#[test]
+fn outputs_that_repeat_or_share_elements_are_refused() {
+    let repeated = empty(&[1], DType::F32).expand(&[3]).unwrap();
+    for refused in
+        [message(FillInplaceScalar.call(&repeated, Scalar::Int(1))), message(repeated.add_(&floats(&[3]), 1))]
+    {
+        assert!(refused.contains("more than one element of the written-to tensor"), "{refused}");
+    }
+    let flags = Tensor::from_slice(&[Bool::TRUE], &[]).unwrap();
+    let shifted = floats(&[4]);
+    let (low, high) = (shifted.slice(0, 0, 3, 1).unwrap(), shifted.slice(0, 1, 4, 1).unwrap());
+    for refused in [message(AllAllOut.call(&flags, &flags)), message(ReluOut.call(&low, &high))] {
+        assert!(refused.contains("some elements of the input tensor and the written-to tensor"), "{refused}");
+    }
+}
+
+#[test]
+fn outputs_between_the_elements_of_an_input() {
+    let block = floats(&[6]);
+    let (even, odd) = (block.slice(0, 0, 6, 2).unwrap(), block.slice(0, 1, 6, 2).unwrap());
+    MulOut.call(&even, &even, &odd).unwrap();
+    assert_eq!(block.to_vec::<f32>().unwrap(), [0.0, 0.0, 2.0, 4.0, 4.0, 16.0]);
+    // Rows that interleave with rows: whether they meet is not found out, and an element may be read after it was
+    // written.
+    let rows = floats(&[2, 8]).slice(1, 0, 4, 1).unwrap();
+    let shifted = rows.as_strided(&[2, 4], &[8, 1], Some(1)).unwrap();
+    LogicalNotOut.call(&rows, &shifted).unwrap();
+}
+
+#[test]
+fn what_has_no_elements_shares_none() {
+    let nothing = empty(&[0], DType::F32);
+    CatOut.call(&[nothing.clone(), floats(&[2])], 0, &nothing).unwrap();
+    assert_eq!(nothing.to_vec::<f32>().unwrap(), [0.0, 1.0]);
+}
+
+#[test]
+fn what_is_refused_with_elements_is_refused_without() {
+    let (whole, flags) = (empty(&[0], DType::I64), empty(&[2, 0], DType::Bool));
+    assert!(message(NormalInplace.call(&whole, 0.0, 1.0, None)).contains("not implemented for 'Long'"));
+    assert!(message(whole.gather(0, &empty(&[0], DType::F32))).contains("expected int32 or int64"));
+    assert!(message(flags.mm(&flags.t().unwrap())).contains("not implemented for 'Bool'"));
+    assert!(
+        message(empty(&[2, 0], DType::F32).mm(&empty(&[0, 2], DType::F64))).contains("convert one of them")
+    );
+    let (left, right) = (empty(&[2, 0], DType::I32), empty(&[0, 2], DType::I32));
+    let far = empty(&[2, 2], DType::I32).addmm(&left, &right, 1, f64::NAN);
+    assert!(message(far).contains("cannot be converted to Int"));
+}
+
+#[test]
+fn signs_of_zeros() {
+    let zeros = Tensor::from_slice(&[Complex64::new(0.0, 0.0); 5], &[5]).unwrap();
+    let negative = zeros.neg().unwrap().to_vec::<Complex64>().unwrap();
+    // In each element alike.
+    assert!(negative.iter().all(|zero| zero.re.is_sign_negative() && zero.im.is_sign_negative()));
+    let signed = Tensor::from_slice(&[0.0f32, -0.0], &[2]).unwrap();
+    let flipped = signed.neg().unwrap();
+    assert_eq!(signed.minimum(&flipped).unwrap().to_vec::<f32>().unwrap(), [0.0, 0.0]);
+}
+
+#[test]
+fn an_index_list_without_indices_gives_everything() {
+    let x = count(&[2, 3]);
+    for list in [vec![], vec![None], vec![None, None]] {
+        assert_eq!(x.index(&list).unwrap().to_vec::<i64>().unwrap(), x.to_vec::<i64>().unwrap());
+    }
+    x.index_put_(&[None], &Tensor::from_slice(&[7i64], &[]).unwrap(), true).unwrap();
+    assert_eq!(x.to_vec::<i64>().unwrap(), [7, 8, 9, 10, 11, 12]);
+    let truth = Tensor::from_slice(&[Bool::TRUE], &[]).unwrap();
+    assert!(message(x.index(&[Some(truth)])).contains("the mask in `indices` has no dimensions"));
+}
+
+#[test]
+fn a_number_is_read_out_of_one_element_only() {
+    assert!(
+        message(LocalScalarDense.call(&count(&[2]))).contains("2 elements cannot be converted to a number")
+    );
+}
+
+#[test]
+fn exponents_beyond_the_range_are_infinite() {
+    let bases = Tensor::from_slice(&[f16::from_f32(0.5), f16::from_f32(2.0)], &[2]).unwrap();
+    let powers = bases.pow_scalar(1e10).unwrap().to_vec::<f16>().unwrap();
+    assert_eq!(powers, [f16::ZERO, f16::INFINITY]);
+}
+
+#[test]
+fn pinned_memory_is_refused() {
+    let refused = ToCopy.call(&count(&[2]), None, None, None, Some(true), false, None);
+    assert!(message(refused).contains("asks for pinned memory"));
+}
+
+#[test]
+fn the_smallest_integer_divided_by_minus_one_wraps() {
+    let smallest = Tensor::from_slice(&[i64::MIN], &[1]).unwrap();
+    for mode in ["floor", "trunc"] {
+        let quotient = smallest.div_rounded(&Tensor::from_slice(&[-1i64], &[1]).unwrap(), mode).unwrap();
+        assert_eq!(quotient.to_vec::<i64>().unwrap(), [i64::MIN]);
+    }
+}
+
+#[test]
+fn steps_of_slices_may_exceed_every_size() {
+    let first = count(&[4, 2]).slice(0, 1, i64::MAX, i64::MAX).unwrap();
+    assert_eq!(first.to_vec::<i64>().unwrap(), [2, 3]);
+}
+
+#[test]
+fn results_that_are_not_finite() {
+    let far = Tensor::from_slice(&[Complex64::new(f64::MAX, f64::INFINITY)], &[1]).unwrap();
+    assert!(!far.mul(&far).unwrap().to_vec::<Complex64>().unwrap()[0].is_finite());
+}
+
+#[test]
+fn any_and_all_look_at_elements_as_they_are() {
+    let (halves, out) = (Tensor::from_slice(&[0.5f32, 0.25], &[2]).unwrap(), empty(&[], DType::U8));
+    AllAllOut.call(&halves, &out).unwrap();
+    assert_eq!(out.to_vec::<u8>().unwrap(), [1]);
+}
+
+#[test]
+fn truth_is_that_of_the_whole_integer() {
+    // Beside a uint8 tensor with dimensions this one is promoted to uint8, where it would be zero.
+    let whole = Tensor::from_slice(&[256i16], &[]).unwrap();
+    let bytes = Tensor::from_slice(&[255u8], &[1]).unwrap();
+    assert_eq!(bytes.logical_and(&whole).unwrap().to_vec::<Bool>().unwrap(), [Bool::TRUE]);
+}
+
+#[test]
+fn quotients_are_cut_before_they_are_rounded() {
+    let (a, b) = (f16::from_f32(-71.375), f16::from_f32(0.250_488_28));
+    let [a, b] = [a, b].map(|element| Tensor::from_slice(&[element], &[]).unwrap());
+    let quotient = DivTensorMode.call(&a, &b, Some("trunc")).unwrap();
+    assert_eq!(quotient.to_vec::<f16>().unwrap(), [f16::from_f32(-284.0)]);
+}
+
+#[test]
+fn numbers_beside_16_bit_floats_are_rounded_first() {
+    let x = Tensor::from_slice(&[bf16::from_f32(3.0)], &[1]).unwrap();
+    let number = f64::from(f32::from(bf16::from_f32(8.0831)));
+    let (one, other) = (x.mul_scalar(8.0831).unwrap(), x.mul_scalar(number).unwrap());
+    assert_eq!(one.to_vec::<bf16>().unwrap(), other.to_vec::<bf16>().unwrap());
+}
+
+#[test]
+fn averages_of_complex_numbers_are_complex() {
+    let numbers = to(&count(&[2]), DType::Complex64);
+    let refused = message(MeanOut.call(&numbers, None, false, None, &empty(&[], DType::F64)));
+    assert!(refused.contains("can't be cast to the desired output type float64"), "{refused}");
+}
+
+#[test]
+fn integers_between_two_others() {
+    let steps = to(&Tensor::linspace(-3.0, 1.0, 7).unwrap(), DType::I32);
+    assert_eq!(steps.to_vec::<i32>().unwrap(), [-3, -2, -1, -1, 0, 0, 1]);
+}
+
+#[test]
+fn distances_of_complex_numbers_lie_in_rows() {
+    let numbers = to(&count(&[1, 2, 3]), DType::Complex64).as_strided(&[1, 2, 3], &[1, 3, 1], None).unwrap();
+    assert_eq!(numbers.abs().unwrap().strides(), [6, 3, 1]);
+    let out = empty(&[0], DType::F32);
+    AbsOut.call(&numbers, &out).unwrap();
+    assert_eq!(out.strides(), [6, 3, 1]);
+}
+
+#[test]
+fn what_is_joined_is_written_to_outputs_of_any_strides() {
+    let out = empty(&[6], DType::F32).as_strided(&[3, 1], &[1, 6], None).unwrap();
+    StackOut.call(&[floats(&[3])], -1, &out).unwrap();
+    assert_eq!(out.to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0]);
+}
+
+#[test]
+fn products_into_their_own_factors() {
+    let x = floats(&[2, 2]);
+    let refused = message(MmOut.call(&x, &x, &x));
+    assert!(refused.contains("some elements of the input tensor and the written-to tensor"), "{refused}");
+    // An output that has the shape keeps its strides.
+    let out = empty(&[6], DType::F32).as_strided(&[1], &[6], None).unwrap();
+    MatmulOut.call(&floats(&[2]), &floats(&[2, 1]), &out).unwrap();
+    assert_eq!((out.to_vec::<f32>().unwrap(), out.strides()), (vec![1.0], &[6][..]));
+    let out = empty(&[8], DType::F32).as_strided(&[2, 1, 4], &[1, 2, 2], None).unwrap();
+    MatmulOut.call(&floats(&[2, 1, 3]), &floats(&[3, 4]), &out).unwrap();
+    assert_eq!(out.to_vec::<f32>().unwrap(), [20.0, 23.0, 26.0, 29.0, 56.0, 68.0, 80.0, 92.0]);
+    let flags = Tensor::from_slice(&[Bool::TRUE, Bool::FALSE], &[2]).unwrap();
+    AllDimsOut.call(&flags, Some(&[]), false, &flags).unwrap();
+    assert_eq!(flags.to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
+}
+
+#[test]
+fn numbers_that_are_written_fit_the_dtype() {
+    let x = empty(&[], DType::F16);
+    assert!(message(x.fill_(-1e300)).contains("cannot be converted to Half (float16) without overflow"));
+    let one =
+        opgrid_tensor::ops::Linspace.call(4.into(), (-2.0).into(), 1, Some(DType::U8), None, None, None);
+    assert!(message(one).contains("cannot be converted to Byte (uint8) without overflow"));
+    assert_eq!(x.contiguous().unwrap().strides(), [0i64; 0]);
+    assert!(
+        opgrid_tensor::ops::Contiguous.call(&count(&[2, 3]).t().unwrap(), MemoryFormat::Preserve).is_err()
+    );
+}
