@@ -1,5 +1,7 @@
 //! Makes cases, has both sides run them, and compares.
 
+use std::collections::BTreeSet;
+
 use opgrid_core::{Device, OperatorHandle};
 use serde_json::{Value as Json, json};
 
@@ -8,7 +10,7 @@ use super::build::Builder;
 use super::case::{Case, family};
 use super::compare::{Part, compare};
 use super::deliberate;
-use super::families::{self, FAMILIES, Family};
+use super::families::{self, Family};
 use super::ours::Ours;
 use super::printing::Printed;
 use super::promotion;
@@ -31,19 +33,16 @@ pub type Make = fn(&Setting, u64) -> Case;
 impl Setting {
     /// # Errors
     ///
-    /// Operators cannot be registered, or no family makes arguments for them.
+    /// Operators cannot be registered.
     pub fn new() -> Result<Self, String> {
         let ours = Ours::new().map_err(|error| error.to_string())?;
         let mut operators: Vec<OperatorHandle> = ours.dispatcher().operators();
         operators.sort_by_key(|operator| operator.name().to_string());
         let with_family = operators.into_iter().map(|operator| {
-            let name = operator.name().to_string();
-            let family = families::of(&name);
-            family.map(|family| (operator, family)).ok_or_else(|| {
-                format!("{name} is in no family that makes arguments; enter it in conformance/src/tensors/families.rs")
-            })
+            let family = families::of(&operator.name().to_string());
+            (operator, family)
         });
-        Ok(Self { operators: with_family.collect::<Result<_, _>>()?, ours })
+        Ok(Self { operators: with_family.collect(), ours })
     }
 
     /// The overloads of these families.
@@ -200,10 +199,10 @@ pub fn promotion(torch: &mut Torch, report: &mut Report) -> Result<(), String> {
 ///
 /// The other side cannot be asked.
 pub fn missing(setting: &Setting, torch: &mut Torch) -> Result<Vec<String>, String> {
-    let families: Vec<&str> = FAMILIES.iter().flat_map(|family| family.operators).copied().collect();
+    let known = setting.names();
+    let families: BTreeSet<&str> = known.iter().map(|name| family(name)).collect();
     let line = json!({ "overloads": families }).to_string();
     let answer = torch.ask(&[line])?.pop().flatten().unwrap_or_default();
-    let known = setting.names();
     let theirs = answer.as_array().into_iter().flatten().filter_map(Json::as_str).map(String::from);
     Ok(theirs.filter(|name| !known.contains(name)).collect())
 }

@@ -156,14 +156,17 @@ macro_rules! extreme {
 
             fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
                 vectorised(|| {
+                    let Some(last) = values.last_chunk::<WIDE>() else {
+                        let start = Math::<T>::$start;
+                        return values.iter().fold(start, |state, value| state.$choose(value.widen()));
+                    };
                     let mut lanes = Extremes::<Math<T>, WIDE>::new(Math::<T>::$start);
-                    let groups = values.chunks_exact(WIDE);
-                    let rest = groups.remainder();
-                    for group in groups {
+                    for group in values.chunks_exact(WIDE) {
                         lanes.take(|lane| group[lane].widen(), $exceeds);
                     }
-                    let state = join_lanes(lanes.states(), |one, other| one.$choose(other));
-                    rest.iter().fold(state, |state, value| state.$choose(value.widen()))
+                    // The last ones together with some before them: an element may be looked at twice.
+                    lanes.take(|lane| last[lane].widen(), $exceeds);
+                    join_lanes(lanes.states(), |one, other| one.$choose(other))
                 })
             }
 
