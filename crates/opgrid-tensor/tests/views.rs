@@ -130,3 +130,9 @@ fn joined_images_keep_their_order_in_memory() {
     let both = Tensor::stack(&[last, images.clone()], 0).unwrap();
     assert_eq!(elements(&both.select(0, 0).unwrap()), elements(&images));
 }
+
+#[test]
+fn rows_without_elements_are_joined_at_once() {
+    let rows = Tensor::empty(&[1 << 60, 0], DType::I32, Device::CPU).unwrap();
+    assert_eq!(Tensor::cat(&[rows.clone(), rows], 1).unwrap().sizes(), [1 << 60, 0]);
+}
