@@ -323,10 +323,12 @@ impl Geometry {
     }
 
     /// Whether elements lie without gaps and overlaps, in any order of dimensions.
+    #[inline]
     pub fn is_dense(&self) -> bool {
-        if self.is_contiguous() {
-            return true;
-        }
+        self.contiguous || self.is_dense_in_another_order()
+    }
+
+    fn is_dense_in_another_order(&self) -> bool {
         let mut steps: SmallVec<[(i64, i64); 6]> = self
             .strides()
             .iter()

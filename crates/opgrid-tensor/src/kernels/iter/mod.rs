@@ -416,7 +416,7 @@ unsafe fn run_any<const N: usize>(
 }
 
 /// The first element of the output; memory that was never written is cleared unless all of it will be written.
-#[inline]
+#[inline(always)]
 fn output_start(writer: &WriteGuard<'_>, out: &Array, overlap: Overlap) -> Result<*mut u8> {
     if !writer.is_written() {
         let geometry = out.geometry();
