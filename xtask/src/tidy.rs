@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_module_is_named_without_folder_files() {
         let module = |path| RustFile::new(path, "").module();
-        assert_eq!(module("crates/opgrid-core/src/table.rs"), Some(("opgrid-core", "table")));
+        assert_eq!(module("crates/opgrid-core/src/calling/table.rs"), Some(("opgrid-core", "calling/table")));
         assert_eq!(module("crates/opgrid-tensor/src/ops/mod.rs"), Some(("opgrid-tensor", "ops")));
         assert_eq!(module("crates/opgrid-core/tests/table.rs"), None);
         assert_eq!(module("xtask/src/main.rs"), None);

@@ -1,68 +1,33 @@
 //! The operator dispatcher: keys, tables, boxing, registration, guards, redispatch and explanation.
 //!
 //! An operator is a row, a dispatch key a column, and each cell of the grid holds kernels. A call takes the keys of
-//! its arguments and of its thread, finds the highest, and runs the kernel of that cell. Read the modules in the
-//! order in which they stand below.
+//! its arguments and of its thread, finds the highest, and runs the kernel of that cell.
+//!
+//! The folders of the source, each of which imports only from those before it: `keys`, `values`, `signatures`, `calling`,
+//! `registration`, `inspection`.
 
 #![deny(unsafe_code)]
 
-// Keys and sets of keys.
-pub mod device_key;
-pub mod key;
-mod key_parts;
-pub mod key_set;
-pub mod named_sets;
-pub mod user_keys;
-pub mod user_layers;
-
-// What calls are made of.
-pub mod device;
-pub mod dtype;
-pub mod layout;
-pub mod scalar;
-pub mod tensor;
-pub mod value;
-
-// Operators and kernels.
-pub mod argument;
-mod binding;
-mod boxing;
-pub mod dict;
-pub mod element;
-mod inferred;
-pub mod kernel;
-pub mod operator;
-pub mod signature;
-pub mod stack;
-
-// From registrations to tables.
-mod chain;
-pub mod dispatcher;
-pub mod legacy;
-pub mod library;
-pub mod listener;
-mod panics;
-pub mod provider;
-mod record;
-mod records;
-mod registry;
-pub mod resolve;
-pub mod retire;
-mod sync;
-mod table;
-
-// Calls.
-pub mod call;
-pub mod explain;
-pub mod held;
-pub mod ledger;
-pub mod local;
-pub mod observe;
-mod shard;
-pub mod strict;
+mod calling;
+mod inspection;
+mod keys;
+mod registration;
+mod signatures;
+mod values;
 
 pub mod error;
+mod panics;
 mod spelling;
+mod sync;
+
+pub use calling::{
+    call, held, kernel, ledger, observe, operator, retirement as retire, strict, thread as local,
+};
+pub use inspection::explain;
+pub use keys::{key, named as named_sets, set as key_set, user_keys, user_layers};
+pub use registration::{dispatcher, legacy, library, listener, provider, resolve};
+pub use signatures::{argument, dict, element, signature, stack};
+pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
 
 pub use argument::Argument;
 pub use call::{BoxedCall, Next};
@@ -79,8 +44,8 @@ pub use explain::{Column, Explanation, Hop, KernelInfo};
 pub use held::HeldKernel;
 pub use kernel::Kernel;
 pub use key::{DispatchKey, KeyKind, alias_backends, columns, torch_columns};
-pub use key_parts::{BackendComponent, Functionality};
 pub use key_set::DispatchKeySet;
+pub use keys::parts::{BackendComponent, Functionality};
 pub use layout::{Layout, MemoryFormat};
 pub use ledger::{SlowPath, SlowPathCount, Stats, note, reset_stats, stats};
 pub use legacy::Options;

@@ -2,8 +2,8 @@
 
 use opgrid_schema::OperatorName;
 
-use crate::registry::Registry;
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::registration::registry::Registry;
 
 impl Registry {
     /// The error for a name that is not there, with what was probably meant.

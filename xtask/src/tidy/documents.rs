@@ -87,7 +87,7 @@ mod tests {
 
     /// Checks which lines of a document break a rule, in a project with one source file.
     fn check(document: &str, text: &str, expected: &[(usize, &str)]) {
-        let source = "crates/opgrid-core/src/key.rs";
+        let source = "crates/opgrid-core/src/keys/key.rs";
         let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
         let files = [file(document, text), file(source, "pub struct DispatchKey(u16);\n")];
         let paths = [document.into(), source.into(), "examples/data/a.npy".into()];
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_path_that_does_not_exist_is_found() {
-        check("README.md", "`crates/opgrid-core/src/key.rs` `examples/data/a.npy`\n`crates/`", &[]);
+        check("README.md", "`crates/opgrid-core/src/keys/key.rs` `examples/data/a.npy`\n`crates/`", &[]);
         for path in
             ["crates/opgrid-core/src/lock.rs", "core/src/key.rs", "examples/dat/", "examples/data/b.npy"]
         {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_identifier_that_its_file_does_not_have_is_found() {
-        let row = |names: &str| format!("| A | {names} | `crates/opgrid-core/src/key.rs` | Same. |");
+        let row = |names: &str| format!("| A | {names} | `crates/opgrid-core/src/keys/key.rs` | Same. |");
         for right in ["`opgrid_core::DispatchKey`", "`key::DispatchKey(u16)`", "none", "DispatchLock"] {
             check(COUNTERPARTS, &row(right), &[]);
         }

@@ -7,7 +7,7 @@
 #![cfg(loom)]
 #![allow(dead_code)]
 
-#[path = "../../src/retire/protocol.rs"]
+#[path = "../../src/calling/retirement/protocol.rs"]
 mod protocol;
 mod sync;
 

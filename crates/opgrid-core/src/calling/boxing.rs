@@ -1,0 +1,340 @@
+//! The way between typed and boxed calls, in both directions: the type erasure of kernels.
+#![allow(unsafe_code)]
+
+use std::mem;
+
+use crate::calling::call::{BoxedCall, Next};
+use crate::calling::kernel::{KernelRecord, Role};
+use crate::calling::ledger::note_adapted;
+use crate::calling::table::TableRef;
+use crate::calling::thread::with_thread;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::set::DispatchKeySet;
+use crate::registration::provider::{Settled, holds, settle};
+use crate::registration::resolve::Reason;
+use crate::signatures::signature::{Entry, Return, Signature};
+use crate::signatures::stack::Returns;
+use crate::values::value::Boxed;
+use crate::values::value::View;
+use opgrid_schema::Type;
+
+/// Calls a kernel with typed arguments.
+///
+/// # Safety
+///
+/// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`: the registry lets only one
+/// signature of each kind into one operator, and whoever made the caller checked `S` against it.
+#[inline(always)]
+pub(crate) unsafe fn enter<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
+    if !side.direct.is_null() {
+        // SAFETY: `direct` of this side was made by `S::erase`, by the caller's word.
+        return S::apply(unsafe { S::restore(side.direct) }, args);
+    }
+    // From here on the tuple goes by its address. It is put together anew, so that the way above needs none in memory.
+    let args = S::shorten(args);
+    if !side.entry.is_null() {
+        // SAFETY: `entry` of this side is an `Entry<S>`, by the caller's word.
+        return unsafe { mem::transmute::<*const (), Entry<S>>(side.entry)(kernel, table, keys, args) };
+    }
+    enter_boxed::<S>(kernel, table, keys, args)
+}
+
+/// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
+#[inline(never)]
+fn enter_boxed<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // Both ways on are jumps, so that no register has to be saved for the count.
+    if with_thread(|thread| thread.lines.get()).count_adapted(&kernel.serial) {
+        lend::<S>(kernel, table, keys, args)
+    } else {
+        enter_noted::<S>(kernel, table, keys, args)
+    }
+}
+
+/// [`enter_boxed`] of a kernel that the thread has not counted yet, or in strict mode.
+#[cold]
+#[inline(never)]
+fn enter_noted<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    note_adapted(kernel, table, keys)?;
+    lend::<S>(kernel, table, keys, args)
+}
+
+/// Lends the arguments as values, and takes the results from values.
+#[inline(never)]
+fn lend<S: Signature>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    S::pack(args, |values| {
+        let mut returns = Returns::new();
+        let mut call = BoxedCall::new(table, keys, values, &mut returns);
+        // SAFETY: the record's own boxed side.
+        unsafe { (kernel.boxed)(kernel, &mut call)? };
+        if returns.len() != S::Return::COUNT {
+            return Err(wrong_results(kernel, table, S::Return::COUNT, returns.len()));
+        }
+        S::Return::pop(&mut returns, 0).map_err(|error| of_kernel(error, kernel, table))
+    })
+}
+
+/// Calls a kernel with values and checks what it leaves; where it fails, it leaves nothing.
+#[inline]
+pub(crate) fn enter_values(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    values: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    if !returns.is_empty() {
+        return enter_apart(kernel, table, keys, values, returns);
+    }
+    let mut call = BoxedCall::new(table, keys, values, returns);
+    // SAFETY: the record's own boxed side.
+    let mut result = unsafe { (kernel.boxed)(kernel, &mut call) };
+    if kernel.role == Role::Boxed && result.is_ok() {
+        result = check_results(kernel, table, returns);
+    }
+    if result.is_err() {
+        returns.clear();
+    }
+    result
+}
+
+/// [`enter_values`] beside results of other calls, which the kernel gets no hold of.
+#[cold]
+#[inline(never)]
+fn enter_apart(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    values: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    let mut own = Returns::new();
+    enter_values(kernel, table, keys, values, &mut own)?;
+    own.into_vec().into_iter().for_each(|value| returns.push(value));
+    Ok(())
+}
+
+/// Compares the results that a boxed kernel left with the operator's schema, if it has one.
+fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) -> Result<()> {
+    let Some(definition) = table.definition() else { return Ok(()) };
+    let expected = &definition.schema.returns;
+    if definition.schema.is_varret {
+        return Ok(());
+    }
+    if returns.len() != expected.len() {
+        return Err(wrong_results(kernel, table, expected.len(), returns.len()));
+    }
+    for (place, declared) in expected.iter().enumerate() {
+        let value = returns.value(place).map_or(Boxed::NONE, |value| value.borrow());
+        if !fits(value, &declared.real_type) {
+            let error = crate::values::value::mismatch(&declared.real_type.python_name(), value);
+            return Err(of_kernel(error.within(format_args!("return {}", place + 1)), kernel, table));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value is of a kind that a schema type admits.
+fn fits(value: Boxed<'_>, declared: &Type) -> bool {
+    match (value.view(), declared) {
+        (View::Tensor(_), Type::Tensor)
+        | (View::Int(_), Type::Int | Type::SymInt | Type::ScalarType | Type::Layout | Type::MemoryFormat)
+        | (View::Float(_), Type::Float)
+        | (View::Bool(_), Type::Bool | Type::SymBool)
+        | (View::None, Type::Optional(_) | Type::None)
+        | (View::Str(_), Type::Str)
+        | (_, Type::Any | Type::Var(_) | Type::Union(_)) => true,
+        (_, Type::Optional(inner)) => fits(value, inner),
+        (View::Tensor(_) | View::None, _) => false,
+        (
+            View::Int(_) | View::Float(_) | View::Complex(_) | View::Bool(_) | View::SymInt(_),
+            Type::Scalar,
+        ) => true,
+        (
+            View::Ints([])
+            | View::Floats([])
+            | View::Bools([])
+            | View::Tensors([])
+            | View::OptionalTensors([]),
+            _,
+        ) => {
+            matches!(declared, Type::List(_))
+        }
+        (View::Ints(_), Type::List(element)) => fits(Boxed::from(0), element),
+        (View::Floats(_), Type::List(element)) => fits(Boxed::from(0.0), element),
+        (View::Bools(_), Type::List(element)) => fits(Boxed::from(false), element),
+        (View::Tensors(_), Type::List(element)) => {
+            matches!(element.without_optional(), Type::Tensor | Type::Any | Type::Var(_) | Type::Union(_))
+        }
+        (View::OptionalTensors(items), Type::List(element)) => match &**element {
+            Type::Tensor => items.iter().all(Option::is_some),
+            element => *element.without_optional() == Type::Tensor || fits(Boxed::NONE, element),
+        },
+        (View::List(_, items), Type::List(element)) => items.iter().all(|item| fits(item.borrow(), element)),
+        (_, declared) => value.value_type().is_subtype_of(declared),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn of_kernel(error: Error, kernel: &KernelRecord, table: TableRef<'_>) -> Error {
+    error.within(format_args!("{}: boxed kernel {}", table.operator().name(), kernel.debug()))
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_results(kernel: &KernelRecord, table: TableRef<'_>, expected: usize, found: usize) -> Error {
+    let message = format!(
+        "{}: boxed kernel {} was expected to return {expected} values on the stack, but left {found}; push one value \
+         for each return of the schema, or call on",
+        table.operator().name(),
+        kernel.debug(),
+    );
+    Error::new(ErrorKind::Value, message)
+}
+
+/// The error for an argument that could not be read, with the operator's and the argument's name.
+#[cold]
+#[inline(never)]
+fn unreadable(error: Error, table: TableRef<'_>) -> Error {
+    let operator = table.operator();
+    match error.argument() {
+        None => error.within(operator.name()),
+        Some(place) => {
+            let schema = table.definition().map(|definition| &definition.schema);
+            let name =
+                schema.and_then(|schema| schema.arguments.get(place)).map(|argument| argument.name.as_str());
+            match name {
+                Some(name) => error.within(format_args!("{}: argument `{name}`", operator.name())),
+                None => error.within(format_args!("{}: argument {}", operator.name(), place + 1)),
+            }
+        }
+    }
+}
+
+/// The boxed side of a function of the arguments.
+///
+/// # Safety
+///
+/// `kernel.state` was made by `S::erase`.
+pub(crate) unsafe fn boxed_function<S: Signature>(
+    kernel: &KernelRecord,
+    call: &mut BoxedCall<'_>,
+) -> Result<()> {
+    // SAFETY: the caller's word.
+    let function = unsafe { S::restore(kernel.state) };
+    let values = call.args();
+    match S::unpack(values, |args| S::apply(function, args)) {
+        Ok(output) => S::Return::push(output?, values, call.returns()),
+        Err(error) => return Err(unreadable(error, call.table())),
+    }
+    Ok(())
+}
+
+/// The boxed side of everything that has an entry.
+///
+/// # Safety
+///
+/// The entry of the record's typed or symbolic side, whichever `S` is, is an `Entry<S>`.
+pub(crate) unsafe fn boxed_entry<S: Signature>(
+    kernel: &KernelRecord,
+    call: &mut BoxedCall<'_>,
+) -> Result<()> {
+    let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
+    // SAFETY: the caller's word.
+    let entry = unsafe { mem::transmute::<*const (), Entry<S>>(side.entry) };
+    let (values, table, keys) = (call.args(), call.table(), call.keys());
+    // SAFETY: the entry and the record belong together.
+    match S::unpack(values, |args| unsafe { entry(kernel, table, keys, args) }) {
+        Ok(output) => S::Return::push(output?, values, call.returns()),
+        Err(error) => return Err(unreadable(error, table)),
+    }
+    Ok(())
+}
+
+/// The entry of a function that takes the keys.
+///
+/// # Safety
+///
+/// `kernel.state` was made by `S::erase_with_keys`.
+pub(crate) unsafe fn enter_with_keys<S: Signature>(
+    kernel: &KernelRecord,
+    _: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: the caller's word.
+    S::apply_with_keys(unsafe { S::restore_with_keys(kernel.state) }, keys, args)
+}
+
+/// The entry of a layer.
+///
+/// # Safety
+///
+/// `kernel.state` points to an `F` that lives as long as the record.
+pub(crate) unsafe fn enter_layer<S, F>(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output>
+where
+    S: Signature,
+    F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output>,
+{
+    // SAFETY: the caller's word.
+    let layer = unsafe { &*kernel.state.cast::<F>() };
+    layer(Next::new(table, keys), args)
+}
+
+/// The entry of a chain: asks the providers, and enters the one that accepts.
+///
+/// # Safety
+///
+/// The operator's typed kernels are of signature `S`, or of its symbolic or concrete counterpart on the other side.
+pub(crate) unsafe fn enter_chain<S: Signature>(
+    chain: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let first = Settled::first(chain, Reason::Direct, keys);
+    let settled = settle(first, table, &mut |condition| holds::<S>(condition, args), &mut |_| {})?;
+    let settled = settled.noted(table)?;
+    // SAFETY: the caller's word; the kernel is one of the same operator.
+    unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
+}
+
+/// The boxed side of a boxed kernel.
+///
+/// # Safety
+///
+/// `kernel.state` points to an `F` that lives as long as the record.
+pub(crate) unsafe fn run_boxed<F>(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()>
+where
+    F: Fn(&mut BoxedCall<'_>) -> Result<()>,
+{
+    // SAFETY: the caller's word.
+    let kernel = unsafe { &*kernel.state.cast::<F>() };
+    kernel(call)
+}

@@ -1,0 +1,574 @@
+//! Calls: from arguments and the thread's keys to a table, a kernel, and on to the keys below.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::calling::boxing::{enter, enter_values};
+use crate::calling::kernel::KernelRecord;
+use crate::calling::observe::{CallKind, Refusal, Step, watched};
+use crate::calling::operator::OperatorHandle;
+use crate::calling::retirement::{Published, attend, flag, orphan};
+use crate::calling::table::TableRef;
+use crate::calling::thread::{self, ThreadState, with_thread};
+use crate::error::{Error, ErrorKind, Result};
+use crate::inspection::explain::KernelInfo;
+use crate::keys::key::DispatchKey;
+use crate::keys::set::DispatchKeySet;
+use crate::keys::user_keys::excluded_below;
+use crate::registration::provider::{Condition, Settled, holds, holds_of_values, settle};
+use crate::registration::resolve::Reason;
+use crate::signatures::signature::Signature;
+use crate::signatures::stack::Returns;
+use crate::values::tensor::AnyTensor;
+use crate::values::value::{Boxed, Value};
+
+use crate::registration::registry::Inner;
+
+/// How a call finds its operator when the pointer at hand cannot be used.
+pub(crate) trait Route {
+    fn operator(&self) -> Result<OperatorHandle>;
+}
+
+/// A typed call. `foreign` says that the pointer belongs to another dispatcher than the global one.
+///
+/// # Safety
+///
+/// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
+#[inline(always)]
+pub(crate) unsafe fn call<S: Signature>(
+    pointer: &Published,
+    foreign: bool,
+    route: &impl Route,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { thread::current() };
+    if thread.flags() != 0 || foreign {
+        // SAFETY: the caller's word.
+        return unsafe { call_watched::<S>(thread, route, None, args) };
+    }
+    let nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
+        drop(nested);
+        // SAFETY: the caller's word.
+        return unsafe { call_watched::<S>(thread, route, None, args) };
+    };
+    let keys = table.mask(thread.apply(S::keys(args)));
+    // SAFETY: the caller's word.
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+}
+
+/// A typed call with given keys.
+///
+/// # Safety
+///
+/// As [`call`].
+#[inline(always)]
+pub(crate) unsafe fn redispatch<S: Signature>(
+    pointer: &Published,
+    foreign: bool,
+    route: &impl Route,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { thread::current() };
+    if thread.flags() != 0 || foreign {
+        // SAFETY: the caller's word.
+        return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+    }
+    let nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
+        drop(nested);
+        // SAFETY: the caller's word.
+        return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+    };
+    // SAFETY: the caller's word.
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
+}
+
+/// The dispatcher that this thread's kernel runs on, unless it is the global one.
+pub(crate) fn current_dispatcher() -> Option<Arc<Inner>> {
+    let current = with_thread(|thread| thread.dispatcher.get()).cast::<Inner>();
+    if current.is_null() {
+        return None;
+    }
+    // SAFETY: `OnDispatcher` keeps the dispatcher alive for as long as the thread points to it.
+    let inner = unsafe { &*current };
+    inner.shared()
+}
+
+/// Puts the thread on the operator's dispatcher while kernels of it run.
+struct OnDispatcher<'t> {
+    thread: &'t ThreadState,
+    before: *const (),
+    _alive: Option<Arc<Inner>>,
+}
+
+impl<'t> OnDispatcher<'t> {
+    fn switch(thread: &'t ThreadState, operator: &OperatorHandle) -> Result<Self> {
+        let entry = &operator.0;
+        let alive = if entry.foreign {
+            Some(entry.dispatcher.upgrade().ok_or_else(|| operator.stale())?)
+        } else {
+            None
+        };
+        let now = alive.as_ref().map_or(std::ptr::null(), |inner| Arc::as_ptr(inner).cast());
+        let before = thread.dispatcher.replace(now);
+        thread.set_flag(flag::FOREIGN, !now.is_null());
+        Ok(Self { thread, before, _alive: alive })
+    }
+}
+
+impl Drop for OnDispatcher<'_> {
+    fn drop(&mut self) {
+        self.thread.dispatcher.set(self.before);
+        self.thread.set_flag(flag::FOREIGN, !self.before.is_null());
+    }
+}
+
+/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher, an unbound overload.
+fn prepared<X>(
+    thread: &ThreadState,
+    route: &dyn Route,
+    body: impl FnOnce(TableRef<'_>) -> Result<X>,
+) -> Result<X> {
+    attend(thread);
+    let _orphan = orphan(thread);
+    let operator = route.operator()?;
+    let _dispatcher = OnDispatcher::switch(thread, &operator)?;
+    let _nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let table = unsafe { TableRef::new(operator.0.table.read()) };
+    body(table.ok_or_else(|| operator.stale())?)
+}
+
+/// The typed call with everything that ordinary ones leave out.
+///
+/// # Safety
+///
+/// As [`call`].
+#[cold]
+#[inline(never)]
+unsafe fn call_watched<S: Signature>(
+    thread: &ThreadState,
+    route: &dyn Route,
+    given: Option<DispatchKeySet>,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    prepared(thread, route, |table| {
+        let (kind, all) = match given {
+            Some(keys) => (CallKind::Redispatch, keys),
+            None => (CallKind::Call, thread.apply(S::keys(args))),
+        };
+        let keys = if given.is_some() { all } else { table.mask(all) };
+        let mut asked = |condition: &Condition| holds::<S>(condition, args);
+        watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
+            // SAFETY: the caller's word.
+            unsafe { enter::<S>(kernel, table, keys, args) }
+        })
+    })
+}
+
+/// Runs `body` with the kernel of `keys`, telling those who watch; `asked` answers the conditions of chains.
+fn watch<X>(
+    thread: &ThreadState,
+    kind: CallKind,
+    table: TableRef<'_>,
+    all: DispatchKeySet,
+    keys: DispatchKeySet,
+    asked: &mut dyn FnMut(&Condition) -> Result<bool>,
+    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
+) -> Result<X> {
+    let slot = table.slot(keys);
+    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
+        return body(slot.kernel, keys);
+    }
+    let mut refused = Vec::new();
+    let first = Settled::first(slot.kernel, slot.reason, keys);
+    let settled = match slot.kernel.links {
+        None => Ok(first),
+        Some(_) => settle(first, table, asked, &mut |provider| refused.push(Refusal::of(provider))),
+    };
+    // Where nobody accepts, the step is told with the chain.
+    let (kernel, reason, keys) = match &settled {
+        Ok(settled) => (settled.kernel, settled.reason, settled.keys),
+        Err(_) => (slot.kernel, Reason::Missing, keys),
+    };
+    let step = Step {
+        kind,
+        operator: table.operator().clone(),
+        depth: thread.mark.depth() - 1,
+        keys,
+        fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
+        key: keys.highest_priority_key(),
+        kernel: KernelInfo::of(kernel),
+        reason,
+        refused,
+        unobserved: table.definition().is_some_and(|definition| definition.unobserved),
+    };
+    watched(step, || body(settled?.noted(table)?.kernel, keys))
+}
+
+/// The keys that the arguments of a boxed call bring.
+#[inline]
+fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
+    let Some(definition) = table.definition() else {
+        // Which arguments select is up to the schema.
+        return Ok(DispatchKeySet::EMPTY);
+    };
+    let expected = definition.schema.arguments.len();
+    if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
+        return Err(wrong_count(table, expected, args.len()));
+    }
+    let mut dispatches = definition.dispatch_arguments;
+    let mut keys = DispatchKeySet::EMPTY;
+    for arg in args {
+        if dispatches & 1 != 0 {
+            keys |= arg.tensor_keys();
+        }
+        dispatches >>= 1;
+    }
+    Ok(keys)
+}
+
+#[cold]
+fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
+    let operator = table.operator().name();
+    let schema = table.definition().map(|definition| &definition.schema);
+    let at_least = if schema.is_some_and(|schema| schema.is_vararg) { "at least " } else { "" };
+    let schema = schema.map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "{operator}: expected {at_least}{expected} arguments but got {found}; the schema is {schema}"
+    );
+    Error::new(ErrorKind::Value, message)
+}
+
+/// A boxed call.
+#[inline]
+pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { thread::current() };
+    let entry = &*operator.0;
+    if thread.flags() != 0 || entry.foreign {
+        return call_boxed_watched(thread, operator, args, returns);
+    }
+    let _nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    let Some(table) = (unsafe { TableRef::new(entry.table.read()) }) else {
+        return Err(operator.stale());
+    };
+    let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+    enter_values(table.kernel(keys), table, keys, args, returns)
+}
+
+/// The boxed call with everything that ordinary ones leave out.
+#[cold]
+#[inline(never)]
+fn call_boxed_watched(
+    thread: &ThreadState,
+    operator: &OperatorHandle,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    prepared(thread, operator, |table| {
+        let all = thread.apply(boxed_keys(table, args)?);
+        let keys = table.mask(all);
+        let mut asked = |condition: &Condition| holds_of_values(condition, args);
+        watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
+            enter_values(kernel, table, keys, args, returns)
+        })
+    })
+}
+
+/// A boxed call with given keys.
+pub(crate) fn redispatch_boxed(
+    operator: &OperatorHandle,
+    keys: DispatchKeySet,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    with_thread(|thread| {
+        prepared(thread, operator, |table| {
+            let mut asked = |condition: &Condition| holds_of_values(condition, args);
+            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
+                enter_values(kernel, table, keys, args, returns)
+            })
+        })
+    })
+}
+
+/// A boxed call of the kernel registered for one key, else of the key's fallback.
+pub(crate) fn call_boxed_for_key(
+    operator: &OperatorHandle,
+    key: DispatchKey,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
+    let kernel = dispatcher.kernel_for_key(operator, key)?;
+    with_thread(|thread| {
+        prepared(thread, operator, |table| {
+            let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+            enter_values(&kernel, table, keys, args, returns)
+        })
+    })
+}
+
+/// A boxed call of one kernel, whatever the table says.
+pub(crate) fn call_held(
+    operator: &OperatorHandle,
+    kernel: &KernelRecord,
+    keys: DispatchKeySet,
+    args: &[Boxed<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
+    with_thread(|thread| prepared(thread, operator, |table| enter_values(kernel, table, keys, args, returns)))
+}
+
+/// A dispatch from within a kernel, on the table that the call reads.
+#[inline(always)]
+fn nested<X>(
+    table: TableRef<'_>,
+    kind: CallKind,
+    keys: DispatchKeySet,
+    mut asked: impl FnMut(&Condition) -> Result<bool>,
+    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
+) -> Result<X> {
+    // SAFETY: the reference stays in this function.
+    let thread = unsafe { thread::current() };
+    let _nested = thread.enter()?;
+    if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
+        return watch(thread, kind, table, keys, keys, &mut asked, body);
+    }
+    body(table.kernel(keys), keys)
+}
+
+/// The keys below the highest layer of `keys`, without those that it has excluded, and the layers that it has.
+///
+/// # Errors
+///
+/// Undefined is the highest layer: below it, a kernel would only meet itself again.
+#[inline(always)]
+fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u64)> {
+    let layer = (keys.layers() | 1).ilog2();
+    if layer == 0 {
+        return Err(nothing_below(table));
+    }
+    let excluded = excluded_below(layer);
+    let layers = keys.layers() & ((1 << layer) - 1) & !excluded;
+    Ok((DispatchKeySet::from_parts(layers, keys.backends()), excluded))
+}
+
+#[cold]
+#[inline(never)]
+fn nothing_below(table: TableRef<'_>) -> Error {
+    let message = format!(
+        "{}: a kernel that was reached without keys (Undefined) calls on, but no key is below that; compute the result \
+         there, or redispatch with the keys that are meant",
+        table.operator().name()
+    );
+    Error::new(ErrorKind::MissingKernel, message)
+}
+
+/// The way on for a typed layer: the keys below the one that it was reached by.
+///
+/// It belongs to the call and cannot leave its thread.
+pub struct Next<'n, S> {
+    table: TableRef<'n>,
+    keys: DispatchKeySet,
+    signature: PhantomData<S>,
+}
+
+impl<'n, S: Signature> Next<'n, S> {
+    #[inline(always)]
+    pub(crate) fn new(table: TableRef<'n>, keys: DispatchKeySet) -> Self {
+        Self { table, keys, signature: PhantomData }
+    }
+
+    pub(crate) fn table(&self) -> TableRef<'n> {
+        self.table
+    }
+
+    /// The keys of the call; the highest is the layer's own.
+    pub fn keys(&self) -> DispatchKeySet {
+        self.keys
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> &OperatorHandle {
+        self.table.operator()
+    }
+
+    /// Calls on with the keys below the layer, which stays excluded on this thread until the call returns, so that
+    /// operators called further down skip it too. Of an autograd key that is all of autograd; a user's layer may say
+    /// what else is skipped ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    #[inline]
+    pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
+        let (keys, excluded) = below(self.table, self.keys)?;
+        // SAFETY: the reference stays in this function.
+        let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
+        self.redispatch(keys, args)
+    }
+
+    /// Calls the operator with exactly these keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    #[inline]
+    pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
+        let asked = |condition: &Condition| holds::<S>(condition, args);
+        nested(self.table, CallKind::Redispatch, keys, asked, |kernel, keys| {
+            // SAFETY: a `Next<S>` is made only by the entry of a kernel of signature `S` of this operator.
+            unsafe { enter::<S>(kernel, self.table, keys, args) }
+        })
+    }
+}
+
+/// A call as a boxed kernel sees it: operator, keys, arguments, and the place for results.
+///
+/// It belongs to the call and cannot leave its thread.
+pub struct BoxedCall<'c> {
+    table: TableRef<'c>,
+    keys: DispatchKeySet,
+    args: &'c [Boxed<'c>],
+    returns: &'c mut Returns,
+}
+
+impl<'c> BoxedCall<'c> {
+    #[inline(always)]
+    pub(crate) fn new(
+        table: TableRef<'c>,
+        keys: DispatchKeySet,
+        args: &'c [Boxed<'c>],
+        returns: &'c mut Returns,
+    ) -> Self {
+        Self { table, keys, args, returns }
+    }
+
+    pub(crate) fn table(&self) -> TableRef<'c> {
+        self.table
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> &'c OperatorHandle {
+        self.table.operator()
+    }
+
+    /// The operator's schema, if it is defined.
+    pub fn schema(&self) -> Option<&'c opgrid_schema::FunctionSchema> {
+        self.table.definition().map(|definition| &definition.schema)
+    }
+
+    /// The keys of the call.
+    pub fn keys(&self) -> DispatchKeySet {
+        self.keys
+    }
+
+    /// The key by which the kernel was reached.
+    pub fn key(&self) -> DispatchKey {
+        self.keys.highest_priority_key()
+    }
+
+    /// The arguments, in the order of the schema.
+    pub fn args(&self) -> &'c [Boxed<'c>] {
+        self.args
+    }
+
+    /// Argument number `index` as a tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where it is none.
+    pub fn tensor(&self, index: usize) -> Result<&'c AnyTensor> {
+        let value = self.args.get(index).copied().unwrap_or(Boxed::NONE);
+        value.as_tensor().ok_or_else(|| {
+            crate::values::value::mismatch("Tensor", value).within(format_args!(
+                "{}: argument {}",
+                self.operator().name(),
+                index + 1
+            ))
+        })
+    }
+
+    /// The results so far.
+    pub fn returns(&mut self) -> &mut Returns {
+        self.returns
+    }
+
+    /// Leaves one more result.
+    pub fn push(&mut self, value: impl Into<Value>) {
+        self.returns.push(value);
+    }
+
+    /// Calls on with the keys below the one that the kernel was reached by. That layer stays excluded on this thread
+    /// until the call returns, so that operators called further down skip it too. Of an autograd key that is all of
+    /// autograd; a user's layer may say what else ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    pub fn below(&mut self) -> Result<()> {
+        self.below_with(self.args)
+    }
+
+    /// As [`below`](Self::below), with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+        let (keys, excluded) = below(self.table, self.keys)?;
+        // SAFETY: the reference stays in this function.
+        let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
+        self.redispatch_with(keys, args)
+    }
+
+    /// Calls the operator with exactly these keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    pub fn redispatch(&mut self, keys: DispatchKeySet) -> Result<()> {
+        self.redispatch_with(keys, self.args)
+    }
+
+    /// As [`redispatch`](Self::redispatch), with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel.
+    pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
+        let (table, returns) = (self.table, &mut *self.returns);
+        let asked = |condition: &Condition| holds_of_values(condition, args);
+        nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {
+            enter_values(kernel, table, keys, args, returns)
+        })
+    }
+
+    /// Calls the operator anew, with the arguments' and the thread's keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel; [`ErrorKind::Depth`] where nothing keeps the call from coming back here for ever.
+    pub fn call(&mut self) -> Result<()> {
+        self.call_with(self.args)
+    }
+
+    /// As [`call`](Self::call), with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub fn call_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+        call_boxed(self.operator(), args, self.returns)
+    }
+}

@@ -1,0 +1,29 @@
+//! What the registry has to know of signatures, each worked out once.
+//!
+//! The types in their schemas come from code of users ([`Argument::schema_type`](crate::Argument::schema_type)), which
+//! may panic or call the dispatcher. It runs when a kernel or a typed handle is made, while no lock is held; the
+//! registry finds the schemas ready.
+
+use std::any::TypeId;
+use std::sync::{LazyLock, PoisonError, RwLock};
+
+use hashbrown::HashMap;
+
+use crate::calling::kernel::SignatureOf;
+use crate::signatures::signature::Signature;
+
+/// They live as long as the types that they describe: for ever.
+type Known = HashMap<TypeId, &'static SignatureOf, foldhash::fast::RandomState>;
+
+static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+
+/// What the registry has to know of `S`.
+pub(crate) fn signature_of<S: Signature>() -> &'static SignatureOf {
+    let signature = TypeId::of::<S>();
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(&signature).copied();
+    known.unwrap_or_else(|| {
+        let new = Box::new(SignatureOf::new::<S>());
+        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(signature).or_insert_with(|| Box::leak(new))
+    })
+}

@@ -1,0 +1,437 @@
+//! Kernels: code that can be registered for an operator at a key, typed or boxed, with or without state.
+//!
+//! A record has a typed side for one signature (`direct`, the function itself, or `entry`, a trampoline that also
+//! gets the keys and the record) and always a boxed side. Who calls with the record's signature takes the typed
+//! side; everybody else goes through values.
+#![allow(unsafe_code)]
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
+
+use crate::calling::boxing;
+use crate::calling::call::{BoxedCall, Next};
+use crate::calling::inferred::signature_of;
+use crate::calling::ledger::note_fallback;
+use crate::calling::shard::Serial;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::registration::provider::{Condition, Links};
+use crate::signatures::signature::{Entry, Signature};
+
+/// The function or closure of a record, and how it is freed.
+type State = (*const (), Option<unsafe fn(*const ())>);
+
+/// The boxed side of a record.
+pub(crate) type BoxedEntry = unsafe fn(&KernelRecord, &mut BoxedCall<'_>) -> Result<()>;
+
+/// What a record is, for those who print or resolve it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Typed,
+    Boxed,
+    Fallthrough,
+    Missing,
+    Ambiguous,
+    /// Several providers, or one with a condition.
+    Chain,
+}
+
+/// The signature of a typed record.
+pub(crate) struct SignatureOf {
+    pub(crate) id: TypeId,
+    /// The signature with `i64` in the place of symbolic integers.
+    pub(crate) concrete: TypeId,
+    pub(crate) text: fn() -> &'static str,
+    /// The schema inferred from the types, with an empty name.
+    pub(crate) schema: FunctionSchema,
+    /// The [`Entry`] of chains of this signature.
+    chain: fn() -> *const (),
+}
+
+impl SignatureOf {
+    pub(crate) fn new<S: Signature>() -> Self {
+        Self {
+            id: TypeId::of::<S>(),
+            concrete: TypeId::of::<S::Concrete>(),
+            text: || type_name::<S>(),
+            schema: S::schema(OperatorName::new("", "")),
+            chain: || {
+                let entry: Entry<S> = boxing::enter_chain::<S>;
+                entry as *const ()
+            },
+        }
+    }
+
+    pub(crate) fn is_symbolic(&self) -> bool {
+        self.id != self.concrete
+    }
+
+    /// Whether the schema inferred from it fits that of a definition.
+    pub(crate) fn fits(&self, definition: &FunctionSchema) -> bool {
+        check_signature(definition, &self.schema, self.is_symbolic()).is_ok()
+    }
+
+    /// The inferred schema as that of the operator `name`.
+    pub(crate) fn schema_named(&self, name: OperatorName) -> FunctionSchema {
+        FunctionSchema { name, ..self.schema.clone() }
+    }
+}
+
+/// One typed side: at most one of the two is not null.
+#[derive(Clone, Copy)]
+pub(crate) struct TypedSide {
+    /// The kernel itself, a function of the signature's arguments.
+    pub(crate) direct: *const (),
+    /// An [`Entry`](crate::signature::Entry) of the signature.
+    pub(crate) entry: *const (),
+}
+
+impl TypedSide {
+    const NONE: Self = Self { direct: std::ptr::null(), entry: std::ptr::null() };
+}
+
+/// What a slot of a table points to.
+///
+/// Invariant: `typed` belongs to a signature without symbolic integers, `symbolic` to one with; which one it is says
+/// `signature`, and the registry lets only kernels of one signature of each kind into one operator.
+#[repr(C)]
+pub(crate) struct KernelRecord {
+    pub(crate) typed: TypedSide,
+    pub(crate) symbolic: TypedSide,
+    pub(crate) boxed: BoxedEntry,
+    /// By what typed calls are counted that take the boxed side. Fallbacks count themselves.
+    pub(crate) serial: Serial,
+    /// The kernel's own boxed side, where `boxed` counts fallbacks first.
+    behind: BoxedEntry,
+    /// The function or the closure, as `boxed` and `entry` know it.
+    pub(crate) state: *const (),
+    /// Frees `state`, where it is more than a function pointer.
+    free: Option<unsafe fn(*const ())>,
+    pub(crate) role: Role,
+    pub(crate) signature: Option<&'static SignatureOf>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) origin: Origin,
+    /// Set when the registration is dropped: kernels held apart from tables look at it.
+    pub(crate) dropped: AtomicBool,
+    /// Which calls the kernel is for, if not for all.
+    pub(crate) condition: Option<Box<Condition>>,
+    /// The providers, in the record of a chain.
+    pub(crate) links: Option<Box<Links>>,
+}
+
+// SAFETY: `state` is a function pointer or a boxed `Send + Sync` closure; the rest is plain data.
+unsafe impl Send for KernelRecord {}
+// SAFETY: as above.
+unsafe impl Sync for KernelRecord {}
+
+impl Drop for KernelRecord {
+    fn drop(&mut self) {
+        DROPPED.fetch_add(1, Ordering::Release);
+        if let Some(free) = self.free {
+            // SAFETY: `free` was stored together with `state`, and a record is dropped once.
+            unsafe { free(self.state) }
+        }
+    }
+}
+
+/// How many records were dropped.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// How many kernels there are: registered, on the way to it, or waiting with the tables that they were in.
+pub(crate) fn kernels_alive() -> u64 {
+    // In this order, because every record is made before it is dropped.
+    let dropped = DROPPED.load(Ordering::Acquire);
+    Serial::count() - dropped
+}
+
+impl KernelRecord {
+    /// The text of dumps and errors.
+    pub(crate) fn debug(&self) -> String {
+        self.origin.to_string()
+    }
+
+    /// Whether code of users runs when the record is freed.
+    pub(crate) fn owns_state(&self) -> bool {
+        self.free.is_some() || self.condition.is_some()
+    }
+
+    pub(crate) fn is_fallthrough(&self) -> bool {
+        self.role == Role::Fallthrough
+    }
+}
+
+/// Where a definition or a kernel comes from: what its author said, or the place of the registration.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) description: Option<Arc<str>>,
+    pub(crate) place: &'static Location<'static>,
+}
+
+impl Origin {
+    pub(crate) fn at(place: &'static Location<'static>) -> Self {
+        Self { description: None, place }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.description {
+            Some(text) => f.write_str(text),
+            None => write!(f, "registered at {}", Place(self.place)),
+        }
+    }
+}
+
+/// A place in a source file, as errors print it.
+pub(crate) struct Place(pub(crate) &'static Location<'static>);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.0.file(), self.0.line())
+    }
+}
+
+/// Code that can be registered for an operator at a key.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{AnyTensor, Dispatcher, DispatchKey, Kernel, Result};
+///
+/// fn first(x: &AnyTensor, _y: &AnyTensor) -> Result<AnyTensor> {
+///     Ok(x.clone())
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("myops");
+/// library.define("first(Tensor x, Tensor y) -> Tensor");
+/// library
+///     .implement("first")
+///     .add(Kernel::function::<fn(AnyTensor, AnyTensor) -> AnyTensor>(first).at(DispatchKey::Cpu));
+/// let _registration = library.finish()?;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub struct Kernel {
+    pub(crate) record: KernelRecord,
+    pub(crate) key: Option<DispatchKey>,
+}
+
+/// Frees a boxed closure.
+///
+/// # Safety
+///
+/// `state` comes from `Box::into_raw` of a `Box<F>`, and nobody uses it afterwards.
+unsafe fn free<F>(state: *const ()) {
+    // SAFETY: the caller's word.
+    drop(unsafe { Box::from_raw(state.cast::<F>().cast_mut()) });
+}
+
+impl Kernel {
+    #[track_caller]
+    fn from_parts(
+        signature: Option<&'static SignatureOf>,
+        side: TypedSide,
+        boxed: BoxedEntry,
+        state: State,
+    ) -> Self {
+        let symbolic = signature.is_some_and(|signature| signature.is_symbolic());
+        let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
+        let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
+        let (state, free) = state;
+        let (name, origin) = (None, Origin::at(Location::caller()));
+        let dropped = AtomicBool::new(false);
+        let record = KernelRecord {
+            typed,
+            symbolic,
+            boxed,
+            serial: Serial::next(),
+            behind: boxed,
+            state,
+            free,
+            role,
+            signature,
+            name,
+            origin,
+            dropped,
+            condition: None,
+            links: None,
+        };
+        Self { record, key: None }
+    }
+
+    /// A function of the signature's borrowed arguments.
+    #[track_caller]
+    pub fn function<S: Signature>(function: S::Returning<S::Output>) -> Self {
+        let pointer = S::erase(function);
+        let side = TypedSide { direct: pointer, entry: std::ptr::null() };
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_function::<S>, (pointer, None))
+    }
+
+    /// A function that takes the keys of the call in front of the arguments.
+    #[track_caller]
+    pub fn function_with_keys<S: Signature>(function: S::ReturningWithKeys<S::Output>) -> Self {
+        let entry: Entry<S> = boxing::enter_with_keys::<S>;
+        let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
+        let state = (S::erase_with_keys(function), None);
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
+    }
+
+    /// A closure over the arguments as a tuple; it may carry state.
+    #[track_caller]
+    pub fn closure<S: Signature>(
+        closure: impl for<'a> Fn(S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
+    ) -> Self {
+        Self::layer::<S>(move |_, args| closure(args))
+    }
+
+    /// A closure that can call on to the keys below the one it is registered for; see [`Next`].
+    #[track_caller]
+    pub fn layer<S: Signature>(
+        layer: impl for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
+    ) -> Self {
+        fn parts<S, F>(layer: F) -> (TypedSide, State)
+        where
+            S: Signature,
+            F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output> + Send + Sync + 'static,
+        {
+            let entry: Entry<S> = boxing::enter_layer::<S, F>;
+            let side = TypedSide { direct: std::ptr::null(), entry: entry as *const () };
+            (side, (Box::into_raw(Box::new(layer)).cast_const().cast(), Some(free::<F>)))
+        }
+        let (side, state) = parts::<S, _>(layer);
+        Self::from_parts(Some(signature_of::<S>()), side, boxing::boxed_entry::<S>, state)
+    }
+
+    /// A function or closure over values: it serves every operator.
+    #[track_caller]
+    pub fn boxed(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
+        fn parts<F>(kernel: F) -> (BoxedEntry, State)
+        where
+            F: Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
+        {
+            (boxing::run_boxed::<F>, (Box::into_raw(Box::new(kernel)).cast_const().cast(), Some(free::<F>)))
+        }
+        let (boxed, state) = parts(kernel);
+        Self::from_parts(None, TypedSide::NONE, boxed, state)
+    }
+
+    /// Skips the key: calls go to the next lower one at no cost.
+    #[track_caller]
+    pub fn fallthrough() -> Self {
+        Self::special(Role::Fallthrough, fallthrough_ran)
+    }
+
+    /// What the slot of a cell with several providers points to, or with one that has a condition.
+    pub(crate) fn chain(links: Links) -> Self {
+        let run = |chain: &KernelRecord, call: &mut BoxedCall<'_>| {
+            crate::registration::provider::run_chain(chain, call)
+        };
+        let mut kernel = Self::special(Role::Chain, run);
+        let record = &mut kernel.record;
+        for provider in &links.providers {
+            let Some(signature) = provider.signature else { continue };
+            let side = if signature.is_symbolic() { &mut record.symbolic } else { &mut record.typed };
+            side.entry = (signature.chain)();
+        }
+        record.origin = links.providers[0].origin.clone();
+        record.links = Some(Box::new(links));
+        kernel
+    }
+
+    /// What a slot without a kernel points to.
+    pub(crate) fn missing() -> Self {
+        let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| {
+            Err(crate::inspection::explain::missing_kernel(call))
+        };
+        Self::special(Role::Missing, report)
+    }
+
+    /// What AutogradOther points to where no rule chooses between kernels.
+    pub(crate) fn ambiguous() -> Self {
+        let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| {
+            Err(crate::inspection::explain::ambiguous_kernel(call))
+        };
+        Self::special(Role::Ambiguous, report).describe("ambiguous_autogradother")
+    }
+
+    #[track_caller]
+    fn special(role: Role, boxed: BoxedEntry) -> Self {
+        let mut kernel = Self::from_parts(None, TypedSide::NONE, boxed, (std::ptr::null(), None));
+        kernel.record.role = role;
+        kernel.record.serial = Serial::UNCOUNTED;
+        kernel
+    }
+
+    /// The same kernel with a name, by which it joins the chain of a cell that has others.
+    pub fn named(mut self, name: &str) -> Self {
+        self.record.name = Some(name.into());
+        self
+    }
+
+    /// The same kernel, for calls only whose arguments the condition holds for. `text` completes "runs when …".
+    ///
+    /// Typed kernels take typed conditions with [`Provider::when`](crate::Provider::when).
+    pub fn when(
+        mut self,
+        text: &str,
+        holds: impl Fn(&[crate::values::value::Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
+    ) -> Self {
+        self.record.condition = Some(Box::new(Condition::of_values(text, holds)));
+        self
+    }
+
+    /// The same kernel with a text of its own for dumps and errors, in the place of file and line.
+    pub fn describe(mut self, text: &str) -> Self {
+        self.record.origin.description = Some(text.into());
+        self
+    }
+
+    /// The same kernel for that key, whatever the library says. `CatchAll` stands for no key.
+    pub fn at(mut self, key: DispatchKey) -> Self {
+        self.key = (key != DispatchKey::CatchAll).then_some(key);
+        self
+    }
+
+    /// The same kernel, registered at the place of this call.
+    pub(crate) fn placed(mut self, place: &'static Location<'static>) -> Self {
+        self.record.origin.place = place;
+        self
+    }
+
+    /// The same kernel as the fallback of a key: calls of it are counted.
+    pub(crate) fn for_fallback(mut self) -> Self {
+        if self.record.role == Role::Boxed {
+            self.record.serial = Serial::UNCOUNTED;
+            self.record.boxed = run_fallback;
+        }
+        self
+    }
+
+    /// The schema that can be inferred from the kernel's signature; boxed kernels have none.
+    pub fn inferred_schema(&self, name: OperatorName) -> Option<FunctionSchema> {
+        self.record.signature.map(|signature| signature.schema_named(name))
+    }
+}
+
+/// The boxed side of fallthroughs, which the dispatcher steps over.
+fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    let message = format!(
+        "{}: fallthrough_kernel was executed for key {}, but calls step over fallthroughs; redispatch with keys that \
+         the operator does not fall through",
+        call.operator().name(),
+        call.key()
+    );
+    Err(Error::new(ErrorKind::Internal, message))
+}
+
+/// The boxed side of a fallback.
+fn run_fallback(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    note_fallback(kernel, call)?;
+    // SAFETY: the record's own boxed side.
+    unsafe { (kernel.behind)(kernel, call) }
+}

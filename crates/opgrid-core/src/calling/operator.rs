@@ -1,0 +1,473 @@
+//! Operators as callers hold them: a typed overload known at compile time, or a handle found by name.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Weak};
+
+use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
+
+use crate::calling::call::{self, Route};
+use crate::calling::kernel::Origin;
+use crate::calling::retirement::Published;
+use crate::calling::table::TableRef;
+use crate::calling::thread::with_thread;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::set::DispatchKeySet;
+use crate::registration::dispatcher::Dispatcher;
+use crate::registration::registry::Inner;
+use crate::signatures::signature::Signature;
+use crate::signatures::stack::{Returns, Stack};
+use crate::values::value::{Boxed, Value};
+
+/// An overload known at compile time; [`operator!`](crate::operator!) implements it.
+///
+/// Two crates may each declare a type for one overload; both reach the same operator.
+pub trait Operator: Copy + Send + Sync + 'static {
+    /// The schema text.
+    const SCHEMA: &'static str;
+    /// The function type that kernels and callers share.
+    type Signature: Signature;
+
+    /// The place where the overload keeps the global dispatcher's table: a static of its own.
+    fn cell() -> &'static OperatorCell<Self::Signature>;
+
+    /// Registers the overload's library with the global dispatcher, for libraries that do so on first use.
+    ///
+    /// # Errors
+    ///
+    /// Those of the registration.
+    fn home() -> Result<()> {
+        Ok(())
+    }
+
+    /// The overload's name.
+    fn name() -> OperatorName {
+        let declaration = Self::SCHEMA.split('(').next().unwrap_or_default();
+        OperatorName::parse(declaration).unwrap_or_else(|_| OperatorName::new(declaration, ""))
+    }
+}
+
+/// The arguments of an overload, as a tuple of borrowed forms.
+pub type ArgsOf<'a, O> = <<O as Operator>::Signature as Signature>::Args<'a>;
+/// What a call of an overload returns.
+pub type OutputOf<O> = <<O as Operator>::Signature as Signature>::Output;
+/// A function that can be a kernel of an overload.
+pub type KernelOf<O> = ReturningOf<O, OutputOf<O>>;
+/// A function of an overload's arguments that returns `Result<X>`.
+pub type ReturningOf<O, X> = <<O as Operator>::Signature as Signature>::Returning<X>;
+/// A function of the call's keys and an overload's arguments that can be a kernel.
+pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::ReturningWithKeys<OutputOf<O>>;
+
+/// The global dispatcher's table of one overload, null until the first call.
+///
+/// Invariant: what it points to is the table of an operator whose signature is `S`. The signature is part of the
+/// type because calls do not check it again: two overloads of different signatures cannot share a cell.
+///
+/// ```compile_fail,E0308
+/// use opgrid_core::{AnyTensor, Operator, OperatorCell};
+///
+/// static SHARED: OperatorCell<fn(AnyTensor) -> AnyTensor> = OperatorCell::new();
+///
+/// #[derive(Clone, Copy)]
+/// struct Half;
+///
+/// impl Operator for Half {
+///     const SCHEMA: &'static str = "myops::half(int x) -> int";
+///     type Signature = fn(i64) -> i64;
+///
+///     fn cell() -> &'static OperatorCell<Self::Signature> {
+///         &SHARED
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct OperatorCell<S>(pub(crate) Published, PhantomData<fn() -> S>);
+
+impl<S> OperatorCell<S> {
+    /// An overload that nobody has called.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self(Published::new(), PhantomData)
+    }
+}
+
+/// Calls an overload: on the dispatcher that runs the kernel around, outside of kernels on the global one.
+///
+/// # Errors
+///
+/// Those of the kernel, and of the dispatcher where there is none.
+#[inline]
+pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
+    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature.
+    unsafe { call::call::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), args) }
+}
+
+/// Calls an overload with exactly these keys: neither the thread's keys nor fallthroughs change them.
+///
+/// # Errors
+///
+/// As [`call()`].
+#[inline]
+pub fn redispatch<O: Operator>(
+    _operator: O,
+    keys: DispatchKeySet,
+    args: ArgsOf<'_, O>,
+) -> Result<OutputOf<O>> {
+    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature.
+    unsafe { call::redispatch::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), keys, args) }
+}
+
+/// Calls an overload on a dispatcher, whichever one runs the kernel around.
+#[inline]
+pub(crate) fn call_on<O: Operator>(
+    dispatcher: &Inner,
+    _operator: O,
+    args: ArgsOf<'_, O>,
+) -> Result<OutputOf<O>> {
+    let route = OverloadOn::<O>(dispatcher, PhantomData);
+    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature, and only by the global dispatcher;
+    // for others the pointer is not used.
+    unsafe { call::call::<O::Signature>(&O::cell().0, dispatcher.is_foreign(), &route, args) }
+}
+
+/// Finds the operator of an overload on a given dispatcher.
+struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
+
+impl<O: Operator> Route for OverloadOn<'_, O> {
+    fn operator(&self) -> Result<OperatorHandle> {
+        self.0.operator_of::<O>()
+    }
+}
+
+/// Finds the operator of an overload when its cell cannot be used.
+struct Overload<O>(PhantomData<O>);
+
+impl<O: Operator> Overload<O> {
+    /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
+    fn bound() -> Option<OperatorHandle> {
+        with_thread(|thread| {
+            if !thread.dispatcher.get().is_null() {
+                return None;
+            }
+            let _nested = thread.mark();
+            // SAFETY: the thread marked a dispatch before it reads the pointer.
+            let table = unsafe { TableRef::new(O::cell().0.read()) };
+            table.map(|table| table.operator().clone())
+        })
+    }
+}
+
+impl<O: Operator> Route for Overload<O> {
+    fn operator(&self) -> Result<OperatorHandle> {
+        if let Some(operator) = Self::bound() {
+            return Ok(operator);
+        }
+        Dispatcher::current().0.operator_of::<O>()
+    }
+}
+
+/// What a definition says, besides kernels.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) schema: FunctionSchema,
+    pub(crate) origin: Origin,
+    pub(crate) tags: Vec<String>,
+    /// Bit `i`: argument `i` brings keys into boxed calls.
+    pub(crate) dispatch_arguments: u64,
+    /// Whether profilers leave the operator out.
+    pub(crate) unobserved: bool,
+}
+
+impl Definition {
+    pub(crate) fn new(schema: FunctionSchema, origin: Origin) -> Self {
+        let dispatches = |(place, argument): (usize, &opgrid_schema::Argument)| {
+            u64::from(brings_keys(&argument.real_type)) << place
+        };
+        let dispatch_arguments =
+            schema.arguments.iter().enumerate().map(dispatches).fold(0, |mask, bit| mask | bit);
+        Self { schema, origin, tags: Vec::new(), dispatch_arguments, unobserved: false }
+    }
+
+    /// The mask as torch keeps it: bit 0 stands for the last argument.
+    pub(crate) fn reversed_dispatch_arguments(&self) -> u64 {
+        let count = self.schema.arguments.len() as u32;
+        if count == 0 { 0 } else { self.dispatch_arguments.reverse_bits() >> (64 - count) }
+    }
+
+    pub(crate) fn alias_analysis_text(&self) -> String {
+        match self.schema.alias_analysis {
+            Some(kind) => kind.to_string(),
+            None => format!("{} (default)", AliasAnalysis::Conservative),
+        }
+    }
+}
+
+/// Whether arguments of this type bring keys into boxed calls: `Tensor`, `Tensor?`, `Tensor[]` and `Tensor?[]`.
+fn brings_keys(declared: &Type) -> bool {
+    match declared {
+        Type::Tensor => true,
+        Type::Optional(inner) => **inner == Type::Tensor,
+        Type::List(element) => *element.without_optional() == Type::Tensor,
+        _ => false,
+    }
+}
+
+/// One operator of one dispatcher.
+pub(crate) struct Entry {
+    pub(crate) table: Published,
+    /// Whether the dispatcher is another one than the global.
+    pub(crate) foreign: bool,
+    pub(crate) name: OperatorName,
+    /// Where the dispatcher keeps the operator's record, as long as the operator is registered.
+    pub(crate) number: u32,
+    pub(crate) dispatcher: Weak<Inner>,
+}
+
+/// An operator found by name. It stays a handle of that operator even when the operator is gone; then calls fail.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Dispatcher, DispatchKey, Kernel, Value};
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("myops");
+/// library.define("double(int x) -> int").add(
+///     Kernel::function::<fn(i64) -> i64>(|x| Ok(2 * x)).at(DispatchKey::CompositeExplicitAutograd),
+/// );
+/// let _registration = library.finish()?;
+///
+/// let double = dispatcher.find("myops::double")?;
+/// assert_eq!(double.call_values(vec![Value::from(21)])?, [Value::from(42)]);
+/// let typed = double.typed::<fn(i64) -> i64>()?;
+/// assert_eq!(typed.call((4,))?, 8);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct OperatorHandle(pub(crate) Arc<Entry>);
+
+impl Route for OperatorHandle {
+    fn operator(&self) -> Result<OperatorHandle> {
+        Ok(self.clone())
+    }
+}
+
+impl OperatorHandle {
+    /// The operator's name.
+    pub fn name(&self) -> &OperatorName {
+        &self.0.name
+    }
+
+    /// Looks at what the operator's present table says.
+    pub(crate) fn look<X>(&self, body: impl FnOnce(TableRef<'_>) -> X) -> Result<X> {
+        with_thread(|thread| {
+            if thread.flags() != 0 {
+                crate::calling::retirement::attend(thread);
+            }
+            let _orphan = crate::calling::retirement::orphan(thread);
+            let _nested = thread.mark();
+            // SAFETY: the thread marked a dispatch before it reads the pointer.
+            let table = unsafe { TableRef::new(self.0.table.read()) };
+            table.map(body).ok_or_else(|| self.stale())
+        })
+    }
+
+    /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.table.read().is_null()
+    }
+
+    /// Whether the operator is one of `dispatcher`.
+    pub(crate) fn belongs_to(&self, dispatcher: &Dispatcher) -> bool {
+        std::ptr::eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
+    }
+
+    #[cold]
+    pub(crate) fn stale(&self) -> Error {
+        let message = format!("{}: the operator is no longer registered; find it again", self.0.name);
+        Error::new(ErrorKind::Stale, message)
+    }
+
+    /// The schema.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone, [`ErrorKind::Schema`] where it has kernels but no definition.
+    pub fn schema(&self) -> Result<FunctionSchema> {
+        let schema = self.look(|table| table.definition().map(|definition| definition.schema.clone()))?;
+        schema.ok_or_else(|| {
+            let name = &self.0.name;
+            let message = format!(
+                "tried to access the schema for {name} which doesn't have a schema registered yet; define() it"
+            );
+            Error::new(ErrorKind::Schema, message)
+        })
+    }
+
+    /// Whether the operator is registered and has a definition.
+    pub fn has_schema(&self) -> bool {
+        self.look(|table| table.definition().is_some()).unwrap_or(false)
+    }
+
+    /// The tags of the definition.
+    pub fn tags(&self) -> Vec<String> {
+        self.look(|table| table.definition().map(|definition| definition.tags.clone()))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    /// The same operator with typed calls.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
+    pub fn typed<S: Signature>(&self) -> Result<TypedHandle<S>> {
+        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
+        dispatcher.check_signature::<S>(self)?;
+        Ok(TypedHandle { operator: self.clone(), signature: PhantomData })
+    }
+
+    /// Calls the operator with borrowed values and lets it leave its results in `returns`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
+    #[inline]
+    pub fn call_boxed(&self, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
+        call::call_boxed(self, args, returns)
+    }
+
+    /// Calls the operator with exactly these keys.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_boxed`](Self::call_boxed).
+    pub fn redispatch_boxed(
+        &self,
+        keys: DispatchKeySet,
+        args: &[Boxed<'_>],
+        returns: &mut Returns,
+    ) -> Result<()> {
+        call::redispatch_boxed(self, keys, args, returns)
+    }
+
+    /// Calls the kernel registered for `key` (an alias too), else the fallback of that key; never what the table says.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingKernel`] where there is neither; else as [`call_boxed`](Self::call_boxed).
+    pub fn call_boxed_for_key(
+        &self,
+        key: crate::keys::key::DispatchKey,
+        args: &[Boxed<'_>],
+        returns: &mut Returns,
+    ) -> Result<()> {
+        call::call_boxed_for_key(self, key, args, returns)
+    }
+
+    /// Calls the operator with owned values.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_boxed`](Self::call_boxed).
+    pub fn call_values(&self, args: Vec<Value>) -> Result<Vec<Value>> {
+        let mut returns = Returns::new();
+        let borrowed: Vec<_> = args.iter().map(Value::borrow).collect();
+        self.call_boxed(&borrowed, &mut returns)?;
+        Ok(returns.into_vec())
+    }
+
+    /// Takes the operator's arguments from the top of `stack` and leaves its results there.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_boxed`](Self::call_boxed); then the stack is as it was.
+    pub fn call_stack(&self, stack: &mut Stack) -> Result<()> {
+        let count = self.schema()?.arguments.len();
+        let mut returns = Returns::new();
+        let args: Vec<_> = stack.last(count)?.iter().map(Value::borrow).collect();
+        self.call_boxed(&args, &mut returns)?;
+        drop(args);
+        stack.drop_last(count)?;
+        stack.push_all(returns.into_vec());
+        Ok(())
+    }
+
+    /// Calls the operator with positional and keyword values, filling in defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where the values do not fit the schema; else those of the kernel.
+    pub fn call_with(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
+        self.call_values(self.bind(positional, keyword)?)
+    }
+
+    /// The arguments of a call in the order of the schema, with defaults filled in.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where the values do not fit the schema.
+    pub fn bind(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
+        crate::signatures::binding::bind(&self.schema()?, positional, keyword)
+    }
+}
+
+impl PartialEq for OperatorHandle {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for OperatorHandle {}
+
+impl std::hash::Hash for OperatorHandle {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl fmt::Debug for OperatorHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OperatorHandle({})", self.0.name)
+    }
+}
+
+/// An operator found by name, with typed calls.
+#[derive(Clone, Debug)]
+pub struct TypedHandle<S> {
+    operator: OperatorHandle,
+    signature: PhantomData<S>,
+}
+
+impl<S: Signature> TypedHandle<S> {
+    /// The handle without the signature.
+    pub fn operator(&self) -> &OperatorHandle {
+        &self.operator
+    }
+
+    /// Calls the operator.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel, and of the dispatcher where there is none.
+    #[inline]
+    pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
+        let entry = &*self.operator.0;
+        // SAFETY: `typed` checked `S` against the operator, which keeps its signature as long as it lives.
+        unsafe { call::call::<S>(&entry.table, entry.foreign, &self.operator, args) }
+    }
+
+    /// Calls the operator with exactly these keys: neither the thread's keys nor fallthroughs change them.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    #[inline]
+    pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
+        let entry = &*self.operator.0;
+        // SAFETY: as for `call`.
+        unsafe { call::redispatch::<S>(&entry.table, entry.foreign, &self.operator, keys, args) }
+    }
+}

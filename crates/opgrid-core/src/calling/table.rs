@@ -1,0 +1,515 @@
+//! The table of one operator: an immutable block that a call reads once.
+//!
+//! ```text
+//!  -2048 …  rows, up to 0: a u8 kernel number per backend (32), or one for all; the operator's own, then the base's
+//!    0      mask: u64 per backend (32)      layers that are not fallen through
+//!  256      row: u16 per layer (64)         where the layer's row begins, and whether it has a number per backend
+//!  384      the operator, its definition, the base, the sizes of the parts
+//!    …      pointers to kernels, 8 bytes each: those of the base, then the operator's own
+//!    …      the reasons of the operator's own kernels
+//! ```
+//!
+//! A look-up is `b = highest backend`, `l = layers & mask[b]`, `t = highest layer`, `kernel[row[t][b]]`. "No layer" is
+//! bit 0, Undefined; "no backend" is bit 0, CPU, as in torch. Only the rows that an operator needs are there; they end
+//! where the head begins, so that the base's stand at the same place in every table.
+//!
+//! What the fallbacks alone give is the same for every operator of a dispatcher: the [`Base`]. A table copies its
+//! rows and pointers and adds what the operator's kernels change, usually a single row.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::calling::kernel::{Kernel, KernelRecord};
+use crate::calling::operator::{Definition, OperatorHandle};
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::keys::parts::{BackendComponent, Functionality};
+use crate::keys::set::DispatchKeySet;
+use crate::registration::resolve::{Reason, Rules};
+
+const BACKENDS: usize = BackendComponent::COUNT;
+const LAYERS: usize = Functionality::COUNT;
+/// The most that rows can take.
+const ROWS: usize = LAYERS * BACKENDS;
+const KERNELS: usize = size_of::<Head>();
+/// How many kernels a number of one byte can name.
+const MOST_KERNELS: usize = 256;
+
+const _: () = assert!(KERNELS.is_multiple_of(8) && ROWS <= 1 << (16 - RowPlace::SHIFT));
+
+/// A kernel together with the rule that chose it.
+#[derive(Clone)]
+pub(crate) struct Slot {
+    pub(crate) kernel: Arc<KernelRecord>,
+    pub(crate) reason: Reason,
+}
+
+/// One kernel number per backend, while a table is put together: kernels of the base come first.
+pub(crate) type Row = [u16; BACKENDS];
+
+/// Where a row is: the low bits are those of a backend that count, the others the distance from the lowest place that
+/// a row can have.
+#[derive(Clone, Copy)]
+struct RowPlace(u16);
+
+impl RowPlace {
+    const SHIFT: u32 = BACKENDS.ilog2();
+
+    fn new(offset: usize, length: usize) -> Self {
+        Self((offset << Self::SHIFT | (length - 1)) as u16)
+    }
+
+    /// Where the number for a backend is, from the lowest place that a row can have.
+    #[inline(always)]
+    fn of(self, backend: u32) -> usize {
+        usize::from(self.0 >> Self::SHIFT) + (backend & u32::from(self.0) & (BACKENDS as u32 - 1)) as usize
+    }
+}
+
+/// Rows as a block holds them, from the end.
+#[derive(Clone)]
+struct Rows {
+    bytes: [u8; ROWS],
+    begin: usize,
+    places: [RowPlace; LAYERS],
+}
+
+impl Rows {
+    /// One row of zeros for all layers.
+    fn new() -> Self {
+        let begin = ROWS - 1;
+        Self { bytes: [0; ROWS], begin, places: [RowPlace::new(begin, 1); LAYERS] }
+    }
+
+    fn get(&self, layer: Functionality) -> [u8; BACKENDS] {
+        let place = self.places[layer.position() as usize];
+        std::array::from_fn(|backend| self.bytes[place.of(backend as u32)])
+    }
+
+    /// Adds a row for a layer.
+    fn add(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+        let length = if row.iter().all(|number| *number == row[0]) { 1 } else { BACKENDS };
+        self.begin -= length;
+        self.bytes[self.begin..][..length].copy_from_slice(&row[..length]);
+        self.places[layer.position() as usize] = RowPlace::new(self.begin, length);
+    }
+
+    /// Sets the row of a layer, to one that says the same if there is one.
+    fn set(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+        let same = |place: &&RowPlace| (0..BACKENDS).all(|b| self.bytes[place.of(b as u32)] == row[b]);
+        match self.places.iter().find(same).copied() {
+            Some(place) => self.places[layer.position() as usize] = place,
+            None => self.add(layer, row),
+        }
+    }
+
+    fn len(&self) -> usize {
+        ROWS - self.begin
+    }
+}
+
+/// The table of an operator without kernels, of which every table of the dispatcher is a changed copy.
+pub(crate) struct Base {
+    pub(crate) rules: Rules,
+    /// The kernel of AutogradOther where no rule chooses.
+    pub(crate) ambiguous: Arc<KernelRecord>,
+    slots: Vec<Slot>,
+    rows: Rows,
+    masks: [u64; BACKENDS],
+}
+
+impl Base {
+    /// A base whose every slot is `slot`.
+    pub(crate) fn filled(rules: Rules, slot: Slot) -> Self {
+        Self {
+            rules,
+            ambiguous: Arc::new(Kernel::ambiguous().record),
+            slots: vec![slot],
+            rows: Rows::new(),
+            masks: [u64::MAX; BACKENDS],
+        }
+    }
+
+    /// The number of `slot`, new or known.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Registration`] for more kernels than a byte can number.
+    pub(crate) fn number(&mut self, slot: Slot) -> Result<u8> {
+        u8::try_from(number_in(&mut self.slots, slot)).map_err(|_| {
+            let message =
+                format!("one table cannot hold more than {MOST_KERNELS} kernels; merge some of them");
+            Error::new(ErrorKind::Registration, message)
+        })
+    }
+
+    /// Sets the row of a layer, and with it the layer's bit in the masks.
+    pub(crate) fn set_row(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+        mark_fallthroughs(&mut self.masks, layer, |backend| &self.slots[usize::from(row[backend])]);
+        self.rows.set(layer, row);
+    }
+
+    /// The row of a layer.
+    pub(crate) fn row(&self, layer: Functionality) -> Row {
+        self.rows.get(layer).map(u16::from)
+    }
+}
+
+/// The place of `slot` in `slots`, new or known.
+fn number_in(slots: &mut Vec<Slot>, slot: Slot) -> usize {
+    let same = |known: &Slot| Arc::ptr_eq(&known.kernel, &slot.kernel) && known.reason == slot.reason;
+    slots.iter().rposition(same).unwrap_or_else(|| {
+        slots.push(slot);
+        slots.len() - 1
+    })
+}
+
+/// Sets or clears the bit of `layer` in each backend's mask.
+fn mark_fallthroughs<'s>(
+    masks: &mut [u64; BACKENDS],
+    layer: Functionality,
+    slot: impl Fn(usize) -> &'s Slot,
+) {
+    let bit = 1u64 << layer.position();
+    for (backend, mask) in masks.iter_mut().enumerate() {
+        *mask = if slot(backend).kernel.is_fallthrough() { *mask & !bit } else { *mask | bit };
+    }
+}
+
+/// What an operator's own kernels change in the base, while its table is put together.
+pub(crate) struct Draft {
+    base: Arc<Base>,
+    slots: Vec<Slot>,
+    rows: Vec<(Functionality, Row)>,
+    masks: [u64; BACKENDS],
+}
+
+impl Draft {
+    pub(crate) fn of(base: &Arc<Base>) -> Self {
+        Self { base: base.clone(), slots: Vec::new(), rows: Vec::new(), masks: base.masks }
+    }
+
+    /// The number of `slot`, new or known.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Registration`] for more kernels than there can be keys.
+    pub(crate) fn number(&mut self, slot: Slot) -> Result<u16> {
+        u16::try_from(self.base.slots.len() + number_in(&mut self.slots, slot)).map_err(|_| {
+            let message = "one operator cannot have more than 65,000 kernels; merge some of them";
+            Error::new(ErrorKind::Registration, message)
+        })
+    }
+
+    /// The slot of a number.
+    pub(crate) fn slot(&self, number: u16) -> &Slot {
+        let number = usize::from(number);
+        self.base.slots.get(number).unwrap_or_else(|| &self.slots[number - self.base.slots.len()])
+    }
+
+    pub(crate) fn base(&self) -> &Arc<Base> {
+        &self.base
+    }
+
+    /// Sets the row of a layer.
+    pub(crate) fn set_row(&mut self, layer: Functionality, row: Row) {
+        if row == self.base.row(layer) {
+            return;
+        }
+        let mut masks = self.masks;
+        mark_fallthroughs(&mut masks, layer, |backend| self.slot(row[backend]));
+        self.masks = masks;
+        self.rows.push((layer, row));
+    }
+
+    /// The finished block.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Registration`] for more distinct kernels than a byte can number.
+    pub(crate) fn publish(
+        self,
+        operator: OperatorHandle,
+        definition: Option<Arc<Definition>>,
+    ) -> Result<Table> {
+        let rows = self.base.rows.len() + self.rows.len() * BACKENDS;
+        if self.base.slots.len() + self.slots.len() <= MOST_KERNELS && rows <= ROWS {
+            return Ok(Table::new(self, operator, definition));
+        }
+        let own = self.own_base().map_err(|error| error.within(operator.name()))?;
+        Ok(Table::new(Self::of(&Arc::new(own)), operator, definition))
+    }
+
+    /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
+    /// kernels stand before.
+    fn own_base(&self) -> Result<Base> {
+        let (rules, ambiguous) = (self.base.rules, self.base.ambiguous.clone());
+        let mut own = Base { rules, ambiguous, slots: Vec::new(), rows: Rows::new(), masks: self.masks };
+        for layer in (0..LAYERS as u32).filter_map(Functionality::at) {
+            let changed = self.rows.iter().find(|(changed, _)| *changed == layer);
+            let row = changed.map_or_else(|| self.base.row(layer), |(_, row)| *row);
+            let mut numbers = [0; BACKENDS];
+            for (number, place) in numbers.iter_mut().zip(row) {
+                *number = own.number(self.slot(place).clone())?;
+            }
+            own.set_row(layer, numbers);
+        }
+        Ok(own)
+    }
+}
+
+/// The middle of a block.
+///
+/// Invariant: the places in `rows` lie within the `rows_bytes` before the head, and the numbers there below the count
+/// of kernels. The base's pointers to kernels and `own_kernels` others follow the head, then the reasons of those. The
+/// table owns a count of each own kernel; the base owns the others.
+#[repr(C)]
+struct Head {
+    masks: [u64; BACKENDS],
+    rows: [RowPlace; LAYERS],
+    operator: OperatorHandle,
+    definition: Option<Arc<Definition>>,
+    base: Arc<Base>,
+    rows_bytes: u16,
+    own_kernels: u16,
+    size: u32,
+}
+
+impl Head {
+    fn layout(&self) -> Layout {
+        layout_of(self.size as usize)
+    }
+
+    /// Where the reasons of the own kernels begin, in bytes from the head.
+    fn reasons(&self) -> usize {
+        KERNELS + (self.base.slots.len() + usize::from(self.own_kernels)) * 8
+    }
+}
+
+/// An owned block, by its head.
+pub(crate) struct Table(NonNull<Head>);
+
+// SAFETY: a block is immutable; what it points to is `Send + Sync`.
+unsafe impl Send for Table {}
+
+impl Table {
+    /// Writes the block: `draft` has at most as many kernels as a byte can number.
+    fn new(draft: Draft, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Self {
+        let Draft { base, slots, rows: changed, masks } = draft;
+        let own;
+        let rows = match changed.is_empty() {
+            true => &base.rows,
+            false => {
+                let mut rows = base.rows.clone();
+                changed.iter().for_each(|(layer, row)| rows.add(*layer, row.map(|number| number as u8)));
+                own = rows;
+                &own
+            }
+        };
+        let rows_bytes = rows.len().next_multiple_of(8);
+        let reasons = KERNELS + (base.slots.len() + slots.len()) * 8;
+        let layout = layout_of(rows_bytes + reasons + slots.len() * size_of::<Reason>());
+        // SAFETY: the size is not 0.
+        let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        // SAFETY: every place below lies within the block, which is new and nobody else's: `layout` counts the rows,
+        // the head, the pointers and the reasons, each of which begins at a multiple of 8 of a block aligned so.
+        unsafe {
+            let head = block.byte_add(rows_bytes);
+            let used = NonNull::from(&rows.bytes[rows.begin..]).cast::<u8>();
+            head.byte_sub(rows.len()).copy_from_nonoverlapping(used, rows.len());
+            let kernels = head.byte_add(KERNELS).cast::<*const KernelRecord>();
+            for (number, slot) in base.slots.iter().enumerate() {
+                kernels.add(number).write(Arc::as_ptr(&slot.kernel));
+            }
+            let own_kernels = slots.len() as u16;
+            let (first, first_reason) = (base.slots.len(), head.byte_add(reasons).cast::<Reason>());
+            for (place, slot) in slots.into_iter().enumerate() {
+                kernels.add(first + place).write(Arc::into_raw(slot.kernel));
+                first_reason.add(place).write(slot.reason);
+            }
+            let (rows, rows_bytes, size) = (rows.places, rows_bytes as u16, layout.size() as u32);
+            let base = base.clone();
+            head.cast().write(Head {
+                masks,
+                rows,
+                operator,
+                definition,
+                base,
+                rows_bytes,
+                own_kernels,
+                size,
+            });
+            Self(head.cast())
+        }
+    }
+
+    /// The pointer that calls read.
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        self.0.as_ptr().cast()
+    }
+
+    /// How many bytes the table takes, without its kernels and without the base.
+    pub(crate) fn size_in_bytes(&self) -> usize {
+        self.as_ref().head().size as usize
+    }
+
+    pub(crate) fn as_ref(&self) -> TableRef<'_> {
+        TableRef(self.0.cast(), PhantomData)
+    }
+}
+
+fn layout_of(size: usize) -> Layout {
+    Layout::from_size_align(size, align_of::<Head>()).expect("a table has at most some kilobytes")
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        /// Frees the block, also where freeing a kernel panics.
+        struct Block(NonNull<u8>, Layout);
+        impl Drop for Block {
+            fn drop(&mut self) {
+                // SAFETY: `Table::new` allocated the block with this layout, and nothing in it is used any more.
+                unsafe { dealloc(self.0.as_ptr(), self.1) }
+            }
+        }
+        let table = self.as_ref();
+        let head = table.head();
+        let (first, own) = (head.base.slots.len(), usize::from(head.own_kernels));
+        // SAFETY: the owner gives the table up, and retirement has made sure that no call reads it; each own pointer
+        // came from `Arc::into_raw`.
+        let take = |number| unsafe { Arc::from_raw(table.pointer_at(number)) };
+        let _own: Vec<Arc<KernelRecord>> = (first..first + own).map(take).collect();
+        // SAFETY: the block begins with the rows, right before the head.
+        let block = unsafe { self.0.byte_sub(usize::from(head.rows_bytes)) };
+        let _block = Block(block.cast(), head.layout());
+        // SAFETY: as above; nothing reads the head after this.
+        unsafe { std::ptr::drop_in_place(self.0.as_ptr()) };
+        // The block goes now and the kernels go last: freeing one may panic.
+    }
+}
+
+/// A table that this thread's nesting mark keeps alive. It must not leave the thread.
+#[derive(Clone, Copy)]
+pub(crate) struct TableRef<'t>(NonNull<u8>, PhantomData<(&'t (), *const ())>);
+
+impl<'t> TableRef<'t> {
+    /// The table behind a pointer read from an operator, or `None` for null.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is null or was published, and the table is not freed during `'t`: the caller's thread has marked
+    /// a dispatch since before it read the pointer, or holds the registry's lock.
+    #[inline(always)]
+    pub(crate) unsafe fn new(pointer: *mut u8) -> Option<Self> {
+        NonNull::new(pointer).map(|block| Self(block, PhantomData))
+    }
+
+    /// `keys` without the layers that the operator falls through.
+    #[inline(always)]
+    pub(crate) fn mask(self, keys: DispatchKeySet) -> DispatchKeySet {
+        let backend = (keys.backends() | 1).ilog2() as usize;
+        // SAFETY: `backend < 32`, and the block begins with 32 masks.
+        let mask = unsafe { self.0.cast::<u64>().add(backend).read() };
+        DispatchKeySet::from_parts(keys.layers() & mask, keys.backends())
+    }
+
+    #[inline(always)]
+    fn number_at(self, layer: u32, backend: u32) -> u8 {
+        // SAFETY: `layer < 64`, and the places in the head lead to rows before it.
+        unsafe {
+            let place = (*self.0.cast::<Head>().as_ptr()).rows.as_ptr().add(layer as usize).read();
+            self.0.as_ptr().wrapping_byte_sub(ROWS).wrapping_byte_add(place.of(backend)).read()
+        }
+    }
+
+    /// The kernel of the highest layer and the highest backend of `keys`.
+    #[inline(always)]
+    pub(crate) fn kernel(self, keys: DispatchKeySet) -> &'t KernelRecord {
+        let layer = (keys.layers() | 1).ilog2();
+        let backend = (keys.backends() | 1).ilog2();
+        let number = self.number_at(layer, backend);
+        // SAFETY: every number in a row is that of a kernel in the block, and the table keeps its kernels alive.
+        unsafe { &*self.pointer_at(usize::from(number)) }
+    }
+
+    /// The pointer of kernel number `number`.
+    ///
+    /// # Safety
+    ///
+    /// There is such a kernel in the block.
+    #[inline(always)]
+    unsafe fn pointer_at(self, number: usize) -> *const KernelRecord {
+        // SAFETY: the caller's word; the pointers begin at `KERNELS`, which is a multiple of 8.
+        unsafe { self.0.byte_add(KERNELS + number * 8).cast::<*const KernelRecord>().read() }
+    }
+
+    #[inline]
+    fn head(self) -> &'t Head {
+        // SAFETY: `Table::new` wrote it there, and it lives as long as the table.
+        unsafe { self.0.cast::<Head>().as_ref() }
+    }
+
+    /// The operator whose table this is.
+    #[inline]
+    pub(crate) fn operator(self) -> &'t OperatorHandle {
+        &self.head().operator
+    }
+
+    /// What the operator's definition said when the table was published.
+    #[inline]
+    pub(crate) fn definition(self) -> Option<&'t Definition> {
+        self.head().definition.as_deref()
+    }
+
+    fn slot_number(self, number: u8) -> SlotRef<'t> {
+        let (head, number) = (self.head(), usize::from(number));
+        // SAFETY: every number in a row is that of a kernel in the block, and the table keeps its kernels alive.
+        let kernel = unsafe { &*self.pointer_at(number) };
+        let reason = match head.base.slots.get(number) {
+            Some(slot) => slot.reason,
+            // SAFETY: the reasons of the own kernels begin there, by their numbers.
+            None => unsafe {
+                let own = number - head.base.slots.len();
+                self.0.byte_add(head.reasons()).cast::<Reason>().add(own).read()
+            },
+        };
+        SlotRef { kernel, reason }
+    }
+
+    /// The slot that a call with exactly these keys reaches.
+    pub(crate) fn slot(self, keys: DispatchKeySet) -> SlotRef<'t> {
+        self.slot_number(self.number_at((keys.layers() | 1).ilog2(), (keys.backends() | 1).ilog2()))
+    }
+
+    /// The slot of a runtime key.
+    pub(crate) fn slot_of(self, key: DispatchKey) -> SlotRef<'t> {
+        let backend = key.backend().map_or(0, BackendComponent::position);
+        self.slot_number(self.number_at(key.functionality().position(), backend))
+    }
+
+    /// The layers that calls on the highest backend of `keys` do not fall through.
+    pub(crate) fn kept_layers(self, keys: DispatchKeySet) -> u64 {
+        self.mask(DispatchKeySet::from_parts(u64::MAX, keys.backends())).layers()
+    }
+}
+
+/// A kernel of a table together with the rule that chose it.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotRef<'t> {
+    pub(crate) kernel: &'t KernelRecord,
+    pub(crate) reason: Reason,
+}
+
+impl SlotRef<'_> {
+    /// The kernel, counted.
+    pub(crate) fn counted(self) -> Arc<KernelRecord> {
+        // SAFETY: every kernel of a table is in an `Arc`, of which the table or its base owns a count.
+        unsafe {
+            Arc::increment_strong_count(self.kernel);
+            Arc::from_raw(self.kernel)
+        }
+    }
+}

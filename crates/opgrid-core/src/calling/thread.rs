@@ -1,0 +1,481 @@
+//! What a thread knows: its included and excluded keys, how deep its calls are nested, and what it has to attend to.
+//!
+//! A call reads this once. The flags are one word for everything out of the ordinary (an observer, a request of a
+//! writer, the thread's first call, another dispatcher than the global one), so that ordinary calls test one word.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
+
+use crate::calling::retirement::{Mark, Nested};
+use crate::calling::shard::Lines;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::keys::set::DispatchKeySet;
+
+/// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
+pub const DEFAULT_DEPTH_LIMIT: u32 = 1_000;
+
+/// From which depth on a call looks at the stack that is left.
+const LOOKS_AT_STACK: u32 = 16;
+
+/// How much of its stack a thread keeps for the kernel that is called last, and for the error.
+#[cfg(target_os = "linux")]
+const STACK_RESERVE: usize = 256 << 10;
+
+/// The state of one thread. Only its thread writes it, but for the flags of its mark, which writers of tables set.
+#[repr(align(64))]
+pub(crate) struct ThreadState {
+    /// The flags, and how many dispatches are running.
+    pub(crate) mark: Mark,
+    limit: Cell<u32>,
+    /// The depth from which on calls take the long way to be let in; at most `limit`.
+    checked_from: Cell<u32>,
+    included_backends: Cell<u32>,
+    included_layers: Cell<u64>,
+    /// The complement of the excluded layers, so that a call needs one `and`.
+    kept_layers: Cell<u64>,
+    excluded_backends: Cell<u32>,
+    /// The dispatcher whose kernels run; null for the global one.
+    pub(crate) dispatcher: Cell<*const ()>,
+    /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
+    stack_floor: Cell<usize>,
+    /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
+    pub(crate) lines: Cell<&'static Lines>,
+}
+
+thread_local! {
+    static STATE: ThreadState = const {
+        ThreadState {
+            mark: Mark::new(),
+            limit: Cell::new(DEFAULT_DEPTH_LIMIT),
+            checked_from: Cell::new(LOOKS_AT_STACK),
+            included_backends: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.backends()),
+            included_layers: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.layers()),
+            kept_layers: Cell::new(!DispatchKeySet::DEFAULT_EXCLUDED.layers()),
+            excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
+            dispatcher: Cell::new(std::ptr::null()),
+            stack_floor: Cell::new(0),
+            lines: Cell::new(Lines::none()),
+        }
+    };
+}
+
+/// The state of this thread.
+///
+/// Only the address goes through the thread-local's own access, and no closure stands on the call path: closures
+/// that several callers share are not compiled into them.
+///
+/// # Safety
+///
+/// The reference does not leave the thread, and is not kept where it could outlive it.
+#[inline(always)]
+pub(crate) unsafe fn current<'t>() -> &'t ThreadState {
+    let state = STATE.with(std::ptr::from_ref);
+    // SAFETY: the state has no destructor, so its memory lasts as long as the thread; the rest is the caller's word.
+    unsafe { &*state }
+}
+
+/// Runs `body` with the state of this thread.
+#[inline(always)]
+pub(crate) fn with_thread<X>(body: impl FnOnce(&ThreadState) -> X) -> X {
+    // SAFETY: `body` gets the reference for no lifetime of its choice, on this thread.
+    body(unsafe { current() })
+}
+
+impl ThreadState {
+    /// Begins a dispatch: from here on the thread may hold tables.
+    #[inline(always)]
+    pub(crate) fn enter(&self) -> Result<Nested<'_>> {
+        let nest = self.mark.depth();
+        if nest >= self.checked_from.get() {
+            self.admit(nest)?;
+        }
+        Ok(self.mark())
+    }
+
+    /// Says that the thread may hold tables from here on, however deep its calls are nested: for looking at a table,
+    /// which runs no kernel.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Nested<'_> {
+        self.mark.begin()
+    }
+
+    /// Whether a call that is nested so deep may begin: within the limit, and with stack left for its kernel.
+    #[cold]
+    #[inline(never)]
+    fn admit(&self, nest: u32) -> Result<()> {
+        if nest >= self.limit.get() {
+            return Err(too_deep(self.limit.get()));
+        }
+        if self.stack_floor.get() == 0 {
+            self.stack_floor.set(stack_floor());
+        }
+        let here = std::ptr::from_ref(&nest).addr();
+        if here < self.stack_floor.get() { Err(no_stack(nest)) } else { Ok(()) }
+    }
+
+    /// Whether something out of the ordinary is to be attended to.
+    #[inline(always)]
+    pub(crate) fn flags(&self) -> u32 {
+        self.mark.flags()
+    }
+
+    pub(crate) fn set_flag(&self, bit: u32, on: bool) {
+        self.mark.set_flag(bit, on);
+    }
+
+    /// `keys` with the included keys and without the excluded layers.
+    #[inline(always)]
+    pub(crate) fn apply(&self, keys: DispatchKeySet) -> DispatchKeySet {
+        DispatchKeySet::from_parts(
+            (keys.layers() | self.included_layers.get()) & self.kept_layers.get(),
+            keys.backends() | self.included_backends.get(),
+        )
+    }
+
+    fn included(&self) -> DispatchKeySet {
+        DispatchKeySet::from_parts(self.included_layers.get(), self.included_backends.get())
+    }
+
+    fn excluded(&self) -> DispatchKeySet {
+        DispatchKeySet::from_parts(!self.kept_layers.get(), self.excluded_backends.get())
+    }
+
+    fn set(&self, local: LocalKeys) {
+        self.included_layers.set(local.included.layers());
+        self.included_backends.set(local.included.backends());
+        self.set_excluded(local.excluded);
+    }
+
+    #[inline(always)]
+    fn set_excluded(&self, keys: DispatchKeySet) {
+        self.kept_layers.set(!keys.layers());
+        self.excluded_backends.set(keys.backends());
+    }
+
+    /// Takes `layers` out of what this thread's calls reach, until the guard is dropped.
+    #[inline(always)]
+    pub(crate) fn exclude_layers(&self, layers: u64) -> ExcludedLayers<'_> {
+        let before = self.kept_layers.get();
+        self.kept_layers.set(before & !layers);
+        ExcludedLayers(self, before)
+    }
+}
+
+/// The short form of [`ExcludeGuard`] for layers' trampolines.
+pub(crate) struct ExcludedLayers<'t>(&'t ThreadState, u64);
+
+impl Drop for ExcludedLayers<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.kept_layers.set(self.1);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn too_deep(limit: u32) -> Error {
+    let message = format!(
+        "calls are nested deeper than {limit} on this thread: a kernel calls itself again through the dispatcher; \
+         exclude its key while it calls on, or redispatch below it"
+    );
+    Error::new(ErrorKind::Depth, message)
+}
+
+#[cold]
+#[inline(never)]
+fn no_stack(depth: u32) -> Error {
+    let message = format!(
+        "calls are nested {depth} deep and the stack of this thread is nearly used up: a kernel calls itself again \
+         through the dispatcher, or the thread needs a larger stack"
+    );
+    Error::new(ErrorKind::Depth, message)
+}
+
+/// The address below which this thread's stack is kept for the last kernel. 1 where it cannot be known.
+#[cfg(target_os = "linux")]
+fn stack_floor() -> usize {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: the thread asks about itself, and the place is as large as the attributes.
+    if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0 {
+        return 1;
+    }
+    let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the call before filled the attributes in.
+    let found = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &mut lowest, &mut size) } == 0;
+    // SAFETY: as before, and nobody uses them afterwards.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    if found { lowest.addr() + STACK_RESERVE.min(size / 4) } else { 1 }
+}
+
+/// Elsewhere only the number of nested calls is limited.
+#[cfg(not(target_os = "linux"))]
+fn stack_floor() -> usize {
+    1
+}
+
+/// Sets how deep calls may be nested on this thread, and returns the limit before. Where the stack ends earlier,
+/// that is an error too.
+pub fn set_depth_limit(limit: u32) -> u32 {
+    with_thread(|thread| {
+        thread.checked_from.set(limit.min(LOOKS_AT_STACK));
+        thread.limit.replace(limit)
+    })
+}
+
+/// The keys that a thread adds to every call and takes away from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalKeys {
+    /// Added to the arguments' keys.
+    pub included: DispatchKeySet,
+    /// Taken away afterwards; layers only, as in every difference of key sets.
+    pub excluded: DispatchKeySet,
+}
+
+impl LocalKeys {
+    /// The keys of this thread now.
+    #[inline]
+    pub fn current() -> Self {
+        with_thread(|thread| Self { included: thread.included(), excluded: thread.excluded() })
+    }
+
+    /// The keys that a thread begins with.
+    pub const DEFAULT: Self =
+        Self { included: DispatchKeySet::DEFAULT_INCLUDED, excluded: DispatchKeySet::DEFAULT_EXCLUDED };
+
+    /// Makes these the thread's keys, for good. [`ForceGuard`] does it for a scope.
+    pub fn force(self) {
+        with_thread(|thread| thread.set(self));
+    }
+
+    /// `keys` with the included ones added and the excluded layers taken away.
+    pub fn apply(self, keys: DispatchKeySet) -> DispatchKeySet {
+        (keys | self.included) - self.excluded
+    }
+}
+
+/// Whether this thread includes every one of these keys.
+#[inline]
+pub fn is_included(keys: impl Into<DispatchKeySet>) -> bool {
+    LocalKeys::current().included.has_all(keys.into())
+}
+
+/// Whether this thread excludes every one of these keys.
+pub fn is_excluded(keys: impl Into<DispatchKeySet>) -> bool {
+    LocalKeys::current().excluded.has_all(keys.into())
+}
+
+/// Includes these keys on this thread, or stops including their layers; for foreign callers, without a scope.
+pub fn set_included(keys: impl Into<DispatchKeySet>, on: bool) {
+    let mut local = LocalKeys::current();
+    local.included = with_or_without(local.included, keys.into(), on);
+    local.force();
+}
+
+/// Excludes these keys on this thread, or stops excluding their layers; for foreign callers, without a scope.
+pub fn set_excluded(keys: impl Into<DispatchKeySet>, on: bool) {
+    let mut local = LocalKeys::current();
+    local.excluded = with_or_without(local.excluded, keys.into(), on);
+    local.force();
+}
+
+fn with_or_without(set: DispatchKeySet, keys: DispatchKeySet, on: bool) -> DispatchKeySet {
+    if on { set | keys } else { set - keys }
+}
+
+/// Sets both of the thread's sets and puts back what was there when dropped.
+///
+/// Guards are for scopes that are no Rust block; [`excluding`] and [`including`] serve those.
+#[must_use = "the keys are put back when the guard is dropped"]
+pub struct ForceGuard {
+    before: LocalKeys,
+    /// A guard belongs to the thread that made it.
+    thread: PhantomData<*const ()>,
+}
+
+impl ForceGuard {
+    /// Makes `local` the thread's keys until the guard is dropped.
+    pub fn new(local: LocalKeys) -> Self {
+        let before = LocalKeys::current();
+        local.force();
+        Self { before, thread: PhantomData }
+    }
+
+    /// Keeps the thread's keys as they are now, to be put back whatever happens to them.
+    pub fn preserve() -> Self {
+        Self::new(LocalKeys::current())
+    }
+}
+
+impl Drop for ForceGuard {
+    fn drop(&mut self) {
+        self.before.force();
+    }
+}
+
+/// Adds keys to the included ones; the whole included set is as before when the guard is dropped.
+#[must_use = "the keys are put back when the guard is dropped"]
+pub struct IncludeGuard {
+    before: DispatchKeySet,
+    thread: PhantomData<*const ()>,
+}
+
+impl IncludeGuard {
+    /// Includes `keys` until the guard is dropped.
+    pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
+        let local = LocalKeys::current();
+        LocalKeys { included: local.included | keys.into(), ..local }.force();
+        Self { before: local.included, thread: PhantomData }
+    }
+}
+
+impl Drop for IncludeGuard {
+    fn drop(&mut self) {
+        LocalKeys { included: self.before, ..LocalKeys::current() }.force();
+    }
+}
+
+/// Adds keys to the excluded ones; the whole excluded set is as before when the guard is dropped.
+#[must_use = "the keys are put back when the guard is dropped"]
+pub struct ExcludeGuard {
+    before: DispatchKeySet,
+    thread: PhantomData<*const ()>,
+}
+
+impl ExcludeGuard {
+    /// Excludes `keys` until the guard is dropped.
+    #[inline]
+    pub fn new(keys: impl Into<DispatchKeySet>) -> Self {
+        let keys = keys.into();
+        // SAFETY: the reference stays in this function.
+        let thread = unsafe { current() };
+        let before = thread.excluded();
+        thread.set_excluded(before | keys);
+        Self { before, thread: PhantomData }
+    }
+
+    /// No autograd of any backend: what runs below it.
+    #[inline]
+    pub fn below_autograd() -> Self {
+        Self::new(DispatchKeySet::AUTOGRAD)
+    }
+
+    /// Neither autograd nor the bookkeeping of in-place operators and views.
+    #[inline]
+    pub fn below_adinplace_or_view() -> Self {
+        Self::new(DispatchKeySet::AUTOGRAD_WITH_INPLACE)
+    }
+
+    /// No functionalisation.
+    #[inline]
+    pub fn skip_functionalize() -> Self {
+        Self::new(DispatchKey::Functionalize)
+    }
+
+    /// No tracing.
+    #[inline]
+    pub fn no_tracer() -> Self {
+        Self::new(DispatchKey::Tracer)
+    }
+}
+
+impl Drop for ExcludeGuard {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the reference stays in this function.
+        unsafe { current() }.set_excluded(self.before);
+    }
+}
+
+/// Runs `body` with `keys` excluded for the whole tree of calls below it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, excluding, is_excluded};
+///
+/// assert!(excluding(DispatchKey::Tracer, || is_excluded(DispatchKey::Tracer)));
+/// assert!(!is_excluded(DispatchKey::Tracer));
+/// ```
+pub fn excluding<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -> X {
+    let _guard = ExcludeGuard::new(keys);
+    body()
+}
+
+/// Runs `body` with `keys` included for the whole tree of calls below it.
+pub fn including<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -> X {
+    let _guard = IncludeGuard::new(keys);
+    body()
+}
+
+/// Inference: no autograd and no bookkeeping of views; tensors made inside carry no such keys.
+pub fn inference_mode() -> ForceGuard {
+    let local = LocalKeys::current();
+    ForceGuard::new(LocalKeys {
+        included: local.included - DispatchKey::AdInplaceOrView.key_set(),
+        excluded: local.excluded | DispatchKeySet::AUTOGRAD,
+    })
+}
+
+/// Whether the thread is in [`inference_mode`].
+#[inline]
+pub fn is_inference_mode() -> bool {
+    !is_included(DispatchKey::AdInplaceOrView)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_put_back_the_whole_set() {
+        let start = LocalKeys::current();
+        assert_eq!(start, LocalKeys::DEFAULT);
+        {
+            let _outer = ExcludeGuard::below_autograd();
+            {
+                let _inner = ExcludeGuard::below_autograd();
+                set_excluded(DispatchKey::Tracer, true);
+            }
+            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+            assert!(!is_excluded(DispatchKey::Tracer));
+            let _mode = IncludeGuard::new(DispatchKey::TestingOnlyGenericMode);
+            assert!(is_included(DispatchKey::TestingOnlyGenericMode));
+            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+        }
+        assert_eq!(LocalKeys::current(), start);
+    }
+
+    #[test]
+    fn inference_mode_is_a_scope() {
+        assert!(!is_inference_mode());
+        {
+            let _guard = inference_mode();
+            assert!(is_inference_mode());
+            assert!(is_excluded(DispatchKeySet::AUTOGRAD));
+        }
+        assert!(!is_inference_mode());
+    }
+
+    #[test]
+    fn every_thread_begins_with_the_defaults() {
+        let _guard = IncludeGuard::new(DispatchKey::Cuda);
+        assert_eq!(std::thread::spawn(LocalKeys::current).join().unwrap(), LocalKeys::DEFAULT);
+    }
+
+    #[test]
+    fn the_depth_limit_is_the_threads_own() {
+        std::thread::spawn(|| {
+            assert_eq!(set_depth_limit(1), DEFAULT_DEPTH_LIMIT);
+            with_thread(|thread| {
+                let _one = thread.enter().unwrap();
+                assert_eq!(thread.enter().err().unwrap().kind(), ErrorKind::Depth);
+            });
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,244 @@
+//! What users allocate at run time: backends here, layers in [`user_layers`](crate::user_layers).
+//!
+//! Keys belong to the process and are never taken back, because tensors and sets of keys hold their positions. A
+//! position's slot is written once, before the position joins the word of those that exist; names live for ever.
+//! Whoever reads finds a whole slot or none and never waits. Those who allocate wait for each other.
+
+use std::panic::Location;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use crate::calling::kernel::Place;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::keys::parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, Backend, Layer};
+use crate::keys::parts::{BackendComponent, Functionality};
+use crate::keys::set::DispatchKeySet;
+use crate::sync::lock;
+use crate::values::device::DeviceType;
+
+/// A backend of a user.
+struct UserBackend {
+    backend: Backend,
+    device: &'static str,
+    place: &'static Location<'static>,
+}
+
+/// A layer of a user.
+struct UserLayer {
+    layer: Layer,
+    place: &'static Location<'static>,
+}
+
+static BACKENDS: [OnceLock<UserBackend>; BackendComponent::COUNT] =
+    [const { OnceLock::new() }; BackendComponent::COUNT];
+static LAYERS: [OnceLock<UserLayer>; Functionality::COUNT] =
+    [const { OnceLock::new() }; Functionality::COUNT];
+static EXISTING_BACKENDS: AtomicU32 = AtomicU32::new(BUILT_IN_BACKENDS);
+static EXISTING_LAYERS: AtomicU64 = AtomicU64::new(BUILT_IN_LAYERS);
+
+/// For each layer, the layers that are excluded while its kernels call on.
+static EXCLUDED_BELOW: [AtomicU64; Functionality::COUNT] = {
+    let autograd = DispatchKeySet::AUTOGRAD.layers();
+    let mut words = [const { AtomicU64::new(0) }; Functionality::COUNT];
+    let mut position = 0;
+    while position < words.len() {
+        let layer = 1 << position;
+        words[position] = AtomicU64::new(if layer & autograd != 0 { autograd } else { layer });
+        position += 1;
+    }
+    words
+};
+
+/// The positions of the functionalities that exist, without `Undefined`.
+pub(crate) fn existing_layers() -> u64 {
+    EXISTING_LAYERS.load(Ordering::Acquire)
+}
+
+/// The positions of the backends that exist.
+pub(crate) fn existing_backends() -> u32 {
+    EXISTING_BACKENDS.load(Ordering::Acquire)
+}
+
+/// What a user said of the layer at a position.
+pub(crate) fn layer(functionality: Functionality) -> Option<Layer> {
+    LAYERS[functionality.position() as usize].get().map(|user| user.layer)
+}
+
+/// What a user said of the backend at a position.
+pub(crate) fn backend(backend: BackendComponent) -> Option<Backend> {
+    BACKENDS[backend.position() as usize].get().map(|user| user.backend)
+}
+
+/// The name of the type of device of a user's backend.
+pub(crate) fn device_name(backend: BackendComponent) -> Option<&'static str> {
+    BACKENDS[backend.position() as usize].get().map(|user| user.device)
+}
+
+/// The layers that are excluded on the thread, and left out of the call, while a kernel of `layer` calls on: itself;
+/// of an autograd layer all of autograd; of a user's layer also what its [`excludes_below`] says.
+///
+/// [`excludes_below`]: crate::NewLayer::excludes_below
+#[inline(always)]
+pub(crate) fn excluded_below(layer: u32) -> u64 {
+    EXCLUDED_BELOW[layer as usize % Functionality::COUNT].load(Ordering::Relaxed)
+}
+
+/// Where a user allocated the key's layer or backend.
+pub(crate) fn place_of(key: DispatchKey) -> Option<Place> {
+    let place = match key.backend() {
+        Some(backend) => BACKENDS[backend.position() as usize].get().map(|user| user.place),
+        None => LAYERS[key.functionality().position() as usize].get().map(|user| user.place),
+    };
+    place.map(Place)
+}
+
+/// Keeps others from allocating until it is dropped.
+pub(crate) struct Allocation(#[allow(dead_code)] MutexGuard<'static, ()>);
+
+impl Allocation {
+    pub(crate) fn begin() -> Self {
+        static ALLOCATING: Mutex<()> = Mutex::new(());
+        Self(lock(&ALLOCATING))
+    }
+
+    /// Gives a free position to a layer.
+    pub(crate) fn add_layer(
+        &self,
+        position: u32,
+        name: &str,
+        excluded_below: u64,
+        place: &'static Location<'static>,
+    ) {
+        let layer = Layer { name: leaked(name.to_owned()), prefix: None };
+        EXCLUDED_BELOW[position as usize].store(1 << position | excluded_below, Ordering::Relaxed);
+        LAYERS[position as usize].get_or_init(|| UserLayer { layer, place });
+        EXISTING_LAYERS.fetch_or(1 << position, Ordering::Release);
+    }
+
+    /// Gives a free position to a backend.
+    fn add_backend(&self, position: u32, name: &str, place: &'static Location<'static>) {
+        let backend = Backend { name: leaked(name.to_owned()), bit_name: leaked(format!("{name}Bit")) };
+        let device = leaked(name.to_ascii_lowercase());
+        BACKENDS[position as usize].get_or_init(|| UserBackend { backend, device, place });
+        EXISTING_BACKENDS.fetch_or(1 << position, Ordering::Release);
+    }
+}
+
+/// A text that lives for ever, as the positions that are named by it do.
+fn leaked(text: String) -> &'static str {
+    String::leak(text)
+}
+
+pub(crate) fn refused(message: String) -> Error {
+    Error::new(ErrorKind::Registration, message)
+}
+
+/// Checks that `name` can be (part of) the name of a key; `subject` is what it is for.
+pub(crate) fn check_identifier(subject: &str, name: &str) -> Result<()> {
+    let starts = name.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    if starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Ok(());
+    }
+    let expected = "expected a letter followed by letters, digits and underscores, such as `Toy`";
+    Err(refused(format!("{subject} `{name}` has no identifier for a name: {expected}")))
+}
+
+/// Checks that no key has one of the names that `subject` would bring, whatever their case.
+pub(crate) fn check_new(subject: &str, names: &[String]) -> Result<()> {
+    let known: Vec<_> = DispatchKey::all().map(|key| (key, key.to_string())).collect();
+    for name in names {
+        if let Some((key, known)) = known.iter().find(|(_, known)| name.eq_ignore_ascii_case(known)) {
+            let whose = place_of(*key).map_or("built in".into(), |place| format!("allocated at {place}"));
+            let message =
+                format!("{subject}: its key `{name}` would be confused with {known}, which is {whose}");
+            return Err(Error::new(ErrorKind::Duplicate, format!("{message}; choose another name")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a new backend can have this name.
+fn check_backend_name(name: &str) -> Result<()> {
+    check_identifier("backend", name)?;
+    let subject = format!("backend `{name}`");
+    let lower = name.to_ascii_lowercase();
+    let prefixes = Functionality::all().filter_map(Functionality::instance_prefix);
+    let prefixes: Vec<_> = prefixes.collect();
+    let begins = |prefix: &&&str| !prefix.is_empty() && lower.starts_with(&prefix.to_ascii_lowercase());
+    if let Some(prefix) = prefixes.iter().find(begins) {
+        return Err(refused(format!(
+            "{subject}: names that begin with `{prefix}` are those of a backend's further keys; choose a name without it"
+        )));
+    }
+    check_new(&subject, &prefixes.iter().map(|prefix| format!("{prefix}{name}")).collect::<Vec<_>>())?;
+    if let Some(device) = DeviceType::all().find(|device| device.name() == lower) {
+        let message = format!(
+            "{subject}: its type of device would be `{device}`, which there is already; choose another name"
+        );
+        return Err(Error::new(ErrorKind::Duplicate, message));
+    }
+    Ok(())
+}
+
+impl BackendComponent {
+    /// The backend of that name, allocated at run time if it is new.
+    ///
+    /// It ranks above torch's backends and those that were allocated before, but below Meta. From `Toy` it gets the
+    /// keys `Toy`, `QuantizedToy`, `SparseToy`, `SparseCsrToy`, `NestedTensorToy`, `AutogradToy` and `AutocastToy`
+    /// and the type of device `toy`. It belongs to the aliases to which PrivateUse1 belongs, and to the process: it
+    /// cannot be given back.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Registration`] where the name is no identifier or begins as the names of such keys do, and for a
+    /// seventeenth backend; [`ErrorKind::Duplicate`] where a built-in backend or another key or type of device
+    /// has the name, be it in another case.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{BackendComponent, Device, DispatchKey, compute_dispatch_key};
+    ///
+    /// let toy = BackendComponent::register("Toy")?;
+    /// assert_eq!(BackendComponent::register("Toy")?, toy);
+    /// assert_eq!("AutogradToy".parse::<DispatchKey>()?.backend(), Some(toy));
+    ///
+    /// let device: Device = "toy:1".parse()?;
+    /// assert_eq!(compute_dispatch_key(None, None, Some(device))?, toy.key());
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn register(name: &str) -> Result<Self> {
+        let place = Location::caller();
+        let allocation = Allocation::begin();
+        if let Some(known) = Self::named(name).filter(|known| known.is_run_time()) {
+            return Ok(known);
+        }
+        check_backend_name(name)?;
+        let free = !existing_backends();
+        if free == 0 {
+            return Err(no_place_for_backend(name));
+        }
+        allocation.add_backend(free.trailing_zeros(), name, place);
+        Ok(Self::named(name).expect("the name was just given to a free position"))
+    }
+}
+
+#[cold]
+fn no_place_for_backend(name: &str) -> Error {
+    let held: Vec<_> = BackendComponent::all().filter(|backend| backend.is_run_time()).collect();
+    let holders: Vec<_> = held
+        .iter()
+        .map(|backend| match (backend.name(), place_of(backend.key())) {
+            (Some(name), Some(place)) => format!("{name} ({place})"),
+            (name, _) => name.unwrap_or_default().into(),
+        })
+        .collect();
+    refused(format!(
+        "backend `{name}`: no place is free; all {} backends that a process can allocate are taken: {}; let two of \
+         them share a backend, or take PrivateUse1, PrivateUse2 or PrivateUse3",
+        held.len(),
+        holders.join(", ")
+    ))
+}

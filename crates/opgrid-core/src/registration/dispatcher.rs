@@ -1,0 +1,366 @@
+//! Dispatchers: what is registered, as a value of its own. One of them is global; tests make their own.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use opgrid_schema::{FunctionSchema, OperatorName};
+
+use crate::calling::kernel::Kernel;
+use crate::calling::operator::{ArgsOf, OutputOf};
+use crate::calling::operator::{Operator, OperatorHandle};
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::keys::named::autograd_key;
+use crate::keys::parts::BackendComponent;
+use crate::keys::set::DispatchKeySet;
+use crate::registration::library::{Kind, Library, Registration};
+use crate::registration::listener::{Listener, Override};
+use crate::registration::record::Record;
+use crate::registration::registry::{Inner, Item};
+use crate::registration::resolve::{Kernels, Rules};
+
+/// A grid of operators and keys whose cells hold kernels. Copies share it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Dispatcher;
+///
+/// let dispatcher = Dispatcher::new();
+/// assert_eq!(dispatcher.operators().len(), 0);
+/// assert!(dispatcher.find("aten::nothing").is_err());
+/// ```
+#[derive(Clone)]
+pub struct Dispatcher(pub(crate) Arc<Inner>);
+
+/// The keys for which torch has a backend fallback, and whether that fallback is a fallthrough.
+const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
+    use DispatchKey as Key;
+    [
+        (Key::Meta, false),
+        (Key::BackendSelect, true),
+        (Key::Python, false),
+        (Key::FuncTorchDynamicLayerBackMode, false),
+        (Key::Functionalize, false),
+        (Key::Conjugate, false),
+        (Key::Negative, false),
+        (Key::ZeroTensor, false),
+        (Key::AdInplaceOrView, true),
+        (Key::AutogradOther, false),
+        (Key::AutogradCpu, false),
+        (Key::AutogradCuda, false),
+        (Key::AutogradXla, false),
+        (Key::AutogradMps, false),
+        (Key::AutogradXpu, false),
+        (Key::AutogradHpu, false),
+        (Key::AutogradLazy, false),
+        (Key::AutogradMtia, false),
+        (Key::AutogradMaia, false),
+        (Key::AutogradPrivateUse1, false),
+        (Key::AutogradMeta, false),
+        (Key::Tracer, false),
+        (Key::AutocastCpu, true),
+        (Key::AutocastMtia, true),
+        (Key::AutocastMaia, true),
+        (Key::AutocastXpu, true),
+        (Key::AutocastMps, true),
+        (Key::AutocastCuda, true),
+        (Key::FuncTorchBatched, false),
+        (Key::BatchedNestedTensor, false),
+        (Key::FuncTorchVmapMode, true),
+        (Key::Batched, false),
+        (Key::VmapMode, true),
+        (Key::FuncTorchGradWrapper, false),
+        (Key::PythonTlsSnapshot, false),
+        (Key::FuncTorchDynamicLayerFrontMode, false),
+        (Key::PreDispatch, false),
+        (Key::PythonDispatcher, false),
+    ]
+};
+
+/// What the reference fallback of AutogradPrivateUse1 is on the backends of users, allocated or not.
+fn fallbacks_of_users() -> impl Iterator<Item = (DispatchKey, bool)> {
+    let backends = (0..BackendComponent::COUNT as u32).filter_map(BackendComponent::at);
+    let of_users = backends.filter(|backend| backend.is_run_time());
+    of_users.map(|backend| (autograd_key(backend), false))
+}
+
+/// The keys of layers that torch has and that are not built here yet: calls step over them.
+fn layers_to_come() -> Vec<DispatchKey> {
+    REFERENCE_FALLBACKS.iter().map(|(key, _)| *key).filter(|key| *key != DispatchKey::Meta).collect()
+}
+
+impl Dispatcher {
+    /// A dispatcher without operators. Calls step over every key that has no fallback or kernel but has a layer in
+    /// torch.
+    ///
+    /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
+    /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
+    pub fn new() -> Self {
+        Self(Inner::new(true, Rules::ALL, layers_to_come()))
+    }
+
+    /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
+    pub fn with_reference_fallbacks() -> Self {
+        Self::with_reference_fallbacks_and_rules(Rules::ALL)
+    }
+
+    /// [`with_reference_fallbacks`](Self::with_reference_fallbacks), resolving by other rules than all of them: for
+    /// programs that show that a missing rule is noticed.
+    #[doc(hidden)]
+    pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
+        let dispatcher = Self(Inner::new(true, rules, Vec::new()));
+        let fallback = |(key, falls_through): (DispatchKey, bool)| {
+            let kernel = match (key, falls_through) {
+                (_, true) => Kernel::fallthrough(),
+                (DispatchKey::Meta, _) => {
+                    Kernel::boxed(|call| Err(crate::inspection::explain::missing_kernel(call)))
+                }
+                _ => Kernel::boxed(|call| call.below()).for_fallback(),
+            };
+            Item::Fallback { key, kernel, may_replace: false }
+        };
+        let items = REFERENCE_FALLBACKS.into_iter().chain(fallbacks_of_users()).map(fallback).collect();
+        let changes = dispatcher.0.apply(items, std::panic::Location::caller());
+        changes.expect("every reference fallback has a key of its own").keep();
+        dispatcher
+    }
+
+    /// A dispatcher with neither operators nor fallbacks, which steps over nothing.
+    pub fn bare() -> Self {
+        Self(Inner::new(true, Rules::ALL, Vec::new()))
+    }
+
+    /// The process's own dispatcher, the one that typed overloads call outside of kernels.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
+        GLOBAL.get_or_init(|| Self(Inner::new(false, Rules::ALL, layers_to_come())))
+    }
+
+    /// The key of a user's backend, allocated at run time if it is new: [`BackendComponent::register`] for those who
+    /// register kernels next. Keys belong to the process and are the same on all dispatchers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BackendComponent::register`].
+    #[track_caller]
+    pub fn backend(&self, name: &str) -> Result<DispatchKey> {
+        BackendComponent::register(name).map(BackendComponent::key)
+    }
+
+    /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.
+    pub fn current() -> Self {
+        crate::calling::call::current_dispatcher().map_or_else(|| Self::global().clone(), Self)
+    }
+
+    /// A library that defines the operators of a namespace; there is one at a time for each.
+    #[track_caller]
+    pub fn library(&self, namespace: &str) -> Library {
+        Library::new(self, Kind::Library, namespace, None)
+    }
+
+    /// A library that adds operators to a namespace without claiming it.
+    #[track_caller]
+    pub fn fragment(&self, namespace: &str) -> Library {
+        Library::new(self, Kind::Fragment, namespace, None)
+    }
+
+    /// A library that adds kernels to operators of a namespace, or fallbacks where the namespace is `_`.
+    #[track_caller]
+    pub fn implementations(&self, namespace: &str, key: impl Into<Option<DispatchKey>>) -> Library {
+        Library::new(self, Kind::Implementations, namespace, key.into())
+    }
+
+    /// The operator of that name, as in `aten::add.Tensor`, if it is defined.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
+    pub fn find(&self, name: &str) -> Result<OperatorHandle> {
+        let known = |(base, overload)| {
+            self.0.look(|registry| {
+                let record = registry.operators.named(base, overload)?;
+                record.definition.is_some().then(|| record.handle())
+            })
+        };
+        match split_name(name).and_then(known) {
+            Some(operator) => Ok(operator),
+            // Parsing knows other ways to write a name, and what is wrong with those that are none.
+            None => self.0.find_defined(&parse_name(name)?),
+        }
+    }
+
+    /// The operator of that name, defined or only implemented.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find).
+    pub fn find_with_or_without_schema(&self, name: &str) -> Result<OperatorHandle> {
+        let name = parse_name(name)?;
+        self.0.find(&name).ok_or_else(|| self.0.look(|registry| registry.unknown(&name)))
+    }
+
+    /// The operator of an overload known at compile time.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find); [`ErrorKind::Signature`] where it has another signature here.
+    pub fn operator<O: Operator>(&self, _operator: O) -> Result<OperatorHandle> {
+        self.0.operator_of::<O>()
+    }
+
+    /// Calls an overload on this dispatcher.
+    ///
+    /// # Errors
+    ///
+    /// Those of the kernel, and of the dispatcher where there is none.
+    pub fn call<O: Operator>(&self, operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
+        crate::calling::operator::call_on(&self.0, operator, args)
+    }
+
+    /// Every defined operator, by name.
+    pub fn operators(&self) -> Vec<OperatorHandle> {
+        self.names_where(|record| record.definition.is_some())
+    }
+
+    /// The operators that have kernels and no definition.
+    pub fn dangling_implementations(&self) -> Vec<OperatorHandle> {
+        self.names_where(|record| record.definition.is_none())
+    }
+
+    /// The operators with a kernel registered for exactly this key, alias or not; all operators without a key.
+    pub fn registrations_for(&self, key: Option<DispatchKey>) -> Vec<OperatorHandle> {
+        self.names_where(|record| key.is_none_or(|key| record.cell(key).is_some()))
+    }
+
+    fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
+        let mut handles: Vec<_> = self.0.look(|registry| {
+            registry
+                .operators
+                .iter()
+                .filter(|record| admit(record))
+                .map(|record| record.handle.clone())
+                .collect()
+        });
+        handles.sort_by(|a, b| a.name().cmp(b.name()));
+        handles
+    }
+
+    /// Lets `listener` know which operators come and go, beginning with those that are there.
+    pub fn listen(&self, listener: Arc<dyn Listener>) -> Listening {
+        self.0.add_listener(listener.clone());
+        Listening { dispatcher: self.clone(), listener }
+    }
+
+    /// Gives kernels that replace others to `handler` instead of one warning on standard error.
+    ///
+    /// The dispatcher owns the handler. One that owns a handle of this dispatcher keeps both alive until another handler
+    /// takes its place.
+    pub fn on_override(&self, handler: impl Fn(&Override) + Send + Sync + 'static) {
+        self.0.set_on_override(Arc::new(handler));
+    }
+
+    /// Legacy registration: one schema or name with its kernels in one call.
+    ///
+    /// # Errors
+    ///
+    /// Those of the library that the call stands for, and of options that contradict each other.
+    #[track_caller]
+    pub fn register(
+        &self,
+        schema_or_name: &str,
+        options: crate::registration::legacy::Options,
+    ) -> Result<Registration> {
+        crate::registration::legacy::register(self, schema_or_name, options)
+    }
+}
+
+impl Default for Dispatcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dispatcher({} operators)", self.operators().len())
+    }
+}
+
+/// Listens until dropped.
+#[must_use = "listening ends when this is dropped"]
+pub struct Listening {
+    dispatcher: Dispatcher,
+    listener: Arc<dyn Listener>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.dispatcher.0.remove_listener(&self.listener);
+    }
+}
+
+/// Base and overload of a name as it is printed, unchecked. `None` where a dot stands at the end: that is no name.
+fn split_name(name: &str) -> Option<(&str, &str)> {
+    match name.split_once('.') {
+        None => Some((name, "")),
+        Some((_, "")) => None,
+        parts => parts,
+    }
+}
+
+fn parse_name(name: &str) -> Result<OperatorName> {
+    OperatorName::parse(name).map_err(|error| {
+        Error::new(
+            ErrorKind::Schema,
+            format!("`{name}` is no operator name such as namespace::name.overload: {error}"),
+        )
+    })
+}
+
+impl OperatorHandle {
+    pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
+        let dispatcher = self.0.dispatcher.upgrade()?;
+        dispatcher.look(|registry| registry.operators.of(self).map(body))
+    }
+
+    /// Whether a kernel is registered for exactly this key, alias or not.
+    pub fn has_kernel_for(&self, key: DispatchKey) -> bool {
+        self.with_record(|record| record.cell(key).is_some()).unwrap_or(false)
+    }
+
+    /// Whether a kernel is registered for some key of `keys`; aliases do not count.
+    pub fn has_kernel_for_any(&self, keys: DispatchKeySet) -> bool {
+        let covered =
+            |record: &Record| record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key));
+        self.with_record(covered).unwrap_or(false)
+    }
+
+    /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
+    pub fn find_schema(&self) -> Option<FunctionSchema> {
+        self.schema().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spelled_name_is_looked_up_like_the_name_it_spells() {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("spelled");
+        for name in ["a", "a.b", "b.a"] {
+            library.define(format!("{name}(int x) -> int").as_str());
+        }
+        library.implement("c").add(Kernel::boxed(|call| call.below()));
+        let _registration = library.finish().unwrap();
+        for text in ["spelled::a", "spelled::a.b", "spelled::b.a"] {
+            assert_eq!(dispatcher.find(text).unwrap().name().to_string(), text);
+        }
+        assert_eq!(dispatcher.find(" spelled :: a . b").unwrap().name().to_string(), "spelled::a.b");
+        for text in ["spelled::b", "spelled::c", "spelled::a.", "spelled::a.b.c", ".a", ""] {
+            assert!(dispatcher.find(text).is_err(), "{text}");
+        }
+    }
+}

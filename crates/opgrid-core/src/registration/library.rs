@@ -1,0 +1,624 @@
+//! Libraries: a group of definitions, kernels and fallbacks that come and go together.
+//!
+//! A library only records; [`Library::finish`] applies everything at once or nothing at all. What it did is undone
+//! when the [`Registration`] is dropped, in whatever order registrations are dropped.
+
+use std::panic::Location;
+use std::sync::Weak;
+
+use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
+
+use crate::calling::call::{BoxedCall, Next};
+use crate::calling::kernel::{Kernel, Origin, Place};
+use crate::calling::operator::Operator;
+use crate::calling::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf, ReturningOf};
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::panics::Panics;
+use crate::registration::dispatcher::Dispatcher;
+use crate::registration::provider::{Condition, names_of};
+use crate::registration::registry::{Change, Inner, Item};
+
+/// The kinds of libraries, with different rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Library,
+    Fragment,
+    Implementations,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Fragment => "fragment",
+            Self::Implementations => "implementations",
+        }
+    }
+}
+
+/// A group of registrations while it is put together. The first mistake is kept and reported by
+/// [`finish`](Self::finish).
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Dispatcher, DispatchKey, Kernel};
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("myops");
+/// library
+///     .define("half(int x) -> int")
+///     .add(Kernel::function::<fn(i64) -> i64>(|x| Ok(x / 2)).at(DispatchKey::CompositeExplicitAutograd));
+/// let registration = library.finish()?;
+/// assert!(dispatcher.find("myops::half").is_ok());
+///
+/// drop(registration);
+/// assert!(dispatcher.find("myops::half").is_err());
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[must_use = "a library does nothing until `finish`"]
+pub struct Library {
+    dispatcher: Dispatcher,
+    kind: Kind,
+    /// `None` for `_`.
+    namespace: Option<String>,
+    key: Option<DispatchKey>,
+    may_replace: bool,
+    place: &'static Location<'static>,
+    items: Vec<Item>,
+    error: Option<Error>,
+}
+
+/// What can be defined or implemented: an overload known at compile time, or a text.
+pub trait Target {
+    /// The schema or name as text.
+    fn text(&self) -> String;
+}
+
+impl<O: Operator> Target for O {
+    fn text(&self) -> String {
+        O::SCHEMA.to_owned()
+    }
+}
+
+impl Target for &str {
+    fn text(&self) -> String {
+        (*self).to_owned()
+    }
+}
+
+impl Library {
+    #[track_caller]
+    pub(crate) fn new(
+        dispatcher: &Dispatcher,
+        kind: Kind,
+        namespace: &str,
+        key: Option<DispatchKey>,
+    ) -> Self {
+        let place = Location::caller();
+        let wildcard = namespace == "_";
+        let mut library = Self {
+            dispatcher: dispatcher.clone(),
+            kind,
+            namespace: (!wildcard).then(|| namespace.to_owned()),
+            key: key.filter(|key| *key != DispatchKey::CatchAll),
+            may_replace: false,
+            place,
+            items: Vec::new(),
+            error: None,
+        };
+        if wildcard && kind != Kind::Implementations {
+            library.refuse(
+                ErrorKind::Registration,
+                format!(
+                    "cannot define a {0} with the wildcard namespace _ (every {0} defines operators for a distinct \
+                     namespace); did you mean implementations?",
+                    kind.name()
+                ),
+            );
+        } else if !wildcard && OperatorName::parse(&format!("{namespace}::x")).is_err() {
+            library.refuse(
+                ErrorKind::Registration,
+                format!("`{namespace}` is no namespace: expected an identifier"),
+            );
+        } else if kind == Kind::Library {
+            library.items.push(Item::Namespace(namespace.to_owned()));
+        }
+        library
+    }
+
+    /// The dispatcher that the library is for.
+    pub fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    /// Lets kernels of this library replace kernels that are there, as torch does; each replacement is reported
+    /// through [`Dispatcher::on_override`].
+    pub fn allow_override(&mut self) -> &mut Self {
+        self.may_replace = true;
+        self
+    }
+
+    fn context(&self) -> String {
+        format!("(error occurred while processing {} block at {})", self.kind.name(), Place(self.place))
+    }
+
+    #[cold]
+    fn refuse(&mut self, kind: ErrorKind, message: String) {
+        if self.error.is_none() {
+            self.error = Some(Error::new(kind, format!("{message} {}", self.context())));
+        }
+    }
+
+    /// Defines an operator by a schema text or an overload known at compile time.
+    #[track_caller]
+    pub fn define<T: Target>(&mut self, target: T) -> Operators<'_, T> {
+        let place = Location::caller();
+        let text = target.text();
+        match Declaration::parse_with(&text, &ParseOptions { allow_type_variables: false, ..Default::default() }) {
+            Err(error) => self.refuse(ErrorKind::Schema, error.to_string()),
+            Ok(Declaration::Name(name)) => self.refuse(
+                ErrorKind::Schema,
+                format!(
+                    "tried to parse a function schema but only the operator name was given: {name}; write its \
+                     arguments and returns, or give a kernel to infer them from"
+                ),
+            ),
+            Ok(Declaration::Schema(mut schema)) => {
+                schema.alias_analysis = Some(AliasAnalysis::FromSchema);
+                return self.define_parsed(schema, target, place);
+            }
+        }
+        Operators::broken(self)
+    }
+
+    /// Defines an operator by a schema that is parsed already; its alias analysis stays as it is.
+    #[track_caller]
+    pub fn define_schema(&mut self, schema: FunctionSchema) -> Operators<'_, &'static str> {
+        self.define_parsed(schema, "", Location::caller())
+    }
+
+    /// Defines an operator by its name and a kernel; argument and return types come from the kernel.
+    #[track_caller]
+    pub fn define_inferred(&mut self, name: &str, kernel: Kernel) -> Operators<'_, &'static str> {
+        let place = Location::caller();
+        let parsed = match OperatorName::parse(name) {
+            Ok(name) => name,
+            Err(error) => {
+                self.refuse(ErrorKind::Schema, error.to_string());
+                return Operators::broken(self);
+            }
+        };
+        let Some(mut schema) = kernel.inferred_schema(parsed) else {
+            self.refuse(
+                ErrorKind::Schema,
+                format!(
+                    "def(\"{name}\"): full schema string was not specified, and we couldn't infer schema either; \
+                     please explicitly provide a schema string"
+                ),
+            );
+            return Operators::broken(self);
+        };
+        schema.alias_analysis = Some(AliasAnalysis::Conservative);
+        self.define_parsed(schema, "", place).add(kernel)
+    }
+
+    fn define_parsed<T>(
+        &mut self,
+        mut schema: FunctionSchema,
+        _target: T,
+        place: &'static Location<'static>,
+    ) -> Operators<'_, T> {
+        let name = schema.name.clone();
+        if self.kind == Kind::Implementations {
+            self.refuse(
+                ErrorKind::Registration,
+                format!(
+                    "def(\"{name}\"): cannot define an operator inside of an implementations block; place all \
+                     definitions in the (unique) library block for the namespace, or in a fragment"
+                ),
+            );
+            return Operators::broken(self);
+        }
+        let Some(namespace) = self.namespace.clone() else { return Operators::broken(self) };
+        if let Some(given) = name.namespace().filter(|given| *given != namespace) {
+            self.refuse(
+                ErrorKind::Registration,
+                format!(
+                    "explicitly provided namespace ({given}) in schema string does not match namespace of enclosing \
+                     {} block ({namespace}); move this definition to the (unique) library block of that namespace, or \
+                     drop the namespace",
+                    self.kind.name()
+                ),
+            );
+            return Operators::broken(self);
+        }
+        if schema.arguments.len() > 64 {
+            let count = schema.arguments.len();
+            self.refuse(
+                ErrorKind::Schema,
+                format!("{name}: the function schema has {count} arguments but at most 64 are supported"),
+            );
+            return Operators::broken(self);
+        }
+        schema.name = name.with_namespace_if_missing(&namespace);
+        let name = schema.name.clone();
+        let definition = Definition::new(schema, Origin::at(place));
+        self.items.push(Item::Define(Box::new(definition)));
+        let defined = Some(self.items.len() - 1);
+        Operators { library: self, name: Some(name), defined, target: std::marker::PhantomData }
+    }
+
+    /// Adds kernels to an operator, given by name or as an overload known at compile time; the operator may be
+    /// defined later.
+    #[track_caller]
+    pub fn implement<T: Target>(&mut self, target: T) -> Operators<'_, T> {
+        let text = target.text();
+        let typed = text.contains('(');
+        let parsed = match Declaration::parse(&text) {
+            Ok(Declaration::Schema(_))
+                if typed && std::any::type_name::<T>() == std::any::type_name::<&str>() =>
+            {
+                let message = "tried to parse an operator name but function schema was given";
+                Err(format!("{message}: {text}; give the name alone"))
+            }
+            Ok(declaration) => Ok(declaration.name().clone()),
+            Err(error) => Err(error.to_string()),
+        };
+        let name = match parsed {
+            Ok(name) => name,
+            Err(message) => {
+                self.refuse(ErrorKind::Schema, message);
+                return Operators::broken(self);
+            }
+        };
+        let given = name.namespace().map(str::to_owned);
+        match (&self.namespace, given) {
+            (Some(namespace), None) => {
+                let name = name.with_namespace_if_missing(namespace);
+                Operators { library: self, name: Some(name), defined: None, target: std::marker::PhantomData }
+            }
+            (Some(namespace), Some(given)) if given == *namespace => {
+                Operators { library: self, name: Some(name), defined: None, target: std::marker::PhantomData }
+            }
+            (namespace, given) => {
+                let block = namespace.as_deref().unwrap_or("_").to_owned();
+                let given = given.unwrap_or_default();
+                self.refuse(
+                    ErrorKind::Registration,
+                    format!(
+                        "impl(\"{name}\", ...): explicitly provided namespace ({given}) in operator name does not \
+                         match namespace of enclosing {} block ({block}); open a block of that namespace",
+                        self.kind.name()
+                    ),
+                );
+                Operators::broken(self)
+            }
+        }
+    }
+
+    /// Registers a kernel for a key and every operator that has none for it.
+    ///
+    /// Only for [`implementations`](Dispatcher::implementations) of the namespace `_`; the key is the kernel's own
+    /// ([`Kernel::at`]) or the library's. The kernel is boxed or a fallthrough, because it serves every signature.
+    #[track_caller]
+    pub fn fallback(&mut self, kernel: impl Into<Kernel>) -> &mut Self {
+        let kernel = kernel.into().placed(Location::caller());
+        if self.kind != Kind::Implementations {
+            let message = format!(
+                "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside an \
+                 implementations block of namespace _?",
+                self.kind.name()
+            );
+            self.refuse(ErrorKind::Registration, message);
+            return self;
+        }
+        if let Some(signature) = kernel.record.signature {
+            let message = format!(
+                "fallback(...): a fallback serves operators of every signature, found a typed kernel ({}); make it with \
+                 Kernel::boxed or Kernel::fallthrough",
+                (signature.text)()
+            );
+            self.refuse(ErrorKind::Registration, message);
+            return self;
+        }
+        let key = kernel.key.or(self.key);
+        match (key, self.namespace.clone()) {
+            (Some(key), Some(namespace)) => self.refuse(
+                ErrorKind::Registration,
+                format!(
+                    "fallback(...): fallback functions which apply to only a single namespace (you specified \
+                     {namespace}) are not supported; use implementations(\"_\", {key})"
+                ),
+            ),
+            (None, _) => self.refuse(
+                ErrorKind::Registration,
+                "fallback(...): a fallback needs a dispatch key; give the block one, or the kernel".into(),
+            ),
+            (Some(key), None) if !key.exists() => {
+                self.refuse(
+                    ErrorKind::Registration,
+                    format!("fallback(...): {}", crate::keys::key::NOT_ALLOCATED),
+                );
+            }
+            (Some(key), None) => {
+                let kernel = kernel.for_fallback();
+                self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
+            }
+        }
+        self
+    }
+
+    /// Puts the providers of fallbacks of `key` into an order: those named come first, then the others as they were
+    /// registered. Only for [`implementations`](Dispatcher::implementations) of the namespace `_`.
+    pub fn fallback_order(&mut self, key: DispatchKey, names: &[&str]) -> &mut Self {
+        if self.kind != Kind::Implementations || self.namespace.is_some() {
+            let message =
+                "fallback_order(...): fallbacks belong to no namespace; use implementations(\"_\", key)";
+            self.refuse(ErrorKind::Registration, message.into());
+        } else {
+            self.items.push(Item::Order { name: None, key: Some(key), names: names_of(names) });
+        }
+        self
+    }
+
+    /// Registers everything, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in the library, or what the registry refuses; then nothing has changed.
+    pub fn finish(mut self) -> Result<Registration> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let items = std::mem::take(&mut self.items);
+        self.dispatcher.0.apply(items, self.place)
+    }
+}
+
+/// The kernels of one operator in a library.
+///
+/// Methods that take plain functions are there for overloads known at compile time, where the compiler checks each
+/// against the schema; [`add`](Self::add) takes any [`Kernel`].
+pub struct Operators<'l, T> {
+    library: &'l mut Library,
+    /// `None` after a mistake, which the library remembers.
+    name: Option<OperatorName>,
+    /// The item that defines the operator, if this library does.
+    defined: Option<usize>,
+    target: std::marker::PhantomData<T>,
+}
+
+impl<'l, T> Operators<'l, T> {
+    fn broken(library: &'l mut Library) -> Self {
+        Self { library, name: None, defined: None, target: std::marker::PhantomData }
+    }
+
+    fn definition(&mut self) -> Option<&mut Definition> {
+        match self.library.items.get_mut(self.defined?) {
+            Some(Item::Define(definition)) => Some(definition),
+            _ => None,
+        }
+    }
+
+    /// Tags the definition.
+    pub fn tag(mut self, tag: &str) -> Self {
+        if let Some(definition) = self.definition() {
+            definition.tags.push(tag.to_owned());
+        }
+        self
+    }
+
+    /// Gives the definition another text for dumps and errors than where it stands.
+    pub fn describe(mut self, text: &str) -> Self {
+        if let Some(definition) = self.definition() {
+            definition.origin.description = Some(text.into());
+        }
+        self
+    }
+
+    /// Says how compilers may treat aliases of the operator.
+    pub fn alias_analysis(mut self, kind: Option<AliasAnalysis>) -> Self {
+        if let Some(definition) = self.definition() {
+            definition.schema.alias_analysis = kind;
+        }
+        self
+    }
+
+    /// Leaves the operator out of what profilers see: it only looks something up.
+    pub fn unobserved(mut self) -> Self {
+        if let Some(definition) = self.definition() {
+            definition.unobserved = true;
+        }
+        self
+    }
+
+    /// Adds a kernel: for its own key ([`Kernel::at`]), else for the library's, else as a composite
+    /// (`CompositeImplicitAutograd`).
+    #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn add(self, kernel: impl Into<Kernel>) -> Self {
+        let kernel = kernel.into().placed(Location::caller());
+        let Some(name) = self.name.clone() else { return self };
+        let library = &mut *self.library;
+        let key = match (kernel.key, library.key) {
+            (Some(own), Some(block)) if own != block => {
+                let message = format!(
+                    "impl(\"{name}\", ...): explicitly provided dispatch key ({own}) is inconsistent with the \
+                     dispatch key of the enclosing {} block ({block}); please declare a separate block for it",
+                    library.kind.name()
+                );
+                library.refuse(ErrorKind::Registration, message);
+                return self;
+            }
+            (own, block) => own.or(block),
+        };
+        library.items.push(Item::Implement { name, key, kernel, may_replace: library.may_replace });
+        self
+    }
+
+    /// Puts providers into an order: those named come first, then the others as they were registered. With a key for
+    /// that cell, without one for every cell of the operator that has no order of its own; the newest order counts.
+    pub fn order(self, key: impl Into<Option<DispatchKey>>, names: &[&str]) -> Self {
+        if let Some(name) = self.name.clone() {
+            self.library.items.push(Item::Order {
+                name: Some(name),
+                key: key.into(),
+                names: names_of(names),
+            });
+        }
+        self
+    }
+
+    /// Skips `key` for this operator.
+    #[track_caller]
+    pub fn fallthrough(self, key: DispatchKey) -> Self {
+        self.add(Kernel::fallthrough().at(key))
+    }
+
+    /// Adds a boxed kernel for `key`.
+    #[track_caller]
+    pub fn boxed(
+        self,
+        key: DispatchKey,
+        kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.add(Kernel::boxed(kernel).at(key))
+    }
+}
+
+impl<O: Operator> Operators<'_, O> {
+    /// Adds a function as the kernel for `key`.
+    #[track_caller]
+    pub fn kernel(self, key: DispatchKey, kernel: KernelOf<O>) -> Self {
+        self.add(Kernel::function::<O::Signature>(kernel).at(key))
+    }
+
+    /// Adds a function that takes the keys of the call in front of the arguments.
+    #[track_caller]
+    pub fn kernel_with_keys(self, key: DispatchKey, kernel: KernelWithKeysOf<O>) -> Self {
+        self.add(Kernel::function_with_keys::<O::Signature>(kernel).at(key))
+    }
+
+    /// Adds a function as the provider `name` for `key`: cells hold as many providers as have names of their own, and
+    /// the first whose condition holds runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{AnyTensor as Tensor, DispatchKey, Dispatcher, Result, operator};
+    ///
+    /// operator! {
+    ///     pub Scale = "myops::scale(Tensor self, int factor) -> Tensor";
+    /// }
+    ///
+    /// fn shifted(input: &Tensor, _factor: i64) -> Result<Tensor> {
+    ///     Ok(input.clone())
+    /// }
+    ///
+    /// fn multiplied(input: &Tensor, _factor: i64) -> Result<Tensor> {
+    ///     Ok(input.clone())
+    /// }
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library
+    ///     .define(Scale)
+    ///     .provider(DispatchKey::Cpu, "shift", shifted)
+    ///     .when("factor is a power of two", |_, factor| Ok(factor.count_ones() == 1))
+    ///     .provider(DispatchKey::Cpu, "multiply", multiplied);
+    /// let _registration = library.finish()?;
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn provider(self, key: DispatchKey, name: &str, kernel: KernelOf<O>) -> Self {
+        self.add(Kernel::function::<O::Signature>(kernel).named(name).at(key))
+    }
+
+    /// Lets the kernel that was added last run only where the condition holds. `text` completes "runs when …".
+    ///
+    /// The condition looks before anything is moved or written; its errors are errors of the call.
+    pub fn when(self, text: &str, holds: ReturningOf<O, bool>) -> Self {
+        if let Some(Item::Implement { kernel, .. }) = self.library.items.last_mut() {
+            kernel.record.condition = Some(Box::new(Condition::typed::<O::Signature>(text, holds)));
+        } else if self.name.is_some() {
+            let message = format!("when(\"{text}\"): there is no kernel before it; add the kernel first");
+            self.library.refuse(ErrorKind::Registration, message);
+        }
+        self
+    }
+
+    /// Adds a closure over the arguments as a tuple.
+    #[track_caller]
+    pub fn closure(
+        self,
+        key: DispatchKey,
+        kernel: impl for<'a> Fn(ArgsOf<'a, O>) -> Result<OutputOf<O>> + Send + Sync + 'static,
+    ) -> Self {
+        self.add(Kernel::closure::<O::Signature>(kernel).at(key))
+    }
+
+    /// Adds a closure that can call on to the keys below `key`.
+    #[track_caller]
+    pub fn layer(
+        self,
+        key: DispatchKey,
+        kernel: impl for<'n, 'a> Fn(Next<'n, O::Signature>, ArgsOf<'a, O>) -> Result<OutputOf<O>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.add(Kernel::layer::<O::Signature>(kernel).at(key))
+    }
+}
+
+/// What a library registered; dropping it undoes that, at once and without waiting for calls.
+#[must_use = "what was registered is undone when this is dropped"]
+pub struct Registration {
+    parts: Vec<(Weak<Inner>, Vec<Change>)>,
+}
+
+impl Registration {
+    pub(crate) fn new(dispatcher: Weak<Inner>, changes: Vec<Change>) -> Self {
+        Self { parts: vec![(dispatcher, changes)] }
+    }
+
+    /// A registration of nothing, to be [`joined`](Self::join) by others.
+    pub const fn empty() -> Self {
+        Self { parts: Vec::new() }
+    }
+
+    /// Takes over another registration: both are undone together, the later one first.
+    pub fn join(&mut self, mut other: Self) {
+        self.parts.append(&mut other.parts);
+    }
+
+    /// Keeps what was registered for as long as the dispatcher lives.
+    pub fn keep(mut self) {
+        self.parts.clear();
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let mut panics = Panics::default();
+        for (dispatcher, changes) in self.parts.drain(..).rev() {
+            // What one part frees may panic; the others are undone all the same.
+            panics.catch(|| {
+                if let Some(dispatcher) = dispatcher.upgrade() {
+                    dispatcher.undo(changes);
+                }
+            });
+        }
+        panics.resume();
+    }
+}
+
+impl std::fmt::Debug for Registration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let changes: usize = self.parts.iter().map(|(_, changes)| changes.len()).sum();
+        write!(f, "Registration({changes} changes)")
+    }
+}

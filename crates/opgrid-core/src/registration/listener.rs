@@ -1,0 +1,141 @@
+//! What dispatchers tell about registrations: operators that come and go, kernels that replace others.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use opgrid_schema::FunctionSchema;
+
+use crate::calling::operator::Definition;
+use crate::calling::operator::OperatorHandle;
+use crate::keys::key::DispatchKey;
+use crate::panics::Panics;
+use crate::sync::lock;
+
+/// A kernel was replaced by a newer one for the same operator and key.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The operator's schema, or its name where it has none.
+    pub operator: String,
+    /// Where the operator was defined.
+    pub definition: String,
+    /// The key.
+    pub key: DispatchKey,
+    /// The kernel that ran until now.
+    pub previous: String,
+    /// The kernel that runs from now on.
+    pub new: String,
+}
+
+impl std::fmt::Display for Override {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "overriding a previously registered kernel for the same operator and the same dispatch key\n  operator: \
+             {}\n    {}\n  dispatch key: {}\n  previous kernel: {}\n       new kernel: {}",
+            self.operator, self.definition, self.key, self.previous, self.new
+        )
+    }
+}
+
+/// What a dispatcher does with replaced kernels.
+pub(crate) type OnOverride = Arc<dyn Fn(&Override) + Send + Sync>;
+
+/// Somebody who wants to know which operators come and go.
+///
+/// Events come one at a time and in the order in which the registrations took effect, on any of the threads that
+/// register. A registration that a listener makes, or that another thread makes meanwhile, may return before its own
+/// events were told; they follow those before them.
+pub trait Listener: Send + Sync {
+    /// An operator was defined.
+    fn defined(&self, operator: &OperatorHandle, schema: &FunctionSchema);
+    /// A definition was dropped; the handle may be stale by now.
+    fn dropped(&self, operator: &OperatorHandle, schema: &FunctionSchema);
+}
+
+/// A definition that came or went.
+#[derive(Clone)]
+pub(crate) struct Event {
+    pub(crate) operator: OperatorHandle,
+    pub(crate) definition: Arc<Definition>,
+    /// Whether it came.
+    pub(crate) defined: bool,
+}
+
+impl Event {
+    fn tell(&self, listener: &dyn Listener) {
+        let schema = &self.definition.schema;
+        match self.defined {
+            true => listener.defined(&self.operator, schema),
+            false => listener.dropped(&self.operator, schema),
+        }
+    }
+}
+
+/// The listeners of one dispatcher, and what they are still to be told.
+///
+/// Invariant: events are put in line under the registry's lock, so that they stand in the order of its changes. They
+/// are told without any lock, by one thread at a time.
+#[derive(Default)]
+pub(crate) struct Listeners(Mutex<Line>);
+
+#[derive(Default)]
+struct Line {
+    known: Vec<Arc<dyn Listener>>,
+    waiting: VecDeque<(Arc<dyn Listener>, Event)>,
+    /// Whether some thread is telling what waits.
+    telling: bool,
+}
+
+impl Listeners {
+    /// Adds a listener, who is told of the definitions that are there now before anything else. The caller holds the
+    /// registry's lock.
+    pub(crate) fn add(&self, listener: Arc<dyn Listener>, there: impl Iterator<Item = Event>) {
+        let mut line = lock(&self.0);
+        line.waiting.extend(there.map(|event| (listener.clone(), event)));
+        line.known.push(listener);
+    }
+
+    /// Takes a listener away, with what it was still to be told.
+    pub(crate) fn remove(&self, listener: &Arc<dyn Listener>) {
+        // The caller's handle outlives those that are dropped here, so that no code of users runs under the lock.
+        let mut line = lock(&self.0);
+        line.known.retain(|known| !Arc::ptr_eq(known, listener));
+        line.waiting.retain(|(known, _)| !Arc::ptr_eq(known, listener));
+    }
+
+    /// Puts events in line. The caller holds the registry's lock.
+    pub(crate) fn announce(&self, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        let mut line = lock(&self.0);
+        let Line { known, waiting, .. } = &mut *line;
+        for event in events {
+            waiting.extend(known.iter().map(|listener| (listener.clone(), event.clone())));
+        }
+    }
+
+    /// Tells what waits, unless a thread is at it already, be it this one. The caller holds no lock.
+    pub(crate) fn tell(&self) {
+        {
+            let mut line = lock(&self.0);
+            if line.waiting.is_empty() || std::mem::replace(&mut line.telling, true) {
+                return;
+            }
+        }
+        let mut panics = Panics::default();
+        while let Some((listener, event)) = self.next() {
+            // The listener's destructor may run here, too.
+            panics.catch(move || event.tell(&*listener));
+        }
+        panics.resume();
+    }
+
+    /// What is to be told next; after the last one, whoever comes first may tell what follows.
+    fn next(&self) -> Option<(Arc<dyn Listener>, Event)> {
+        let mut line = lock(&self.0);
+        let next = line.waiting.pop_front();
+        line.telling = next.is_some();
+        next
+    }
+}

@@ -1,0 +1,12 @@
+//! From libraries to tables: what is registered, which kernel follows from it for each key, and how it is undone.
+
+pub(crate) mod chain;
+pub mod dispatcher;
+pub mod legacy;
+pub mod library;
+pub mod listener;
+pub mod provider;
+pub(crate) mod record;
+pub(crate) mod records;
+pub(crate) mod registry;
+pub mod resolve;

@@ -1,0 +1,230 @@
+//! What a dispatcher knows of one operator: its definition, its kernels by key, the signature they agreed on, its table.
+
+use std::sync::Arc;
+
+use opgrid_schema::check_signature;
+
+use crate::calling::kernel::{KernelRecord, Origin, SignatureOf};
+use crate::calling::operator::{Definition, OperatorHandle};
+use crate::calling::retirement::Published;
+use crate::calling::table::{Base, Table};
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::registration::chain::Chain;
+use crate::registration::provider::Orders;
+use crate::registration::resolve::{Kernels, draft_of};
+
+/// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
+/// because typed handles rely on it.
+pub(crate) struct Pinned {
+    pub(crate) signature: &'static SignatureOf,
+    pub(crate) key: Option<DispatchKey>,
+    pub(crate) origin: Origin,
+    /// Whether it fits the definition, where there is one: a definition may come when the kernel is gone.
+    pub(crate) fits: bool,
+}
+
+/// One operator in the registry.
+pub(crate) struct Record {
+    pub(crate) handle: OperatorHandle,
+    pub(crate) definition: Option<Arc<Definition>>,
+    pub(crate) kernels: Vec<(DispatchKey, Chain)>,
+    /// Which providers come first.
+    pub(crate) orders: Orders,
+    pub(crate) typed: Option<Pinned>,
+    pub(crate) symbolic: Option<Pinned>,
+    /// Overloads of the global dispatcher whose cell holds this operator's table.
+    pub(crate) cells: Vec<&'static Published>,
+    pub(crate) table: Option<Table>,
+}
+
+impl Kernels for Record {
+    fn cell(&self, key: DispatchKey) -> Option<&Chain> {
+        let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        Some(&self.kernels[place].1)
+    }
+
+    fn order(&self, key: DispatchKey) -> &[Arc<str>] {
+        self.orders.of(key)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = DispatchKey> {
+        self.kernels.iter().map(|(key, _)| *key)
+    }
+}
+
+impl Record {
+    pub(crate) fn new(handle: OperatorHandle) -> Self {
+        let (typed, symbolic) = (None, None);
+        Self {
+            handle,
+            definition: None,
+            kernels: Vec::new(),
+            orders: Orders::default(),
+            typed,
+            symbolic,
+            cells: Vec::new(),
+            table: None,
+        }
+    }
+
+    pub(crate) fn chain_mut(&mut self, key: DispatchKey) -> &mut Chain {
+        let place = match self.kernels.binary_search_by_key(&key, |(key, _)| *key) {
+            Ok(place) => place,
+            Err(place) => {
+                // Most operators have one kernel, and there are many operators.
+                self.kernels.reserve_exact(1);
+                self.kernels.insert(place, (key, Chain::default()));
+                place
+            }
+        };
+        &mut self.kernels[place].1
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.definition.is_none() && self.kernels.is_empty() && self.orders.is_empty()
+    }
+
+    /// The schema, or the name alone, as errors print it.
+    pub(crate) fn title(&self) -> String {
+        match &self.definition {
+            Some(definition) => definition.schema.to_string(),
+            None => self.handle.name().to_string(),
+        }
+    }
+
+    pub(crate) fn definition_debug(&self) -> String {
+        self.definition
+            .as_ref()
+            .map_or_else(|| "no debug info".into(), |definition| definition.origin.to_string())
+    }
+
+    pub(crate) fn pinned(&mut self, symbolic: bool) -> &mut Option<Pinned> {
+        if symbolic { &mut self.symbolic } else { &mut self.typed }
+    }
+
+    /// Checks that cells of aliases keep one kernel for all arguments: what an alias stands for is chosen by rules that
+    /// look at keys alone.
+    pub(crate) fn admit_to_alias(&self, column: DispatchKey, kernel: &KernelRecord) -> Result<()> {
+        let another = self
+            .cell(column)
+            .filter(|cell| cell.would_be_joined_by(kernel.name.as_ref()))
+            .and_then(|cell| cell.all().next());
+        if !column.is_alias() || kernel.condition.is_none() && another.is_none() {
+            return Ok(());
+        }
+        let found = match another {
+            Some(first) => format!("there is another one already ({})", first.debug()),
+            None => "the kernel has a condition".to_owned(),
+        };
+        let message = format!(
+            "{}: {column} is an alias, and aliases take one kernel for all arguments, but {found}; register providers \
+             for the keys that {column} stands for ({})",
+            self.handle.name(),
+            kernel.debug()
+        );
+        Err(Error::new(ErrorKind::Registration, message))
+    }
+
+    /// Checks a kernel's signature against the first one of its kind, and keeps it if it is the first.
+    pub(crate) fn pin(&mut self, kernel: &KernelRecord, key: Option<DispatchKey>) -> Result<bool> {
+        let Some(signature) = kernel.signature else { return Ok(false) };
+        match self.pinned(signature.is_symbolic()) {
+            pinned @ None => {
+                *pinned = Some(Pinned { signature, key, origin: kernel.origin.clone(), fits: true });
+                Ok(true)
+            }
+            Some(first) if first.signature.id == signature.id => {
+                first.fits = true;
+                Ok(false)
+            }
+            Some(_) => Err(self.mismatch(kernel, signature, key)),
+        }
+    }
+
+    #[cold]
+    fn mismatch(
+        &mut self,
+        kernel: &KernelRecord,
+        signature: &SignatureOf,
+        key: Option<DispatchKey>,
+    ) -> Error {
+        let (title, definition) = (self.title(), self.definition_debug());
+        let Some(first) = self.pinned(signature.is_symbolic()) else {
+            return Error::new(ErrorKind::Internal, "a mismatch with no signature");
+        };
+        let key_name = |key: Option<DispatchKey>| key.map_or("(catch all)".into(), |key| key.to_string());
+        let message = format!(
+            "mismatch in kernel signatures\n  operator: {title}\n    {definition}\n  kernel 1: {}\n    dispatch key: \
+             {}\n    {}\n  kernel 2: {}\n    dispatch key: {}\n    {}",
+            (first.signature.text)(),
+            key_name(first.key),
+            first.origin,
+            (signature.text)(),
+            key_name(key),
+            kernel.origin,
+        );
+        Error::new(ErrorKind::Signature, message)
+    }
+
+    /// Notes which of the operator's signatures fit a new definition.
+    pub(crate) fn compare_signatures(&mut self, definition: &Definition) {
+        for pinned in [&mut self.typed, &mut self.symbolic].into_iter().flatten() {
+            pinned.fits = pinned.signature.fits(&definition.schema);
+        }
+    }
+
+    /// Checks that the schema inferred from a kernel fits the definition.
+    pub(crate) fn check_schema(
+        &self,
+        definition: &Definition,
+        signature: &SignatureOf,
+        origin: &Origin,
+    ) -> Result<()> {
+        check_signature(&definition.schema, &signature.schema, signature.is_symbolic()).map_err(|reason| {
+            let inferred = signature.schema_named(definition.schema.name.clone());
+            let message = format!(
+                "inferred operator schema for a kernel function doesn't match the expected function schema\n  \
+                 operator: {}\n  expected schema: {}\n    {}\n  inferred schema: {}\n    {origin}\n  reason: {reason}",
+                definition.schema.name, definition.schema, definition.origin, inferred,
+            );
+            Error::new(ErrorKind::Signature, message).caused_by(reason)
+        })
+    }
+
+    /// Swaps the table that calls read; the old one comes back.
+    pub(crate) fn publish(&mut self, table: Option<Table>) -> Option<Table> {
+        let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
+        self.handle.0.table.publish(pointer);
+        for cell in &self.cells {
+            cell.publish(pointer);
+        }
+        std::mem::replace(&mut self.table, table)
+    }
+
+    #[cold]
+    pub(crate) fn wrong_signature(&self, asked: &SignatureOf) -> Error {
+        let pinned = self.typed.as_ref().or(self.symbolic.as_ref());
+        let (correct, debug) = match pinned {
+            Some(pinned) => ((pinned.signature.text)(), pinned.origin.to_string()),
+            None => ("unknown", String::new()),
+        };
+        let message = format!(
+            "tried to access or call an operator with a wrong signature\n  operator: {}\n    {}\n  correct signature: \
+             {correct}\n    {debug}\n  accessed/called as: {}",
+            self.title(),
+            self.definition_debug(),
+            (asked.text)(),
+        );
+        Error::new(ErrorKind::Signature, message)
+    }
+
+    /// The table that the rules give for the operator over a base.
+    pub(crate) fn table_over(&self, base: &Arc<Base>) -> Result<Table> {
+        draft_of(self, base)?.publish(self.handle.clone(), self.definition.clone())
+    }
+
+    pub(crate) fn handle(&self) -> OperatorHandle {
+        self.handle.clone()
+    }
+}

@@ -1,0 +1,106 @@
+//! The operators of one dispatcher: records by number, numbers by name.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use opgrid_schema::OperatorName;
+use std::hash::BuildHasher;
+
+use crate::calling::operator::OperatorHandle;
+use crate::registration::record::Record;
+
+/// Records with numbers that stay theirs while they are here.
+///
+/// Invariant: `names` holds the number of every record, by the hash of its name.
+#[derive(Default)]
+pub(crate) struct Records {
+    records: Vec<Option<Box<Record>>>,
+    free: Vec<u32>,
+    names: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Records {
+    fn hash(&self, base: &str, overload: &str) -> u64 {
+        self.hasher.hash_one((base, overload))
+    }
+
+    /// The record of that name.
+    pub(crate) fn named(&self, base: &str, overload: &str) -> Option<&Record> {
+        let known = |number: &u32| {
+            self.get(*number).is_some_and(|record| {
+                let name = record.handle.name();
+                name.name == base && name.overload == overload
+            })
+        };
+        self.get(*self.names.find(self.hash(base, overload), known)?)
+    }
+
+    /// The record of a handle, unless the operator is gone.
+    pub(crate) fn of(&self, operator: &OperatorHandle) -> Option<&Record> {
+        self.get(operator.0.number).filter(|record| record.handle == *operator)
+    }
+
+    /// As [`of`](Self::of).
+    pub(crate) fn of_mut(&mut self, operator: &OperatorHandle) -> Option<&mut Record> {
+        self.get_mut(operator.0.number).filter(|record| record.handle == *operator)
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Record> {
+        self.records.get(number as usize)?.as_deref()
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Record> {
+        self.records.get_mut(number as usize)?.as_deref_mut()
+    }
+
+    /// The record of that name; `make` gives the handle of a new one its number.
+    pub(crate) fn named_or_new(
+        &mut self,
+        name: &OperatorName,
+        make: impl FnOnce(u32) -> OperatorHandle,
+    ) -> &mut Record {
+        let number = match self.named(&name.name, &name.overload) {
+            Some(record) => record.handle.0.number,
+            None => {
+                let number = self.free.pop().unwrap_or_else(|| {
+                    self.records.push(None);
+                    u32::try_from(self.records.len() - 1).expect("operators fit into memory")
+                });
+                self.records[number as usize] = Some(Box::new(Record::new(make(number))));
+                let hash = self.hash(&name.name, &name.overload);
+                let (records, hasher) = (&self.records, &self.hasher);
+                self.names.insert_unique(hash, number, |number| {
+                    let record = records[*number as usize].as_ref().expect("the invariant of `Records`");
+                    let name = record.handle.name();
+                    hasher.hash_one((name.name.as_str(), name.overload.as_str()))
+                });
+                number
+            }
+        };
+        self.get_mut(number).expect("the record is there now")
+    }
+
+    /// Takes a record away.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<Box<Record>> {
+        let record = self.records.get_mut(number as usize)?.take()?;
+        let name = record.handle.name();
+        let hash = self.hash(&name.name, &name.overload);
+        if let Ok(entry) = self.names.find_entry(hash, |known| *known == number) {
+            entry.remove();
+        }
+        self.free.push(number);
+        Some(record)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter_map(Option::as_deref)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Record> {
+        self.records.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &OperatorName> {
+        self.iter().map(|record| record.handle.name())
+    }
+}

@@ -1,0 +1,705 @@
+//! What is registered: names to operators, kernels per key, fallbacks; and the change of all of it at once.
+//!
+//! A [`Transaction`] applies the items of one library to the registry under its lock, builds the tables of every
+//! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
+//! ever sees a part. Old tables and kernels are freed after the lock is released.
+
+use std::any::TypeId;
+use std::io::Write;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock, Weak};
+
+use hashbrown::HashMap;
+use opgrid_schema::OperatorName;
+
+use crate::calling::inferred::signature_of;
+use crate::calling::kernel::{Kernel, KernelRecord, Origin, Place};
+use crate::calling::operator::Operator;
+use crate::calling::operator::{Definition, Entry, OperatorHandle};
+use crate::calling::retirement::{self, Published};
+use crate::calling::table::{Base, Slot, Table};
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::DispatchKey;
+use crate::panics::Panics;
+use crate::registration::chain::Chain;
+use crate::registration::library::Registration;
+use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
+use crate::registration::provider::{Names, Orders};
+use crate::registration::record::{Pinned, Record};
+use crate::registration::records::Records;
+use crate::registration::resolve::{Kernels, Reason, Rules, base_of};
+use crate::signatures::signature::Signature;
+use crate::sync::lock;
+
+/// One thing that a library asks for.
+pub(crate) enum Item {
+    Namespace(String),
+    Define(Box<Definition>),
+    Implement {
+        name: OperatorName,
+        key: Option<DispatchKey>,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    Fallback {
+        key: DispatchKey,
+        kernel: Kernel,
+        may_replace: bool,
+    },
+    /// Without a name, for the fallbacks of a key.
+    Order {
+        name: Option<OperatorName>,
+        key: Option<DispatchKey>,
+        names: Names,
+    },
+}
+
+/// One thing that was done, to be undone.
+pub(crate) enum Change {
+    Namespace(String),
+    Defined(u32, Arc<Definition>),
+    Implemented(u32, DispatchKey, Arc<KernelRecord>, bool),
+    FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
+    Ordered(Option<u32>, Names),
+}
+
+/// Everything behind the lock.
+pub(crate) struct Registry {
+    pub(crate) operators: Records,
+    namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
+    pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
+    fallback_orders: Orders,
+    /// The columns that fall through unless somebody registers a fallback for them.
+    stepped_over: Vec<DispatchKey>,
+    base: Arc<Base>,
+}
+
+/// What a transaction leaves to be done after the lock is released.
+#[derive(Default)]
+struct Aftermath {
+    retired: Vec<Table>,
+    events: Vec<Event>,
+    overrides: Vec<Override>,
+    removed: Vec<Arc<KernelRecord>>,
+    /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
+    frees_state: bool,
+    unapplied: Vec<Item>,
+}
+
+/// A dispatcher, behind its handle.
+pub(crate) struct Inner {
+    registry: Mutex<Registry>,
+    foreign: bool,
+    me: Weak<Inner>,
+    /// Overloads of other dispatchers than the global one, by their type.
+    overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
+    listeners: Listeners,
+    on_override: Mutex<Option<OnOverride>>,
+    warned: AtomicBool,
+}
+
+impl Inner {
+    /// A dispatcher without operators, whose calls step over the given columns.
+    pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
+        crate::calling::observe::trace_if_asked();
+        let registry = Registry {
+            operators: Records::default(),
+            namespaces: HashMap::default(),
+            fallbacks: Vec::new(),
+            fallback_orders: Orders::default(),
+            base: Arc::new(
+                base_of(rules, &[], &Orders::default(), &stepped_over)
+                    .expect("a table without kernels is small"),
+            ),
+            stepped_over,
+        };
+        Arc::new_cyclic(|me| Self {
+            registry: Mutex::new(registry),
+            foreign,
+            me: me.clone(),
+            overloads: RwLock::default(),
+            listeners: Listeners::default(),
+            on_override: Mutex::new(None),
+            warned: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether this is another dispatcher than the global one.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// A counted handle of this dispatcher.
+    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
+        self.me.upgrade()
+    }
+
+    /// Looks into the registry. `body` runs no code of users.
+    pub(crate) fn look<X>(&self, body: impl FnOnce(&Registry) -> X) -> X {
+        body(&lock(&self.registry))
+    }
+
+    /// Applies the items of a library, all or none.
+    pub(crate) fn apply(&self, items: Vec<Item>, place: &'static Location<'static>) -> Result<Registration> {
+        let mut aftermath = Aftermath::default();
+        let changes = {
+            let mut registry = lock(&self.registry);
+            let changes = registry.apply_all(self, items, place, &mut aftermath);
+            self.listeners.announce(std::mem::take(&mut aftermath.events));
+            changes
+        };
+        // Where a listener panics below, the registration goes out of scope and is undone.
+        let registration = changes.map(|changes| Registration::new(self.me.clone(), changes));
+        self.finish(aftermath);
+        registration
+    }
+
+    /// Undoes what a library did.
+    pub(crate) fn undo(&self, changes: Vec<Change>) {
+        let mut aftermath = Aftermath::default();
+        {
+            let mut registry = lock(&self.registry);
+            let mut touched = Touched::default();
+            for change in changes.into_iter().rev() {
+                registry.undo(change, &mut touched, &mut aftermath, false);
+            }
+            let published = registry.rebuild(&touched, &mut aftermath);
+            published.expect("a table with fewer kernels is not larger than the one before");
+            self.listeners.announce(std::mem::take(&mut aftermath.events));
+        }
+        self.finish(aftermath);
+    }
+
+    /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
+    /// may panic.
+    fn finish(&self, aftermath: Aftermath) {
+        let Aftermath { retired, overrides, removed, frees_state, unapplied, events: _ } = aftermath;
+        let mut panics = Panics::default();
+        retirement::retire(retired);
+        if frees_state || retirement::is_collection_due() {
+            panics.catch(retirement::collect);
+        }
+        panics.drop_each(removed);
+        panics.drop_each(unapplied);
+        panics.catch(|| self.listeners.tell());
+        for warning in &overrides {
+            panics.catch(|| self.warn(warning));
+        }
+        panics.resume();
+    }
+
+    /// Gives a warning to its handler, or to the user, once.
+    fn warn(&self, warning: &Override) {
+        let handler = lock(&self.on_override).clone();
+        match handler {
+            Some(handler) => handler(warning),
+            None if !self.warned.swap(true, Ordering::Relaxed) => {
+                let what = "warning (only once; other operators may also be overridden)";
+                let _ = writeln!(std::io::stderr(), "{what}: {warning}");
+            }
+            None => {}
+        }
+    }
+
+    pub(crate) fn set_on_override(&self, handler: OnOverride) {
+        let before = lock(&self.on_override).replace(handler);
+        // The handler before may own anything, so it goes without the lock.
+        drop(before);
+    }
+
+    pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
+        {
+            let registry = lock(&self.registry);
+            let there = registry.operators.iter().filter_map(|record| {
+                let (operator, definition) = (record.handle.clone(), record.definition.clone()?);
+                Some(Event { operator, definition, defined: true })
+            });
+            self.listeners.add(listener, there);
+        }
+        self.listeners.tell();
+    }
+
+    pub(crate) fn remove_listener(&self, listener: &Arc<dyn Listener>) {
+        self.listeners.remove(listener);
+    }
+
+    /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
+    pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
+        // The types of arguments may be code of users, which does not run under the lock.
+        let asked = signature_of::<S>();
+        let mut registry = lock(&self.registry);
+        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
+        let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
+            (true, Some(typed), _) => typed.signature.id == asked.concrete,
+            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
+            _ => true,
+        };
+        let own = record.pinned(asked.is_symbolic());
+        let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
+        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
+        if !own_fits || !other_fits {
+            return Err(record.wrong_signature(asked));
+        }
+        if known {
+            return Ok(());
+        }
+        let description = Some("given by a typed handle".into());
+        let origin = Origin { description, ..Origin::at(Location::caller()) };
+        if let Some(definition) = &record.definition {
+            record.check_schema(definition, asked, &origin)?;
+        }
+        let own = record.pinned(asked.is_symbolic());
+        own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;
+        Ok(())
+    }
+
+    /// The operator of an overload, bound to the overload's cell on the global dispatcher.
+    pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
+        let overload = TypeId::of::<O>();
+        if self.foreign {
+            let known = self
+                .overloads
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .get(&overload)
+                .cloned();
+            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
+            if let Some(handle) = known.filter(alive) {
+                return Ok(handle);
+            }
+        }
+        let name = O::name();
+        let handle = match self.find_defined(&name) {
+            Ok(handle) => handle,
+            Err(_) if !self.foreign => {
+                O::home()?;
+                self.find_defined(&name)?
+            }
+            Err(error) => return Err(error),
+        };
+        self.check_signature::<O::Signature>(&handle)?;
+        if self.foreign {
+            let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            overloads.insert(overload, handle.clone());
+        } else {
+            self.bind(&handle, &O::cell().0);
+        }
+        Ok(handle)
+    }
+
+    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
+        let mut registry = lock(&self.registry);
+        let Some(record) = registry.operators.of_mut(operator) else { return };
+        if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
+            record.cells.push(cell);
+        }
+        cell.publish(record.handle.0.table.read());
+    }
+
+    pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
+        lock(&self.registry).operators.named(&name.name, &name.overload).map(Record::handle)
+    }
+
+    /// The operator of that name, if it has a definition.
+    pub(crate) fn find_defined(&self, name: &OperatorName) -> Result<OperatorHandle> {
+        let registry = lock(&self.registry);
+        match registry.operators.named(&name.name, &name.overload) {
+            Some(record) if record.definition.is_some() => Ok(record.handle.clone()),
+            Some(_) => Err(Error::new(
+                ErrorKind::Unknown,
+                format!(
+                    "could not find schema for {}.{} but we found an implementation; did you forget to def() the \
+                     operator?",
+                    name.name, name.overload
+                ),
+            )),
+            None => Err(registry.unknown(name)),
+        }
+    }
+
+    /// The kernel registered for exactly this key, else the key's fallback.
+    pub(crate) fn kernel_for_key(
+        &self,
+        operator: &OperatorHandle,
+        key: DispatchKey,
+    ) -> Result<Arc<KernelRecord>> {
+        let mut registry = lock(&self.registry);
+        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
+        let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
+        if let Some(cell) = record.cell(key) {
+            return Ok(cell.kernel(record.order(key), nothing));
+        }
+        let fallback = registry.fallbacks.iter().find(|(known, _)| *known == key);
+        fallback.map(|(_, chain)| chain.kernel(registry.fallback_orders.of(key), nothing)).ok_or_else(|| {
+            let message =
+                format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
+            Error::new(ErrorKind::MissingKernel, message)
+        })
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut tables = Vec::new();
+        for record in registry.operators.iter_mut() {
+            record.handle.0.table.publish(std::ptr::null_mut());
+            tables.extend(record.table.take());
+        }
+        retirement::retire(tables);
+        retirement::collect();
+    }
+}
+
+/// The operators that a transaction changed.
+#[derive(Default)]
+struct Touched {
+    numbers: Vec<u32>,
+    all: bool,
+}
+
+impl Registry {
+    fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
+        self.operators.named_or_new(name, |number| {
+            OperatorHandle(Arc::new(Entry {
+                table: Published::new(),
+                foreign: inner.foreign,
+                name: name.clone(),
+                number,
+                dispatcher: inner.me.clone(),
+            }))
+        })
+    }
+
+    fn apply_all(
+        &mut self,
+        inner: &Inner,
+        items: Vec<Item>,
+        place: &'static Location<'static>,
+        aftermath: &mut Aftermath,
+    ) -> Result<Vec<Change>> {
+        let mut touched = Touched::default();
+        let mut changes = Vec::new();
+        let mut result = Ok(());
+        let mut items = items.into_iter();
+        for item in items.by_ref() {
+            match self.apply(inner, item, place, &mut touched, aftermath) {
+                Ok(change) => changes.push(change),
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        if let Err(error) = result.and_then(|()| self.rebuild(&touched, aftermath)) {
+            aftermath.overrides.clear();
+            aftermath.unapplied.extend(items);
+            let mut forgotten = Aftermath::default();
+            for change in changes.into_iter().rev() {
+                self.undo(change, &mut touched, &mut forgotten, true);
+            }
+            aftermath.removed.append(&mut forgotten.removed);
+            aftermath.events.clear();
+            // Nothing was published; operators that exist for this library alone go again.
+            for number in touched.numbers {
+                if self.operators.get(number).is_some_and(|record| record.table.is_none() && record.is_gone())
+                {
+                    self.operators.remove(number);
+                }
+            }
+            return Err(error);
+        }
+        Ok(changes)
+    }
+
+    fn apply(
+        &mut self,
+        inner: &Inner,
+        item: Item,
+        place: &'static Location<'static>,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        match item {
+            Item::Namespace(namespace) => self.claim(namespace, place),
+            Item::Define(definition) => self.define(inner, *definition, touched, aftermath),
+            Item::Implement { name, key, kernel, may_replace } => {
+                self.implement(inner, name, key, kernel, may_replace, touched, aftermath)
+            }
+            Item::Fallback { key, kernel, may_replace } => {
+                touched.all = true;
+                let kernel = Arc::new(kernel.record);
+                aftermath.removed.push(kernel.clone());
+                self.fall_back(key, kernel, may_replace)
+            }
+            Item::Order { name, key, names } => {
+                let number = match name {
+                    None => {
+                        touched.all = true;
+                        self.fallback_orders.add(key, names.clone());
+                        None
+                    }
+                    Some(name) => {
+                        let record = self.record(inner, &name);
+                        record.orders.add(key, names.clone());
+                        touched.numbers.push(record.handle.0.number);
+                        Some(record.handle.0.number)
+                    }
+                };
+                Ok(Change::Ordered(number, names))
+            }
+        }
+    }
+
+    fn claim(&mut self, namespace: String, place: &'static Location<'static>) -> Result<Change> {
+        if let Some(first) = self.namespaces.get(&namespace) {
+            let message = format!(
+                "only a single library can define the namespace {namespace}; use a fragment to add operators to it, or \
+                 implementations to add kernels. Previous registration of the library was registered at {}; latest \
+                 registration was registered at {}",
+                Place(first),
+                Place(place),
+            );
+            return Err(Error::new(ErrorKind::Duplicate, message));
+        }
+        self.namespaces.insert(namespace.clone(), place);
+        Ok(Change::Namespace(namespace))
+    }
+
+    fn define(
+        &mut self,
+        inner: &Inner,
+        definition: Definition,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        let record = self.record(inner, &definition.schema.name);
+        let number = record.handle.0.number;
+        touched.numbers.push(number);
+        if let Some(first) = &record.definition {
+            let message = format!(
+                "tried to register an operator ({}) with the same name and overload name multiple times. Each \
+                 overload's schema should only be registered with a single call to define(). Duplicate registration: \
+                 {}. Original registration: {}",
+                definition.schema, definition.origin, first.origin
+            );
+            return Err(Error::new(ErrorKind::Duplicate, message));
+        }
+        for (_, chain) in &record.kernels {
+            for kernel in chain.all() {
+                if let Some(signature) = &kernel.signature {
+                    record.check_schema(&definition, signature, &kernel.origin)?;
+                }
+            }
+        }
+        record.compare_signatures(&definition);
+        let definition = Arc::new(definition);
+        record.definition = Some(definition.clone());
+        let (operator, definition) = (record.handle.clone(), definition.clone());
+        aftermath.events.push(Event { operator, definition: definition.clone(), defined: true });
+        Ok(Change::Defined(number, definition))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn implement(
+        &mut self,
+        inner: &Inner,
+        name: OperatorName,
+        key: Option<DispatchKey>,
+        kernel: Kernel,
+        may_replace: bool,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        let kernel = Arc::new(kernel.record);
+        // Whatever becomes of it, the kernel's state is not dropped under the lock.
+        aftermath.removed.push(kernel.clone());
+        let column = key.unwrap_or(DispatchKey::CompositeImplicitAutograd);
+        if !column.exists() {
+            let message = format!("{name}: {} ({})", crate::keys::key::NOT_ALLOCATED, kernel.debug());
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        if column.is_building_block() || column.is_placeholder() {
+            let message = format!(
+                "{name}: a kernel for {column} would never run, because {column} is no runtime key; register it for \
+                 {column} with a backend, or for an alias ({})",
+                kernel.debug()
+            );
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        let record = self.record(inner, &name);
+        let number = record.handle.0.number;
+        touched.numbers.push(number);
+        record.admit_to_alias(column, &kernel)?;
+        if let (Some(definition), Some(signature)) = (&record.definition, &kernel.signature) {
+            let known = if signature.is_symbolic() { &record.symbolic } else { &record.typed };
+            if known.as_ref().is_none_or(|known| known.signature.id != signature.id || !known.fits) {
+                record.check_schema(definition, signature, &kernel.origin)?;
+            }
+        }
+        let pinned = record.pin(&kernel, key)?;
+        let replaced = match record.chain_mut(column).add(kernel.clone(), may_replace) {
+            Ok(replaced) => replaced,
+            Err(first) => {
+                if pinned {
+                    *record.pinned(kernel.signature.is_some_and(|signature| signature.is_symbolic())) = None;
+                }
+                let message = format!(
+                    "{name}: key {column} already has a kernel. First kernel: {}. New kernel: {}. Give the new one a \
+                     name of its own to join the chain, or allow overriding",
+                    first.debug(),
+                    kernel.debug()
+                );
+                return Err(Error::new(ErrorKind::Duplicate, message));
+            }
+        };
+        // Kernels for Meta and MTIA are replaced as a matter of course, as in torch.
+        let expected = matches!(column, DispatchKey::Meta | DispatchKey::Mtia);
+        if let Some(previous) = replaced.filter(|_| !expected) {
+            aftermath.overrides.push(Override {
+                operator: record.title(),
+                definition: record.definition_debug(),
+                key: column,
+                previous: previous.debug(),
+                new: kernel.debug(),
+            });
+        }
+        Ok(Change::Implemented(number, column, kernel, pinned))
+    }
+
+    fn fall_back(
+        &mut self,
+        key: DispatchKey,
+        kernel: Arc<KernelRecord>,
+        may_replace: bool,
+    ) -> Result<Change> {
+        let columns = key.fallback_columns();
+        if columns.is_empty() {
+            let message = format!(
+                "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or an \
+                 alias ({})",
+                kernel.debug()
+            );
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        let mut done = Vec::new();
+        for column in columns {
+            let place = self.fallbacks.iter().position(|(known, _)| *known == column).unwrap_or_else(|| {
+                self.fallbacks.push((column, Chain::default()));
+                self.fallbacks.len() - 1
+            });
+            if let Err(first) = self.fallbacks[place].1.add(kernel.clone(), may_replace) {
+                self.remove_fallback(&done, &kernel);
+                let message = format!(
+                    "tried to register multiple backend fallbacks for the same dispatch key {column}; previous \
+                     registration {}, new registration {}; give the new one a name of its own to join the chain, or \
+                     allow overriding",
+                    first.debug(),
+                    kernel.debug()
+                );
+                return Err(Error::new(ErrorKind::Duplicate, message));
+            }
+            done.push(column);
+        }
+        Ok(Change::FellBack(done, kernel))
+    }
+
+    fn remove_fallback(&mut self, columns: &[DispatchKey], kernel: &Arc<KernelRecord>) {
+        for (column, chain) in &mut self.fallbacks {
+            if columns.contains(column) {
+                chain.remove(kernel);
+            }
+        }
+        self.fallbacks.retain(|(_, chain)| !chain.is_empty());
+    }
+
+    /// Undoes one change. `failed` says that the change was never published.
+    fn undo(&mut self, change: Change, touched: &mut Touched, aftermath: &mut Aftermath, failed: bool) {
+        match change {
+            Change::Namespace(namespace) => {
+                self.namespaces.remove(&namespace);
+            }
+            Change::Defined(number, definition) => {
+                if let Some(record) = self.operators.get_mut(number) {
+                    let operator = record.handle.clone();
+                    aftermath.events.push(Event { operator, definition, defined: false });
+                    record.definition = None;
+                }
+                touched.numbers.push(number);
+            }
+            Change::Implemented(number, key, kernel, pinned) => {
+                kernel.dropped.store(true, Ordering::Release);
+                if let Some(record) = self.operators.get_mut(number) {
+                    record.chain_mut(key).remove(&kernel);
+                    record.kernels.retain(|(_, chain)| !chain.is_empty());
+                    if failed && pinned {
+                        *record.pinned(kernel.signature.is_some_and(|signature| signature.is_symbolic())) =
+                            None;
+                    }
+                }
+                touched.numbers.push(number);
+                aftermath.frees_state |= kernel.owns_state();
+                aftermath.removed.push(kernel);
+            }
+            Change::Ordered(None, names) => {
+                self.fallback_orders.remove(&names);
+                touched.all = true;
+            }
+            Change::Ordered(Some(number), names) => {
+                if let Some(record) = self.operators.get_mut(number) {
+                    record.orders.remove(&names);
+                }
+                touched.numbers.push(number);
+            }
+            Change::FellBack(columns, kernel) => {
+                kernel.dropped.store(true, Ordering::Release);
+                self.remove_fallback(&columns, &kernel);
+                touched.all = true;
+                aftermath.frees_state |= kernel.owns_state();
+                aftermath.removed.push(kernel);
+            }
+        }
+    }
+
+    /// Builds the tables of everything that was touched, and publishes them if every one could be built.
+    fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
+        let new_base = if touched.all { Some(self.new_base()?) } else { None };
+        let mut numbers: Vec<_> = match touched.all {
+            true => self.operators.iter().map(|record| record.handle.0.number).collect(),
+            false => touched.numbers.clone(),
+        };
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.retain(|number| self.operators.get(*number).is_some());
+        let base = new_base.as_ref().unwrap_or(&self.base);
+        let built = numbers.iter().map(|number| {
+            let record = self.operators.get(*number).filter(|record| !record.is_gone());
+            record.map(|record| record.table_over(base)).transpose()
+        });
+        let tables = built.collect::<Result<Vec<_>>>()?;
+        if let Some(base) = new_base {
+            self.base = base;
+        }
+        for (number, table) in numbers.into_iter().zip(tables) {
+            if table.is_none() {
+                if let Some(mut record) = self.operators.remove(number) {
+                    aftermath.retired.extend(record.publish(None));
+                }
+            } else if let Some(record) = self.operators.get_mut(number) {
+                aftermath.retired.extend(record.publish(table));
+            }
+        }
+        Ok(())
+    }
+
+    /// The table that the rules give for an operator now, to be compared with the published one.
+    pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
+        record.table_over(&self.new_base()?)
+    }
+
+    /// The base that the fallbacks give now.
+    fn new_base(&self) -> Result<Arc<Base>> {
+        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
+    }
+}

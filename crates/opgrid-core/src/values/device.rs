@@ -1,0 +1,225 @@
+//! Where a tensor lives: a kind of device and, optionally, which one of that kind.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::parts::BackendComponent;
+use crate::keys::user_keys;
+
+/// A kind of device: torch's, or that of a backend allocated at run time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceType(u8);
+
+/// The built-in kinds in the order of torch's numbers.
+const NAMES: [&str; 21] = [
+    "cpu",
+    "cuda",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "fpga",
+    "maia",
+    "xla",
+    "vulkan",
+    "metal",
+    "xpu",
+    "mps",
+    "meta",
+    "hpu",
+    "ve",
+    "lazy",
+    "ipu",
+    "mtia",
+    "privateuseone",
+];
+
+/// The number of the first user's backend, by its position, away from what torch may add to its own.
+const OF_USERS: u8 = 128;
+
+#[allow(non_upper_case_globals, missing_docs)]
+impl DeviceType {
+    pub const Cpu: Self = Self(0);
+    pub const Cuda: Self = Self(1);
+    pub const Mkldnn: Self = Self(2);
+    pub const OpenGl: Self = Self(3);
+    pub const OpenCl: Self = Self(4);
+    pub const Ideep: Self = Self(5);
+    pub const Hip: Self = Self(6);
+    pub const Fpga: Self = Self(7);
+    pub const Maia: Self = Self(8);
+    pub const Xla: Self = Self(9);
+    pub const Vulkan: Self = Self(10);
+    pub const Metal: Self = Self(11);
+    pub const Xpu: Self = Self(12);
+    pub const Mps: Self = Self(13);
+    pub const Meta: Self = Self(14);
+    pub const Hpu: Self = Self(15);
+    pub const Ve: Self = Self(16);
+    pub const Lazy: Self = Self(17);
+    pub const Ipu: Self = Self(18);
+    pub const Mtia: Self = Self(19);
+    pub const PrivateUse1: Self = Self(20);
+}
+
+impl DeviceType {
+    /// Every kind of device, in the order of torch's numbers; those of users' backends come last.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..NAMES.len() as u8).map(Self).chain(BackendComponent::all().filter_map(Self::of_user))
+    }
+
+    /// The kind of device of a user's backend.
+    pub(crate) fn of_user(backend: BackendComponent) -> Option<Self> {
+        user_keys::device_name(backend).map(|_| Self(OF_USERS + backend.position() as u8))
+    }
+
+    /// The user's backend whose kind of device it is.
+    pub(crate) fn user_backend(self) -> Option<BackendComponent> {
+        BackendComponent::at(u32::from(self.0.checked_sub(OF_USERS)?))
+    }
+
+    /// The name, as in `cuda`.
+    pub fn name(self) -> &'static str {
+        let of_user = || self.user_backend().and_then(user_keys::device_name);
+        NAMES.get(usize::from(self.0)).copied().or_else(of_user).unwrap_or("unknown")
+    }
+}
+
+impl fmt::Display for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Debug for DeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for DeviceType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::all().find(|kind| kind.name() == text).ok_or_else(|| {
+            let expected = Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
+            Error::new(
+                ErrorKind::Unknown,
+                format!("expected one of {expected} device type at start of device string: {text}"),
+            )
+        })
+    }
+}
+
+/// A device: its kind and, optionally, which one of that kind.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Device, DeviceType};
+///
+/// let device: Device = "cuda:1".parse()?;
+/// assert_eq!(device.kind(), DeviceType::Cuda);
+/// assert_eq!(device.index(), Some(1));
+/// assert_eq!(device.to_string(), "cuda:1");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Device {
+    kind: DeviceType,
+    /// −1 stands for "the current one".
+    index: i8,
+}
+
+impl Device {
+    /// The CPU, the default.
+    pub const CPU: Self = Self::of(DeviceType::Cpu);
+    /// The device whose tensors have shapes and dtypes but no data.
+    pub const META: Self = Self::of(DeviceType::Meta);
+
+    /// The current device of that kind.
+    pub const fn of(kind: DeviceType) -> Self {
+        Self { kind, index: -1 }
+    }
+
+    /// Device number `index` of that kind.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Argument`] where `index` is above 127.
+    pub fn numbered(kind: DeviceType, index: usize) -> Result<Self> {
+        let index = i8::try_from(index).map_err(|_| {
+            Error::new(
+                ErrorKind::Argument,
+                format!("device index {index} of `{kind}` is too large, at most 127"),
+            )
+        })?;
+        Ok(Self { kind, index })
+    }
+
+    /// The kind of device.
+    pub const fn kind(self) -> DeviceType {
+        self.kind
+    }
+
+    /// Which one of that kind, if the device says so.
+    pub fn index(self) -> Option<usize> {
+        usize::try_from(self.index).ok()
+    }
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self::CPU
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index() {
+            None => f.write_str(self.kind.name()),
+            Some(index) => write!(f, "{}:{index}", self.kind),
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((kind, index)) = text.split_once(':') else { return Ok(Self::of(text.parse()?)) };
+        let kind: DeviceType = kind.parse()?;
+        let plain = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+        let number = index.parse::<usize>().ok().filter(|_| plain).ok_or_else(|| {
+            let message =
+                format!("invalid device string `{text}`: expected a number from 0 to 127 after the colon");
+            Error::new(ErrorKind::Unknown, message)
+        })?;
+        Self::numbered(kind, number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_print_as_they_parse() {
+        for kind in DeviceType::all() {
+            assert_eq!(kind.name().parse::<DeviceType>().unwrap(), kind);
+            let numbered = Device::numbered(kind, 3).unwrap();
+            assert_eq!(numbered.to_string().parse::<Device>().unwrap(), numbered);
+        }
+        for bad in ["", "gpu", "cpu:", "cpu:x", "cpu:-1", "cpu:+1", "cpu:128", "cpu:1:2"] {
+            assert!(bad.parse::<Device>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What calls are made of: dtypes, devices, layouts, numbers, handles of tensors, and values that hold any of them.
+
+pub mod device;
+pub mod device_key;
+pub mod dtype;
+pub mod layout;
+pub mod scalar;
+pub mod tensor;
+pub mod value;

@@ -1,0 +1,378 @@
+//! The handle of a tensor: a key set that the dispatcher reads, in front of data that it never looks into.
+//!
+//! ```text
+//! handle ──► layers: u64 │ backends: u32 │ count │ vtable │ data of the tensor library …
+//! ```
+//!
+//! The keys come first because every call of every operator reads them. A tensor library wraps [`AnyTensor`] in a
+//! type of its own ([`TensorType`]) and gives it methods; the dispatcher, boxed kernels and layers work on
+//! [`AnyTensor`].
+#![allow(unsafe_code)]
+
+use std::any::TypeId;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+
+use crate::keys::set::DispatchKeySet;
+
+mod recycle;
+
+/// What a tensor library keeps in a record.
+pub trait TensorData: Send + Sync + 'static {
+    /// Writes the tensor for a person, as in printed values and in errors.
+    ///
+    /// # Errors
+    ///
+    /// Those of the formatter.
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// The part of a record that is the same for every tensor library.
+#[repr(C)]
+struct Head {
+    /// Layers can change under a shared handle (a tensor starts to require a gradient), backends cannot.
+    layers: AtomicU64,
+    backends: u32,
+    count: AtomicUsize,
+    vtable: &'static Vtable,
+}
+
+struct Vtable {
+    data: TypeId,
+    describe: unsafe fn(NonNull<Head>, &mut fmt::Formatter<'_>) -> fmt::Result,
+    free: unsafe fn(NonNull<Head>),
+}
+
+#[repr(C)]
+struct Record<D> {
+    head: Head,
+    data: D,
+}
+
+impl<D: TensorData> Record<D> {
+    const VTABLE: Vtable = Vtable {
+        data: TypeId::of::<D>(),
+        describe: |head, f| {
+            // SAFETY: the table of `Record<D>` is only ever put into a `Record<D>`, which the caller keeps alive.
+            unsafe { head.cast::<Self>().as_ref() }.data.describe(f)
+        },
+        free: |head| {
+            // SAFETY:
+            // - `AnyTensor::new` made this record and put this table into it.
+            // - The caller gives up the last reference.
+            unsafe { Self::free(head.cast()) }
+        },
+    };
+}
+
+impl<D> Record<D> {
+    /// # Safety
+    ///
+    /// [`AnyTensor::new`] made the record, and nobody uses it.
+    unsafe fn free(record: NonNull<Self>) {
+        // SAFETY: the caller gives it up.
+        unsafe { std::ptr::drop_in_place(record.as_ptr()) };
+        // SAFETY: its memory came from there, for this type, and what was in it is gone.
+        unsafe { recycle::release(record) };
+    }
+}
+
+/// A counted handle of any tensor, one pointer wide.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{AnyTensor, DispatchKey, DispatchKeySet, TensorData};
+///
+/// struct Number(f32);
+/// impl TensorData for Number {
+///     fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         write!(f, "number {}", self.0)
+///     }
+/// }
+///
+/// let x = AnyTensor::new(DispatchKeySet::from_key(DispatchKey::Cpu), Number(2.0));
+/// assert_eq!(x.data::<Number>().unwrap().0, 2.0);
+/// assert_eq!(x.to_string(), "number 2");
+/// assert!(x.is_same(&x.clone()));
+/// ```
+#[repr(transparent)]
+pub struct AnyTensor(NonNull<Head>);
+
+// SAFETY: a handle gives shared access to atomics and to data that is `Send + Sync`; the last handle drops the
+// data on whatever thread it is, which `Send` allows.
+unsafe impl Send for AnyTensor {}
+// SAFETY: as above.
+unsafe impl Sync for AnyTensor {}
+
+impl AnyTensor {
+    /// A new record with these keys and this data.
+    #[inline]
+    pub fn new<D: TensorData>(keys: DispatchKeySet, data: D) -> Self {
+        let head = Head {
+            layers: AtomicU64::new(keys.layers()),
+            backends: keys.backends(),
+            count: AtomicUsize::new(1),
+            vtable: &Record::<D>::VTABLE,
+        };
+        let record = recycle::allocate::<Record<D>>();
+        let place = record.as_ptr();
+        // SAFETY: the memory is new, and was allocated for such a record.
+        unsafe { (&raw mut (*place).head).write(head) };
+        // SAFETY: as above. Apart from the head, so that large data is not put together elsewhere first.
+        unsafe { (&raw mut (*place).data).write(data) };
+        Self(record.cast())
+    }
+
+    #[inline]
+    fn head(&self) -> &Head {
+        // SAFETY: a handle keeps its record alive, and a record begins with its head.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The keys that this tensor brings into a call.
+    #[inline]
+    pub fn keys(&self) -> DispatchKeySet {
+        let head = self.head();
+        DispatchKeySet::from_parts(head.layers.load(Ordering::Relaxed), head.backends)
+    }
+
+    /// Replaces the layers' half of the keys, for every handle of this tensor; the backends stay.
+    pub fn set_layers(&self, keys: DispatchKeySet) {
+        self.head().layers.store(keys.layers(), Ordering::Relaxed);
+    }
+
+    /// The data, if it is of type `D`.
+    #[inline]
+    pub fn data<D: TensorData>(&self) -> Option<&D> {
+        if self.head().vtable.data != TypeId::of::<D>() {
+            return None;
+        }
+        // SAFETY: the table says that this record is a `Record<D>`, and `self` keeps it alive.
+        Some(&unsafe { self.0.cast::<Record<D>>().as_ref() }.data)
+    }
+
+    /// The data of a tensor that is known to have such: without a question.
+    ///
+    /// # Safety
+    ///
+    /// [`data`](Self::data) would find it.
+    #[inline]
+    pub unsafe fn data_unchecked<D: TensorData>(&self) -> &D {
+        debug_assert!(self.data::<D>().is_some());
+        // SAFETY: the caller's promise; `self` keeps the record alive.
+        &unsafe { self.0.cast::<Record<D>>().as_ref() }.data
+    }
+
+    /// The data for changing, if it is of type `D` and this is the only handle.
+    pub fn data_mut<D: TensorData>(&mut self) -> Option<&mut D> {
+        if self.handle_count() != 1 || self.head().vtable.data != TypeId::of::<D>() {
+            return None;
+        }
+        fence(Ordering::Acquire);
+        // SAFETY: the table names the type; the only handle is borrowed mutably, so nothing else can reach the data.
+        Some(&mut unsafe { self.0.cast::<Record<D>>().as_mut() }.data)
+    }
+
+    /// Whether both handles lead to one tensor.
+    #[inline]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    /// How many handles lead to this tensor, at the moment of asking.
+    pub fn handle_count(&self) -> usize {
+        self.head().count.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for AnyTensor {
+    #[inline]
+    fn clone(&self) -> Self {
+        let before = self.head().count.fetch_add(1, Ordering::Relaxed);
+        if before > usize::MAX / 2 {
+            // Only a loop of `mem::forget` gets here; going on would free a record in use.
+            std::process::abort();
+        }
+        Self(self.0)
+    }
+}
+
+impl Drop for AnyTensor {
+    #[inline]
+    fn drop(&mut self) {
+        let head = self.head();
+        // The only handle needs no read-modify-write: there is none left that could be cloned.
+        if head.count.load(Ordering::Acquire) != 1 {
+            if head.count.fetch_sub(1, Ordering::Release) != 1 {
+                return;
+            }
+            fence(Ordering::Acquire);
+        }
+        let free = head.vtable.free;
+        // SAFETY: this was the last handle, and the table belongs to the record.
+        unsafe { free(self.0) }
+    }
+}
+
+impl fmt::Display for AnyTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let describe = self.head().vtable.describe;
+        // SAFETY: the table belongs to the record, which `self` keeps alive.
+        unsafe { describe(self.0, f) }
+    }
+}
+
+impl fmt::Debug for AnyTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A library's own tensor type: [`AnyTensor`] with methods.
+///
+/// The type can then stand in signatures: kernels take `&Self` and return `Self`, and the dispatcher converts at
+/// the borders between typed and boxed code.
+///
+/// # Safety
+///
+/// - `Self` is `#[repr(transparent)]` over [`AnyTensor`].
+/// - Whatever safe code may do with a `Self` is sound for every handle that [`accepts`](Self::accepts) lets in.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a tensor nor another type that operators know",
+    note = "arguments and results are tensors, i64, f64, bool, String, Scalar, Complex64, SymInt, DType, Layout, \
+            MemoryFormat, Device, Generator, Value, objects in an `Arc`, and `Option`, `Vec`, arrays, `Dict` and \
+            tuples of them"
+)]
+pub unsafe trait TensorType: Clone + Send + Sync + 'static {
+    /// Whether this handle may become a `Self`.
+    fn accepts(tensor: &AnyTensor) -> bool;
+
+    /// The handle of any tensor seen as one of this type.
+    #[inline]
+    fn from_any_ref(tensor: &AnyTensor) -> Option<&Self> {
+        // SAFETY: `Self` is transparent over `AnyTensor`, and `accepts` lets this handle in.
+        Self::accepts(tensor).then(|| unsafe { &*std::ptr::from_ref(tensor).cast::<Self>() })
+    }
+
+    /// The handle of any tensor turned into one of this type, or given back.
+    ///
+    /// # Errors
+    ///
+    /// The handle itself, where [`accepts`](Self::accepts) refuses it.
+    #[inline]
+    fn from_any(tensor: AnyTensor) -> Result<Self, AnyTensor> {
+        if !Self::accepts(&tensor) {
+            return Err(tensor);
+        }
+        let tensor = ManuallyDrop::new(tensor);
+        // SAFETY: `Self` is transparent over `AnyTensor`; the original is never dropped, so the count stays right.
+        Ok(unsafe { std::mem::transmute_copy::<AnyTensor, Self>(&tensor) })
+    }
+
+    /// The untyped handle behind a reference.
+    #[inline]
+    fn as_any(&self) -> &AnyTensor {
+        // SAFETY: `Self` is transparent over `AnyTensor`.
+        unsafe { &*std::ptr::from_ref(self).cast::<AnyTensor>() }
+    }
+
+    /// The untyped handle.
+    #[inline]
+    fn into_any(self) -> AnyTensor {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `Self` is transparent over `AnyTensor`; the original is never dropped, so the count stays right.
+        unsafe { std::mem::transmute_copy::<Self, AnyTensor>(&this) }
+    }
+
+    /// A slice of untyped handles seen as handles of this type, if every one is.
+    #[inline]
+    fn from_any_slice(tensors: &[AnyTensor]) -> Option<&[Self]> {
+        let all = tensors.iter().all(Self::accepts);
+        // SAFETY: `Self` is transparent over `AnyTensor`, so the slices have one layout; every element was let in.
+        all.then(|| unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<Self>(), tensors.len()) })
+    }
+
+    /// A slice of handles of this type seen as untyped ones.
+    #[inline]
+    fn as_any_slice(tensors: &[Self]) -> &[AnyTensor] {
+        // SAFETY: `Self` is transparent over `AnyTensor`.
+        unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<AnyTensor>(), tensors.len()) }
+    }
+
+    /// As [`from_any_slice`](Self::from_any_slice) for lists with gaps.
+    #[inline]
+    fn from_any_optional_slice(tensors: &[Option<AnyTensor>]) -> Option<&[Option<Self>]> {
+        let all = tensors.iter().flatten().all(Self::accepts);
+        // SAFETY: the null pointer stands for `None` in both, because `Self` is transparent over a `NonNull`.
+        all.then(|| unsafe {
+            std::slice::from_raw_parts(tensors.as_ptr().cast::<Option<Self>>(), tensors.len())
+        })
+    }
+
+    /// As [`as_any_slice`](Self::as_any_slice) for lists with gaps.
+    #[inline]
+    fn as_any_optional_slice(tensors: &[Option<Self>]) -> &[Option<AnyTensor>] {
+        // SAFETY: the null pointer stands for `None` in both, because `Self` is transparent over a `NonNull`.
+        unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<Option<AnyTensor>>(), tensors.len()) }
+    }
+}
+
+// SAFETY: `AnyTensor` is itself, and every handle is one.
+unsafe impl TensorType for AnyTensor {
+    #[inline]
+    fn accepts(_: &AnyTensor) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::key::DispatchKey;
+    use std::sync::Arc;
+
+    struct Counted(Arc<()>);
+    impl TensorData for Counted {
+        fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("counted")
+        }
+    }
+    struct Other;
+    impl TensorData for Other {
+        fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("other")
+        }
+    }
+
+    #[test]
+    fn the_data_lives_as_long_as_the_last_handle() {
+        let life = Arc::new(());
+        let mut first = AnyTensor::new(DispatchKey::Cpu.key_set(), Counted(life.clone()));
+        assert!(first.data_mut::<Counted>().is_some());
+        let second = first.clone();
+        assert!(first.data_mut::<Counted>().is_none());
+        assert!(first.data::<Other>().is_none());
+        drop(first);
+        assert_eq!(Arc::strong_count(&second.data::<Counted>().unwrap().0), 2);
+        std::thread::spawn(move || drop(second)).join().unwrap();
+        assert_eq!(Arc::strong_count(&life), 1);
+    }
+
+    #[test]
+    fn layers_change_for_every_handle_and_backends_stay() {
+        let x = AnyTensor::new(DispatchKey::Cpu.key_set(), Other);
+        let y = x.clone();
+        x.set_layers(DispatchKey::AutogradCuda.key_set());
+        assert_eq!(y.keys(), DispatchKey::AutogradCpu.key_set());
+    }
+
+    #[test]
+    fn a_handle_and_its_result_are_small() {
+        assert_eq!(size_of::<AnyTensor>(), 8);
+        assert_eq!(size_of::<Option<AnyTensor>>(), 8);
+        assert_eq!(size_of::<crate::Result<AnyTensor>>(), 16);
+    }
+}

@@ -1,0 +1,889 @@
+//! Values of any kind that a schema can name: owned ([`Value`]) and borrowed ([`Boxed`]), two words each.
+//!
+//! What fits into a word lies in the value itself; everything else lies behind one counted pointer. A [`Boxed`]
+//! borrows: it holds the address of the caller's tensor, text or list, so that packing the arguments of a call
+//! allocates nothing and counts nothing.
+//!
+//! Lists, tuples and dicts are values: a copy shares the memory until one of the two is changed, and then only
+//! that one changes. (In torch two copies stay one list.)
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+use num_complex::Complex64;
+use opgrid_schema::Type;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::set::DispatchKeySet;
+use crate::values::device::Device;
+use crate::values::dtype::DType;
+use crate::values::layout::{Layout, MemoryFormat};
+use crate::values::scalar::Scalar;
+use crate::values::scalar::print_complex;
+use crate::values::scalar::{SymInt, SymNode};
+use crate::values::tensor::AnyTensor;
+
+/// An owned value of any kind that a schema can name.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Value;
+///
+/// assert_eq!(size_of::<Value>(), 16);
+/// assert_eq!(Value::from(vec![1, 2]).to_string(), "[1, 2]");
+/// assert_ne!(Value::from(1), Value::from(1.0));
+/// ```
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Value {
+    /// Nothing: an optional that is absent.
+    #[default]
+    None,
+    /// A tensor.
+    Tensor(AnyTensor),
+    /// An integer.
+    Int(i64),
+    /// An integer not known yet. One that is known is an [`Int`](Self::Int).
+    SymInt(SymNode),
+    /// A floating-point number.
+    Float(f64),
+    /// A complex number.
+    Complex(Arc<Complex64>),
+    /// True or false.
+    Bool(bool),
+    /// A text.
+    Str(Arc<String>),
+    /// A dtype.
+    DType(DType),
+    /// A layout.
+    Layout(Layout),
+    /// A memory format.
+    MemoryFormat(MemoryFormat),
+    /// A device.
+    Device(Device),
+    /// A source of random numbers.
+    Generator(Generator),
+    /// A list.
+    List(Arc<List>),
+    /// A tuple.
+    Tuple(Arc<Vec<Value>>),
+    /// A dict.
+    Dict(Arc<DictValue>),
+    /// Any Rust object.
+    Object(Object),
+}
+
+const _: () = assert!(size_of::<Value>() == 16 && size_of::<Boxed<'static>>() == 16);
+
+/// A list with elements of one type; the common ones lie as typed kernels read them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum List {
+    /// `int[]`
+    Ints(Vec<i64>),
+    /// `float[]`
+    Floats(Vec<f64>),
+    /// `bool[]`
+    Bools(Vec<bool>),
+    /// `Tensor[]`
+    Tensors(Vec<AnyTensor>),
+    /// `Tensor?[]`
+    OptionalTensors(Vec<Option<AnyTensor>>),
+    /// A list of anything else.
+    Values(Type, Vec<Value>),
+}
+
+impl PartialEq for AnyTensor {
+    /// Whether both are one tensor; elements are not compared.
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other)
+    }
+}
+
+impl List {
+    /// The type of the elements.
+    pub fn element_type(&self) -> Type {
+        match self {
+            Self::Ints(_) => Type::Int,
+            Self::Floats(_) => Type::Float,
+            Self::Bools(_) => Type::Bool,
+            Self::Tensors(_) => Type::Tensor,
+            Self::OptionalTensors(_) => Type::Optional(Box::new(Type::Tensor)),
+            Self::Values(element, _) => element.clone(),
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ints(items) => items.len(),
+            Self::Floats(items) => items.len(),
+            Self::Bools(items) => items.len(),
+            Self::Tensors(items) => items.len(),
+            Self::OptionalTensors(items) => items.len(),
+            Self::Values(_, items) => items.len(),
+        }
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements, each as a value of its own.
+    pub fn values(&self) -> Vec<Value> {
+        match self {
+            Self::Ints(items) => items.iter().map(|&x| Value::Int(x)).collect(),
+            Self::Floats(items) => items.iter().map(|&x| Value::Float(x)).collect(),
+            Self::Bools(items) => items.iter().map(|&x| Value::Bool(x)).collect(),
+            Self::Tensors(items) => items.iter().cloned().map(Value::Tensor).collect(),
+            Self::OptionalTensors(items) => items.iter().cloned().map(Value::from).collect(),
+            Self::Values(_, items) => items.clone(),
+        }
+    }
+
+    /// A list of these values with elements of that type, kept as typed kernels read it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] naming the first value that is not of the element type.
+    pub fn of(element: Type, values: Vec<Value>) -> Result<Self> {
+        fn each<T>(values: &[Value], pick: impl Fn(&Value) -> Option<T>, expected: &Type) -> Result<Vec<T>> {
+            let one = |(place, value): (usize, &Value)| {
+                pick(value).ok_or_else(|| {
+                    mismatch(&expected.to_string(), value.borrow())
+                        .within(format_args!("list element {place}"))
+                })
+            };
+            values.iter().enumerate().map(one).collect()
+        }
+        let tensor = |value: &Value| match value {
+            Value::Tensor(tensor) => Some(tensor.clone()),
+            _ => None,
+        };
+        Ok(match &element {
+            Type::Int => Self::Ints(each(&values, |value| value.borrow().as_int(), &element)?),
+            Type::Float => Self::Floats(each(&values, |value| value.borrow().as_float(), &element)?),
+            Type::Bool => Self::Bools(each(&values, |value| value.borrow().as_bool(), &element)?),
+            Type::Tensor => Self::Tensors(each(&values, tensor, &element)?),
+            Type::Optional(inner) if **inner == Type::Tensor => {
+                let gap =
+                    |value: &Value| if *value == Value::None { Some(None) } else { tensor(value).map(Some) };
+                Self::OptionalTensors(each(&values, gap, &element)?)
+            }
+            _ => Self::Values(element, values),
+        })
+    }
+
+    fn borrow(&self) -> Boxed<'_> {
+        match self {
+            Self::Ints(items) => Boxed::from(items.as_slice()),
+            Self::Floats(items) => Boxed::from(items.as_slice()),
+            Self::Bools(items) => Boxed::from(items.as_slice()),
+            Self::Tensors(items) => Boxed::from(items.as_slice()),
+            Self::OptionalTensors(items) => Boxed::from(items.as_slice()),
+            Self::Values(..) => Boxed(Repr::List(self)),
+        }
+    }
+}
+
+/// A dict: pairs in the order in which they were put in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DictValue {
+    key: Type,
+    value: Type,
+    entries: Vec<(Value, Value)>,
+}
+
+impl DictValue {
+    /// A dict with keys and values of these types.
+    pub fn new(key: Type, value: Type, entries: Vec<(Value, Value)>) -> Self {
+        Self { key, value, entries }
+    }
+
+    /// The pairs, in the order in which they were put in.
+    pub fn entries(&self) -> &[(Value, Value)] {
+        &self.entries
+    }
+
+    /// The types of keys and values.
+    pub fn types(&self) -> (&Type, &Type) {
+        (&self.key, &self.value)
+    }
+}
+
+/// A source of random numbers: a key set that selects a backend, and a state that only its owner knows.
+#[derive(Clone)]
+pub struct Generator(Arc<GeneratorRecord>);
+
+struct GeneratorRecord {
+    keys: DispatchKeySet,
+    device: Device,
+    state: Box<dyn Any + Send + Sync>,
+}
+
+impl Generator {
+    /// A generator for `device` that brings `keys` into typed calls.
+    pub fn new(keys: DispatchKeySet, device: Device, state: impl Any + Send + Sync) -> Self {
+        Self(Arc::new(GeneratorRecord { keys, device, state: Box::new(state) }))
+    }
+
+    /// The keys that it brings into typed calls. (Boxed calls do not look at generators, as in torch.)
+    pub fn keys(&self) -> DispatchKeySet {
+        self.0.keys
+    }
+
+    /// The device whose numbers it makes.
+    pub fn device(&self) -> Device {
+        self.0.device
+    }
+
+    /// The state, if it is of type `S`.
+    pub fn state<S: 'static>(&self) -> Option<&S> {
+        self.0.state.downcast_ref()
+    }
+}
+
+impl PartialEq for Generator {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// A Rust type whose objects schemas name as `__torch__.torch.classes.<namespace>.<Name>`.
+pub trait Class: Send + Sync + 'static {
+    /// The namespace and name, as in `myops.Config`.
+    const NAME: &'static str;
+}
+
+/// A shared Rust object of any [`Class`].
+#[derive(Clone)]
+pub struct Object(Arc<ObjectRecord>);
+
+struct ObjectRecord {
+    class: &'static str,
+    data: Arc<dyn Any + Send + Sync>,
+}
+
+impl Object {
+    /// A value that shares `object`.
+    pub fn new<T: Class>(object: Arc<T>) -> Self {
+        Self(Arc::new(ObjectRecord { class: T::NAME, data: object }))
+    }
+
+    /// The object, if it is of type `T`.
+    pub fn downcast<T: Class>(&self) -> Option<Arc<T>> {
+        self.0.data.clone().downcast().ok()
+    }
+
+    /// The namespace and name of its class.
+    pub fn class(&self) -> &'static str {
+        self.0.class
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0.data, &other.0.data)
+    }
+}
+
+impl Value {
+    /// Takes a tensor out and leaves [`Value::None`]; anything else stays. Unlike `mem::take` it moves one word.
+    #[inline]
+    pub(crate) fn take_tensor(&mut self) -> Option<AnyTensor> {
+        let Self::Tensor(tensor) = self else { return None };
+        // SAFETY: the handle is read once, for its place is overwritten next without being dropped.
+        let taken = unsafe { std::ptr::read(tensor) };
+        // SAFETY: the place is that of a value.
+        unsafe { std::ptr::write(self, Self::None) };
+        Some(taken)
+    }
+
+    /// The value, lent: nothing is copied or counted.
+    #[inline]
+    pub fn borrow(&self) -> Boxed<'_> {
+        Boxed(match self {
+            Self::None => Repr::None,
+            Self::Tensor(tensor) => Repr::Tensor(tensor),
+            Self::Int(value) => Repr::Int(*value),
+            Self::SymInt(node) => Repr::SymInt(node),
+            Self::Float(value) => Repr::Float(*value),
+            Self::Complex(value) => Repr::Complex(value),
+            Self::Bool(value) => Repr::Bool(*value),
+            Self::Str(text) => return Boxed::from(text.as_str()),
+            Self::DType(value) => Repr::DType(*value),
+            Self::Layout(value) => Repr::Layout(*value),
+            Self::MemoryFormat(value) => Repr::MemoryFormat(*value),
+            Self::Device(value) => Repr::Device(*value),
+            Self::Generator(value) => Repr::Generator(value),
+            Self::List(list) => return list.borrow(),
+            Self::Tuple(items) => Repr::Tuple(items),
+            Self::Dict(dict) => Repr::Dict(dict),
+            Self::Object(object) => Repr::Object(object),
+        })
+    }
+
+    /// The schema type of this value, as found in it: a list of integers is `int[]`.
+    pub fn value_type(&self) -> Type {
+        self.borrow().value_type()
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.borrow().fmt(f)
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.borrow().fmt(f)
+    }
+}
+
+/// A borrowed value of any kind that a schema can name.
+///
+/// Made from references with `From`; looked at through [`view`](Self::view) or the `as_…` methods.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Boxed, View};
+///
+/// let sizes = [2, 3];
+/// let boxed = Boxed::from(&sizes[..]);
+/// assert!(matches!(boxed.view(), View::Ints([2, 3])));
+/// assert_eq!(boxed.to_value().to_string(), "[2, 3]");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Boxed<'a>(Repr<'a>);
+
+/// The two words. A slice's length stands beside the tag, which is why its parts are fields of the variant.
+///
+/// Invariant: pointer and length of a slice variant come from one `&'a [T]`.
+#[derive(Clone, Copy)]
+enum Repr<'a> {
+    None,
+    Tensor(&'a AnyTensor),
+    Int(i64),
+    SymInt(&'a SymNode),
+    Float(f64),
+    Complex(&'a Complex64),
+    Bool(bool),
+    Str(u32, NonNull<u8>),
+    DType(DType),
+    Layout(Layout),
+    MemoryFormat(MemoryFormat),
+    Device(Device),
+    Generator(&'a Generator),
+    Ints(u32, NonNull<i64>),
+    Floats(u32, NonNull<f64>),
+    Bools(u32, NonNull<bool>),
+    Tensors(u32, NonNull<AnyTensor>),
+    OptionalTensors(u32, NonNull<Option<AnyTensor>>),
+    List(&'a List),
+    Tuple(&'a Vec<Value>),
+    Dict(&'a DictValue),
+    Object(&'a Object),
+}
+
+// SAFETY: every variant is a number or a shared reference to something `Sync`; slices are such references in parts.
+unsafe impl Send for Boxed<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Boxed<'_> {}
+
+/// A borrowed value opened for matching.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum View<'a> {
+    /// Nothing: an optional that is absent.
+    None,
+    /// A tensor.
+    Tensor(&'a AnyTensor),
+    /// An integer.
+    Int(i64),
+    /// An integer not known yet.
+    SymInt(&'a SymNode),
+    /// A floating-point number.
+    Float(f64),
+    /// A complex number.
+    Complex(Complex64),
+    /// True or false.
+    Bool(bool),
+    /// A text.
+    Str(&'a str),
+    /// A dtype.
+    DType(DType),
+    /// A layout.
+    Layout(Layout),
+    /// A memory format.
+    MemoryFormat(MemoryFormat),
+    /// A device.
+    Device(Device),
+    /// A source of random numbers.
+    Generator(&'a Generator),
+    /// `int[]`
+    Ints(&'a [i64]),
+    /// `float[]`
+    Floats(&'a [f64]),
+    /// `bool[]`
+    Bools(&'a [bool]),
+    /// `Tensor[]`
+    Tensors(&'a [AnyTensor]),
+    /// `Tensor?[]`
+    OptionalTensors(&'a [Option<AnyTensor>]),
+    /// A list of anything else.
+    List(&'a Type, &'a [Value]),
+    /// A tuple.
+    Tuple(&'a [Value]),
+    /// A dict.
+    Dict(&'a DictValue),
+    /// Any Rust object.
+    Object(&'a Object),
+}
+
+/// The parts of a slice as a variant holds them.
+#[inline]
+fn parts<T>(items: &[T]) -> (u32, NonNull<T>) {
+    let len = u32::try_from(items.len()).expect("a list in a call has fewer than 2^32 elements");
+    (len, NonNull::from(items).cast())
+}
+
+/// Puts the parts of a slice together again.
+///
+/// # Safety
+///
+/// The parts come from one `&'a [T]`.
+#[inline]
+unsafe fn whole<'a, T>(len: u32, start: NonNull<T>) -> &'a [T] {
+    // SAFETY: the caller's word.
+    unsafe { slice::from_raw_parts(start.as_ptr(), len as usize) }
+}
+
+impl<'a> Boxed<'a> {
+    /// The absent optional.
+    pub const NONE: Self = Self(Repr::None);
+
+    /// The value opened for matching.
+    #[inline]
+    pub fn view(self) -> View<'a> {
+        // SAFETY, for every `whole` below: the invariant of `Repr`.
+        match self.0 {
+            Repr::None => View::None,
+            Repr::Tensor(tensor) => View::Tensor(tensor),
+            Repr::Int(value) => View::Int(value),
+            Repr::SymInt(node) => View::SymInt(node),
+            Repr::Float(value) => View::Float(value),
+            Repr::Complex(value) => View::Complex(*value),
+            Repr::Bool(value) => View::Bool(value),
+            // SAFETY: the invariant of `Repr`; `From<&str>` is the only maker of this variant, so it is UTF-8.
+            Repr::Str(len, start) => View::Str(unsafe { std::str::from_utf8_unchecked(whole(len, start)) }),
+            Repr::DType(value) => View::DType(value),
+            Repr::Layout(value) => View::Layout(value),
+            Repr::MemoryFormat(value) => View::MemoryFormat(value),
+            Repr::Device(value) => View::Device(value),
+            Repr::Generator(value) => View::Generator(value),
+            // SAFETY: the invariant of `Repr`.
+            Repr::Ints(len, start) => View::Ints(unsafe { whole(len, start) }),
+            // SAFETY: the invariant of `Repr`.
+            Repr::Floats(len, start) => View::Floats(unsafe { whole(len, start) }),
+            // SAFETY: the invariant of `Repr`.
+            Repr::Bools(len, start) => View::Bools(unsafe { whole(len, start) }),
+            // SAFETY: the invariant of `Repr`.
+            Repr::Tensors(len, start) => View::Tensors(unsafe { whole(len, start) }),
+            // SAFETY: the invariant of `Repr`.
+            Repr::OptionalTensors(len, start) => View::OptionalTensors(unsafe { whole(len, start) }),
+            Repr::List(List::Values(element, items)) => View::List(element, items),
+            Repr::List(list) => list.borrow().view(),
+            Repr::Tuple(items) => View::Tuple(items),
+            Repr::Dict(dict) => View::Dict(dict),
+            Repr::Object(object) => View::Object(object),
+        }
+    }
+
+    /// Whether this is the absent optional.
+    #[inline]
+    pub fn is_none(self) -> bool {
+        matches!(self.0, Repr::None)
+    }
+
+    /// The tensor, if this is one.
+    #[inline]
+    pub fn as_tensor(self) -> Option<&'a AnyTensor> {
+        if let Repr::Tensor(tensor) = self.0 { Some(tensor) } else { None }
+    }
+
+    /// The integer, if this is one. Floats and bools are not integers.
+    #[inline]
+    pub fn as_int(self) -> Option<i64> {
+        if let Repr::Int(value) = self.0 { Some(value) } else { None }
+    }
+
+    /// The float, if this is one. Integers are not floats.
+    #[inline]
+    pub fn as_float(self) -> Option<f64> {
+        if let Repr::Float(value) = self.0 { Some(value) } else { None }
+    }
+
+    /// The bool, if this is one.
+    #[inline]
+    pub fn as_bool(self) -> Option<bool> {
+        if let Repr::Bool(value) = self.0 { Some(value) } else { None }
+    }
+
+    /// The text, if this is one.
+    #[inline]
+    pub fn as_str(self) -> Option<&'a str> {
+        if let View::Str(text) = self.view() { Some(text) } else { None }
+    }
+
+    /// The number, if this is one of any kind.
+    #[inline]
+    pub fn as_scalar(self) -> Option<Scalar> {
+        match self.0 {
+            Repr::Int(value) => Some(Scalar::Int(value)),
+            Repr::Float(value) => Some(Scalar::Float(value)),
+            Repr::Complex(value) => Some(Scalar::Complex(*value)),
+            Repr::Bool(value) => Some(Scalar::Bool(value)),
+            _ => None,
+        }
+    }
+
+    /// An owned copy: handles are counted, slices copied.
+    pub fn to_value(self) -> Value {
+        match self.0 {
+            Repr::Complex(value) => Value::Complex(Arc::new(*value)),
+            Repr::List(list) => Value::List(Arc::new(list.clone())),
+            Repr::Tuple(items) => Value::Tuple(Arc::new(items.clone())),
+            Repr::Dict(dict) => Value::Dict(Arc::new(dict.clone())),
+            _ => match self.view() {
+                View::Tensor(tensor) => Value::Tensor(tensor.clone()),
+                View::Int(value) => Value::Int(value),
+                View::SymInt(node) => Value::SymInt(node.clone()),
+                View::Float(value) => Value::Float(value),
+                View::Bool(value) => Value::Bool(value),
+                View::Str(text) => Value::from(text),
+                View::DType(value) => Value::DType(value),
+                View::Layout(value) => Value::Layout(value),
+                View::MemoryFormat(value) => Value::MemoryFormat(value),
+                View::Device(value) => Value::Device(value),
+                View::Generator(value) => Value::Generator(value.clone()),
+                View::Ints(items) => Value::from(items.to_vec()),
+                View::Floats(items) => Value::from(items.to_vec()),
+                View::Bools(items) => Value::from(items.to_vec()),
+                View::Tensors(items) => Value::from(items.to_vec()),
+                View::OptionalTensors(items) => Value::List(Arc::new(List::OptionalTensors(items.to_vec()))),
+                View::Object(object) => Value::Object(object.clone()),
+                _ => Value::None,
+            },
+        }
+    }
+
+    /// The schema type of this value, as found in it.
+    pub fn value_type(self) -> Type {
+        let list = |element: Type| Type::List(Box::new(element));
+        match self.view() {
+            View::None => Type::None,
+            View::Tensor(_) => Type::Tensor,
+            View::Int(_) => Type::Int,
+            View::SymInt(_) => Type::SymInt,
+            View::Float(_) => Type::Float,
+            View::Complex(_) => Type::Complex,
+            View::Bool(_) => Type::Bool,
+            View::Str(_) => Type::Str,
+            View::DType(_) => Type::ScalarType,
+            View::Layout(_) => Type::Layout,
+            View::MemoryFormat(_) => Type::MemoryFormat,
+            View::Device(_) => Type::Device,
+            View::Generator(_) => Type::Generator,
+            View::Ints(_) => list(Type::Int),
+            View::Floats(_) => list(Type::Float),
+            View::Bools(_) => list(Type::Bool),
+            View::Tensors(_) => list(Type::Tensor),
+            View::OptionalTensors(_) => list(Type::Optional(Box::new(Type::Tensor))),
+            View::List(element, _) => list(element.clone()),
+            View::Tuple(items) => Type::Tuple(items.iter().map(Value::value_type).collect()),
+            View::Dict(dict) => Type::Dict(Box::new(dict.key.clone()), Box::new(dict.value.clone())),
+            View::Object(object) => Type::Class(format!("__torch__.torch.classes.{}", object.class())),
+        }
+    }
+
+    /// The keys that this value brings into a boxed call: those of a tensor or of a list's tensors.
+    #[inline]
+    pub fn tensor_keys(&self) -> DispatchKeySet {
+        match &self.0 {
+            Repr::Tensor(tensor) => tensor.keys(),
+            _ => self.list_keys(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn list_keys(&self) -> DispatchKeySet {
+        let union = |keys: DispatchKeySet, tensor: &AnyTensor| keys | tensor.keys();
+        match self.view() {
+            View::Tensors(items) => items.iter().fold(DispatchKeySet::EMPTY, union),
+            View::OptionalTensors(items) => items.iter().flatten().fold(DispatchKeySet::EMPTY, union),
+            View::List(_, items) => {
+                items.iter().filter_map(|item| item.borrow().as_tensor()).fold(DispatchKeySet::EMPTY, union)
+            }
+            _ => DispatchKeySet::EMPTY,
+        }
+    }
+}
+
+/// The error for a value of the wrong kind.
+#[cold]
+#[inline(never)]
+pub(crate) fn mismatch(expected: &str, found: Boxed<'_>) -> Error {
+    let message = format!("expected {expected} but got {}", found.value_type().python_name());
+    Error::new(ErrorKind::Value, message)
+}
+
+/// Writes `items` between `open` and `close`.
+fn print_all<T>(
+    f: &mut fmt::Formatter<'_>,
+    (open, close): (&str, &str),
+    items: impl IntoIterator<Item = T>,
+    mut one: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
+) -> fmt::Result {
+    f.write_str(open)?;
+    for (place, item) in items.into_iter().enumerate() {
+        if place > 0 {
+            f.write_str(", ")?;
+        }
+        one(f, item)?;
+    }
+    f.write_str(close)
+}
+
+impl fmt::Display for Boxed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SQUARE: (&str, &str) = ("[", "]");
+        match self.view() {
+            View::None => f.write_str("None"),
+            View::Tensor(tensor) => write!(f, "{tensor}"),
+            View::Int(value) => write!(f, "{value}"),
+            View::SymInt(node) => write!(f, "{node}"),
+            View::Float(value) => f.write_str(&opgrid_schema::print_float(value)),
+            View::Complex(value) => print_complex(value, f),
+            View::Bool(value) => write!(f, "{}", Scalar::Bool(value)),
+            View::Str(text) => f.write_str(text),
+            View::DType(value) => write!(f, "{value}"),
+            View::Layout(value) => write!(f, "{value}"),
+            View::MemoryFormat(value) => write!(f, "{value}"),
+            View::Device(value) => write!(f, "{value}"),
+            View::Generator(value) => write!(f, "generator({})", value.device()),
+            View::Ints(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
+            View::Floats(items) => {
+                print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Float(item)))
+            }
+            View::Bools(items) => print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Bool(item))),
+            View::Tensors(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
+            View::OptionalTensors(items) => print_all(f, SQUARE, items, |f, item| match item {
+                Some(tensor) => write!(f, "{tensor}"),
+                None => f.write_str("None"),
+            }),
+            View::List(_, items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
+            View::Tuple([only]) => write!(f, "({only},)"),
+            View::Tuple(items) => print_all(f, ("(", ")"), items, |f, item| write!(f, "{item}")),
+            View::Dict(dict) => {
+                print_all(f, ("{", "}"), dict.entries(), |f, (key, value)| write!(f, "{key}: {value}"))
+            }
+            View::Object(object) => write!(f, "<{}>", object.class()),
+        }
+    }
+}
+
+impl fmt::Debug for Boxed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl<'a> From<&'a AnyTensor> for Boxed<'a> {
+    #[inline]
+    fn from(value: &'a AnyTensor) -> Self {
+        Self(Repr::Tensor(value))
+    }
+}
+
+impl<'a> From<&'a Value> for Boxed<'a> {
+    #[inline]
+    fn from(value: &'a Value) -> Self {
+        value.borrow()
+    }
+}
+
+/// Implements `From` for what a variant takes as it is.
+macro_rules! from_plain {
+    ($($source:ty => $variant:ident),* $(,)?) => {
+        $(impl<'a> From<$source> for Boxed<'a> {
+            #[inline]
+            fn from(value: $source) -> Self {
+                Self(Repr::$variant(value))
+            }
+        })*
+    };
+}
+
+from_plain! {
+    i64 => Int,
+    f64 => Float,
+    bool => Bool,
+    DType => DType,
+    Layout => Layout,
+    MemoryFormat => MemoryFormat,
+    Device => Device,
+    &'a SymNode => SymInt,
+    &'a Complex64 => Complex,
+    &'a Generator => Generator,
+    &'a DictValue => Dict,
+    &'a Object => Object,
+    &'a Vec<Value> => Tuple,
+}
+
+/// Implements `From` for slices.
+macro_rules! from_slice {
+    ($($element:ty => $variant:ident),* $(,)?) => {
+        $(impl<'a> From<&'a [$element]> for Boxed<'a> {
+            #[inline]
+            fn from(items: &'a [$element]) -> Self {
+                let (len, start) = parts(items);
+                Self(Repr::$variant(len, start))
+            }
+        })*
+    };
+}
+
+from_slice! {
+    i64 => Ints,
+    f64 => Floats,
+    bool => Bools,
+    AnyTensor => Tensors,
+    Option<AnyTensor> => OptionalTensors,
+}
+
+impl<'a> From<&'a str> for Boxed<'a> {
+    #[inline]
+    fn from(text: &'a str) -> Self {
+        let (len, start) = parts(text.as_bytes());
+        Self(Repr::Str(len, start))
+    }
+}
+
+impl<'a> From<&'a List> for Boxed<'a> {
+    fn from(list: &'a List) -> Self {
+        list.borrow()
+    }
+}
+
+/// Implements `From` for what an owned value takes as it is.
+macro_rules! own_plain {
+    ($($source:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$source> for Value {
+            #[inline]
+            fn from(value: $source) -> Self {
+                Self::$variant(value)
+            }
+        })*
+    };
+}
+
+own_plain! {
+    AnyTensor => Tensor,
+    i64 => Int,
+    f64 => Float,
+    bool => Bool,
+    DType => DType,
+    Layout => Layout,
+    MemoryFormat => MemoryFormat,
+    Device => Device,
+    Generator => Generator,
+    Object => Object,
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<Complex64> for Value {
+    fn from(value: Complex64) -> Self {
+        Self::Complex(Arc::new(value))
+    }
+}
+
+impl From<Scalar> for Value {
+    fn from(value: Scalar) -> Self {
+        match value {
+            Scalar::Int(value) => Self::Int(value),
+            Scalar::Float(value) => Self::Float(value),
+            Scalar::Complex(value) => value.into(),
+            Scalar::Bool(value) => Self::Bool(value),
+        }
+    }
+}
+
+impl From<SymInt> for Value {
+    fn from(value: SymInt) -> Self {
+        match value {
+            SymInt::Int(value) => Self::Int(value),
+            SymInt::Node(node) => Self::SymInt(node),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Str(Arc::new(text.to_owned()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Str(Arc::new(text))
+    }
+}
+
+impl From<List> for Value {
+    fn from(list: List) -> Self {
+        Self::List(Arc::new(list))
+    }
+}
+
+impl From<Vec<i64>> for Value {
+    fn from(items: Vec<i64>) -> Self {
+        List::Ints(items).into()
+    }
+}
+
+impl From<Vec<f64>> for Value {
+    fn from(items: Vec<f64>) -> Self {
+        List::Floats(items).into()
+    }
+}
+
+impl From<Vec<bool>> for Value {
+    fn from(items: Vec<bool>) -> Self {
+        List::Bools(items).into()
+    }
+}
+
+impl From<Vec<AnyTensor>> for Value {
+    fn from(items: Vec<AnyTensor>) -> Self {
+        List::Tensors(items).into()
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::None, Into::into)
+    }
+}
