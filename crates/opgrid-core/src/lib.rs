@@ -17,11 +17,12 @@ mod values;
 
 pub mod error;
 mod panics;
+mod place;
 mod spelling;
 mod sync;
 
 pub use calling::{
-    call, held, kernel, ledger, observe, operator, retirement as retire, strict, thread as local,
+    call, held, kernel, observe, operator, retirement as retire, slow_path, strict, thread as local,
 };
 pub use inspection::explain;
 pub use keys::{key, named as named_sets, set as key_set, user_keys, user_layers};
@@ -31,6 +32,8 @@ pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
 
 pub use argument::Argument;
 pub use call::{BoxedCall, Next};
+pub use calling::kernel_info::KernelInfo;
+pub use calling::reason::Reason;
 pub use device::{Device, DeviceType};
 pub use device_key::{
     compute_dispatch_key, device_key, inference_tensor_key_set, key_to_options, tensor_key_set,
@@ -40,14 +43,15 @@ pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
-pub use explain::{Column, Explanation, Hop, KernelInfo};
+pub use explain::{Explanation, Hop};
 pub use held::HeldKernel;
+pub use inspection::dump::Column;
+pub use inspection::stats::{SlowPathCount, Stats, reset_stats, stats};
 pub use kernel::Kernel;
 pub use key::{DispatchKey, KeyKind, alias_backends, columns, torch_columns};
 pub use key_set::DispatchKeySet;
 pub use keys::parts::{BackendComponent, Functionality};
 pub use layout::{Layout, MemoryFormat};
-pub use ledger::{SlowPath, SlowPathCount, Stats, note, reset_stats, stats};
 pub use legacy::Options;
 pub use library::{Library, Operators, Registration, Target};
 pub use listener::{Listener, Override};
@@ -61,12 +65,12 @@ pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, recor
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
 pub use provider::Provider;
-pub use resolve::Reason;
 #[doc(hidden)]
 pub use resolve::{Rule, Rules};
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
 pub use signature::{First, Last, Return, Signature};
+pub use slow_path::{SlowPath, note};
 pub use stack::{Returns, Stack};
 pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};

@@ -4,15 +4,15 @@
 use std::mem;
 
 use crate::calling::call::{BoxedCall, Next};
-use crate::calling::kernel::{KernelRecord, Role};
-use crate::calling::ledger::note_adapted;
+use crate::calling::conditions::{Settled, holds, settle};
+use crate::calling::kernel::{Entry, KernelRecord, Role};
+use crate::calling::reason::Reason;
+use crate::calling::slow_path::note_adapted;
 use crate::calling::table::TableRef;
 use crate::calling::thread::with_thread;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
-use crate::registration::provider::{Settled, holds, settle};
-use crate::registration::resolve::Reason;
-use crate::signatures::signature::{Entry, Return, Signature};
+use crate::signatures::signature::{Return, Signature};
 use crate::signatures::stack::Returns;
 use crate::values::value::Boxed;
 use crate::values::value::View;

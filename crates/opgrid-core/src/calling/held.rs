@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::calling::kernel::KernelRecord;
+use crate::calling::kernel_info::KernelInfo;
 use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
-use crate::inspection::explain::KernelInfo;
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::stack::Returns;

@@ -15,13 +15,24 @@ use opgrid_schema::{FunctionSchema, OperatorName, check_signature};
 
 use crate::calling::boxing;
 use crate::calling::call::{BoxedCall, Next};
+use crate::calling::conditions::{Condition, Links};
 use crate::calling::inferred::signature_of;
-use crate::calling::ledger::note_fallback;
-use crate::calling::shard::Serial;
+use crate::calling::slow_path::note_fallback;
+use crate::calling::slow_path_counts::Serial;
+use crate::calling::table::TableRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
-use crate::registration::provider::{Condition, Links};
-use crate::signatures::signature::{Entry, Signature};
+use crate::keys::set::DispatchKeySet;
+use crate::place::Place;
+use crate::signatures::signature::Signature;
+
+/// The entry of a kernel that is more than a function of its arguments: one with state, or one that takes the keys.
+pub(crate) type Entry<S> = for<'k, 't, 'a> unsafe fn(
+    &'k KernelRecord,
+    TableRef<'t>,
+    DispatchKeySet,
+    <S as Signature>::Args<'a>,
+) -> Result<<S as Signature>::Output>;
 
 /// The function or closure of a record, and how it is freed.
 type State = (*const (), Option<unsafe fn(*const ())>);
@@ -187,15 +198,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A place in a source file, as errors print it.
-pub(crate) struct Place(pub(crate) &'static Location<'static>);
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.0.file(), self.0.line())
-    }
-}
-
 /// Code that can be registered for an operator at a key.
 ///
 /// # Examples
@@ -329,7 +331,7 @@ impl Kernel {
     /// What the slot of a cell with several providers points to, or with one that has a condition.
     pub(crate) fn chain(links: Links) -> Self {
         let run = |chain: &KernelRecord, call: &mut BoxedCall<'_>| {
-            crate::registration::provider::run_chain(chain, call)
+            crate::calling::conditions::run_chain(chain, call)
         };
         let mut kernel = Self::special(Role::Chain, run);
         let record = &mut kernel.record;
@@ -345,17 +347,15 @@ impl Kernel {
 
     /// What a slot without a kernel points to.
     pub(crate) fn missing() -> Self {
-        let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| {
-            Err(crate::inspection::explain::missing_kernel(call))
-        };
+        let report =
+            |_: &KernelRecord, call: &mut BoxedCall<'_>| Err(crate::calling::missing::missing_kernel(call));
         Self::special(Role::Missing, report)
     }
 
     /// What AutogradOther points to where no rule chooses between kernels.
     pub(crate) fn ambiguous() -> Self {
-        let report = |_: &KernelRecord, call: &mut BoxedCall<'_>| {
-            Err(crate::inspection::explain::ambiguous_kernel(call))
-        };
+        let report =
+            |_: &KernelRecord, call: &mut BoxedCall<'_>| Err(crate::calling::missing::ambiguous_kernel(call));
         Self::special(Role::Ambiguous, report).describe("ambiguous_autogradother")
     }
 

@@ -2,14 +2,19 @@
 
 pub(crate) mod boxing;
 pub mod call;
+pub(crate) mod conditions;
 pub mod held;
 pub(crate) mod inferred;
 pub mod kernel;
-pub mod ledger;
+pub mod kernel_info;
+pub(crate) mod listing;
+pub(crate) mod missing;
 pub mod observe;
 pub mod operator;
+pub mod reason;
 pub mod retirement;
-pub(crate) mod shard;
+pub mod slow_path;
+pub(crate) mod slow_path_counts;
 pub mod strict;
 pub(crate) mod table;
 pub mod thread;

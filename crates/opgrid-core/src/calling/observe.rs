@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::calling::kernel::KernelRecord;
 use crate::calling::operator::OperatorHandle;
+use crate::calling::reason::Reason;
 use crate::calling::retirement::{flag, set_common_flag};
 use crate::calling::thread::with_thread;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::panics::Panics;
-use crate::registration::resolve::Reason;
 use crate::sync::lock;
 
 /// How a kernel was reached.
@@ -64,7 +64,7 @@ pub struct Step {
     /// The column.
     pub key: DispatchKey,
     /// The kernel.
-    pub kernel: crate::inspection::explain::KernelInfo,
+    pub kernel: crate::calling::kernel_info::KernelInfo,
     /// The rule that chose the kernel.
     pub reason: Reason,
     /// The providers that were asked before and refused.
@@ -195,7 +195,7 @@ pub(crate) fn trace_if_asked() {
 }
 
 /// Tells everybody who watches this thread about a step around `body`.
-pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> crate::Result<X>) -> crate::Result<X> {
+pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> Result<X>) -> Result<X> {
     let keep = |record: &RefCell<Option<Vec<Step>>>| {
         if let Some(steps) = &mut *record.borrow_mut() {
             steps.push(step.clone());

@@ -9,7 +9,7 @@ mod protocol;
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::calling::shard::Lines;
+use crate::calling::slow_path_counts::Lines;
 use crate::calling::table::Table;
 use crate::calling::thread::{ThreadState, with_thread};
 use crate::error::{Error, ErrorKind, Result};

@@ -9,12 +9,12 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
 use crate::calling::kernel::KernelRecord;
-use crate::calling::ledger::SlowPath;
+use crate::calling::kernel_info::KernelInfo;
 use crate::calling::retirement::{flag, raise_flag};
-use crate::calling::shard::{Lines, Subject};
+use crate::calling::slow_path::SlowPath;
+use crate::calling::slow_path_counts::{Lines, Subject};
 use crate::calling::thread::with_thread;
 use crate::error::{Error, ErrorKind};
-use crate::inspection::explain::KernelInfo;
 use crate::keys::key::DispatchKey;
 use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;

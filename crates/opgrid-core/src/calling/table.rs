@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use crate::calling::kernel::{Kernel, KernelRecord};
 use crate::calling::operator::{Definition, OperatorHandle};
+use crate::calling::reason::Reason;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::parts::{BackendComponent, Functionality};
 use crate::keys::set::DispatchKeySet;
-use crate::registration::resolve::{Reason, Rules};
 
 const BACKENDS: usize = BackendComponent::COUNT;
 const LAYERS: usize = Functionality::COUNT;
@@ -113,7 +113,6 @@ impl Rows {
 
 /// The table of an operator without kernels, of which every table of the dispatcher is a changed copy.
 pub(crate) struct Base {
-    pub(crate) rules: Rules,
     /// The kernel of AutogradOther where no rule chooses.
     pub(crate) ambiguous: Arc<KernelRecord>,
     slots: Vec<Slot>,
@@ -123,9 +122,8 @@ pub(crate) struct Base {
 
 impl Base {
     /// A base whose every slot is `slot`.
-    pub(crate) fn filled(rules: Rules, slot: Slot) -> Self {
+    pub(crate) fn filled(slot: Slot) -> Self {
         Self {
-            rules,
             ambiguous: Arc::new(Kernel::ambiguous().record),
             slots: vec![slot],
             rows: Rows::new(),
@@ -246,8 +244,8 @@ impl Draft {
     /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
     /// kernels stand before.
     fn own_base(&self) -> Result<Base> {
-        let (rules, ambiguous) = (self.base.rules, self.base.ambiguous.clone());
-        let mut own = Base { rules, ambiguous, slots: Vec::new(), rows: Rows::new(), masks: self.masks };
+        let ambiguous = self.base.ambiguous.clone();
+        let mut own = Base { ambiguous, slots: Vec::new(), rows: Rows::new(), masks: self.masks };
         for layer in (0..LAYERS as u32).filter_map(Functionality::at) {
             let changed = self.rows.iter().find(|(changed, _)| *changed == layer);
             let row = changed.map_or_else(|| self.base.row(layer), |(_, row)| *row);

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::calling::retirement::{Mark, Nested};
-use crate::calling::shard::Lines;
+use crate::calling::slow_path_counts::Lines;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;

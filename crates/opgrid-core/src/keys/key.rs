@@ -22,8 +22,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::keys::parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, PER_BACKEND};
-use crate::keys::parts::{BackendComponent, Functionality};
+use crate::keys::parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, BackendComponent, Functionality, PER_BACKEND};
 use crate::keys::set::DispatchKeySet;
 use crate::spelling::nearest;
 

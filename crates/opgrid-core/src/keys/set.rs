@@ -21,10 +21,8 @@ use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, Sub, SubAssign};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::keys::key::DispatchKey;
-use crate::keys::key::first_column;
-use crate::keys::parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, PER_BACKEND};
-use crate::keys::parts::{BackendComponent, Functionality};
+use crate::keys::key::{DispatchKey, first_column};
+use crate::keys::parts::{BUILT_IN_BACKENDS, BUILT_IN_LAYERS, BackendComponent, Functionality, PER_BACKEND};
 use crate::keys::user_keys::{existing_backends, existing_layers};
 
 /// A set of dispatch keys.

@@ -9,8 +9,7 @@ use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
-use crate::keys::parts::BUILT_IN_LAYERS;
-use crate::keys::parts::Functionality;
+use crate::keys::parts::{BUILT_IN_LAYERS, Functionality};
 use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::{
     Allocation, check_identifier, check_new, excluded_below, existing_layers, place_of, refused,

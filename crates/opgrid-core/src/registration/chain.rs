@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::calling::conditions::Links;
 use crate::calling::kernel::{Kernel, KernelRecord};
 use crate::calling::table::Slot;
 use crate::error::Result;
-use crate::registration::provider::Links;
 
 /// The kernels of one cell: named providers in the order of registration, each a stack whose newest kernel counts.
 ///

@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 use opgrid_schema::{FunctionSchema, OperatorName};
 
 use crate::calling::kernel::Kernel;
-use crate::calling::operator::{ArgsOf, OutputOf};
-use crate::calling::operator::{Operator, OperatorHandle};
+use crate::calling::operator::{ArgsOf, Operator, OperatorHandle, OutputOf};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::named::autograd_key;
@@ -114,7 +113,7 @@ impl Dispatcher {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
                 (DispatchKey::Meta, _) => {
-                    Kernel::boxed(|call| Err(crate::inspection::explain::missing_kernel(call)))
+                    Kernel::boxed(|call| Err(crate::calling::missing::missing_kernel(call)))
                 }
                 _ => Kernel::boxed(|call| call.below()).for_fallback(),
             };

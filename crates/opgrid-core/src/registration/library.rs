@@ -9,14 +9,16 @@ use std::sync::Weak;
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
 use crate::calling::call::{BoxedCall, Next};
-use crate::calling::kernel::{Kernel, Origin, Place};
-use crate::calling::operator::Operator;
-use crate::calling::operator::{ArgsOf, Definition, KernelOf, KernelWithKeysOf, OutputOf, ReturningOf};
+use crate::calling::conditions::{Condition, names_of};
+use crate::calling::kernel::{Kernel, Origin};
+use crate::calling::operator::{
+    ArgsOf, Definition, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
+use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
-use crate::registration::provider::{Condition, names_of};
 use crate::registration::registry::{Change, Inner, Item};
 
 /// The kinds of libraries, with different rights.

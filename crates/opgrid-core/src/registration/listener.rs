@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use opgrid_schema::FunctionSchema;
 
-use crate::calling::operator::Definition;
-use crate::calling::operator::OperatorHandle;
+use crate::calling::operator::{Definition, OperatorHandle};
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::sync::lock;

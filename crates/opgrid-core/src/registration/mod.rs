@@ -10,3 +10,4 @@ pub(crate) mod record;
 pub(crate) mod records;
 pub(crate) mod registry;
 pub mod resolve;
+pub(crate) mod suggestions;

@@ -6,50 +6,17 @@
 //! the call goes on with what the other rules give for the key: an alias kernel, the key's fallback, the key below a
 //! fallthrough. What was refused is part of explanations and of the error.
 
-use std::any::Any;
-use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::calling::call::BoxedCall;
 use crate::calling::call::Next;
-use crate::calling::kernel::{Kernel, KernelRecord, Role};
-use crate::calling::ledger::note_refused;
+use crate::calling::conditions::{Condition, Names, names_of, preferring};
+use crate::calling::kernel::Kernel;
 use crate::calling::operator::OperatorHandle;
-use crate::calling::table::{Slot, TableRef};
 use crate::error::{Error, ErrorKind, Result};
-use crate::inspection::explain::no_provider;
 use crate::keys::key::DispatchKey;
-use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher::Dispatcher;
-use crate::registration::resolve::Reason;
 use crate::signatures::signature::Signature;
-use crate::values::value::Boxed;
-
-/// A condition over values.
-type Holds = dyn Fn(&[Boxed<'_>]) -> Result<bool> + Send + Sync;
-
-/// What has to hold of the arguments for a kernel to run.
-pub(crate) struct Condition {
-    pub(crate) text: Arc<str>,
-    /// A `Returning<bool>` of the signature that the condition was written for.
-    typed: Option<Box<dyn Any + Send + Sync>>,
-    values: Box<Holds>,
-}
-
-impl Condition {
-    pub(crate) fn typed<S: Signature>(text: &str, holds: S::Returning<bool>) -> Self {
-        let values = move |values: &[Boxed<'_>]| S::unpack(values, |args| S::apply(holds, args))?;
-        Self { text: text.into(), typed: Some(Box::new(holds)), values: Box::new(values) }
-    }
-
-    pub(crate) fn of_values(
-        text: &str,
-        holds: impl Fn(&[Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
-    ) -> Self {
-        Self { text: text.into(), typed: None, values: Box::new(holds) }
-    }
-}
 
 /// A typed kernel with a name of its own, and perhaps a condition, for operators found by name.
 ///
@@ -128,174 +95,6 @@ impl<S> From<Provider<S>> for Kernel {
     }
 }
 
-/// What the record of a chain leads to.
-pub(crate) struct Links {
-    /// In the order in which they are asked.
-    pub(crate) providers: Box<[Arc<KernelRecord>]>,
-    /// What the other rules give for the key, for calls that every provider refuses.
-    pub(crate) next: Slot,
-}
-
-/// The kernel that a call ends up with after the conditions of chains were asked.
-pub(crate) struct Settled<'t> {
-    pub(crate) kernel: &'t KernelRecord,
-    pub(crate) reason: Reason,
-    /// The keys of the call, without those above a key that was stepped over.
-    pub(crate) keys: DispatchKeySet,
-    /// The first provider that refused.
-    refused_by: Option<&'t KernelRecord>,
-}
-
-impl<'t> Settled<'t> {
-    /// What a table gives, before anybody was asked.
-    pub(crate) fn first(kernel: &'t KernelRecord, reason: Reason, keys: DispatchKeySet) -> Self {
-        Self { kernel, reason, keys, refused_by: None }
-    }
-
-    /// Counts that the first provider refused, if one did.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::SlowPath`] in strict mode.
-    pub(crate) fn noted(self, table: TableRef<'_>) -> Result<Self> {
-        if let Some(provider) = self.refused_by {
-            note_refused(provider, table, self.keys)?;
-        }
-        Ok(self)
-    }
-}
-
-/// Asks the chain that `keys` lead to, and those that follow where it refuses, until a kernel is found.
-///
-/// `refused` hears of every provider whose condition does not hold.
-///
-/// # Errors
-///
-/// [`ErrorKind::MissingKernel`] where all refuse and no other rule gives a kernel; those of conditions.
-pub(crate) fn settle<'t>(
-    first: Settled<'t>,
-    table: TableRef<'t>,
-    holds: &mut dyn FnMut(&Condition) -> Result<bool>,
-    refused: &mut dyn FnMut(&KernelRecord),
-) -> Result<Settled<'t>> {
-    let chain = first.kernel;
-    let mut now = first;
-    loop {
-        let layer = (now.keys.layers() | 1).ilog2();
-        if now.kernel.is_fallthrough() && layer > 0 {
-            let below = now.keys.layers() & ((1 << layer) - 1);
-            let keys = table.mask(DispatchKeySet::from_parts(below, now.keys.backends()));
-            let slot = table.slot(keys);
-            now = Settled { kernel: slot.kernel, reason: slot.reason, keys, ..now };
-            continue;
-        }
-        let Some(links) = now.kernel.links.as_deref() else { break };
-        let mut refused_by = now.refused_by;
-        let asked = links.in_order(table.operator(), &mut |provider| {
-            let Some(condition) = &provider.condition else { return Ok(true) };
-            let holds = holds(condition).map_err(|error| of_condition(error, table, provider))?;
-            if !holds {
-                refused_by = refused_by.or(Some(provider));
-                refused(provider);
-            }
-            Ok(holds)
-        })?;
-        now = match asked {
-            Some(provider) => Settled { kernel: provider, refused_by, ..now },
-            None => Settled { kernel: &links.next.kernel, reason: links.next.reason, refused_by, ..now },
-        };
-    }
-    if now.kernel.role == Role::Missing { Err(no_provider(table, chain, now.keys)) } else { Ok(now) }
-}
-
-#[cold]
-#[inline(never)]
-fn of_condition(error: Error, table: TableRef<'_>, provider: &KernelRecord) -> Error {
-    let name = provider.name.as_deref().unwrap_or("without a name");
-    error.within(format_args!("{}: the condition of provider {name}", table.operator().name()))
-}
-
-impl Links {
-    /// The first provider that is accepted: those preferred on this thread first, then in the order of the chain.
-    fn in_order<'l>(
-        &'l self,
-        operator: &OperatorHandle,
-        accepts: &mut dyn FnMut(&'l KernelRecord) -> Result<bool>,
-    ) -> Result<Option<&'l KernelRecord>> {
-        let preferred = preference(operator).unwrap_or_default();
-        let is_preferred =
-            |provider: &KernelRecord| preferred.iter().any(|name| provider.name.as_ref() == Some(name));
-        for name in preferred.iter() {
-            for provider in self.providers.iter().filter(|provider| provider.name.as_ref() == Some(name)) {
-                if accepts(provider)? {
-                    return Ok(Some(provider));
-                }
-            }
-        }
-        for provider in self.providers.iter().filter(|provider| !is_preferred(provider)) {
-            if accepts(provider)? {
-                return Ok(Some(provider));
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Whether a condition holds of typed arguments.
-pub(crate) fn holds<S: Signature>(condition: &Condition, args: S::Args<'_>) -> Result<bool> {
-    let typed = condition.typed.as_ref().and_then(|typed| typed.downcast_ref::<S::Returning<bool>>());
-    match typed {
-        Some(function) => S::apply(*function, args),
-        None => S::pack(args, |values| (condition.values)(values)),
-    }
-}
-
-/// Whether a condition holds of values.
-pub(crate) fn holds_of_values(condition: &Condition, values: &[Boxed<'_>]) -> Result<bool> {
-    (condition.values)(values)
-}
-
-/// The boxed side of a chain.
-pub(crate) fn run_chain(chain: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
-    let (table, values) = (call.table(), call.args());
-    let first = Settled::first(chain, Reason::Direct, call.keys());
-    let settled = settle(first, table, &mut |condition| holds_of_values(condition, values), &mut |_| {})?;
-    let settled = settled.noted(table)?;
-    crate::calling::boxing::enter_values(settled.kernel, table, settled.keys, values, call.returns())
-}
-
-/// Names of providers, in order.
-pub(crate) type Names = Arc<[Arc<str>]>;
-
-pub(crate) fn names_of(names: &[&str]) -> Names {
-    names.iter().map(|name| Arc::from(*name)).collect()
-}
-
-thread_local! {
-    static PREFERENCES: RefCell<Vec<(Vec<OperatorHandle>, Names)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The names that the innermost scope around this call prefers for an operator.
-fn preference(operator: &OperatorHandle) -> Option<Names> {
-    let find = |preferences: &RefCell<Vec<(Vec<OperatorHandle>, Names)>>| {
-        let preferences = preferences.borrow();
-        let found = preferences.iter().rev().find(|(operators, _)| operators.contains(operator));
-        found.map(|(_, names)| names.clone())
-    };
-    // A thread that ends has lost its scopes already.
-    PREFERENCES.try_with(find).ok().flatten()
-}
-
-/// Ends a scope of preference.
-struct Scope(PhantomData<*const ()>);
-
-impl Drop for Scope {
-    fn drop(&mut self) {
-        // The handles are dropped after the borrow ends.
-        let _ended = PREFERENCES.with_borrow_mut(Vec::pop);
-    }
-}
-
 impl Dispatcher {
     /// Runs `body` with other providers first: calls of `operator` on this thread, nested ones too, ask those named in
     /// `providers` before the rest of a chain, in this order. A preferred provider whose condition does not hold is
@@ -338,10 +137,7 @@ impl Dispatcher {
             let message = format!("{operator}: no cell has a provider `{unknown}`; {remedy}");
             return Err(Error::new(ErrorKind::Unknown, message));
         }
-        let names = names_of(providers);
-        PREFERENCES.with_borrow_mut(|preferences| preferences.push((operators, names)));
-        let _scope = Scope(PhantomData);
-        Ok(body())
+        Ok(preferring(operators, names_of(providers), body))
     }
 
     /// The overload of that name, or all of the name where it has no overload part and none is the default one.

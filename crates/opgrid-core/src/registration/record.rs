@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::registration::chain::Chain;
 use crate::registration::provider::Orders;
-use crate::registration::resolve::{Kernels, draft_of};
+use crate::registration::resolve::{Kernels, Rules, draft_of};
 
 /// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
 /// because typed handles rely on it.
@@ -220,8 +220,8 @@ impl Record {
     }
 
     /// The table that the rules give for the operator over a base.
-    pub(crate) fn table_over(&self, base: &Arc<Base>) -> Result<Table> {
-        draft_of(self, base)?.publish(self.handle.clone(), self.definition.clone())
+    pub(crate) fn table_over(&self, rules: Rules, base: &Arc<Base>) -> Result<Table> {
+        draft_of(rules, self, base)?.publish(self.handle.clone(), self.definition.clone())
     }
 
     pub(crate) fn handle(&self) -> OperatorHandle {

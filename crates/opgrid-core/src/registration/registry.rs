@@ -13,22 +13,24 @@ use std::sync::{Arc, Mutex, RwLock, Weak};
 use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
+use crate::calling::conditions::Names;
 use crate::calling::inferred::signature_of;
-use crate::calling::kernel::{Kernel, KernelRecord, Origin, Place};
-use crate::calling::operator::Operator;
-use crate::calling::operator::{Definition, Entry, OperatorHandle};
+use crate::calling::kernel::{Kernel, KernelRecord, Origin};
+use crate::calling::operator::{Definition, Entry, Operator, OperatorHandle};
+use crate::calling::reason::Reason;
 use crate::calling::retirement::{self, Published};
 use crate::calling::table::{Base, Slot, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
+use crate::place::Place;
 use crate::registration::chain::Chain;
 use crate::registration::library::Registration;
 use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
-use crate::registration::provider::{Names, Orders};
+use crate::registration::provider::Orders;
 use crate::registration::record::{Pinned, Record};
 use crate::registration::records::Records;
-use crate::registration::resolve::{Kernels, Reason, Rules, base_of};
+use crate::registration::resolve::{Kernels, Rules, base_of};
 use crate::signatures::signature::Signature;
 use crate::sync::lock;
 
@@ -66,6 +68,7 @@ pub(crate) enum Change {
 
 /// Everything behind the lock.
 pub(crate) struct Registry {
+    rules: Rules,
     pub(crate) operators: Records,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
@@ -104,6 +107,7 @@ impl Inner {
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::calling::observe::trace_if_asked();
         let registry = Registry {
+            rules,
             operators: Records::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
@@ -675,7 +679,7 @@ impl Registry {
         let base = new_base.as_ref().unwrap_or(&self.base);
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
-            record.map(|record| record.table_over(base)).transpose()
+            record.map(|record| record.table_over(self.rules, base)).transpose()
         });
         let tables = built.collect::<Result<Vec<_>>>()?;
         if let Some(base) = new_base {
@@ -695,11 +699,11 @@ impl Registry {
 
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        record.table_over(&self.new_base()?)
+        record.table_over(self.rules, &self.new_base()?)
     }
 
     /// The base that the fallbacks give now.
     fn new_base(&self) -> Result<Arc<Base>> {
-        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
+        Ok(Arc::new(base_of(self.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
     }
 }

@@ -3,10 +3,10 @@
 //! The rules look at one layer at a time and at all 32 backends together, as masks: each rule fills the backends
 //! that it covers and that no earlier rule has filled.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::calling::kernel::{Kernel, KernelRecord};
+use crate::calling::reason::Reason;
 use crate::calling::table::{Base, Draft, Row, Slot};
 use crate::error::Result;
 use crate::keys::key::{DispatchKey, alias_backends};
@@ -14,61 +14,6 @@ use crate::keys::parts::{BackendComponent, Functionality};
 use crate::keys::set::DispatchKeySet;
 use crate::registration::chain::Chain;
 use crate::registration::provider::Orders;
-
-/// The rule that filled a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// A kernel registered for this very key.
-    Direct,
-    /// A kernel registered for an alias that covers the key.
-    Alias(DispatchKey),
-    /// The backend fallback of the key.
-    Fallback,
-    /// A composite kernel and a kernel of a backend mapped to AutogradOther, between which no rule chooses.
-    Ambiguous,
-    /// No kernel, and no layer that would need one: calls step over the key.
-    SteppedOver,
-    /// No kernel.
-    Missing,
-}
-
-impl Reason {
-    /// The words of torch's dumps.
-    pub fn provenance(self) -> &'static str {
-        match self {
-            Self::Direct => "kernel",
-            Self::Alias(
-                DispatchKey::CompositeExplicitAutograd | DispatchKey::CompositeExplicitAutogradNonFunctional,
-            ) => "default backend kernel",
-            Self::Alias(DispatchKey::CompositeImplicitAutogradNestedTensor) => "nested kernel",
-            Self::Alias(DispatchKey::CompositeImplicitAutograd) => "math kernel",
-            Self::Alias(DispatchKey::FuncTorchBatchedDecomposition) => "batched kernel",
-            Self::Alias(_) => "autograd kernel",
-            Self::Fallback => "backend fallback",
-            Self::Ambiguous => "ambiguous autogradother",
-            Self::SteppedOver => "stepped over",
-            Self::Missing => "missing",
-        }
-    }
-
-    /// Whether somebody registered a kernel that the rule chose.
-    pub fn is_registered(self) -> bool {
-        !matches!(self, Self::SteppedOver | Self::Missing)
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Direct => f.write_str("direct"),
-            Self::Alias(alias) => write!(f, "alias {alias}"),
-            Self::Fallback => f.write_str("fallback"),
-            Self::Ambiguous => f.write_str("ambiguous"),
-            Self::SteppedOver => f.write_str("stepped over"),
-            Self::Missing => f.write_str("missing"),
-        }
-    }
-}
 
 /// The rules, in the order in which they are tried.
 #[doc(hidden)]
@@ -208,13 +153,13 @@ impl Filling<'_> {
 }
 
 /// Fills the row of `layer` from the operator's kernels; the backends that no rule covers keep the row of the base.
-fn fill_row(draft: &mut Draft, kernels: &impl Kernels, layer: Functionality) -> Result<()> {
+fn fill_row(draft: &mut Draft, rules: Rules, kernels: &impl Kernels, layer: Functionality) -> Result<()> {
     let base = draft.base().clone();
     let mut filling = Filling { row: base.row(layer), draft, open: u32::MAX };
     let is_own =
         |key: &DispatchKey| !key.is_alias() && key.functionality() == layer && *key != DispatchKey::Undefined;
     let own = |key: DispatchKey| kernels.cell(key).map(|cell| (key, cell));
-    let own = || kernels.keys().filter(is_own).filter(|_| base.rules.has(Rule::Direct)).filter_map(own);
+    let own = || kernels.keys().filter(is_own).filter(|_| rules.has(Rule::Direct)).filter_map(own);
     // 1. The key's own kernels.
     for (key, cell) in own() {
         if let Some(kernel) = cell.single() {
@@ -222,7 +167,7 @@ fn fill_row(draft: &mut Draft, kernels: &impl Kernels, layer: Functionality) -> 
         }
     }
     if kernels.keys().any(DispatchKey::is_alias) {
-        fill_from_aliases(&mut filling, kernels, &base, layer)?;
+        fill_from_aliases(&mut filling, rules, kernels, &base, layer)?;
     }
     // Chains come last, because they lead on to what the other rules give.
     for (key, cell) in own().filter(|(_, cell)| cell.single().is_none()) {
@@ -237,6 +182,7 @@ fn fill_row(draft: &mut Draft, kernels: &impl Kernels, layer: Functionality) -> 
 /// The rules for kernels of aliases.
 fn fill_from_aliases(
     filling: &mut Filling<'_>,
+    rules: Rules,
     kernels: &impl Kernels,
     base: &Base,
     layer: Functionality,
@@ -244,7 +190,7 @@ fn fill_from_aliases(
     use DispatchKey as Key;
     let undefined = layer == Functionality::Undefined;
     let alias_kernel = |rule: Rule, alias: DispatchKey| {
-        kernels.cell(alias).and_then(Chain::single).filter(|_| base.rules.has(rule)).cloned()
+        kernels.cell(alias).and_then(Chain::single).filter(|_| rules.has(rule)).cloned()
     };
     // 2, 3. Explicit composites; Undefined belongs to them although no alias lists it.
     for (rule, alias) in [
@@ -267,13 +213,13 @@ fn fill_from_aliases(
         let others = DispatchKeySet::AUTOGRAD_OTHER_BACKENDS;
         let reachable_only_through_other = |key: DispatchKey| !key.is_alias() && others.contains(key);
         if layer == Functionality::AutogradOther
-            && base.rules.has(Rule::Ambiguous)
+            && rules.has(Rule::Ambiguous)
             && kernels.keys().any(|key| key != Key::Undefined && reachable_only_through_other(key))
         {
             filling.fill(covered, base.ambiguous.clone(), Reason::Ambiguous)?;
         } else {
             let kept_out =
-                if base.rules.has(Rule::BackendFirst) { backends_with_kernels(kernels, layer) } else { 0 };
+                if rules.has(Rule::BackendFirst) { backends_with_kernels(kernels, layer) } else { 0 };
             filling.fill(covered & !kept_out, kernel, Reason::Alias(alias))?;
         }
     }
@@ -311,7 +257,7 @@ pub(crate) fn base_of(
 ) -> Result<Base> {
     let fallbacks = if rules.has(Rule::Fallback) { fallbacks } else { &[] };
     let missing = Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
-    let mut base = Base::filled(rules, missing.clone());
+    let mut base = Base::filled(missing.clone());
     let skip = Kernel::fallthrough().describe("stepped over by default");
     let skip = Slot { kernel: Arc::new(skip.record), reason: Reason::SteppedOver };
     for position in 0..Functionality::COUNT as u32 {
@@ -347,12 +293,12 @@ pub(crate) fn base_of(
 }
 
 /// The table that the rules give for an operator's kernels over a base.
-pub(crate) fn draft_of(kernels: &impl Kernels, base: &Arc<Base>) -> Result<Draft> {
+pub(crate) fn draft_of(rules: Rules, kernels: &impl Kernels, base: &Arc<Base>) -> Result<Draft> {
     let mut draft = Draft::of(base);
     let mut touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
     while touched != 0 {
         if let Some(layer) = Functionality::at(touched.trailing_zeros()) {
-            fill_row(&mut draft, kernels, layer)?;
+            fill_row(&mut draft, rules, kernels, layer)?;
         }
         touched &= touched - 1;
     }

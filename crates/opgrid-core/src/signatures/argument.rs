@@ -17,9 +17,7 @@ use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::TensorType;
-use crate::values::value::View;
-use crate::values::value::{Boxed, Class, Generator};
-use crate::values::value::{List, Value, mismatch};
+use crate::values::value::{Boxed, Class, Generator, List, Value, View, mismatch};
 
 /// A type that can stand as a parameter in a [`Signature`](crate::Signature).
 #[diagnostic::on_unimplemented(

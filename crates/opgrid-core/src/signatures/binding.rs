@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use opgrid_schema::{Argument, Constant, FunctionSchema, Type, TypedValue};
 
-use crate::Complex64;
 use crate::error::{Error, ErrorKind, Result};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::value::{List, Value};
+use num_complex::Complex64;
 
 impl TypedValue for Value {
     fn value_type(&self) -> Type {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::Type;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::argument::Argument;
 use crate::signatures::dict::Dict;
@@ -13,11 +13,8 @@ use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
-use crate::values::tensor::AnyTensor;
-use crate::values::tensor::TensorType;
-use crate::values::value::{Boxed, Class, DictValue, Generator};
-use crate::values::value::{List, Value, mismatch};
-use crate::values::value::{Object, View};
+use crate::values::tensor::{AnyTensor, TensorType};
+use crate::values::value::{Boxed, Class, DictValue, Generator, List, Object, Value, View, mismatch};
 
 /// A type whose values can be owned on their own: as a result, or as an element of a list, a dict or a tuple.
 pub trait Element: Clone + 'static {
@@ -34,7 +31,7 @@ pub trait Element: Clone + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the value is of another kind.
+    /// [`ErrorKind::Value`](ErrorKind::Value) where the value is of another kind.
     fn from_value(value: Boxed<'_>) -> Result<Self>;
 
     /// The element taken out of an owned value.
@@ -70,7 +67,7 @@ pub trait Element: Clone + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the value is no such list.
+    /// [`ErrorKind::Value`](ErrorKind::Value) where the value is no such list.
     fn unpack_slice<'a>(value: Boxed<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
         *hold = each(value, &Self::schema_type(), Self::from_value)?;
         Ok(hold)
@@ -356,9 +353,9 @@ impl<T: TensorType> Element for T {
 /// The error for a tensor of another library.
 #[cold]
 #[inline(never)]
-pub(crate) fn foreign<T>(tensor: &AnyTensor) -> crate::Error {
+pub(crate) fn foreign<T>(tensor: &AnyTensor) -> Error {
     let wanted = std::any::type_name::<T>();
-    crate::Error::new(crate::ErrorKind::Value, format!("expected a tensor of type {wanted} but got {tensor}"))
+    Error::new(ErrorKind::Value, format!("expected a tensor of type {wanted} but got {tensor}"))
 }
 
 impl<T: Element> Element for Option<T> {
@@ -430,11 +427,8 @@ impl<T: Element, const N: usize> Element for [T; N] {
 }
 
 #[cold]
-pub(crate) fn wrong_length(expected: usize, found: usize) -> crate::Error {
-    crate::Error::new(
-        crate::ErrorKind::Value,
-        format!("expected a list of {expected} elements but got {found}"),
-    )
+pub(crate) fn wrong_length(expected: usize, found: usize) -> Error {
+    Error::new(ErrorKind::Value, format!("expected a list of {expected} elements but got {found}"))
 }
 
 impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {

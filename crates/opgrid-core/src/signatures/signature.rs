@@ -13,8 +13,6 @@ use std::sync::Arc;
 use num_complex::Complex64;
 use opgrid_schema::{Argument as SchemaArgument, FunctionSchema, OperatorName, Type};
 
-use crate::calling::kernel::KernelRecord;
-use crate::calling::table::TableRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::argument::Argument;
@@ -26,8 +24,7 @@ use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::TensorType;
-use crate::values::value::Value;
-use crate::values::value::{Boxed, Class, Generator};
+use crate::values::value::{Boxed, Class, Generator, Value};
 
 /// The return of an in-place operator: the result is the first argument, and kernels return `()`.
 #[derive(Clone, Copy, Debug)]
@@ -212,14 +209,6 @@ mod sealed {
     /// Keeps [`Signature`](super::Signature) to this crate.
     pub trait Sealed {}
 }
-
-/// The entry of a kernel that is more than a function of its arguments: one with state, or one that takes the keys.
-pub(crate) type Entry<S> = for<'k, 't, 'a> unsafe fn(
-    &'k KernelRecord,
-    TableRef<'t>,
-    DispatchKeySet,
-    <S as Signature>::Args<'a>,
-) -> Result<<S as Signature>::Output>;
 
 /// A function type that describes an operator to the compiler: `fn(A0, A1, …) -> R` over owned types, up to 16
 /// arguments.

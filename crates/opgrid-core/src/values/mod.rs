@@ -6,4 +6,5 @@ pub mod dtype;
 pub mod layout;
 pub mod scalar;
 pub mod tensor;
+pub(crate) mod user_backends;
 pub mod value;

@@ -22,9 +22,7 @@ use crate::keys::set::DispatchKeySet;
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
-use crate::values::scalar::Scalar;
-use crate::values::scalar::print_complex;
-use crate::values::scalar::{SymInt, SymNode};
+use crate::values::scalar::{Scalar, SymInt, SymNode, print_complex};
 use crate::values::tensor::AnyTensor;
 
 /// An owned value of any kind that a schema can name.

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::calling::ledger::SlowPath;
 use crate::calling::operator::OperatorHandle;
+use crate::calling::slow_path::SlowPath;
 use crate::calling::thread::with_thread;
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;

@@ -1,0 +1,179 @@
+//! What is registered for an operator and what its table says, as text and as values.
+
+use std::fmt::Write;
+
+use crate::calling::kernel::{KernelRecord, Role};
+use crate::calling::kernel_info::KernelInfo;
+use crate::calling::listing::{dump_table, list_columns};
+use crate::calling::operator::OperatorHandle;
+use crate::calling::reason::Reason;
+use crate::calling::thread::LocalKeys;
+use crate::error::{Error, ErrorKind, Result};
+use crate::keys::key::{DispatchKey, columns};
+use crate::keys::set::DispatchKeySet;
+use crate::registration::record::Record;
+
+/// One column of an operator's table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The runtime key.
+    pub key: DispatchKey,
+    /// The rule that filled the slot.
+    pub reason: Reason,
+    /// Whether calls step over the key.
+    pub fallthrough: bool,
+    /// The kernel, if there is one.
+    pub kernel: Option<KernelInfo>,
+}
+
+impl OperatorHandle {
+    /// The kernels as they were registered: source of truth of the table, in torch's format.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn dump_state(&self) -> Result<String> {
+        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
+        dispatcher.look(|registry| {
+            let record = registry.operators.of(self);
+            record.map(dump_record).ok_or_else(|| self.stale())
+        })
+    }
+
+    /// The table, one line per column that has a kernel, in torch's format.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn dump_computed_table(&self) -> Result<String> {
+        self.look(dump_table)
+    }
+
+    /// The columns that have a kernel, as `[K1, K2]`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn list_dispatch_keys(&self) -> Result<String> {
+        self.look(list_columns)
+    }
+
+    /// Every column with what fills it, in torch's order; those of users' keys come last.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn table(&self) -> Result<Vec<Column>> {
+        self.look(|table| {
+            let column = |key: DispatchKey| {
+                let slot = table.slot_of(key);
+                Column {
+                    key,
+                    reason: slot.reason,
+                    fallthrough: slot.kernel.is_fallthrough(),
+                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
+                }
+            };
+            columns().into_iter().map(column).collect()
+        })
+    }
+
+    /// The keys and the column that a call with these arguments' keys reaches, on this thread.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn effective_keys(&self, arguments: DispatchKeySet) -> Result<DispatchKeySet> {
+        self.look(|table| table.mask(LocalKeys::current().apply(arguments)))
+    }
+
+    /// The state of the key extractor as torch prints it: the reversed position mask and the keys not fallen through.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn dump_extractor(&self) -> Result<String> {
+        self.look(|table| {
+            let mask = table.definition().map_or(0, |definition| definition.reversed_dispatch_arguments());
+            let bits: String = (0..64).map(|bit| if mask >> bit & 1 == 1 { '1' } else { '0' }).collect();
+            let kept = table.kept_layers(DispatchKeySet::EMPTY);
+            let kept = DispatchKeySet::FULL & DispatchKeySet::from_parts(kept, u32::MAX);
+            format!("{bits} {kept}\n")
+        })
+    }
+
+    /// Whether the column of a runtime key has a kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Registration`] for an alias key, which has no column.
+    pub fn has_computed_kernel_for(&self, key: DispatchKey) -> Result<bool> {
+        if key.is_alias() {
+            let message = format!("{key}: alias keys do not have runtime kernel registrations");
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        self.look(|table| table.slot_of(key).reason.is_registered())
+    }
+
+    /// How many bytes the operator's table takes.
+    pub fn table_bytes(&self) -> usize {
+        let size = |dispatcher: std::sync::Arc<crate::registration::registry::Inner>| {
+            dispatcher.look(|registry| {
+                let record = registry.operators.of(self)?;
+                record.table.as_ref().map(crate::calling::table::Table::size_in_bytes)
+            })
+        };
+        self.0.dispatcher.upgrade().and_then(size).unwrap_or(0)
+    }
+}
+
+fn dump_record(record: &Record) -> String {
+    let name = record.handle.name();
+    let mut text = format!("name: {name}\n");
+    match &record.definition {
+        None => text.push_str("schema: (none)\n"),
+        Some(definition) => {
+            let _ = write!(
+                text,
+                "schema: {}\ndebug: {}\nalias analysis kind: {}\n",
+                definition.schema,
+                definition.origin,
+                definition.alias_analysis_text()
+            );
+        }
+    }
+    for (key, chain) in &record.kernels {
+        for (place, kernel) in chain.all_placed() {
+            let inferred = match &kernel.signature {
+                // Torch leaves the name of inferred schemas empty.
+                Some(signature) => signature.schema.to_string(),
+                None => "(none)".into(),
+            };
+            let state = match kernel.role {
+                Role::Fallthrough => "fallthrough boxed",
+                Role::Typed if kernel.signature.is_some_and(|signature| !signature.is_symbolic()) => {
+                    "boxed unboxed"
+                }
+                _ => "boxed",
+            };
+            let alias = if key.is_alias() { "[alias]" } else { "" };
+            let inactive = if place > 0 { " (inactive)" } else { "" };
+            let provider = if chain.single().is_some() { String::new() } else { provider_of(kernel) };
+            let _ = writeln!(
+                text,
+                "{key}{alias}{inactive}{provider}: {} :: {inferred} [ {state} ]",
+                kernel.debug()
+            );
+        }
+    }
+    text
+}
+
+/// What a dump says of a kernel that is not the only one of its cell.
+fn provider_of(kernel: &KernelRecord) -> String {
+    let name = kernel.name.as_deref().unwrap_or("(unnamed)");
+    match &kernel.condition {
+        Some(condition) => format!(" (provider {name}, when {})", condition.text),
+        None => format!(" (provider {name})"),
+    }
+}

@@ -1,0 +1,68 @@
+//! The error for a name that is not registered, with the name that was probably meant.
+
+use opgrid_schema::OperatorName;
+
+use crate::error::{Error, ErrorKind};
+use crate::registration::registry::Registry;
+use crate::spelling::nearest;
+
+impl Registry {
+    /// The error for a name that is not there, with what was probably meant.
+    pub(crate) fn unknown(&self, name: &OperatorName) -> Error {
+        let overloads = self.overloads(&name.name);
+        let remedy = if overloads.is_empty() {
+            self.meant(name).map_or_else(
+                || self.why_nothing_is_near(name),
+                |meant| format!("did you mean {}?", meant.join(" or ")),
+            )
+        } else {
+            format!("its overloads are {}", overloads.join(", "))
+        };
+        let dot = if name.overload.is_empty() { "" } else { "." };
+        let message = format!("could not find schema for {}{dot}{}: {remedy}", name.name, name.overload);
+        Error::new(ErrorKind::Unknown, message)
+    }
+
+    /// The overloads of a name that has its namespace, in order.
+    fn overloads(&self, name: &str) -> Vec<String> {
+        let known = self.operators.names().filter(|known| known.name == name);
+        let mut overloads: Vec<_> = known.map(ToString::to_string).collect();
+        overloads.sort();
+        overloads
+    }
+
+    /// The overloads that someone probably meant: of this name in another namespace, else of the name nearest to it.
+    fn meant(&self, name: &OperatorName) -> Option<Vec<String>> {
+        let local = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
+        let mut names: Vec<_> = self.operators.names().map(|known| known.name.as_str()).collect();
+        names.sort();
+        names.dedup();
+        let elsewhere = names.iter().copied().find(|known| local(known) == local(&name.name));
+        let nearest = || {
+            let spelled =
+                |known: &&str| if name.namespace().is_some() { (*known).into() } else { local(known) };
+            let near = nearest(&name.name, names.iter().map(spelled))?;
+            names.iter().copied().find(|known| spelled(known) == near)
+        };
+        let overloads = self.overloads(elsewhere.or_else(nearest)?);
+        let same = |known: &&String| match known.split_once('.') {
+            None => name.overload.is_empty(),
+            Some((_, overload)) => overload == name.overload,
+        };
+        match overloads.iter().find(same) {
+            Some(same) => Some(vec![same.clone()]),
+            None => Some(overloads),
+        }
+    }
+
+    fn why_nothing_is_near(&self, name: &OperatorName) -> String {
+        let namespace = name.namespace().unwrap_or_default();
+        if namespace.is_empty() || self.operators.names().any(|known| known.namespace() == Some(namespace)) {
+            return "list the operators to see what there is".into();
+        }
+        format!(
+            "this dispatcher has no operators in namespace {namespace}; register their library, and keep its \
+             registration, which takes them back when it is dropped"
+        )
+    }
+}
