@@ -16,7 +16,7 @@ use crate::explain::no_provider;
 use crate::kernel::{Kernel, KernelRecord, Role};
 use crate::ledger::note_refused;
 use crate::resolve::Reason;
-use crate::signature::Signature;
+use crate::signature::{Checked, Signature};
 use crate::table::{Slot, TableRef};
 use crate::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Next, OperatorHandle, Result};
 
@@ -70,7 +70,7 @@ impl Condition {
 /// ```
 pub struct Provider<S> {
     kernel: Kernel,
-    signature: PhantomData<fn() -> S>,
+    signature: Checked<S>,
 }
 
 impl<S: Signature> Provider<S> {
