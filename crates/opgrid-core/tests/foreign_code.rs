@@ -11,8 +11,8 @@ use std::thread;
 use common::{cpu, define, implement, tensor};
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{
-    AnyTensor as Tensor, Argument, Boxed, DispatchKey, Dispatcher, ErrorKind, Kernel, Listener,
-    OperatorHandle, Registration, Result, quiesce,
+    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Element, ErrorKind, Kernel, Listener, OperatorHandle,
+    Registration, Result, Value, quiesce,
 };
 
 /// Lets one test of this file run at a time: what one retires may be freed, with a panic, by another's registration.
@@ -25,11 +25,10 @@ fn alone() -> MutexGuard<'static, ()> {
 static BEFORE_TYPE: Mutex<Option<fn()>> = Mutex::new(None);
 
 /// An integer whose type in schemas comes from code of ours.
-struct Odd;
+#[derive(Clone)]
+struct Odd(i64);
 
-impl Argument for Odd {
-    type At<'a> = i64;
-    type Hold = ();
+impl Element for Odd {
     type Concrete = Self;
 
     fn schema_type() -> Type {
@@ -40,26 +39,27 @@ impl Argument for Odd {
         Type::Int
     }
 
-    fn shorten<'long: 'short, 'short>(argument: i64) -> i64 {
-        argument
+    fn into_value(self) -> Value {
+        self.0.into()
     }
 
-    fn pack<'a>(argument: i64, _: &'a mut ()) -> Boxed<'a> {
-        argument.into()
+    fn from_value(value: Boxed<'_>) -> Result<Self> {
+        <i64 as Element>::from_value(value).map(Self)
     }
+}
 
-    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut ()) -> Result<i64> {
-        <i64 as Argument>::unpack(value, hold)
-    }
+/// How many there are.
+fn count(odds: &[Odd]) -> Result<i64> {
+    Ok(odds.len() as i64)
 }
 
 #[test]
 fn types_of_arguments_are_asked_for_without_a_lock() {
     let _alone = alone();
     let dispatcher = Dispatcher::global();
-    let _defined = define(dispatcher, "odd(int x) -> int").unwrap();
-    let kernel = || Kernel::function::<fn(Odd) -> i64>(Ok);
-    let typed = || dispatcher.find("test::odd").unwrap().typed::<fn(Odd) -> i64>();
+    let _defined = define(dispatcher, "odd(int[] x) -> int").unwrap();
+    let kernel = || Kernel::function::<fn(Vec<Odd>) -> i64>(count);
+    let typed = || dispatcher.find("test::odd").unwrap().typed::<fn(Vec<Odd>) -> i64>();
 
     *BEFORE_TYPE.lock().unwrap() = Some(|| panic!("no type"));
     assert!(
@@ -76,16 +76,16 @@ fn types_of_arguments_are_asked_for_without_a_lock() {
     });
     let key = DispatchKey::CompositeExplicitAutograd;
     let _kernel = implement(dispatcher, "odd", key, kernel()).unwrap();
-    assert_eq!(typed().unwrap().call((5,)).unwrap(), 5);
+    assert_eq!(typed().unwrap().call((&[Odd(5), Odd(7)],)).unwrap(), 2);
 
     // So it may where a typed handle is the first to use the signature.
-    let _two = define(dispatcher, "odd.two(int x, int y) -> int").unwrap();
+    let _two = define(dispatcher, "odd.two(int[] x, int[] y) -> int").unwrap();
     let two = dispatcher.find("test::odd.two").unwrap();
-    two.typed::<fn(Odd, Odd) -> i64>().unwrap();
+    two.typed::<fn(Vec<Odd>, Vec<Odd>) -> i64>().unwrap();
 
     // It is asked once for each signature.
     *BEFORE_TYPE.lock().unwrap() = Some(|| panic!("asked again"));
-    drop(define(dispatcher, "odd.again(int x) -> int").unwrap());
+    drop(define(dispatcher, "odd.again(int[] x) -> int").unwrap());
     let _again = implement(dispatcher, "odd", DispatchKey::Cuda, kernel()).unwrap();
     *BEFORE_TYPE.lock().unwrap() = None;
 }

@@ -9,7 +9,7 @@ use crate::calling::conditions::{Condition, Settled, holds, holds_of_values, set
 use crate::calling::kernel::KernelRecord;
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::observe::{CallKind, Refusal, Step, watched};
-use crate::calling::operator::OperatorHandle;
+use crate::calling::operator::{OperatorHandle, TypedHandle};
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{Published, attend, flag, orphan};
 use crate::calling::table::TableRef;
@@ -18,28 +18,28 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::excluded_below;
-use crate::signatures::signature::Signature;
+use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::Returns;
 use crate::values::tensor::AnyTensor;
 use crate::values::value::{Boxed, Value};
 
 use crate::registration::registry::Inner;
 
-/// How a call finds its operator when the pointer at hand cannot be used.
-pub(crate) trait Route {
-    fn operator(&self) -> Result<OperatorHandle>;
+/// How a call of signature `S` finds its operator when the pointer at hand cannot be used.
+pub(crate) trait Route<S> {
+    fn operator(&self) -> Result<TypedHandle<S>>;
 }
 
 /// A typed call. `foreign` says that the pointer belongs to another dispatcher than the global one.
 ///
 /// # Safety
 ///
-/// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
+/// Whatever table the pointer leads to, its operator was checked for `S`. (What `route` finds was: its type says so.)
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
     pointer: &Published,
     foreign: bool,
-    route: &impl Route,
+    route: &impl Route<S>,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
     // SAFETY: the reference stays in this function.
@@ -69,7 +69,7 @@ pub(crate) unsafe fn call<S: Signature>(
 pub(crate) unsafe fn redispatch<S: Signature>(
     pointer: &Published,
     foreign: bool,
-    route: &impl Route,
+    route: &impl Route<S>,
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
@@ -130,15 +130,15 @@ impl Drop for OnDispatcher<'_> {
     }
 }
 
-/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher, an unbound overload.
+/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher, an operator to be found.
 fn prepared<X>(
     thread: &ThreadState,
-    route: &dyn Route,
+    find: impl FnOnce() -> Result<OperatorHandle>,
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
     attend(thread);
     let _orphan = orphan(thread);
-    let operator = route.operator()?;
+    let operator = find()?;
     let _dispatcher = OnDispatcher::switch(thread, &operator)?;
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
@@ -155,11 +155,12 @@ fn prepared<X>(
 #[inline(never)]
 unsafe fn call_watched<S: Signature>(
     thread: &ThreadState,
-    route: &dyn Route,
+    route: &dyn Route<S>,
     given: Option<DispatchKeySet>,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    prepared(thread, route, |table| {
+    let find = || Ok(route.operator()?.into_operator());
+    prepared(thread, find, |table| {
         let (kind, all) = match given {
             Some(keys) => (CallKind::Redispatch, keys),
             None => (CallKind::Call, thread.apply(S::keys(args))),
@@ -274,14 +275,18 @@ fn call_boxed_watched(
     args: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
-    prepared(thread, operator, |table| {
-        let all = thread.apply(boxed_keys(table, args)?);
-        let keys = table.mask(all);
-        let mut asked = |condition: &Condition| holds_of_values(condition, args);
-        watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
-            enter_values(kernel, table, keys, args, returns)
-        })
-    })
+    prepared(
+        thread,
+        || Ok(operator.clone()),
+        |table| {
+            let all = thread.apply(boxed_keys(table, args)?);
+            let keys = table.mask(all);
+            let mut asked = |condition: &Condition| holds_of_values(condition, args);
+            watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
+                enter_values(kernel, table, keys, args, returns)
+            })
+        },
+    )
 }
 
 /// A boxed call with given keys.
@@ -292,12 +297,16 @@ pub(crate) fn redispatch_boxed(
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
-        prepared(thread, operator, |table| {
-            let mut asked = |condition: &Condition| holds_of_values(condition, args);
-            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
-                enter_values(kernel, table, keys, args, returns)
-            })
-        })
+        prepared(
+            thread,
+            || Ok(operator.clone()),
+            |table| {
+                let mut asked = |condition: &Condition| holds_of_values(condition, args);
+                watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
+                    enter_values(kernel, table, keys, args, returns)
+                })
+            },
+        )
     })
 }
 
@@ -311,10 +320,14 @@ pub(crate) fn call_boxed_for_key(
     let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
     let kernel = dispatcher.kernel_for_key(operator, key)?;
     with_thread(|thread| {
-        prepared(thread, operator, |table| {
-            let keys = table.mask(thread.apply(boxed_keys(table, args)?));
-            enter_values(&kernel, table, keys, args, returns)
-        })
+        prepared(
+            thread,
+            || Ok(operator.clone()),
+            |table| {
+                let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+                enter_values(&kernel, table, keys, args, returns)
+            },
+        )
     })
 }
 
@@ -326,7 +339,9 @@ pub(crate) fn call_held(
     args: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
-    with_thread(|thread| prepared(thread, operator, |table| enter_values(kernel, table, keys, args, returns)))
+    with_thread(|thread| {
+        prepared(thread, || Ok(operator.clone()), |table| enter_values(kernel, table, keys, args, returns))
+    })
 }
 
 /// A dispatch from within a kernel, on the table that the call reads.
@@ -380,7 +395,7 @@ fn nothing_below(table: TableRef<'_>) -> Error {
 pub struct Next<'n, S> {
     table: TableRef<'n>,
     keys: DispatchKeySet,
-    signature: PhantomData<S>,
+    signature: Checked<S>,
 }
 
 impl<'n, S: Signature> Next<'n, S> {

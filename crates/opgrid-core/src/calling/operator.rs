@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher::Dispatcher;
 use crate::registration::registry::Inner;
-use crate::signatures::signature::Signature;
+use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::{Returns, Stack};
 use crate::values::value::{Boxed, Value};
 
@@ -61,8 +61,9 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 
 /// The global dispatcher's table of one overload, null until the first call.
 ///
-/// Invariant: what it points to is the table of an operator whose signature is `S`. The signature is part of the
-/// type because calls do not check it again: two overloads of different signatures cannot share a cell.
+/// Invariant: what it points to is the table of an operator whose signature is `S`. Only [`Inner::bind`] publishes
+/// one, and it takes a handle that was checked for `S`. The signature is part of the type because calls do not check it
+/// again: two overloads of different signatures cannot share a cell.
 ///
 /// ```compile_fail,E0308
 /// use opgrid_core::{AnyTensor, Operator, OperatorCell};
@@ -82,13 +83,18 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 /// }
 /// ```
 #[derive(Debug)]
-pub struct OperatorCell<S>(pub(crate) Published, PhantomData<fn() -> S>);
+pub struct OperatorCell<S>(Published, Checked<S>);
 
 impl<S> OperatorCell<S> {
     /// An overload that nobody has called.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self(Published::new(), PhantomData)
+    }
+
+    /// The pointer, for [`Inner::bind`] to publish through.
+    pub(crate) fn pointer(&self) -> &Published {
+        &self.0
     }
 }
 
@@ -99,7 +105,8 @@ impl<S> OperatorCell<S> {
 /// Those of the kernel, and of the dispatcher where there is none.
 #[inline]
 pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
-    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature.
+    // SAFETY: the invariant of `OperatorCell`; `O::cell` gives one of this very signature, whichever it is, because the
+    // type is invariant.
     unsafe { call::call::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), args) }
 }
 
@@ -114,7 +121,7 @@ pub fn redispatch<O: Operator>(
     keys: DispatchKeySet,
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
-    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature.
+    // SAFETY: as for `call`.
     unsafe { call::redispatch::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), keys, args) }
 }
 
@@ -126,16 +133,15 @@ pub(crate) fn call_on<O: Operator>(
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
     let route = OverloadOn::<O>(dispatcher, PhantomData);
-    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature, and only by the global dispatcher;
-    // for others the pointer is not used.
+    // SAFETY: as for `call`; of another dispatcher than the global one the pointer is not used.
     unsafe { call::call::<O::Signature>(&O::cell().0, dispatcher.is_foreign(), &route, args) }
 }
 
 /// Finds the operator of an overload on a given dispatcher.
 struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
 
-impl<O: Operator> Route for OverloadOn<'_, O> {
-    fn operator(&self) -> Result<OperatorHandle> {
+impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
+    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
         self.0.operator_of::<O>()
     }
 }
@@ -145,7 +151,7 @@ struct Overload<O>(PhantomData<O>);
 
 impl<O: Operator> Overload<O> {
     /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
-    fn bound() -> Option<OperatorHandle> {
+    fn bound() -> Option<TypedHandle<O::Signature>> {
         with_thread(|thread| {
             if !thread.dispatcher.get().is_null() {
                 return None;
@@ -153,13 +159,14 @@ impl<O: Operator> Overload<O> {
             let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
             let table = unsafe { TableRef::new(O::cell().0.read()) };
-            table.map(|table| table.operator().clone())
+            // The invariant of `OperatorCell` is that of the handle.
+            table.map(|table| TypedHandle { operator: table.operator().clone(), signature: PhantomData })
         })
     }
 }
 
-impl<O: Operator> Route for Overload<O> {
-    fn operator(&self) -> Result<OperatorHandle> {
+impl<O: Operator> Route<O::Signature> for Overload<O> {
+    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
         if let Some(operator) = Self::bound() {
             return Ok(operator);
         }
@@ -246,12 +253,6 @@ pub(crate) struct Entry {
 /// ```
 #[derive(Clone)]
 pub struct OperatorHandle(pub(crate) Arc<Entry>);
-
-impl Route for OperatorHandle {
-    fn operator(&self) -> Result<OperatorHandle> {
-        Ok(self.clone())
-    }
-}
 
 impl OperatorHandle {
     /// The operator's name.
@@ -435,16 +436,29 @@ impl fmt::Debug for OperatorHandle {
 }
 
 /// An operator found by name, with typed calls.
+///
+/// Invariant: the registry accepted `S` for the operator. It keeps an operator's signatures for as long as it keeps the
+/// operator, and one that comes back under its name is another operator.
 #[derive(Clone, Debug)]
 pub struct TypedHandle<S> {
     operator: OperatorHandle,
-    signature: PhantomData<S>,
+    signature: Checked<S>,
+}
+
+impl<S: Signature> Route<S> for TypedHandle<S> {
+    fn operator(&self) -> Result<Self> {
+        Ok(self.clone())
+    }
 }
 
 impl<S: Signature> TypedHandle<S> {
     /// The handle without the signature.
     pub fn operator(&self) -> &OperatorHandle {
         &self.operator
+    }
+
+    pub(crate) fn into_operator(self) -> OperatorHandle {
+        self.operator
     }
 
     /// Calls the operator.
@@ -455,8 +469,9 @@ impl<S: Signature> TypedHandle<S> {
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
         let entry = &*self.operator.0;
-        // SAFETY: `typed` checked `S` against the operator, which keeps its signature as long as it lives.
-        unsafe { call::call::<S>(&entry.table, entry.foreign, &self.operator, args) }
+        // SAFETY: the invariant of `TypedHandle`: its type is invariant in `S`, and only `OperatorHandle::typed`, which asks
+        // the registry, and `Overload::bound` make one.
+        unsafe { call::call::<S>(&entry.table, entry.foreign, self, args) }
     }
 
     /// Calls the operator with exactly these keys: neither the thread's keys nor fallthroughs change them.
@@ -468,6 +483,6 @@ impl<S: Signature> TypedHandle<S> {
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
         let entry = &*self.operator.0;
         // SAFETY: as for `call`.
-        unsafe { call::redispatch::<S>(&entry.table, entry.foreign, &self.operator, keys, args) }
+        unsafe { call::redispatch::<S>(&entry.table, entry.foreign, self, keys, args) }
     }
 }

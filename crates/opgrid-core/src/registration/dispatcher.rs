@@ -205,7 +205,7 @@ impl Dispatcher {
     ///
     /// As [`find`](Self::find); [`ErrorKind::Signature`] where it has another signature here.
     pub fn operator<O: Operator>(&self, _operator: O) -> Result<OperatorHandle> {
-        self.0.operator_of::<O>()
+        Ok(self.0.operator_of::<O>()?.operator().clone())
     }
 
     /// Calls an overload on this dispatcher.

@@ -389,7 +389,8 @@ pub struct Operators<'l, T> {
     name: Option<OperatorName>,
     /// The item that defines the operator, if this library does.
     defined: Option<usize>,
-    target: std::marker::PhantomData<T>,
+    /// Invariant, as everything that a signature belongs to.
+    target: std::marker::PhantomData<fn(T) -> T>,
 }
 
 impl<'l, T> Operators<'l, T> {

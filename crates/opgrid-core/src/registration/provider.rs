@@ -16,7 +16,7 @@ use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::registration::dispatcher::Dispatcher;
-use crate::signatures::signature::Signature;
+use crate::signatures::signature::{Checked, Signature};
 
 /// A typed kernel with a name of its own, and perhaps a condition, for operators found by name.
 ///
@@ -43,7 +43,7 @@ use crate::signatures::signature::Signature;
 /// ```
 pub struct Provider<S> {
     kernel: Kernel,
-    signature: PhantomData<fn() -> S>,
+    signature: Checked<S>,
 }
 
 impl<S: Signature> Provider<S> {

@@ -4,7 +4,7 @@
 //! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
 //! ever sees a part. Old tables and kernels are freed after the lock is released.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::io::Write;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use opgrid_schema::OperatorName;
 use crate::calling::conditions::Names;
 use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{Kernel, KernelRecord, Origin};
-use crate::calling::operator::{Definition, Entry, Operator, OperatorHandle};
+use crate::calling::operator::{Definition, Entry, Operator, OperatorCell, OperatorHandle, TypedHandle};
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{self, Published};
 use crate::calling::table::{Base, Slot, Table};
@@ -95,8 +95,8 @@ pub(crate) struct Inner {
     registry: Mutex<Registry>,
     foreign: bool,
     me: Weak<Inner>,
-    /// Overloads of other dispatchers than the global one, by their type.
-    overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
+    /// Overloads of other dispatchers than the global one, by their type: a [`TypedHandle`] each.
+    overloads: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>, foldhash::fast::RandomState>>,
     listeners: Listeners,
     on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
@@ -259,7 +259,7 @@ impl Inner {
     }
 
     /// The operator of an overload, bound to the overload's cell on the global dispatcher.
-    pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
+    pub(crate) fn operator_of<O: Operator>(&self) -> Result<TypedHandle<O::Signature>> {
         let overload = TypeId::of::<O>();
         if self.foreign {
             let known = self
@@ -268,9 +268,9 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
-            if let Some(handle) = known.filter(alive) {
-                return Ok(handle);
+            let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().0.table.read().is_null();
+            if let Some(handle) = known.and_then(|known| known.downcast().ok()).filter(alive) {
+                return Ok((*handle).clone());
             }
         }
         let name = O::name();
@@ -282,19 +282,22 @@ impl Inner {
             }
             Err(error) => return Err(error),
         };
-        self.check_signature::<O::Signature>(&handle)?;
+        let handle = handle.typed::<O::Signature>()?;
         if self.foreign {
             let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(overload, handle.clone());
+            overloads.insert(overload, Arc::new(handle.clone()));
         } else {
-            self.bind(&handle, &O::cell().0);
+            self.bind(&handle, O::cell());
         }
         Ok(handle)
     }
 
-    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
+    /// Lets calls find the operator's tables in the cell. The types say that the operator was checked for the cell's
+    /// signature.
+    fn bind<S: Signature>(&self, operator: &TypedHandle<S>, cell: &'static OperatorCell<S>) {
+        let cell = cell.pointer();
         let mut registry = lock(&self.registry);
-        let Some(record) = registry.operators.of_mut(operator) else { return };
+        let Some(record) = registry.operators.of_mut(operator.operator()) else { return };
         if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
             record.cells.push(cell);
         }

@@ -19,13 +19,21 @@ use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::TensorType;
 use crate::values::value::{Boxed, Class, Generator, List, Value, View, mismatch};
 
+mod sealed {
+    /// Keeps [`Argument`](super::Argument) to this crate.
+    pub trait Sealed {}
+}
+
 /// A type that can stand as a parameter in a [`Signature`](crate::Signature).
+///
+/// Only this crate implements it; parameters of one's own are tensors ([`TensorType`]), objects ([`Class`]), and lists,
+/// dicts and tuples of one's own [`Element`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of an operator",
     note = "arguments are tensors, i64, f64, bool, String, Scalar, Complex64, SymInt, DType, Layout, MemoryFormat, \
             Device, Generator, Value, objects in an `Arc`, and `Option`, `Vec`, arrays, `Dict` and tuples of them"
 )]
-pub trait Argument: 'static {
+pub trait Argument: sealed::Sealed + 'static {
     /// The borrowed form in which kernels take it.
     type At<'a>: Copy;
     /// What packing or unpacking needs to keep while the call runs; `()` for everything that needs no temporary.
@@ -67,6 +75,8 @@ pub trait Argument: 'static {
 macro_rules! by_value {
     ($($type:ty: $schema:ident, $view:pat => $read:expr;)*) => {
         $(
+            impl sealed::Sealed for $type {}
+
             impl Argument for $type {
                 type At<'a> = $type;
                 type Hold = ();
@@ -99,6 +109,8 @@ macro_rules! by_value {
         )*
     };
 }
+
+impl sealed::Sealed for i64 {}
 
 impl Argument for i64 {
     type At<'a> = Self;
@@ -151,6 +163,8 @@ by_value! {
     };
 }
 
+impl sealed::Sealed for Complex64 {}
+
 impl Argument for Complex64 {
     type At<'a> = Self;
     type Hold = Self;
@@ -173,6 +187,8 @@ impl Argument for Complex64 {
         if let View::Complex(value) = value.view() { Ok(value) } else { Err(mismatch("complex", *value)) }
     }
 }
+
+impl sealed::Sealed for Scalar {}
 
 impl Argument for Scalar {
     type At<'a> = Self;
@@ -208,6 +224,8 @@ impl Argument for Scalar {
 macro_rules! by_reference {
     ($([$($parameters:tt)*] $type:ty, $concrete:ty;)*) => {
         $(
+            impl<$($parameters)*> sealed::Sealed for $type {}
+
             impl<$($parameters)*> Argument for $type {
                 type At<'a> = &'a Self;
                 type Hold = (Option<Value>, Option<Self>);
@@ -243,6 +261,8 @@ by_reference! {
     [K: Element + PartialEq, V: Element] Dict<K, V>, Dict<K, V::Concrete>;
 }
 
+impl sealed::Sealed for String {}
+
 impl Argument for String {
     type At<'a> = &'a str;
     type Hold = ();
@@ -264,6 +284,8 @@ impl Argument for String {
         value.as_str().ok_or_else(|| mismatch("str", *value))
     }
 }
+
+impl sealed::Sealed for Generator {}
 
 impl Argument for Generator {
     type At<'a> = &'a Self;
@@ -294,6 +316,8 @@ impl Argument for Generator {
         }
     }
 }
+
+impl<T: TensorType> sealed::Sealed for T {}
 
 impl<T: TensorType> Argument for T {
     type At<'a> = &'a T;
@@ -328,6 +352,8 @@ impl<T: TensorType> Argument for T {
     }
 }
 
+impl<T: Argument> sealed::Sealed for Option<T> {}
+
 impl<T: Argument> Argument for Option<T> {
     type At<'a> = Option<T::At<'a>>;
     type Hold = T::Hold;
@@ -357,6 +383,8 @@ impl<T: Argument> Argument for Option<T> {
         if value.is_none() { Ok(None) } else { T::unpack(value, hold).map(Some) }
     }
 }
+
+impl<T: Element> sealed::Sealed for Vec<T> {}
 
 impl<T: Element> Argument for Vec<T> {
     type At<'a> = &'a [T];
@@ -393,6 +421,8 @@ impl<T: Element> Argument for Vec<T> {
         T::unpack_slice(*value, &mut hold.1)
     }
 }
+
+impl<T: Element, const N: usize> sealed::Sealed for [T; N] {}
 
 impl<T: Element, const N: usize> Argument for [T; N] {
     type At<'a> = &'a [T; N];

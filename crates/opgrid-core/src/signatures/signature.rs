@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::any::TypeId;
+use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
@@ -35,11 +36,14 @@ pub struct First;
 pub struct Last<const N: usize = 1>;
 
 /// A type that can stand as the return of a [`Signature`].
+///
+/// Only this crate implements it; results of one's own are tensors ([`TensorType`]), objects
+/// ([`Class`](crate::Class)), and lists, dicts and tuples of one's own [`Element`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return of an operator",
     note = "returns are `()`, one value, a tuple of values, `First` (in-place) or `Last<N>` (out)"
 )]
-pub trait Return: 'static {
+pub trait Return: sealed::Returned + 'static {
     /// What typed kernels return and typed callers get.
     type Output: 'static;
     /// How many values a boxed call leaves.
@@ -71,6 +75,8 @@ fn take<T: Element>(returns: &mut Returns, index: usize) -> Result<T> {
 macro_rules! single {
     ($([$($parameters:tt)*] $type:ty;)*) => {
         $(
+            impl<$($parameters)*> sealed::Returned for $type {}
+
             impl<$($parameters)*> Return for $type {
                 type Output = Self;
                 const COUNT: usize = 1;
@@ -115,6 +121,8 @@ single! {
     [K: Element + PartialEq, V: Element] Dict<K, V>;
 }
 
+impl sealed::Returned for () {}
+
 impl Return for () {
     type Output = ();
     const COUNT: usize = 0;
@@ -131,6 +139,8 @@ impl Return for () {
         Ok(())
     }
 }
+
+impl sealed::Returned for First {}
 
 impl Return for First {
     type Output = ();
@@ -150,6 +160,8 @@ impl Return for First {
         Ok(())
     }
 }
+
+impl<const N: usize> sealed::Returned for Last<N> {}
 
 impl<const N: usize> Return for Last<N> {
     type Output = ();
@@ -176,6 +188,8 @@ impl<const N: usize> Return for Last<N> {
 macro_rules! several {
     ($(($($name:ident $place:tt),+))*) => {
         $(
+            impl<$($name: Element),+> sealed::Returned for ($($name,)+) {}
+
             impl<$($name: Element),+> Return for ($($name,)+) {
                 type Output = Self;
                 const COUNT: usize = [$($place),+].len();
@@ -208,7 +222,16 @@ several! {
 mod sealed {
     /// Keeps [`Signature`](super::Signature) to this crate.
     pub trait Sealed {}
+
+    /// Keeps [`Return`](super::Return) to this crate.
+    pub trait Returned {}
 }
+
+/// Marks a type by the signature that it was checked for.
+///
+/// Invariant in `S`: whoever has a handle for one signature cannot have it seen as one for another, which a subtype of
+/// a function type is. Two signatures that are each other's subtypes are one type.
+pub(crate) type Checked<S> = PhantomData<fn(S) -> S>;
 
 /// A function type that describes an operator to the compiler: `fn(A0, A1, …) -> R` over owned types, up to 16
 /// arguments.
