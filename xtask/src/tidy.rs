@@ -5,6 +5,7 @@
 
 mod documents;
 mod edges;
+mod folders;
 mod form;
 mod operators;
 mod purity;
@@ -83,6 +84,7 @@ const RUST_RULES: &[RustRule] = &[
     form::size,
     form::marks,
     unsafety::listed_files_only,
+    folders::import_downwards,
     purity::no_operator_names,
     purity::no_locks_on_the_call_path,
 ];

@@ -15,15 +15,21 @@ mod registration;
 mod signatures;
 mod values;
 
+/// Operators as callers hold them: overloads known at compile time, and handles found by name.
+pub mod operator {
+    pub use crate::calling::operator::{OperatorCell, OperatorHandle, TypedHandle};
+    pub use crate::registration::overload::{
+        ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf, call, redispatch,
+    };
+}
+
 pub mod error;
 mod panics;
 mod place;
 mod spelling;
 mod sync;
 
-pub use calling::{
-    call, held, kernel, observe, operator, retirement as retire, slow_path, strict, thread as local,
-};
+pub use calling::{call, held, kernel, observe, retirement as retire, slow_path, strict, thread as local};
 pub use inspection::explain;
 pub use keys::{key, named as named_sets, set as key_set, user_keys, user_layers};
 pub use registration::{dispatcher, legacy, library, listener, provider, resolve};

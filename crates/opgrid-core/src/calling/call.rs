@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::calling::boxing::{enter, enter_values};
@@ -10,6 +11,7 @@ use crate::calling::kernel::KernelRecord;
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::observe::{CallKind, Refusal, Step, watched};
 use crate::calling::operator::{OperatorHandle, TypedHandle};
+use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{Published, attend, flag, orphan};
 use crate::calling::table::TableRef;
@@ -22,8 +24,6 @@ use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::Returns;
 use crate::values::tensor::AnyTensor;
 use crate::values::value::{Boxed, Value};
-
-use crate::registration::registry::Inner;
 
 /// How a call of signature `S` finds its operator when the pointer at hand cannot be used.
 pub(crate) trait Route<S> {
@@ -91,21 +91,17 @@ pub(crate) unsafe fn redispatch<S: Signature>(
 }
 
 /// The dispatcher that this thread's kernel runs on, unless it is the global one.
-pub(crate) fn current_dispatcher() -> Option<Arc<Inner>> {
-    let current = with_thread(|thread| thread.dispatcher.get()).cast::<Inner>();
-    if current.is_null() {
-        return None;
-    }
+pub(crate) fn current_owner() -> Option<Arc<dyn Owner>> {
+    let current = with_thread(|thread| thread.dispatcher.get())?;
     // SAFETY: `OnDispatcher` keeps the dispatcher alive for as long as the thread points to it.
-    let inner = unsafe { &*current };
-    inner.shared()
+    unsafe { current.as_ref() }.shared()
 }
 
 /// Puts the thread on the operator's dispatcher while kernels of it run.
 struct OnDispatcher<'t> {
     thread: &'t ThreadState,
-    before: *const (),
-    _alive: Option<Arc<Inner>>,
+    before: Option<NonNull<dyn Owner>>,
+    _alive: Option<Arc<dyn Owner>>,
 }
 
 impl<'t> OnDispatcher<'t> {
@@ -116,9 +112,9 @@ impl<'t> OnDispatcher<'t> {
         } else {
             None
         };
-        let now = alive.as_ref().map_or(std::ptr::null(), |inner| Arc::as_ptr(inner).cast());
+        let now = alive.as_deref().map(NonNull::from);
         let before = thread.dispatcher.replace(now);
-        thread.set_flag(flag::FOREIGN, !now.is_null());
+        thread.set_flag(flag::FOREIGN, now.is_some());
         Ok(Self { thread, before, _alive: alive })
     }
 }
@@ -126,7 +122,7 @@ impl<'t> OnDispatcher<'t> {
 impl Drop for OnDispatcher<'_> {
     fn drop(&mut self) {
         self.thread.dispatcher.set(self.before);
-        self.thread.set_flag(flag::FOREIGN, !self.before.is_null());
+        self.thread.set_flag(flag::FOREIGN, self.before.is_some());
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod listing;
 pub(crate) mod missing;
 pub mod observe;
 pub mod operator;
+pub(crate) mod owner;
 pub mod reason;
 pub mod retirement;
 pub mod slow_path;

@@ -1,4 +1,4 @@
-//! Operators as callers hold them: a typed overload known at compile time, or a handle found by name.
+//! Operators as callers hold them: a handle found by name, or the cell of an overload known at compile time.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -8,61 +8,22 @@ use std::sync::{Arc, Weak};
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
 
 use crate::calling::call::{self, Route};
+use crate::calling::inferred::signature_of;
 use crate::calling::kernel::Origin;
+use crate::calling::owner::Owner;
 use crate::calling::retirement::Published;
 use crate::calling::table::TableRef;
 use crate::calling::thread::with_thread;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
-use crate::registration::dispatcher::Dispatcher;
-use crate::registration::registry::Inner;
 use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::{Returns, Stack};
 use crate::values::value::{Boxed, Value};
 
-/// An overload known at compile time; [`operator!`](crate::operator!) implements it.
-///
-/// Two crates may each declare a type for one overload; both reach the same operator.
-pub trait Operator: Copy + Send + Sync + 'static {
-    /// The schema text.
-    const SCHEMA: &'static str;
-    /// The function type that kernels and callers share.
-    type Signature: Signature;
-
-    /// The place where the overload keeps the global dispatcher's table: a static of its own.
-    fn cell() -> &'static OperatorCell<Self::Signature>;
-
-    /// Registers the overload's library with the global dispatcher, for libraries that do so on first use.
-    ///
-    /// # Errors
-    ///
-    /// Those of the registration.
-    fn home() -> Result<()> {
-        Ok(())
-    }
-
-    /// The overload's name.
-    fn name() -> OperatorName {
-        let declaration = Self::SCHEMA.split('(').next().unwrap_or_default();
-        OperatorName::parse(declaration).unwrap_or_else(|_| OperatorName::new(declaration, ""))
-    }
-}
-
-/// The arguments of an overload, as a tuple of borrowed forms.
-pub type ArgsOf<'a, O> = <<O as Operator>::Signature as Signature>::Args<'a>;
-/// What a call of an overload returns.
-pub type OutputOf<O> = <<O as Operator>::Signature as Signature>::Output;
-/// A function that can be a kernel of an overload.
-pub type KernelOf<O> = ReturningOf<O, OutputOf<O>>;
-/// A function of an overload's arguments that returns `Result<X>`.
-pub type ReturningOf<O, X> = <<O as Operator>::Signature as Signature>::Returning<X>;
-/// A function of the call's keys and an overload's arguments that can be a kernel.
-pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::ReturningWithKeys<OutputOf<O>>;
-
 /// The global dispatcher's table of one overload, null until the first call.
 ///
-/// Invariant: what it points to is the table of an operator whose signature is `S`. Only [`Inner::bind`] publishes
-/// one, and it takes a handle that was checked for `S`. The signature is part of the type because calls do not check it
+/// Invariant: what it points to is the table of an operator whose signature is `S`. Only the registry publishes one, in
+/// a function that takes a handle which was checked for `S`. The signature is part of the type because calls do not check it
 /// again: two overloads of different signatures cannot share a cell.
 ///
 /// ```compile_fail,E0308
@@ -92,85 +53,45 @@ impl<S> OperatorCell<S> {
         Self(Published::new(), PhantomData)
     }
 
-    /// The pointer, for [`Inner::bind`] to publish through.
+    /// The pointer, for the registry to publish through once a handle of `S` was made for the operator.
     pub(crate) fn pointer(&self) -> &Published {
         &self.0
     }
 }
 
-/// Calls an overload: on the dispatcher that runs the kernel around, outside of kernels on the global one.
-///
-/// # Errors
-///
-/// Those of the kernel, and of the dispatcher where there is none.
-#[inline]
-pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
-    // SAFETY: the invariant of `OperatorCell`; `O::cell` gives one of this very signature, whichever it is, because the
-    // type is invariant.
-    unsafe { call::call::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), args) }
-}
-
-/// Calls an overload with exactly these keys: neither the thread's keys nor fallthroughs change them.
-///
-/// # Errors
-///
-/// As [`call()`].
-#[inline]
-pub fn redispatch<O: Operator>(
-    _operator: O,
-    keys: DispatchKeySet,
-    args: ArgsOf<'_, O>,
-) -> Result<OutputOf<O>> {
-    // SAFETY: as for `call`.
-    unsafe { call::redispatch::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), keys, args) }
-}
-
-/// Calls an overload on a dispatcher, whichever one runs the kernel around.
-#[inline]
-pub(crate) fn call_on<O: Operator>(
-    dispatcher: &Inner,
-    _operator: O,
-    args: ArgsOf<'_, O>,
-) -> Result<OutputOf<O>> {
-    let route = OverloadOn::<O>(dispatcher, PhantomData);
-    // SAFETY: as for `call`; of another dispatcher than the global one the pointer is not used.
-    unsafe { call::call::<O::Signature>(&O::cell().0, dispatcher.is_foreign(), &route, args) }
-}
-
-/// Finds the operator of an overload on a given dispatcher.
-struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
-
-impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
-    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
-        self.0.operator_of::<O>()
+impl<S: Signature> OperatorCell<S> {
+    /// A typed call through the cell. `foreign` says that it is for another dispatcher than the global one, whose tables
+    /// are not in cells.
+    #[inline(always)]
+    pub(crate) fn call(&self, foreign: bool, route: &impl Route<S>, args: S::Args<'_>) -> Result<S::Output> {
+        // SAFETY: the invariant of `OperatorCell`, whose type is invariant in `S`.
+        unsafe { call::call::<S>(&self.0, foreign, route, args) }
     }
-}
 
-/// Finds the operator of an overload when its cell cannot be used.
-struct Overload<O>(PhantomData<O>);
+    /// A typed call with given keys.
+    #[inline(always)]
+    pub(crate) fn redispatch(
+        &self,
+        route: &impl Route<S>,
+        keys: DispatchKeySet,
+        args: S::Args<'_>,
+    ) -> Result<S::Output> {
+        // SAFETY: as for `call`.
+        unsafe { call::redispatch::<S>(&self.0, false, route, keys, args) }
+    }
 
-impl<O: Operator> Overload<O> {
     /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
-    fn bound() -> Option<TypedHandle<O::Signature>> {
+    pub(crate) fn bound(&self) -> Option<TypedHandle<S>> {
         with_thread(|thread| {
-            if !thread.dispatcher.get().is_null() {
+            if thread.dispatcher.get().is_some() {
                 return None;
             }
             let _nested = thread.mark();
             // SAFETY: the thread marked a dispatch before it reads the pointer.
-            let table = unsafe { TableRef::new(O::cell().0.read()) };
+            let table = unsafe { TableRef::new(self.0.read()) };
             // The invariant of `OperatorCell` is that of the handle.
             table.map(|table| TypedHandle { operator: table.operator().clone(), signature: PhantomData })
         })
-    }
-}
-
-impl<O: Operator> Route<O::Signature> for Overload<O> {
-    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
-        if let Some(operator) = Self::bound() {
-            return Ok(operator);
-        }
-        Dispatcher::current().0.operator_of::<O>()
     }
 }
 
@@ -228,7 +149,7 @@ pub(crate) struct Entry {
     pub(crate) name: OperatorName,
     /// Where the dispatcher keeps the operator's record, as long as the operator is registered.
     pub(crate) number: u32,
-    pub(crate) dispatcher: Weak<Inner>,
+    pub(crate) dispatcher: Weak<dyn Owner>,
 }
 
 /// An operator found by name. It stays a handle of that operator even when the operator is gone; then calls fail.
@@ -279,11 +200,6 @@ impl OperatorHandle {
         self.0.table.read().is_null()
     }
 
-    /// Whether the operator is one of `dispatcher`.
-    pub(crate) fn belongs_to(&self, dispatcher: &Dispatcher) -> bool {
-        std::ptr::eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
-    }
-
     #[cold]
     pub(crate) fn stale(&self) -> Error {
         let message = format!("{}: the operator is no longer registered; find it again", self.0.name);
@@ -326,7 +242,7 @@ impl OperatorHandle {
     /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
     pub fn typed<S: Signature>(&self) -> Result<TypedHandle<S>> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
-        dispatcher.check_signature::<S>(self)?;
+        dispatcher.check_signature(self, signature_of::<S>())?;
         Ok(TypedHandle { operator: self.clone(), signature: PhantomData })
     }
 

@@ -8,7 +8,9 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 #[cfg(target_os = "linux")]
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
+use crate::calling::owner::Owner;
 use crate::calling::retirement::{Mark, Nested};
 use crate::calling::slow_path_counts::Lines;
 use crate::error::{Error, ErrorKind, Result};
@@ -38,8 +40,8 @@ pub(crate) struct ThreadState {
     /// The complement of the excluded layers, so that a call needs one `and`.
     kept_layers: Cell<u64>,
     excluded_backends: Cell<u32>,
-    /// The dispatcher whose kernels run; null for the global one.
-    pub(crate) dispatcher: Cell<*const ()>,
+    /// The dispatcher whose kernels run; none for the global one.
+    pub(crate) dispatcher: Cell<Option<NonNull<dyn Owner>>>,
     /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
     stack_floor: Cell<usize>,
     /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
@@ -56,7 +58,7 @@ thread_local! {
             included_layers: Cell::new(DispatchKeySet::DEFAULT_INCLUDED.layers()),
             kept_layers: Cell::new(!DispatchKeySet::DEFAULT_EXCLUDED.layers()),
             excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
-            dispatcher: Cell::new(std::ptr::null()),
+            dispatcher: Cell::new(None),
             stack_floor: Cell::new(0),
             lines: Cell::new(Lines::none()),
         }

@@ -33,7 +33,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn dump_state(&self) -> Result<String> {
-        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
+        let dispatcher = self.registry().ok_or_else(|| self.stale())?;
         dispatcher.look(|registry| {
             let record = registry.operators.of(self);
             record.map(dump_record).ok_or_else(|| self.stale())
@@ -123,7 +123,7 @@ impl OperatorHandle {
                 record.table.as_ref().map(crate::calling::table::Table::size_in_bytes)
             })
         };
-        self.0.dispatcher.upgrade().and_then(size).unwrap_or(0)
+        self.registry().and_then(size).unwrap_or(0)
     }
 }
 

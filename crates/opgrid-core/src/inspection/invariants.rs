@@ -14,7 +14,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Internal`] with both dumps where something does not hold.
     pub fn check_invariants(&self) -> Result<()> {
-        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
+        let dispatcher = self.registry().ok_or_else(|| self.stale())?;
         let broken = dispatcher.look(|registry| {
             let Some(record) = registry.operators.of(self) else {
                 return Err(self.stale());

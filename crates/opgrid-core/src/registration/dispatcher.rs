@@ -1,12 +1,14 @@
 //! Dispatchers: what is registered, as a value of its own. One of them is global; tests make their own.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use opgrid_schema::{FunctionSchema, OperatorName};
 
+use crate::calling::call::current_owner;
 use crate::calling::kernel::Kernel;
-use crate::calling::operator::{ArgsOf, Operator, OperatorHandle, OutputOf};
+use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::named::autograd_key;
@@ -14,6 +16,7 @@ use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::library::{Kind, Library, Registration};
 use crate::registration::listener::{Listener, Override};
+use crate::registration::overload::{ArgsOf, Operator, OutputOf, call_on};
 use crate::registration::record::Record;
 use crate::registration::registry::{Inner, Item};
 use crate::registration::resolve::{Kernels, Rules};
@@ -149,7 +152,9 @@ impl Dispatcher {
 
     /// The dispatcher whose kernel runs on this thread, outside of kernels the global one.
     pub fn current() -> Self {
-        crate::calling::call::current_dispatcher().map_or_else(|| Self::global().clone(), Self)
+        let owner: Option<Arc<dyn Any + Send + Sync>> = current_owner().map(|owner| owner as _);
+        let current = owner.and_then(|owner| owner.downcast().ok());
+        current.map_or_else(|| Self::global().clone(), Self)
     }
 
     /// A library that defines the operators of a namespace; there is one at a time for each.
@@ -214,7 +219,7 @@ impl Dispatcher {
     ///
     /// Those of the kernel, and of the dispatcher where there is none.
     pub fn call<O: Operator>(&self, operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
-        crate::calling::operator::call_on(&self.0, operator, args)
+        call_on(&self.0, operator, args)
     }
 
     /// Every defined operator, by name.
@@ -318,8 +323,13 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 }
 
 impl OperatorHandle {
+    /// Whether the operator is one of `dispatcher`.
+    pub(crate) fn belongs_to(&self, dispatcher: &Dispatcher) -> bool {
+        std::ptr::addr_eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
+    }
+
     pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
-        let dispatcher = self.0.dispatcher.upgrade()?;
+        let dispatcher = self.registry()?;
         dispatcher.look(|registry| registry.operators.of(self).map(body))
     }
 

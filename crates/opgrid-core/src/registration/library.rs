@@ -11,14 +11,13 @@ use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, Pa
 use crate::calling::call::{BoxedCall, Next};
 use crate::calling::conditions::{Condition, names_of};
 use crate::calling::kernel::{Kernel, Origin};
-use crate::calling::operator::{
-    ArgsOf, Definition, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf,
-};
+use crate::calling::operator::Definition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
+use crate::registration::overload::{ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf};
 use crate::registration::registry::{Change, Inner, Item};
 
 /// The kinds of libraries, with different rights.

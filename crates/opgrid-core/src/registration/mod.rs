@@ -5,6 +5,7 @@ pub mod dispatcher;
 pub mod legacy;
 pub mod library;
 pub mod listener;
+pub mod overload;
 pub mod provider;
 pub(crate) mod record;
 pub(crate) mod records;

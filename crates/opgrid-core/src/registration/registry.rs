@@ -14,9 +14,9 @@ use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
 use crate::calling::conditions::Names;
-use crate::calling::inferred::signature_of;
-use crate::calling::kernel::{Kernel, KernelRecord, Origin};
-use crate::calling::operator::{Definition, Entry, Operator, OperatorCell, OperatorHandle, TypedHandle};
+use crate::calling::kernel::{Kernel, KernelRecord, Origin, SignatureOf};
+use crate::calling::operator::{Definition, Entry, OperatorCell, OperatorHandle, TypedHandle};
+use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{self, Published};
 use crate::calling::table::{Base, Slot, Table};
@@ -27,6 +27,7 @@ use crate::place::Place;
 use crate::registration::chain::Chain;
 use crate::registration::library::Registration;
 use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
+use crate::registration::overload::Operator;
 use crate::registration::provider::Orders;
 use crate::registration::record::{Pinned, Record};
 use crate::registration::records::Records;
@@ -134,11 +135,6 @@ impl Inner {
         self.foreign
     }
 
-    /// A counted handle of this dispatcher.
-    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
-        self.me.upgrade()
-    }
-
     /// Looks into the registry. `body` runs no code of users.
     pub(crate) fn look<X>(&self, body: impl FnOnce(&Registry) -> X) -> X {
         body(&lock(&self.registry))
@@ -228,36 +224,6 @@ impl Inner {
         self.listeners.remove(listener);
     }
 
-    /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
-    pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
-        // The types of arguments may be code of users, which does not run under the lock.
-        let asked = signature_of::<S>();
-        let mut registry = lock(&self.registry);
-        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
-            (true, Some(typed), _) => typed.signature.id == asked.concrete,
-            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
-            _ => true,
-        };
-        let own = record.pinned(asked.is_symbolic());
-        let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
-        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
-        if !own_fits || !other_fits {
-            return Err(record.wrong_signature(asked));
-        }
-        if known {
-            return Ok(());
-        }
-        let description = Some("given by a typed handle".into());
-        let origin = Origin { description, ..Origin::at(Location::caller()) };
-        if let Some(definition) = &record.definition {
-            record.check_schema(definition, asked, &origin)?;
-        }
-        let own = record.pinned(asked.is_symbolic());
-        own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;
-        Ok(())
-    }
-
     /// The operator of an overload, bound to the overload's cell on the global dispatcher.
     pub(crate) fn operator_of<O: Operator>(&self) -> Result<TypedHandle<O::Signature>> {
         let overload = TypeId::of::<O>();
@@ -324,13 +290,54 @@ impl Inner {
             None => Err(registry.unknown(name)),
         }
     }
+}
 
-    /// The kernel registered for exactly this key, else the key's fallback.
-    pub(crate) fn kernel_for_key(
-        &self,
-        operator: &OperatorHandle,
-        key: DispatchKey,
-    ) -> Result<Arc<KernelRecord>> {
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut tables = Vec::new();
+        for record in registry.operators.iter_mut() {
+            record.handle.0.table.publish(std::ptr::null_mut());
+            tables.extend(record.table.take());
+        }
+        retirement::retire(tables);
+        retirement::collect();
+    }
+}
+
+impl Owner for Inner {
+    fn shared(&self) -> Option<Arc<dyn Owner>> {
+        Some(self.me.upgrade()?)
+    }
+
+    fn check_signature(&self, operator: &OperatorHandle, asked: &'static SignatureOf) -> Result<()> {
+        let mut registry = lock(&self.registry);
+        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
+        let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
+            (true, Some(typed), _) => typed.signature.id == asked.concrete,
+            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
+            _ => true,
+        };
+        let own = record.pinned(asked.is_symbolic());
+        let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
+        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
+        if !own_fits || !other_fits {
+            return Err(record.wrong_signature(asked));
+        }
+        if known {
+            return Ok(());
+        }
+        let description = Some("given by a typed handle".into());
+        let origin = Origin { description, ..Origin::at(Location::caller()) };
+        if let Some(definition) = &record.definition {
+            record.check_schema(definition, asked, &origin)?;
+        }
+        let own = record.pinned(asked.is_symbolic());
+        own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;
+        Ok(())
+    }
+
+    fn kernel_for_key(&self, operator: &OperatorHandle, key: DispatchKey) -> Result<Arc<KernelRecord>> {
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
         let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
@@ -346,16 +353,11 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut tables = Vec::new();
-        for record in registry.operators.iter_mut() {
-            record.handle.0.table.publish(std::ptr::null_mut());
-            tables.extend(record.table.take());
-        }
-        retirement::retire(tables);
-        retirement::collect();
+impl OperatorHandle {
+    /// The registry that the operator belongs to, unless its dispatcher is gone.
+    pub(crate) fn registry(&self) -> Option<Arc<Inner>> {
+        let owner: Arc<dyn Any + Send + Sync> = self.0.dispatcher.upgrade()?;
+        owner.downcast().ok()
     }
 }
 

@@ -1,0 +1,108 @@
+//! Overloads known at compile time: a type each, whose calls look no name up after the first.
+
+use std::marker::PhantomData;
+
+use opgrid_schema::OperatorName;
+
+use crate::calling::call::Route;
+use crate::calling::operator::{OperatorCell, TypedHandle};
+use crate::error::Result;
+use crate::keys::set::DispatchKeySet;
+use crate::registration::dispatcher::Dispatcher;
+use crate::registration::registry::Inner;
+use crate::signatures::signature::Signature;
+
+/// An overload known at compile time; [`operator!`](crate::operator!) implements it.
+///
+/// Two crates may each declare a type for one overload; both reach the same operator.
+pub trait Operator: Copy + Send + Sync + 'static {
+    /// The schema text.
+    const SCHEMA: &'static str;
+    /// The function type that kernels and callers share.
+    type Signature: Signature;
+
+    /// The place where the overload keeps the global dispatcher's table: a static of its own.
+    fn cell() -> &'static OperatorCell<Self::Signature>;
+
+    /// Registers the overload's library with the global dispatcher, for libraries that do so on first use.
+    ///
+    /// # Errors
+    ///
+    /// Those of the registration.
+    fn home() -> Result<()> {
+        Ok(())
+    }
+
+    /// The overload's name.
+    fn name() -> OperatorName {
+        let declaration = Self::SCHEMA.split('(').next().unwrap_or_default();
+        OperatorName::parse(declaration).unwrap_or_else(|_| OperatorName::new(declaration, ""))
+    }
+}
+
+/// The arguments of an overload, as a tuple of borrowed forms.
+pub type ArgsOf<'a, O> = <<O as Operator>::Signature as Signature>::Args<'a>;
+/// What a call of an overload returns.
+pub type OutputOf<O> = <<O as Operator>::Signature as Signature>::Output;
+/// A function that can be a kernel of an overload.
+pub type KernelOf<O> = ReturningOf<O, OutputOf<O>>;
+/// A function of an overload's arguments that returns `Result<X>`.
+pub type ReturningOf<O, X> = <<O as Operator>::Signature as Signature>::Returning<X>;
+/// A function of the call's keys and an overload's arguments that can be a kernel.
+pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::ReturningWithKeys<OutputOf<O>>;
+
+/// Calls an overload: on the dispatcher that runs the kernel around, outside of kernels on the global one.
+///
+/// # Errors
+///
+/// Those of the kernel, and of the dispatcher where there is none.
+#[inline]
+pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
+    O::cell().call(false, &Overload::<O>(PhantomData), args)
+}
+
+/// Calls an overload with exactly these keys: neither the thread's keys nor fallthroughs change them.
+///
+/// # Errors
+///
+/// As [`call()`].
+#[inline]
+pub fn redispatch<O: Operator>(
+    _operator: O,
+    keys: DispatchKeySet,
+    args: ArgsOf<'_, O>,
+) -> Result<OutputOf<O>> {
+    O::cell().redispatch(&Overload::<O>(PhantomData), keys, args)
+}
+
+/// Calls an overload on a dispatcher, whichever one runs the kernel around.
+#[inline]
+pub(crate) fn call_on<O: Operator>(
+    dispatcher: &Inner,
+    _operator: O,
+    args: ArgsOf<'_, O>,
+) -> Result<OutputOf<O>> {
+    let route = OverloadOn::<O>(dispatcher, PhantomData);
+    O::cell().call(dispatcher.is_foreign(), &route, args)
+}
+
+/// Finds the operator of an overload on a given dispatcher.
+struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
+
+impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
+    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
+        self.0.operator_of::<O>()
+    }
+}
+
+/// Finds the operator of an overload when its cell cannot be used.
+struct Overload<O>(PhantomData<O>);
+
+impl<O: Operator> Route<O::Signature> for Overload<O> {
+    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
+        if let Some(operator) = O::cell().bound() {
+            return Ok(operator);
+        }
+        Dispatcher::current().0.operator_of::<O>()
+    }
+}
