@@ -38,7 +38,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "stored tables are never stale",
-        test: ("opgrid-core/tests/statements_dispatch.rs", "d15_a_quantized_kernel_and_math_are_ambiguous"),
+        test: ("opgrid-core/tests/dumps.rs", "d15_a_quantized_kernel_and_math_are_ambiguous"),
         leaves_states_equal: true,
         matches: |seen| {
             // Torch checks the invariants in front of some errors, and reports them instead.

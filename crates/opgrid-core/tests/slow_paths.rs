@@ -223,18 +223,18 @@ fn strict_mode_refuses_before_anything_is_done() {
         &[
             "ledger::hooked: boxed adaptation at AutogradCPU is refused",
             "(layer, ",
-            "tests/ledger.rs:",
+            "tests/slow_paths.rs:",
             "own types",
         ],
     );
     let fallback =
-        ["ledger::plain: fallback at TESTING_ONLY_GenericMode", "(hook, ", "tests/ledger.rs:", "allow"];
+        ["ledger::plain: fallback at TESTING_ONLY_GenericMode", "(hook, ", "tests/slow_paths.rs:", "allow"];
     check_refused(|| strict(hooked), &ran, &fallback);
     check_refused(|| strict(boxed), &ran, &fallback);
     check_refused(
         || strict(copied),
         &ran,
-        &["ledger::copied: copy through the CPU at PrivateUse1", "tests/ledger.rs:"],
+        &["ledger::copied: copy through the CPU at PrivateUse1", "tests/slow_paths.rs:"],
     );
     strict(|| dispatcher.call(Plain, (&x,))).unwrap();
     assert_eq!(dispatcher.stats().slow_paths.len(), counted, "refused paths are not counted");

@@ -132,7 +132,7 @@ fn r90_a_foreign_namespace_is_refused() {
     ];
     for dispatcher in dispatchers() {
         for (block, open) in blocks {
-            let words = ["explicitly provided namespace (other)", block, "(test)", "statements_library.rs"];
+            let words = ["explicitly provided namespace (other)", block, "(test)", "libraries.rs"];
             refused(&dispatcher, ErrorKind::Registration, &words, || {
                 let mut library = open(&dispatcher);
                 library.define("other::op(Tensor x) -> str");
@@ -302,7 +302,7 @@ fn r95_a_backend_select_kernel_redispatches_below_itself() {
 fn r96_a_second_library_of_a_namespace_is_refused() {
     for dispatcher in dispatchers() {
         let first = dispatcher.library("test").finish().unwrap();
-        let words = ["only a single library", "namespace test", "statements_library.rs"];
+        let words = ["only a single library", "namespace test", "libraries.rs"];
         let message = refused(&dispatcher, ErrorKind::Duplicate, &words, || {
             let mut library = dispatcher.library("test");
             library.define(SCHEMA);
@@ -391,7 +391,7 @@ fn r97_every_form_of_kernel_is_accepted() {
             expect(&dispatcher, Key::Cpu, Answer("kernel"));
             let dump = dispatcher.find("test::op").unwrap().dump_state().unwrap();
             let line = dump.lines().find(|line| line.starts_with("CPU: ")).unwrap();
-            assert!(line.contains("statements_library.rs") && line.ends_with(words), "{line}");
+            assert!(line.contains("libraries.rs") && line.ends_with(words), "{line}");
         }
         check_state_and_texts(&dispatcher, "kernel".to_owned());
         check_fallthroughs(&dispatcher);
@@ -513,7 +513,7 @@ fn r99_no_implementation_dangles() {
         };
         assert_eq!(names(&dispatcher), ["test::misspelt"]);
         let dump = dispatcher.dangling_implementations()[0].dump_state().unwrap();
-        assert!(dump.contains("schema: (none)") && dump.contains("statements_library.rs:"), "{dump}");
+        assert!(dump.contains("schema: (none)") && dump.contains("libraries.rs:"), "{dump}");
         let error = dispatcher.find("test::misspelt").unwrap_err().to_string();
         assert!(error.contains("we found an implementation"), "{error}");
         drop(defined);
