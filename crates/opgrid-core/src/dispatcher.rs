@@ -9,7 +9,7 @@ use crate::library::{Kind, Library, Registration};
 use crate::listener::{Listener, Override};
 use crate::operator::{ArgsOf, OutputOf};
 use crate::record::Record;
-use crate::registry::{Inner, Item};
+use crate::registry::{Inner, Item, Registry};
 use crate::resolve::{Kernels, Rules};
 use crate::{
     BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Kernel, Operator, OperatorHandle,
@@ -311,8 +311,12 @@ fn parse_name(name: &str) -> Result<OperatorName> {
 
 impl OperatorHandle {
     pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
-        let dispatcher = self.0.dispatcher.upgrade()?;
-        dispatcher.look(|registry| registry.operators.of(self).map(body))
+        self.with_registry(|registry| registry.operators.of(self).map(body)).ok().flatten()
+    }
+
+    /// Looks into the registry of the operator's dispatcher. `body` runs no code of users.
+    pub(crate) fn with_registry<X>(&self, body: impl FnOnce(&Registry) -> X) -> Result<X> {
+        self.with_dispatcher(|dispatcher| dispatcher.look(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.

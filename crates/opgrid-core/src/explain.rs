@@ -347,11 +347,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn dump_state(&self) -> Result<String> {
-        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
-        dispatcher.look(|registry| {
-            let record = registry.operators.of(self);
-            record.map(dump_record).ok_or_else(|| self.stale())
-        })
+        self.with_record(dump_record).ok_or_else(|| self.stale())
     }
 
     /// The table, one line per column that has a kernel, in torch's format.
@@ -431,13 +427,8 @@ impl OperatorHandle {
 
     /// How many bytes the operator's table takes.
     pub fn table_bytes(&self) -> usize {
-        let size = |dispatcher: std::sync::Arc<crate::registry::Inner>| {
-            dispatcher.look(|registry| {
-                let record = registry.operators.of(self)?;
-                record.table.as_ref().map(crate::table::Table::size_in_bytes)
-            })
-        };
-        self.0.dispatcher.upgrade().and_then(size).unwrap_or(0)
+        let size = self.with_record(|record| record.table.as_ref().map(crate::table::Table::size_in_bytes));
+        size.flatten().unwrap_or(0)
     }
 
     /// Compares what is published with what the rules give now, and the rest of what must hold.
@@ -446,8 +437,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Internal`] with both dumps where something does not hold.
     pub fn check_invariants(&self) -> Result<()> {
-        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
-        let broken = dispatcher.look(|registry| {
+        let broken = self.with_registry(|registry| {
             let Some(record) = registry.operators.of(self) else {
                 return Err(self.stale());
             };
@@ -464,7 +454,7 @@ impl OperatorHandle {
                 })
             };
             Ok(!(named && filled && record.table.as_ref().is_some_and(same)))
-        })?;
+        })??;
         if !broken {
             return Ok(());
         }

@@ -358,6 +358,9 @@ impl Library {
 
     /// Registers everything, or nothing.
     ///
+    /// Calls that begin after this has returned see all of it. A call that begins meanwhile sees of each operator the
+    /// state before or the one after, never a mixture; it may see one operator changed and another one not yet.
+    ///
     /// # Errors
     ///
     /// The first mistake in the library, or what the registry refuses; then nothing has changed.
@@ -568,7 +571,8 @@ impl<O: Operator> Operators<'_, O> {
     }
 }
 
-/// What a library registered; dropping it undoes that, at once and without waiting for calls.
+/// What a library registered; dropping it undoes that, at once and without waiting for calls. Calls that begin after it
+/// was dropped see nothing of it; [`quiesce`](crate::quiesce) waits for those before.
 #[must_use = "what was registered is undone when this is dropped"]
 pub struct Registration {
     parts: Vec<(Weak<Inner>, Vec<Change>)>,
@@ -589,7 +593,8 @@ impl Registration {
         self.parts.append(&mut other.parts);
     }
 
-    /// Keeps what was registered for as long as the dispatcher lives.
+    /// Keeps what was registered for as long as the dispatcher lives. A kernel that owns a handle of its dispatcher then
+    /// keeps both for ever.
     pub fn keep(mut self) {
         self.parts.clear();
     }

@@ -40,6 +40,8 @@ pub(crate) struct ThreadState {
     pub(crate) dispatcher: Cell<*const ()>,
     /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
     stack_floor: Cell<usize>,
+    /// How many batches of garbage the thread frees now, one in a destructor of another.
+    pub(crate) freeing: Cell<u32>,
     /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
     pub(crate) lines: Cell<&'static Lines>,
 }
@@ -56,6 +58,7 @@ thread_local! {
             excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
             dispatcher: Cell::new(std::ptr::null()),
             stack_floor: Cell::new(0),
+            freeing: Cell::new(0),
             lines: Cell::new(Lines::none()),
         }
     };

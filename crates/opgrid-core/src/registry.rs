@@ -1,8 +1,9 @@
 //! What is registered: names to operators, kernels per key, fallbacks; and the change of all of it at once.
 //!
-//! A [`Transaction`] applies the items of one library to the registry under its lock, builds the tables of every
-//! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
-//! ever sees a part. Old tables and kernels are freed after the lock is released.
+//! The items of one library are applied to the registry under its lock, the tables of every operator that they touched
+//! are built, and only then published, one by one: a failure on the way undoes what was applied, and nothing was
+//! published. Of each operator a call sees the old table or the new one; one that begins after the library is finished
+//! sees all of it. Old tables and kernels are freed after the lock is released.
 
 use std::any::{Any, TypeId};
 use std::io::Write;
@@ -15,7 +16,7 @@ use opgrid_schema::OperatorName;
 
 use crate::chain::Chain;
 use crate::inferred::signature_of;
-use crate::kernel::{Kernel, KernelRecord, Origin, Place};
+use crate::kernel::{Kernel, KernelRecord, Life, Origin, Place};
 use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle, TypedHandle};
@@ -24,7 +25,7 @@ use crate::provider::{Names, Orders};
 use crate::record::{Pinned, Record};
 use crate::records::Records;
 use crate::resolve::{Kernels, Reason, Rules, base_of};
-use crate::retire::{self, Published};
+use crate::retire::{self, Published, Retired};
 use crate::signature::Signature;
 use crate::sync::lock;
 use crate::table::{Base, Slot, Table};
@@ -76,13 +77,28 @@ pub(crate) struct Registry {
 /// What a transaction leaves to be done after the lock is released.
 #[derive(Default)]
 struct Aftermath {
-    retired: Vec<Table>,
     events: Vec<Event>,
     overrides: Vec<Override>,
+    /// Kernels that calls may have found. They are retired together with the tables.
+    unregistered: Vec<Arc<KernelRecord>>,
+    /// Counts of kernels that are still registered, or were never seen by calls.
     removed: Vec<Arc<KernelRecord>>,
     /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
     frees_state: bool,
     unapplied: Vec<Item>,
+}
+
+impl Aftermath {
+    /// Takes a kernel that is no longer registered. `failed` says that the registry was locked since it came, so that
+    /// no call has seen it.
+    fn remove(&mut self, kernel: Arc<KernelRecord>, failed: bool) {
+        if let Some(life) = &kernel.life {
+            life.end();
+        }
+        self.frees_state |= kernel.owns_state();
+        let list = if failed || !kernel.owns_state() { &mut self.removed } else { &mut self.unregistered };
+        list.push(kernel);
+    }
 }
 
 /// A dispatcher, behind its handle.
@@ -172,9 +188,9 @@ impl Inner {
     /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
     /// may panic.
     fn finish(&self, aftermath: Aftermath) {
-        let Aftermath { retired, overrides, removed, frees_state, unapplied, events: _ } = aftermath;
+        let Aftermath { overrides, unregistered, removed, frees_state, unapplied, events: _ } = aftermath;
+        debug_assert!(unregistered.is_empty(), "what calls may have found is retired with the tables");
         let mut panics = Panics::default();
-        retire::retire(retired);
         if frees_state || retire::is_collection_due() {
             panics.catch(retire::collect);
         }
@@ -262,7 +278,7 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().0.table.read().is_null();
+            let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().is_gone();
             if let Some(handle) = known.and_then(|known| known.downcast().ok()).filter(alive) {
                 return Ok((*handle).clone());
             }
@@ -343,12 +359,17 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut tables = Vec::new();
-        for record in registry.operators.iter_mut() {
-            record.handle.0.table.publish(std::ptr::null_mut());
-            tables.extend(record.table.take());
-        }
-        retire::retire(tables);
+        retire::retire(|| {
+            let mut retired = Vec::new();
+            for record in registry.operators.iter_mut() {
+                retired.extend(record.publish(None).map(Retired::Table));
+                let kernels = record.kernels.drain(..).flat_map(|(_, chain)| chain.into_kernels());
+                retired.extend(kernels.map(Retired::Kernel));
+            }
+            let fallbacks = registry.fallbacks.drain(..).flat_map(|(_, chain)| chain.into_kernels());
+            retired.extend(fallbacks.map(Retired::Kernel));
+            retired
+        });
         retire::collect();
     }
 }
@@ -384,7 +405,11 @@ impl Registry {
         let mut changes = Vec::new();
         let mut result = Ok(());
         let mut items = items.into_iter();
-        for item in items.by_ref() {
+        let life = Life::default();
+        for mut item in items.by_ref() {
+            if let Item::Implement { kernel, .. } | Item::Fallback { kernel, .. } = &mut item {
+                kernel.record.life = Some(life.clone());
+            }
             match self.apply(inner, item, place, &mut touched, aftermath) {
                 Ok(change) => changes.push(change),
                 Err(error) => {
@@ -630,7 +655,6 @@ impl Registry {
                 touched.numbers.push(number);
             }
             Change::Implemented(number, key, kernel, pinned) => {
-                kernel.dropped.store(true, Ordering::Release);
                 if let Some(record) = self.operators.get_mut(number) {
                     record.chain_mut(key).remove(&kernel);
                     record.kernels.retain(|(_, chain)| !chain.is_empty());
@@ -640,8 +664,7 @@ impl Registry {
                     }
                 }
                 touched.numbers.push(number);
-                aftermath.frees_state |= kernel.owns_state();
-                aftermath.removed.push(kernel);
+                aftermath.remove(kernel, failed);
             }
             Change::Ordered(None, names) => {
                 self.fallback_orders.remove(&names);
@@ -654,11 +677,9 @@ impl Registry {
                 touched.numbers.push(number);
             }
             Change::FellBack(columns, kernel) => {
-                kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
-                aftermath.frees_state |= kernel.owns_state();
-                aftermath.removed.push(kernel);
+                aftermath.remove(kernel, failed);
             }
         }
     }
@@ -682,15 +703,18 @@ impl Registry {
         if let Some(base) = new_base {
             self.base = base;
         }
-        for (number, table) in numbers.into_iter().zip(tables) {
-            if table.is_none() {
-                if let Some(mut record) = self.operators.remove(number) {
-                    aftermath.retired.extend(record.publish(None));
-                }
-            } else if let Some(record) = self.operators.get_mut(number) {
-                aftermath.retired.extend(record.publish(table));
+        retire::retire(|| {
+            let mut retired: Vec<_> = aftermath.unregistered.drain(..).map(Retired::Kernel).collect();
+            for (number, table) in numbers.into_iter().zip(tables) {
+                let replaced = if table.is_none() {
+                    self.operators.remove(number).and_then(|mut record| record.publish(None))
+                } else {
+                    self.operators.get_mut(number).and_then(|record| record.publish(table))
+                };
+                retired.extend(replaced.map(Retired::Table));
             }
-        }
+            retired
+        });
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use std::thread;
 use common::{cpu, define, implement, tensor};
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Element, ErrorKind, Kernel, Listener, OperatorHandle,
-    Registration, Result, Value, quiesce,
+    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Element, ErrorKind, Kernel, Listener,
+    OperatorHandle, Registration, Result, Value, quiesce,
 };
 
 /// Lets one test of this file run at a time: what one retires may be freed, with a panic, by another's registration.
