@@ -205,6 +205,10 @@ pub(crate) fn settle<'t>(
 #[cold]
 #[inline(never)]
 fn of_condition(error: Error, table: TableRef<'_>, provider: &KernelRecord) -> Error {
+    if error.kind() == ErrorKind::Depth {
+        // It has passed through as many conditions as calls were nested; their names would make a message without end.
+        return error;
+    }
     let name = provider.name.as_deref().unwrap_or("without a name");
     error.within(format_args!("{}: the condition of provider {name}", table.operator().name()))
 }

@@ -56,6 +56,7 @@ thread_local! {
 #[cold]
 pub(crate) fn attend(thread: &ThreadState) {
     if thread.mark.flags() & flag::NEW != 0 {
+        thread.measure_stack();
         join(thread);
     }
     LIMBO.report(&thread.mark);

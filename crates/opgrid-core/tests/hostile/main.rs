@@ -7,6 +7,7 @@ mod child;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod depth;
 mod destructors;
 mod ending;
 mod libraries;
