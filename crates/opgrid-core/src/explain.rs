@@ -445,7 +445,7 @@ impl OperatorHandle {
                 record.definition.as_ref().is_none_or(|definition| definition.schema.name == *self.name());
             let filled =
                 record.kernels.iter().all(|(key, chain)| *key != DispatchKey::Undefined && !chain.is_empty());
-            let fresh = registry.recompute(record)?;
+            let fresh = registry.recompute(record);
             let same = |published: &crate::table::Table| {
                 let slots = |key: DispatchKey| (published.as_ref().slot_of(key), fresh.as_ref().slot_of(key));
                 columns().into_iter().all(|key| {

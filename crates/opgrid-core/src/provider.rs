@@ -9,6 +9,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::call::BoxedCall;
@@ -269,19 +270,21 @@ pub(crate) fn names_of(names: &[&str]) -> Names {
     names.iter().map(|name| Arc::from(*name)).collect()
 }
 
+type Preferences = Vec<(Vec<OperatorHandle>, Names)>;
+
 thread_local! {
-    static PREFERENCES: RefCell<Vec<(Vec<OperatorHandle>, Names)>> = const { RefCell::new(Vec::new()) };
+    /// Never dropped, so that destructors of thread-locals may prefer, too; it owns nothing when no scope is open.
+    static PREFERENCES: ManuallyDrop<RefCell<Preferences>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// The names that the innermost scope around this call prefers for an operator.
 fn preference(operator: &OperatorHandle) -> Option<Names> {
-    let find = |preferences: &RefCell<Vec<(Vec<OperatorHandle>, Names)>>| {
+    PREFERENCES.with(|preferences| {
         let preferences = preferences.borrow();
         let found = preferences.iter().rev().find(|(operators, _)| operators.contains(operator));
         found.map(|(_, names)| names.clone())
-    };
-    // A thread that ends has lost its scopes already.
-    PREFERENCES.try_with(find).ok().flatten()
+    })
 }
 
 /// Ends a scope of preference.
@@ -289,8 +292,13 @@ struct Scope(PhantomData<*const ()>);
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // The handles are dropped after the borrow ends.
-        let _ended = PREFERENCES.with_borrow_mut(Vec::pop);
+        // The handles are dropped after the borrow ends, and with the last scope the memory for scopes.
+        let _ended = PREFERENCES.with(|preferences| {
+            let mut preferences = preferences.borrow_mut();
+            let ended = preferences.pop();
+            let memory = if preferences.is_empty() { std::mem::take(&mut *preferences) } else { Vec::new() };
+            (ended, memory)
+        });
     }
 }
 
@@ -337,7 +345,7 @@ impl Dispatcher {
             return Err(Error::new(ErrorKind::Unknown, message));
         }
         let names = names_of(providers);
-        PREFERENCES.with_borrow_mut(|preferences| preferences.push((operators, names)));
+        PREFERENCES.with(|preferences| preferences.borrow_mut().push((operators, names)));
         let _scope = Scope(PhantomData);
         Ok(body())
     }

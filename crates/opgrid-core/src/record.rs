@@ -219,8 +219,8 @@ impl Record {
     }
 
     /// The table that the rules give for the operator over a base.
-    pub(crate) fn table_over(&self, base: &Arc<Base>) -> Result<Table> {
-        draft_of(self, base)?.publish(self.handle.clone(), self.definition.clone())
+    pub(crate) fn table_over(&self, base: &Arc<Base>) -> Table {
+        draft_of(self, base).publish(self.handle.clone(), self.definition.clone())
     }
 
     pub(crate) fn handle(&self) -> OperatorHandle {

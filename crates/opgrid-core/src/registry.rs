@@ -18,7 +18,7 @@ use crate::chain::Chain;
 use crate::inferred::signature_of;
 use crate::kernel::{Kernel, KernelRecord, Life, Origin, Place};
 use crate::library::Registration;
-use crate::listener::{Event, Listener, Listeners, OnOverride, Override};
+use crate::listener::{Event, Listener, Listeners, OnOverride, Override, Ticket};
 use crate::operator::{Definition, Entry, OperatorCell, OperatorHandle, TypedHandle};
 use crate::panics::Panics;
 use crate::provider::{Names, Orders};
@@ -42,7 +42,7 @@ pub(crate) enum Item {
         may_replace: bool,
     },
     Fallback {
-        key: DispatchKey,
+        keys: Vec<DispatchKey>,
         kernel: Kernel,
         may_replace: bool,
     },
@@ -122,10 +122,7 @@ impl Inner {
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
             fallback_orders: Orders::default(),
-            base: Arc::new(
-                base_of(rules, &[], &Orders::default(), &stepped_over)
-                    .expect("a table without kernels is small"),
-            ),
+            base: Arc::new(base_of(rules, &[], &Orders::default(), &stepped_over)),
             stepped_over,
         };
         Arc::new_cyclic(|me| Self {
@@ -178,8 +175,7 @@ impl Inner {
             for change in changes.into_iter().rev() {
                 registry.undo(change, &mut touched, &mut aftermath, false);
             }
-            let published = registry.rebuild(&touched, &mut aftermath);
-            published.expect("a table with fewer kernels is not larger than the one before");
+            registry.rebuild(&touched, &mut aftermath);
             self.listeners.announce(std::mem::take(&mut aftermath.events));
         }
         self.finish(aftermath);
@@ -222,7 +218,7 @@ impl Inner {
         drop(before);
     }
 
-    pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
+    pub(crate) fn add_listener(&self, listener: (Ticket, Arc<dyn Listener>)) {
         {
             let registry = lock(&self.registry);
             let there = registry.operators.iter().filter_map(|record| {
@@ -234,8 +230,8 @@ impl Inner {
         self.listeners.tell();
     }
 
-    pub(crate) fn remove_listener(&self, listener: &Arc<dyn Listener>) {
-        self.listeners.remove(listener);
+    pub(crate) fn remove_listener(&self, ticket: Ticket) {
+        self.listeners.remove(ticket);
     }
 
     /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
@@ -418,7 +414,7 @@ impl Registry {
                 }
             }
         }
-        if let Err(error) = result.and_then(|()| self.rebuild(&touched, aftermath)) {
+        if let Err(error) = result {
             aftermath.overrides.clear();
             aftermath.unapplied.extend(items);
             let mut forgotten = Aftermath::default();
@@ -436,6 +432,7 @@ impl Registry {
             }
             return Err(error);
         }
+        self.rebuild(&touched, aftermath);
         Ok(changes)
     }
 
@@ -453,11 +450,11 @@ impl Registry {
             Item::Implement { name, key, kernel, may_replace } => {
                 self.implement(inner, name, key, kernel, may_replace, touched, aftermath)
             }
-            Item::Fallback { key, kernel, may_replace } => {
+            Item::Fallback { keys, kernel, may_replace } => {
                 touched.all = true;
                 let kernel = Arc::new(kernel.record);
                 aftermath.removed.push(kernel.clone());
-                self.fall_back(key, kernel, may_replace)
+                self.fall_back(&keys, kernel, may_replace, aftermath)
             }
             Item::Order { name, key, names } => {
                 let number = match name {
@@ -596,37 +593,54 @@ impl Registry {
 
     fn fall_back(
         &mut self,
-        key: DispatchKey,
+        keys: &[DispatchKey],
         kernel: Arc<KernelRecord>,
         may_replace: bool,
+        aftermath: &mut Aftermath,
     ) -> Result<Change> {
-        let columns = key.fallback_columns();
-        if columns.is_empty() {
-            let message = format!(
-                "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or an \
-                 alias ({})",
-                kernel.debug()
-            );
-            return Err(Error::new(ErrorKind::Registration, message));
-        }
         let mut done = Vec::new();
-        for column in columns {
-            let place = self.fallbacks.iter().position(|(known, _)| *known == column).unwrap_or_else(|| {
-                self.fallbacks.push((column, Chain::default()));
-                self.fallbacks.len() - 1
-            });
-            if let Err(first) = self.fallbacks[place].1.add(kernel.clone(), may_replace) {
-                self.remove_fallback(&done, &kernel);
+        for key in keys {
+            let mut replaced: Vec<Arc<KernelRecord>> = Vec::new();
+            let columns = key.fallback_columns();
+            if columns.is_empty() {
                 let message = format!(
-                    "tried to register multiple backend fallbacks for the same dispatch key {column}; previous \
-                     registration {}, new registration {}; give the new one a name of its own to join the chain, or \
-                     allow overriding",
-                    first.debug(),
+                    "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or \
+                     an alias ({})",
                     kernel.debug()
                 );
-                return Err(Error::new(ErrorKind::Duplicate, message));
+                self.remove_fallback(&done, &kernel);
+                return Err(Error::new(ErrorKind::Registration, message));
             }
-            done.push(column);
+            for column in columns {
+                let known = self.fallbacks.iter().position(|(known, _)| *known == column);
+                let place = known.unwrap_or_else(|| {
+                    self.fallbacks.push((column, Chain::default()));
+                    self.fallbacks.len() - 1
+                });
+                match self.fallbacks[place].1.add(kernel.clone(), may_replace) {
+                    Ok(Some(previous)) if replaced.iter().any(|known| Arc::ptr_eq(known, &previous)) => {}
+                    Ok(previous) => replaced.extend(previous),
+                    Err(first) => {
+                        self.remove_fallback(&done, &kernel);
+                        let message = format!(
+                            "tried to register multiple backend fallbacks for the same dispatch key {column}; previous \
+                             registration {}, new registration {}; give the new one a name of its own to join the \
+                             chain, or allow overriding",
+                            first.debug(),
+                            kernel.debug()
+                        );
+                        return Err(Error::new(ErrorKind::Duplicate, message));
+                    }
+                }
+                done.push(column);
+            }
+            aftermath.overrides.extend(replaced.iter().map(|previous| Override {
+                operator: "every operator without a kernel for the key".into(),
+                definition: "(backend fallback)".into(),
+                key: *key,
+                previous: previous.debug(),
+                new: kernel.debug(),
+            }));
         }
         Ok(Change::FellBack(done, kernel))
     }
@@ -684,9 +698,10 @@ impl Registry {
         }
     }
 
-    /// Builds the tables of everything that was touched, and publishes them if every one could be built.
-    fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let new_base = if touched.all { Some(self.new_base()?) } else { None };
+    /// Builds the tables of everything that was touched, and publishes them. Whatever is registered has a table, so that
+    /// undoing cannot fail either.
+    fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) {
+        let new_base = touched.all.then(|| self.new_base());
         let mut numbers: Vec<_> = match touched.all {
             true => self.operators.iter().map(|record| record.handle.0.number).collect(),
             false => touched.numbers.clone(),
@@ -697,9 +712,9 @@ impl Registry {
         let base = new_base.as_ref().unwrap_or(&self.base);
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
-            record.map(|record| record.table_over(base)).transpose()
+            record.map(|record| record.table_over(base))
         });
-        let tables = built.collect::<Result<Vec<_>>>()?;
+        let tables: Vec<_> = built.collect();
         if let Some(base) = new_base {
             self.base = base;
         }
@@ -715,16 +730,15 @@ impl Registry {
             }
             retired
         });
-        Ok(())
     }
 
     /// The table that the rules give for an operator now, to be compared with the published one.
-    pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        record.table_over(&self.new_base()?)
+    pub(crate) fn recompute(&self, record: &Record) -> Table {
+        record.table_over(&self.new_base())
     }
 
     /// The base that the fallbacks give now.
-    fn new_base(&self) -> Result<Arc<Base>> {
-        Ok(Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
+    fn new_base(&self) -> Arc<Base> {
+        Arc::new(base_of(self.base.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over))
     }
 }
