@@ -126,14 +126,19 @@ void add_warnings(Answer& answer) {
   warnings.texts.clear();
 }
 
-// Kernels: each notes its number and the keys that it was called with.
+// Kernels: each notes its number and the keys that it was called with, and calls the operator that it was given.
 
 struct Ran {
+  bool is_known = false;
   size_t number = 0;
   DispatchKeySet keys;
 };
 
+// The kernel that the innermost running call has reached.
 Ran ran;
+
+// Defined among the calls below.
+void note(size_t number, DispatchKeySet keys);
 
 template <class Signature>
 struct TypedKernel;
@@ -142,7 +147,7 @@ template <class Result, class... Args>
 struct TypedKernel<Result(Args...)> {
   size_t number;
   Result operator()(DispatchKeySet keys, Args... /*unused*/) const {
-    ran = {number, keys};
+    note(number, keys);
     return Result();
   }
 };
@@ -156,7 +161,7 @@ struct LegacyKernel<Result(Args...)> : c10::OperatorKernel {
   explicit LegacyKernel(size_t number) : number(number) {}
   size_t number;
   Result operator()(Args... /*unused*/) const {
-    ran = {number, DispatchKeySet()};
+    note(number, DispatchKeySet());
     return Result();
   }
 };
@@ -165,14 +170,14 @@ struct BoxedKernel : c10::OperatorKernel {
   explicit BoxedKernel(size_t number) : number(number) {}
   size_t number;
   void operator()(const OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
-    ran = {number, keys};
+    note(number, keys);
     torch::jit::drop(*stack, op.schema().arguments().size());
     for (size_t i = 0; i < op.schema().returns().size(); ++i) stack->emplace_back();
   }
 };
 
 void boxed_legacy_kernel(const OperatorHandle& op, torch::jit::Stack* stack) {
-  ran = {0, DispatchKeySet()};
+  note(0, DispatchKeySet());
   torch::jit::drop(*stack, op.schema().arguments().size());
   for (size_t i = 0; i < op.schema().returns().size(); ++i) stack->emplace_back();
 }
@@ -240,6 +245,17 @@ CppFunction make_kernel(
   return std::move(kernel).debug(debug);
 }
 
+// The operators that kernels call, by the kernels' numbers.
+std::unordered_map<size_t, c10::OperatorName> callees;
+
+// A name and an overload, or `-` and nothing for a kernel that calls nobody.
+void read_callee(Fields& fields, size_t kernel) {
+  const std::string name = fields.text();
+  const std::string overload = fields.text();
+  callees.erase(kernel);
+  if (name != "-") callees.emplace(kernel, c10::OperatorName(name, overload));
+}
+
 // What is registered, by the number that the program gave it.
 
 std::unordered_map<size_t, std::unique_ptr<torch::Library>> libraries;
@@ -251,7 +267,7 @@ const char* interned(const std::string& text) {
   return known.insert(text).first->c_str();
 }
 
-// One item of a block: what, text, kernel, its number, its key, its debug text, the alias analysis kind.
+// One item of a block: what, text, kernel, its number, its key, its debug text, what it calls, the alias analysis kind.
 void run_item(torch::Library& library, Fields& fields) {
   const std::string what = fields.text();
   const std::string text = fields.text();
@@ -259,6 +275,7 @@ void run_item(torch::Library& library, Fields& fields) {
   const size_t number = fields.number();
   const std::optional<DispatchKey> key = fields.key();
   const std::string debug = fields.text();
+  read_callee(fields, number);
   const std::string alias = fields.text();
   auto kernel = [&] { return make_kernel(kind, number, key, debug); };
   auto schema = [&] { return torch::schema(text.c_str(), static_cast<c10::AliasAnalysisKind>(std::stoul(alias))); };
@@ -298,7 +315,7 @@ Answer run_block(Fields& fields) {
 }
 
 // number, text given to `op`, text given to the options, alias analysis kind, how many kernels;
-// of each kernel its kind, its number and its key.
+// of each kernel its kind, its number, its key and what it calls.
 Answer run_legacy(Fields& fields) {
   const size_t number = fields.number();
   const std::string text = fields.text();
@@ -316,6 +333,7 @@ Answer run_legacy(Fields& fields) {
     const std::string kind = fields.text();
     const size_t kernel = fields.number();
     const std::optional<DispatchKey> key = fields.key();
+    read_callee(fields, kernel);
     if (kind != "boxed") {
       kSignatures[std::stoul(kind)].add(options, key, kernel);
     } else if (key) {
@@ -347,6 +365,7 @@ Answer run_drop(Fields& fields) {
 Answer run_clear(Fields& /*fields*/) {
   libraries.clear();
   legacy.clear();
+  callees.clear();
   return Answer("ok");
 }
 
@@ -408,10 +427,7 @@ Answer run_look(Fields& fields) {
 // The sets that the program gives to tensors, in turn; `n` is no tensor.
 class Tensors {
  public:
-  explicit Tensors(Fields& fields) {
-    const size_t count = fields.number();
-    for (size_t i = 0; i < count; ++i) words_.push_back(fields.text());
-  }
+  explicit Tensors(const std::vector<std::string>& words) : words_(words) {}
   std::optional<Tensor> next() {
     const std::string& word = words_[next_++ % words_.size()];
     if (word == "n") return std::nullopt;
@@ -425,7 +441,7 @@ class Tensors {
     const DispatchKeySet keys(DispatchKeySet::RAW, std::stoull(word, nullptr, 16));
     return bare_tensor(keys);
   }
-  std::vector<std::string> words_;
+  const std::vector<std::string>& words_;
   size_t next_ = 0;
 };
 
@@ -503,21 +519,121 @@ std::string line_of(const OperatorHandle& op, DispatchKeySet keys) {
   return "";
 }
 
+// The fallbacks of autograd look for tensors that require a gradient, find none here, and pass on.
+bool passes_on(DispatchKey key) { return c10::autograd_dispatch_keyset.has(c10::toFunctionalityKey(key)); }
+
+// What the rules give for the column of these keys, and for those that the fallbacks of autograd pass on to.
+std::string lines_of(const OperatorHandle& op, DispatchKeySet keys) {
+  const std::string by_fallback = "[backend fallback]";
+  std::string lines;
+  for (;;) {
+    const std::string line = line_of(op, keys);
+    lines += (lines.empty() ? "" : "; ") + line;
+    const bool is_own = own_fallbacks.count(keys.getDispatchTableIndexForDispatchKeySet()) != 0;
+    const bool ends = line.size() >= by_fallback.size() &&
+        line.compare(line.size() - by_fallback.size(), by_fallback.size(), by_fallback) == 0;
+    if (!is_own || !ends || !passes_on(keys.highestPriorityTypeId())) return lines;
+    keys = keys & c10::after_autograd_keyset;
+  }
+}
+
+// Whether a call with these keys comes to one of PyTorch's own kernels that do more than to pass on.
+bool is_left_alone(const OperatorHandle& op, DispatchKeySet keys) {
+  for (;;) {
+    const auto own = own_fallbacks.find(keys.getDispatchTableIndexForDispatchKeySet());
+    if (own == own_fallbacks.end()) return false;
+    const c10::KernelFunction& kernel = op.lookup(keys);
+    if (kernel.isFallthrough() || !kernel._equalsBoxedAndUnboxed(own->second)) return false;
+    if (!passes_on(keys.highestPriorityTypeId())) return true;
+    keys = keys & c10::after_autograd_keyset;
+  }
+}
+
+// Calls that kernels make.
+
+constexpr size_t kDeepest = 3;
+
+// One field for each, in the order in which they begin.
+struct Inner {
+  std::vector<std::string> calls;
+  size_t depth = 0;
+  bool is_stale = false;
+  // The tensors of the call around.
+  const std::vector<std::string>* words = nullptr;
+};
+
+Inner inner;
+
+torch::jit::Stack arguments_of(const OperatorHandle& op, Tensors& tensors) {
+  torch::jit::Stack stack;
+  for (const auto& argument : op.schema().arguments()) stack.push_back(value_of(*argument.type(), tensors));
+  return stack;
+}
+
+// Calls an operator with the tensors of the call around. Three lines tell of it: depth, name, keys and column; what the
+// rules give; what was reached.
+std::string call_inside(const c10::OperatorName& name) {
+  std::ostringstream text;
+  text << inner.depth << ' ' << name.name << '.' << name.overload_name;
+  const auto op = Dispatcher::singleton().findOp(name);
+  if (!op || !op->hasSchema()) {
+    text << "\n\nnone";
+    return text.str();
+  }
+  inner.is_stale |= !keeps_invariants(*op);
+  Tensors tensors(*inner.words);
+  torch::jit::Stack stack = arguments_of(*op, tensors);
+  const DispatchKeySet keys = op->dispatchKeyExtractor().getDispatchKeySetBoxed(&stack);
+  text << ' ' << std::hex << keys.raw_repr() << std::dec << ' ' << keys.getDispatchTableIndexForDispatchKeySet();
+  text << '\n' << lines_of(*op, keys) << '\n';
+  const Ran around = ran;
+  ran = {};
+  const char* otherwise = "nothing";
+  try {
+    if (is_left_alone(*op, keys)) {
+      otherwise = "fallback";
+    } else {
+      op->callBoxed(stack);
+    }
+  } catch (const std::exception&) {
+    otherwise = "error";
+  }
+  if (ran.is_known) {
+    text << "ran " << ran.number << ' ' << std::hex << ran.keys.raw_repr();
+  } else {
+    text << otherwise;
+  }
+  ran = around;
+  return text.str();
+}
+
+void note(size_t number, DispatchKeySet keys) {
+  ran = {true, number, keys};
+  const auto callee = callees.find(number);
+  if (callee == callees.end() || inner.depth == kDeepest || inner.words == nullptr) return;
+  const size_t place = inner.calls.size();
+  inner.calls.emplace_back();
+  ++inner.depth;
+  std::string text = call_inside(callee->second);
+  --inner.depth;
+  inner.calls[place] = std::move(text);
+}
+
 // What a call with these keys reaches: the column, what the rules give for it, and the kernel that ran with its keys;
-// or `fallback` for one of PyTorch's own kernels, which is left alone, or `error` and the message.
+// then whether the table of an operator that a kernel called is stale, and those calls. Or `fallback` for one of
+// PyTorch's own kernels, which is left alone, or `error` and the message.
 void add_reached(Answer& answer, const OperatorHandle& op, DispatchKeySet keys, const std::function<void()>& call) {
   answer.keys(keys).number(keys.getDispatchTableIndexForDispatchKeySet());
-  answer.add(c10::toString(keys.highestPriorityTypeId())).add(line_of(op, keys));
+  answer.add(c10::toString(keys.highestPriorityTypeId())).add(lines_of(op, keys));
   try {
-    const c10::KernelFunction& kernel = op.lookup(keys);
-    const auto own = own_fallbacks.find(keys.getDispatchTableIndexForDispatchKeySet());
-    if (own != own_fallbacks.end() && !kernel.isFallthrough() && kernel._equalsBoxedAndUnboxed(own->second)) {
+    if (is_left_alone(op, keys)) {
       answer.add("fallback");
       return;
     }
     ran = {};
     call();
-    answer.add("ran").number(ran.number).keys(ran.keys);
+    answer.add("ran").number(ran.number).keys(ran.keys).add(inner.is_stale ? "stale" : "fresh");
+    for (const std::string& field : inner.calls) answer.add(field);
   } catch (const std::exception& error) {
     answer.add("error").add(message_of(error));
   }
@@ -528,12 +644,15 @@ void add_reached(Answer& answer, const OperatorHandle& op, DispatchKeySet keys, 
 Answer run_call(Fields& fields) {
   const auto op = find(fields);
   const bool plain = fields.text() == "call";
-  Tensors tensors(fields);
+  std::vector<std::string> words(fields.number());
+  for (std::string& word : words) word = fields.text();
+  Tensors tensors(words);
   const size_t guards = fields.number();
   if (!op || !op->hasSchema()) return Answer("ok").add("fresh").add("none");
   const char* state = keeps_invariants(*op) ? "fresh" : "stale";
-  torch::jit::Stack stack;
-  for (const auto& argument : op->schema().arguments()) stack.push_back(value_of(*argument.type(), tensors));
+  torch::jit::Stack stack = arguments_of(*op, tensors);
+  inner = {};
+  inner.words = &words;
   return under_guards(fields, guards, [&] {
     Answer answer("ok");
     answer.add(state);
@@ -545,6 +664,7 @@ Answer run_call(Fields& fields) {
       const DispatchKeySet keys = first.key_set();
       add_reached(answer, *op, keys, [&] { op->redispatchBoxed(keys, &stack); });
     }
+    inner = {};
     return answer;
   });
 }

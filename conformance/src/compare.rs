@@ -120,7 +120,7 @@ impl Comparison<'_> {
         let message = |answer: &Answer| answer.get(1).cloned().unwrap_or_default();
         match (is_ok, torch_is_ok) {
             (true, true) => {
-                self.report.accepted(step);
+                self.report.accepted(step, &answer[1..]);
                 differing_fields(step, &answer[1..], &expected[1..], &mut found);
             }
             (false, false) => {
@@ -168,20 +168,62 @@ fn texts_of(step: &Step) -> Vec<String> {
 fn is_stale(program: &Program, step: &Step, ours: &Answer, torch: &Answer) -> bool {
     match step {
         Step::Look(_) => torch.get(3).is_some_and(|flag| flag == "0"),
-        Step::Call(_) if torch.get(1).is_some_and(|flag| flag == "stale") => true,
-        Step::Call(_) => match (&ours[1..], &torch[2..]) {
-            ([.., line, ran, number, _], [.., line_of_torch, _, other, _])
-                if ran == "ran" && number != other =>
-            {
-                let (line, line_of_torch) = (without_places(line), without_places(line_of_torch));
-                let text = number.parse().ok().and_then(|number| text_of(program, number));
-                let chosen =
-                    text.is_some_and(|text| line.contains(&format!(": {} [", without_places(&text))));
-                chosen && line == line_of_torch
-            }
-            _ => false,
-        },
+        // Its own operator's, or that of an operator which a kernel called.
+        Step::Call(_)
+            if [1, 9].into_iter().any(|place| torch.get(place).is_some_and(|flag| flag == "stale")) =>
+        {
+            true
+        }
+        Step::Call(_) => {
+            let of_call = ours.get(1..8).zip(torch.get(2..9)).is_some_and(|(ours, torch)| {
+                let ran = |fields: &[String]| fields[4] == "ran";
+                ran(ours)
+                    && ran(torch)
+                    && is_other_kernel(program, (&ours[3], &ours[5]), (&torch[3], &torch[5]))
+            });
+            let inner = ours.iter().skip(8).zip(torch.iter().skip(10));
+            of_call
+                || inner.into_iter().any(|(ours, torch)| {
+                    let (ours, torch) = (Inside::of(ours), Inside::of(torch));
+                    let same = ours.start == torch.start;
+                    ours.ran().zip(torch.ran()).is_some_and(|(number, other)| {
+                        same && is_other_kernel(program, (ours.lines, number), (torch.lines, other))
+                    })
+                })
+        }
         _ => false,
+    }
+}
+
+/// Whether torch ran another kernel than the one that the rules give, on which both sides agree; each side is its lines
+/// and the number of the kernel that ran.
+fn is_other_kernel(program: &Program, ours: (&str, &str), torch: (&str, &str)) -> bool {
+    let (line, line_of_torch) = (without_places(ours.0), without_places(torch.0));
+    let text = ours.1.parse().ok().and_then(|number| text_of(program, number));
+    let is_chosen = text.is_some_and(|text| line.contains(&format!(": {} [", without_places(&text))));
+    ours.1 != torch.1 && is_chosen && line == line_of_torch
+}
+
+/// A call that a kernel made, in the three lines that tell of it.
+struct Inside<'a> {
+    /// The depth, the operator, the keys and the column.
+    start: &'a str,
+    /// What the rules give.
+    lines: &'a str,
+    /// What was reached.
+    reached: &'a str,
+}
+
+impl<'a> Inside<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut lines = text.split('\n');
+        let mut next = || lines.next().unwrap_or_default();
+        Self { start: next(), lines: next(), reached: next() }
+    }
+
+    /// The number of the kernel that ran.
+    fn ran(&self) -> Option<&'a str> {
+        self.reached.strip_prefix("ran ")?.split(' ').next()
     }
 }
 
@@ -265,7 +307,32 @@ fn differing_calls<'a>(ours: &'a [String], torch: &'a [String], found: &mut Foun
     }
     match (ours[4].as_str(), torch[4].as_str()) {
         ("error", "error") => differing_errors(&ours[5], &torch[5], found),
+        ("ran", "ran") if ours.len() >= 7 && torch.len() >= 8 => {
+            pairs(Part::Reached, &ours[4..7], &torch[4..7], found);
+            // Whether a table of torch's is stale comes before its calls.
+            differing_inner_calls(&ours[7..], &torch[8..], found);
+        }
         _ => pairs(Part::Reached, &ours[4..], &torch[4..], found),
+    }
+}
+
+/// The calls that kernels made. Where one went another way, those that follow are others too.
+fn differing_inner_calls<'a>(ours: &'a [String], torch: &'a [String], found: &mut Found<'a>) {
+    for (text, text_of_torch) in ours.iter().zip(torch) {
+        let (inside, inside_of_torch) = (Inside::of(text), Inside::of(text_of_torch));
+        if inside.start != inside_of_torch.start {
+            return found.push((Part::Keys, text.into(), text_of_torch.into()));
+        }
+        let (lines, lines_of_torch) = (without_places(inside.lines), without_places(inside_of_torch.lines));
+        if lines != lines_of_torch {
+            found.push((Part::Table, lines, lines_of_torch));
+        }
+        if inside.reached != inside_of_torch.reached {
+            return found.push((Part::Reached, text.into(), text_of_torch.into()));
+        }
+    }
+    if ours.len() != torch.len() {
+        found.push((Part::Reached, ours.join("\n").into(), torch.join("\n").into()));
     }
 }
 

@@ -4,7 +4,7 @@
 //! steps likely (a kernel for a cell that has one, a definition that does not fit); what each step leads to is
 //! nobody's business here. Names contain the seed, because torch has one dispatcher for the whole process.
 
-use opgrid_core::DispatchKey;
+use opgrid_core::{DispatchKey, DispatchKeySet};
 use opgrid_schema::AliasAnalysis;
 
 use crate::kernels::SIGNATURES;
@@ -126,13 +126,14 @@ impl<'m> Draft<'m> {
     fn act(&mut self) {
         match self.random.below(100) {
             0..15 => self.define(),
-            15..37 => self.implement(),
-            37..39 => self.fall_back(),
-            39..43 => self.legacy(),
-            43..51 => self.drop_one(),
-            51..58 => self.look_at_one(),
-            58..71 => self.call(),
-            71..93 => {
+            15..33 => self.implement(),
+            33..35 => self.fall_back(),
+            35..39 => self.legacy(),
+            39..47 => self.drop_one(),
+            47..54 => self.look_at_one(),
+            54..66 => self.call(),
+            66..72 => self.call_from_kernel(),
+            72..93 => {
                 let mistake = *self.random.pick(MISTAKES);
                 mistake(self);
             }
@@ -218,7 +219,14 @@ impl<'m> Draft<'m> {
 
     pub(crate) fn kernel(&mut self, sort: Sort, key: Option<DispatchKey>) -> KernelSpec {
         self.kernels += 1;
-        KernelSpec { sort, number: self.kernels, key, is_described: !self.random.chance(15) }
+        let callee = (sort != Sort::Fallthrough && self.random.chance(30)).then(|| self.callee());
+        KernelSpec { sort, number: self.kernels, key, is_described: !self.random.chance(15), callee }
+    }
+
+    /// Some operator to be called by a kernel; it may be the kernel's own.
+    fn callee(&mut self) -> Name {
+        let place = self.place();
+        self.operators[place].name()
     }
 
     /// What a kernel for an operator of that signature is made of; now and then of another one.
@@ -418,6 +426,35 @@ impl<'m> Draft<'m> {
         }
         let name = self.operators[place].name();
         self.steps.push(Step::Call(Call { name, is_plain, tensors, guards }));
+    }
+
+    /// A backend's kernel that calls another operator, and a call that gets to it through the backend's autograd key:
+    /// what the keys above leave excluded there shows in the inner call.
+    fn call_from_kernel(&mut self) {
+        use DispatchKey as Key;
+        let place = self.place();
+        let operator = self.operators[place].clone();
+        let backends = [
+            (Key::Cpu, Key::AutogradCpu),
+            (Key::Cuda, Key::AutogradCuda),
+            (Key::Xla, Key::AutogradXla),
+            (Key::Fpga, Key::AutogradOther),
+        ];
+        let (backend, autograd) = *self.random.pick(&backends);
+        let mut block = self.block(Kind::Implementations, &operator.namespace);
+        let sort = if self.random.chance(30) { Sort::Boxed } else { Sort::Typed(operator.signature) };
+        let mut kernel = self.kernel(sort, Some(backend));
+        kernel.callee = Some(self.callee());
+        block.items.push(Self::item(What::Implement, operator.short(), Some(kernel)));
+        self.operators[place].has_kernels = true;
+        self.register(Step::Block(block));
+        let mut keys = DispatchKeySet::of(&[backend, autograd]);
+        if self.random.chance(40) {
+            keys = keys.add(*self.random.pick(&self.palette));
+        }
+        let guards = if self.random.chance(20) { vec![self.guard()] } else { Vec::new() };
+        let (name, tensors) = (operator.name(), vec![Some(keys)]);
+        self.steps.push(Step::Call(Call { name, is_plain: true, tensors, guards }));
     }
 
     fn guard(&mut self) -> Guard {

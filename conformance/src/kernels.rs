@@ -1,12 +1,13 @@
-//! The typed kernels of the programs, and what each kernel notes when it runs.
-
-use std::cell::Cell;
+//! The typed kernels of the programs; each notes that it ran, and calls the operator that it was given.
 
 use opgrid_core::{
     AnyTensor, BoxedCall, DType, Device, DispatchKeySet, Generator, Kernel, Layout, Result, Scalar,
     Signature, SymInt, TensorData, Value,
 };
 use opgrid_schema::Type;
+
+use crate::calls::note;
+use crate::program::Name;
 
 /// A tensor that is nothing but its keys.
 pub struct Bare;
@@ -15,15 +16,6 @@ impl TensorData for Bare {
     fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("tensor()")
     }
-}
-
-thread_local! {
-    static RAN: Cell<Option<(usize, DispatchKeySet)>> = const { Cell::new(None) };
-}
-
-/// Takes what the last kernel noted: its number, and the keys that it was called with.
-pub fn take_ran() -> Option<(usize, DispatchKeySet)> {
-    RAN.take()
 }
 
 /// Whether a kernel sees the keys it is called with; those of legacy registrations do not.
@@ -35,8 +27,26 @@ pub enum Sees {
     Arguments,
 }
 
-/// Makes a kernel that notes the number.
-type Make = fn(usize, Sees) -> Kernel;
+/// What a kernel does when it runs.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The number that it notes.
+    pub number: usize,
+    /// Whether it notes the keys, too.
+    pub sees: Sees,
+    /// The operator that it calls.
+    pub callee: Option<Name>,
+}
+
+impl Task {
+    fn run(&self, keys: DispatchKeySet) {
+        let keys = if self.sees == Sees::Keys { keys } else { DispatchKeySet::EMPTY };
+        note(self.number, keys, self.callee.as_ref());
+    }
+}
+
+/// Makes a kernel for a task.
+type Make = fn(Task) -> Kernel;
 
 /// A type of kernels, as the driver has it too.
 pub struct SignatureOfKernels {
@@ -93,21 +103,21 @@ impl<A: Nothing, B: Nothing> Nothing for (A, B) {
     }
 }
 
-fn typed<S>(number: usize, sees: Sees) -> Kernel
+fn typed<S>(task: Task) -> Kernel
 where
     S: Signature,
     S::Output: Nothing,
 {
     Kernel::layer::<S>(move |next, _| {
-        RAN.set(Some((number, if sees == Sees::Keys { next.keys() } else { DispatchKeySet::EMPTY })));
+        task.run(next.keys());
         Ok(S::Output::nothing())
     })
 }
 
-/// A kernel for any operator that notes its number.
-pub fn boxed(number: usize, sees: Sees) -> Kernel {
+/// A kernel for any operator.
+pub fn boxed(task: Task) -> Kernel {
     Kernel::boxed(move |call| {
-        RAN.set(Some((number, if sees == Sees::Keys { call.keys() } else { DispatchKeySet::EMPTY })));
+        task.run(call.keys());
         leave_nothing(call)
     })
 }
@@ -168,7 +178,7 @@ mod tests {
     #[test]
     fn texts_and_types_of_kernels_agree() {
         for signature in SIGNATURES {
-            let kernel = (signature.make)(1, Sees::Keys);
+            let kernel = (signature.make)(Task { number: 1, sees: Sees::Keys, callee: None });
             let schema = kernel.inferred_schema(OperatorName::new("", "")).expect("the kernel is typed");
             let types = |items: &[opgrid_schema::Argument]| -> Vec<String> {
                 items.iter().map(|item| item.real_type.to_string()).collect()

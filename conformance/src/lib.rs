@@ -8,6 +8,7 @@
 pub mod random;
 pub mod wire;
 
+mod calls;
 pub mod kernels;
 pub mod keys;
 pub mod program;

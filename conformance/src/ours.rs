@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use opgrid_core::{
-    AnyTensor, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, ExcludeGuard, ForceGuard,
-    IncludeGuard, Kernel, LocalKeys, OperatorHandle, Options, Override, Registration, Returns, Rules, Value,
+    DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, ExcludeGuard, ForceGuard, IncludeGuard,
+    Kernel, LocalKeys, OperatorHandle, Options, Override, Registration, Returns, Rules, Value,
 };
 use opgrid_schema::{Declaration, FunctionSchema, ParseOptions, Type};
 
-use crate::kernels::{Bare, SIGNATURES, Sees, boxed, take_ran};
+use crate::calls::{Tensors, Way, arguments_of, find, hex, keys_of, outermost};
+use crate::kernels::{SIGNATURES, Sees, Task, boxed};
 use crate::program::{Block, Call, Guard, Item, KernelSpec, Kind, Legacy, Name, Sort, Step, What};
 
 /// The fields of an answer; the first is `ok` or `err`.
@@ -107,8 +108,10 @@ impl Ours {
         }
         for spec in &legacy.kernels {
             let kernel = match spec.sort {
-                Sort::Typed(signature) => (SIGNATURES[signature].make)(spec.number, Sees::Arguments),
-                Sort::Boxed | Sort::Fallthrough => boxed(0, Sees::Arguments),
+                Sort::Typed(signature) => (SIGNATURES[signature].make)(task_of(spec, Sees::Arguments)),
+                Sort::Boxed | Sort::Fallthrough => {
+                    boxed(Task { number: 0, sees: Sees::Arguments, callee: None })
+                }
             };
             options = match spec.key {
                 Some(key) => options.kernel(key, kernel),
@@ -122,8 +125,7 @@ impl Ours {
     }
 
     fn find(&self, (name, overload): &Name) -> Option<OperatorHandle> {
-        let name = if overload.is_empty() { name.clone() } else { format!("{name}.{overload}") };
-        self.dispatcher.find_with_or_without_schema(&name).ok()
+        find(&self.dispatcher, name, overload)
     }
 
     fn look(&self, name: &Name) -> Fields {
@@ -143,56 +145,33 @@ impl Ours {
     fn call(&self, call: &Call) -> Fields {
         let none = || Ok(vec!["none".to_owned()]);
         let Some(operator) = self.find(&call.name) else { return none() };
-        let Ok(schema) = operator.schema() else { return none() };
-        let mut tensors = Tensors { words: &call.tensors, next: 0 };
-        let args: Vec<Value> =
-            schema.arguments.iter().map(|argument| value_of(&argument.real_type, &mut tensors)).collect();
+        let mut tensors = Tensors::new(&call.tensors);
+        let Ok(args) = arguments_of(&operator, &mut tensors) else { return none() };
         let args: Vec<_> = args.iter().map(Value::borrow).collect();
         under(&call.guards, &mut || {
             let mut returns = Returns::default();
-            take_ran();
-            let keys = if call.is_plain {
-                let named = operator.explain(&args)?.arguments;
-                let all = named.iter().fold(DispatchKeySet::EMPTY, |all, (_, keys)| all | *keys);
-                operator.effective_keys(all)?
-            } else {
-                tensors.needed().keys()
-            };
+            let keys = if call.is_plain { keys_of(&operator, &args)? } else { tensors.needed().keys() };
+            let way = Way::of(&operator, keys)?;
             let mut fields = vec![hex(keys), keys.torch_column().to_string()];
-            let key = keys.highest_priority_key().to_string();
-            let (dump, start) = (operator.dump_computed_table()?, format!("{key}: "));
-            fields.push(key);
-            fields.push(dump.lines().find(|line| line.starts_with(&start)).unwrap_or_default().to_owned());
-            if self.reaches_fallback_of_torch(&operator, keys)? {
+            fields.extend([keys.highest_priority_key().to_string(), way.lines]);
+            if way.is_left_alone {
                 fields.push("fallback".to_owned());
                 return Ok(fields);
             }
-            let result = match call.is_plain {
+            let (result, ran, inner) = outermost(&call.tensors, || match call.is_plain {
                 true => operator.call_boxed(&args, &mut returns),
                 false => operator.redispatch_boxed(keys, &args, &mut returns),
-            };
-            match (result, take_ran()) {
-                (_, Some((number, keys))) => fields.extend(["ran".to_owned(), number.to_string(), hex(keys)]),
+            });
+            match (result, ran) {
+                (_, Some((number, keys))) => {
+                    fields.extend(["ran".to_owned(), number.to_string(), hex(keys)]);
+                    fields.extend(inner);
+                }
                 (Ok(()), None) => fields.push("nothing".to_owned()),
                 (Err(error), None) => fields.extend(["error".to_owned(), error.message().to_owned()]),
             }
             Ok(fields)
         })
-    }
-
-    /// Whether the column holds a fallback that was there before the program.
-    fn reaches_fallback_of_torch(
-        &self,
-        operator: &OperatorHandle,
-        keys: DispatchKeySet,
-    ) -> Result<bool, Error> {
-        let column = &operator.table()?[keys.torch_column()];
-        let by_place = column.kernel.as_ref().is_some_and(|kernel| kernel.description.is_none());
-        let in_dispatcher = column
-            .kernel
-            .as_ref()
-            .is_some_and(|kernel| kernel.place.contains("opgrid-core/src/dispatcher.rs"));
-        Ok(by_place && in_dispatcher && !column.fallthrough)
     }
 
     fn parse(&self, text: &str) -> Fields {
@@ -252,8 +231,8 @@ fn is_name(text: &str) -> bool {
 
 fn kernel_of(spec: &KernelSpec, block: &Block) -> Kernel {
     let mut kernel = match spec.sort {
-        Sort::Typed(signature) => (SIGNATURES[signature].make)(spec.number, Sees::Keys),
-        Sort::Boxed => boxed(spec.number, Sees::Keys),
+        Sort::Typed(signature) => (SIGNATURES[signature].make)(task_of(spec, Sees::Keys)),
+        Sort::Boxed => boxed(task_of(spec, Sees::Keys)),
         Sort::Fallthrough => Kernel::fallthrough(),
     };
     if let Some(key) = spec.key {
@@ -266,53 +245,16 @@ fn kernel_of(spec: &KernelSpec, block: &Block) -> Kernel {
     }
 }
 
+fn task_of(spec: &KernelSpec, sees: Sees) -> Task {
+    Task { number: spec.number, sees, callee: spec.callee.clone() }
+}
+
 fn flag(flag: bool) -> String {
     u8::from(flag).to_string()
 }
 
-fn hex(keys: DispatchKeySet) -> String {
-    format!("{:x}", keys.to_torch_bits())
-}
-
 fn value_of_key(key: DispatchKey) -> String {
     key.torch_value().map_or_else(|| "-".to_owned(), |value| value.to_string())
-}
-
-/// The sets that a program gives to tensors, in turn.
-struct Tensors<'p> {
-    words: &'p [Option<DispatchKeySet>],
-    next: usize,
-}
-
-impl Tensors<'_> {
-    fn next(&mut self) -> Option<AnyTensor> {
-        let keys = self.words[self.next % self.words.len()];
-        self.next += 1;
-        keys.map(|keys| AnyTensor::new(keys, Bare))
-    }
-
-    fn needed(&mut self) -> AnyTensor {
-        self.next().unwrap_or_else(|| AnyTensor::new(DispatchKeySet::EMPTY, Bare))
-    }
-}
-
-fn value_of(of: &Type, tensors: &mut Tensors<'_>) -> Value {
-    match of {
-        Type::Tensor => tensors.needed().into(),
-        Type::Optional(inner) if **inner == Type::Tensor => tensors.next().map_or(Value::None, Value::from),
-        Type::Optional(_) => Value::None,
-        Type::List(inner) => match &**inner {
-            Type::Tensor => vec![tensors.needed(), tensors.needed()].into(),
-            Type::Optional(_) => {
-                opgrid_core::List::OptionalTensors(vec![tensors.next(), tensors.next()]).into()
-            }
-            _ => vec![1, 2].into(),
-        },
-        Type::Float => 0.5.into(),
-        Type::Bool => true.into(),
-        Type::Str => "text".into(),
-        _ => 1.into(),
-    }
 }
 
 /// Runs `body` under guards.

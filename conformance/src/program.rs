@@ -129,6 +129,8 @@ pub struct KernelSpec {
     pub key: Option<DispatchKey>,
     /// Whether its debug text is its number; if not, it is the place of the block.
     pub is_described: bool,
+    /// The operator that it calls when it runs.
+    pub callee: Option<Name>,
 }
 
 impl KernelSpec {
@@ -220,6 +222,13 @@ impl Command {
         self.field(&name.0).field(&name.1)
     }
 
+    fn callee(self, callee: Option<&Name>) -> Self {
+        match callee {
+            Some(name) => self.name(name),
+            None => self.field('-').field(""),
+        }
+    }
+
     fn alias(self, alias: Option<AliasAnalysis>) -> Self {
         self.optional(alias.map(|kind| kind as usize))
     }
@@ -270,9 +279,10 @@ impl Block {
             command = command.field(what).field(&item.text);
             command = match &item.kernel {
                 Some(kernel) => {
-                    command.sort(kernel.sort).field(kernel.number).key(kernel.key).optional(kernel.debug())
+                    let command = command.sort(kernel.sort).field(kernel.number).key(kernel.key);
+                    command.optional(kernel.debug()).callee(kernel.callee.as_ref())
                 }
-                None => command.field('-').field(0).field('-').field('-'),
+                None => command.field('-').field(0).field('-').field('-').callee(None),
             };
             command = command.alias(item.alias);
         }
@@ -286,6 +296,7 @@ impl Legacy {
         command = command.optional(self.schema.as_ref()).alias(self.alias).field(self.kernels.len());
         for kernel in &self.kernels {
             command = command.sort(kernel.sort).field(kernel.number).key(kernel.key);
+            command = command.callee(kernel.callee.as_ref());
         }
         command.0
     }
@@ -339,10 +350,9 @@ impl fmt::Display for KernelSpec {
             Sort::Fallthrough => f.write_str("[fallthrough")?,
         }
         write!(f, " {}{}", self.number, if self.is_described { "" } else { " by place" })?;
-        match self.key {
-            Some(key) => write!(f, " at {key}]"),
-            None => f.write_str("]"),
-        }
+        self.key.map_or(Ok(()), |key| write!(f, " at {key}"))?;
+        self.callee.as_ref().map_or(Ok(()), |(name, overload)| write!(f, ", calls {name} {overload:?}"))?;
+        f.write_str("]")
     }
 }
 

@@ -9,11 +9,13 @@ use crate::deliberate::{RULES, Rule};
 use crate::program::{Program, Step};
 
 /// What programs have, and mistakes that both sides refuse: everything that is counted.
-const FEATURES: [&str; 49] = [
+const FEATURES: [&str; 51] = [
     "a library that claims its namespace",
     "algebra of sets",
     "boxed kernel",
     "call",
+    "call from a kernel",
+    "call from a kernel below a fallback of autograd",
     "call under guards",
     "defined twice",
     "definition among implementations",
@@ -100,9 +102,19 @@ impl Report {
     }
 
     /// Both sides took a step.
-    pub(crate) fn accepted(&mut self, step: &Step) {
-        if matches!(step, Step::Parse(_)) {
-            self.current.insert("edited schema, accepted");
+    pub(crate) fn accepted(&mut self, step: &Step, answer: &[String]) {
+        match step {
+            Step::Parse(_) => {
+                self.current.insert("edited schema, accepted");
+            }
+            Step::Call(_) if answer.len() > 7 => {
+                self.current.insert("call from a kernel");
+                // The fallback is left behind when the kernel that makes the call is reached.
+                if answer[3].contains("[backend fallback]; ") {
+                    self.current.insert("call from a kernel below a fallback of autograd");
+                }
+            }
+            _ => {}
         }
     }
 

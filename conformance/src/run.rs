@@ -42,7 +42,7 @@ impl Setting {
 }
 
 /// The rules by the names and numbers that a user gives; the numbers are those of the order of precedence.
-const RULES: [(&str, &str, Rule); 11] = [
+const RULES: [(&str, &str, Rule); 12] = [
     ("1", "direct", Rule::Direct),
     ("2", "explicit-non-functional", Rule::ExplicitNonFunctional),
     ("3", "explicit", Rule::Explicit),
@@ -54,6 +54,7 @@ const RULES: [(&str, &str, Rule); 11] = [
     ("8", "batched", Rule::Batched),
     ("9", "fallback", Rule::Fallback),
     ("10", "missing", Rule::Missing),
+    ("11", "passing-on", Rule::PassingOn),
 ];
 
 /// The rule of that number or name.

@@ -10,6 +10,9 @@ use serde_json::Value;
 /// The packages that hold unsafe code, the lowest one, and the suite that calls every operator.
 const PACKAGES: &[&str] = &["opgrid-schema", "opgrid-core", "opgrid-tensor", "opgrid-testing"];
 
+/// The sanitizer, and the notes that the cache of tensors' memory makes for it: which bytes of a block are in use.
+const FLAGS: &str = "-Zsanitizer=address --cfg opgrid_asan";
+
 /// Tests that run the compiler.
 const LEFT_OUT: &[&str] = &["compile_fail"];
 
@@ -29,7 +32,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         let tests = tests_of(&packages, package);
         command.args(tests.iter().flat_map(|test| ["--test", test]));
         command.arg("--target-dir").arg(workspace.target()?.join("asan"));
-        command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
+        command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
         // Tests ask for more memory than there is, and look at the error.
         command.env("ASAN_OPTIONS", "allocator_may_return_null=1");
         // Freed memory is kept for a while, so that resident memory says nothing.

@@ -28,6 +28,7 @@ mod panics;
 mod place;
 mod spelling;
 mod sync;
+mod ticket;
 
 pub use calling::{call, held, kernel, observe, retirement as retire, slow_path, strict, thread as local};
 pub use inspection::explain;

@@ -11,7 +11,10 @@ impl Panics {
     /// Runs one step. What it leaves behind when it panics has to be whole.
     pub(crate) fn catch(&mut self, step: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(step)) {
-            self.0.get_or_insert(panic);
+            match self.0 {
+                None => self.0 = Some(panic),
+                Some(_) => discard(panic),
+            }
         }
     }
 
@@ -23,8 +26,18 @@ impl Panics {
     /// Goes on with the first panic, if there was one. Where the thread unwinds already, a second panic would end the
     /// process, and the one under way stands for both.
     pub(crate) fn resume(self) {
-        if let Some(panic) = self.0.filter(|_| !std::thread::panicking()) {
-            resume_unwind(panic);
+        match self.0 {
+            Some(panic) if std::thread::panicking() => discard(panic),
+            Some(panic) => resume_unwind(panic),
+            None => {}
         }
+    }
+}
+
+/// Drops what a panic carried. That is code of users too: where it panics in turn, what that panic carries is leaked,
+/// because it may do so for ever.
+fn discard(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
     }
 }

@@ -106,6 +106,14 @@ fn parse_schema(item: &Item) -> Result<FunctionSchema> {
     let options = ParseOptions { allow_type_variables: false, strict: true, ..ParseOptions::default() };
     let schema = FunctionSchema::parse_with(&text, &options)
         .map_err(|error| at_schema(item, format!("this is no valid schema: {error}")))?;
+    if schema.name.namespace().is_none() {
+        let message = format!(
+            "the operator `{}` has no namespace, and without one nothing can be registered for it; write it as \
+             `myops::{}`, with the namespace of its library",
+            schema.name, schema.name
+        );
+        return Err(at_schema(item, message));
+    }
     if schema.is_vararg || schema.is_varret {
         let message = "an operator with `...` has no fixed signature; register it boxed, by its schema text";
         return Err(at_schema(item, message.to_owned()));

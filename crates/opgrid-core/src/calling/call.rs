@@ -135,8 +135,10 @@ fn prepared<X>(
     attend(thread);
     let _orphan = orphan(thread);
     let operator = find()?;
-    let _dispatcher = OnDispatcher::switch(thread, &operator)?;
     let _nested = thread.enter()?;
+    // After the mark: should the call be the last to hold the dispatcher, what that retires is seen by whoever sees the
+    // call end.
+    let _dispatcher = OnDispatcher::switch(thread, &operator)?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
     let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
@@ -313,13 +315,14 @@ pub(crate) fn call_boxed_for_key(
     args: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
-    let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
-    let kernel = dispatcher.kernel_for_key(operator, key)?;
     with_thread(|thread| {
         prepared(
             thread,
             || Ok(operator.clone()),
             |table| {
+                // The thread is marked: where the kernel's registration is dropped from here on, limbo keeps the kernel.
+                let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
+                let kernel = dispatcher.kernel_for_key(operator, key)?;
                 let keys = table.mask(thread.apply(boxed_keys(table, args)?));
                 enter_values(&kernel, table, keys, args, returns)
             },
@@ -327,16 +330,24 @@ pub(crate) fn call_boxed_for_key(
     })
 }
 
-/// A boxed call of one kernel, whatever the table says.
+/// A boxed call of one kernel, whatever the table says. The thread is marked from before `find` gives it until after it
+/// is dropped.
 pub(crate) fn call_held(
     operator: &OperatorHandle,
-    kernel: &KernelRecord,
+    find: impl FnOnce() -> Result<Arc<KernelRecord>>,
     keys: DispatchKeySet,
     args: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
-        prepared(thread, || Ok(operator.clone()), |table| enter_values(kernel, table, keys, args, returns))
+        prepared(
+            thread,
+            || Ok(operator.clone()),
+            |table| {
+                let kernel = find()?;
+                enter_values(&kernel, table, keys, args, returns)
+            },
+        )
     })
 }
 

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::calling::boxing::enter_values;
@@ -13,7 +14,7 @@ use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
 use crate::calling::slow_path::note_refused;
 use crate::calling::table::{Slot, TableRef};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::Signature;
 use crate::values::value::Boxed;
@@ -126,6 +127,10 @@ pub(crate) fn settle<'t>(
 #[cold]
 #[inline(never)]
 fn of_condition(error: Error, table: TableRef<'_>, provider: &KernelRecord) -> Error {
+    if error.kind() == ErrorKind::Depth {
+        // It has passed through as many conditions as calls were nested; their names would make a message without end.
+        return error;
+    }
     let name = provider.name.as_deref().unwrap_or("without a name");
     error.within(format_args!("{}: the condition of provider {name}", table.operator().name()))
 }
@@ -186,19 +191,21 @@ pub(crate) fn names_of(names: &[&str]) -> Names {
     names.iter().map(|name| Arc::from(*name)).collect()
 }
 
+type Preferences = Vec<(Vec<OperatorHandle>, Names)>;
+
 thread_local! {
-    static PREFERENCES: RefCell<Vec<(Vec<OperatorHandle>, Names)>> = const { RefCell::new(Vec::new()) };
+    /// Never dropped, so that destructors of thread-locals may prefer, too; it owns nothing when no scope is open.
+    static PREFERENCES: ManuallyDrop<RefCell<Preferences>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// The names that the innermost scope around this call prefers for an operator.
 fn preference(operator: &OperatorHandle) -> Option<Names> {
-    let find = |preferences: &RefCell<Vec<(Vec<OperatorHandle>, Names)>>| {
+    PREFERENCES.with(|preferences| {
         let preferences = preferences.borrow();
         let found = preferences.iter().rev().find(|(operators, _)| operators.contains(operator));
         found.map(|(_, names)| names.clone())
-    };
-    // A thread that ends has lost its scopes already.
-    PREFERENCES.try_with(find).ok().flatten()
+    })
 }
 
 /// Ends a scope of preference.
@@ -206,14 +213,19 @@ struct Scope(PhantomData<*const ()>);
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // The handles are dropped after the borrow ends.
-        let _ended = PREFERENCES.with_borrow_mut(Vec::pop);
+        // The handles are dropped after the borrow ends, and with the last scope the memory for scopes.
+        let _ended = PREFERENCES.with(|preferences| {
+            let mut preferences = preferences.borrow_mut();
+            let ended = preferences.pop();
+            let memory = if preferences.is_empty() { std::mem::take(&mut *preferences) } else { Vec::new() };
+            (ended, memory)
+        });
     }
 }
 
 /// Runs `body` with the providers of these names first, for calls of these operators on this thread.
 pub(crate) fn preferring<X>(operators: Vec<OperatorHandle>, names: Names, body: impl FnOnce() -> X) -> X {
-    PREFERENCES.with_borrow_mut(|preferences| preferences.push((operators, names)));
+    PREFERENCES.with(|preferences| preferences.borrow_mut().push((operators, names)));
     let _scope = Scope(PhantomData);
     body()
 }

@@ -1,11 +1,13 @@
 //! The kernel of one column, held apart from the table: what an override needs to call the kernel that it replaces.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
-use crate::calling::kernel::KernelRecord;
+use crate::calling::conditions::Links;
+use crate::calling::kernel::{Kernel, KernelRecord, Life};
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::operator::OperatorHandle;
+use crate::calling::reason::Reason;
+use crate::calling::table::{Slot, SlotRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
@@ -48,10 +50,79 @@ use crate::values::value::Boxed;
 #[derive(Clone)]
 pub struct HeldKernel {
     operator: OperatorHandle,
-    kernel: Arc<KernelRecord>,
+    kernel: Held,
+    info: KernelInfo,
+    /// What errors call it.
+    debug: Arc<str>,
+}
+
+/// A kernel apart from tables. What it owns ends with its registration all the same, so that its code can be unloaded
+/// ([`quiesce`](crate::quiesce)).
+#[derive(Clone)]
+enum Held {
+    /// One that owns nothing of users.
+    Plain(Arc<KernelRecord>),
+    /// One with a state or a condition.
+    Registered(Weak<KernelRecord>, Option<Life>),
+    /// The providers, and what follows them.
+    Chain(Arc<(Box<[Held]>, Held, Reason)>),
+}
+
+impl Held {
+    /// The caller's thread is marked.
+    fn of(kernel: &Arc<KernelRecord>) -> Self {
+        match &kernel.links {
+            Some(links) => {
+                let next = Self::of(&links.next.kernel);
+                Self::Chain(Arc::new((
+                    links.providers.iter().map(Self::of).collect(),
+                    next,
+                    links.next.reason,
+                )))
+            }
+            None if kernel.owns_state() => Self::Registered(Arc::downgrade(kernel), kernel.life.clone()),
+            None => Self::Plain(kernel.clone()),
+        }
+    }
+
+    /// Whether every registration is still there.
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Plain(kernel) => !kernel.is_dropped(),
+            Self::Registered(kernel, life) => {
+                kernel.strong_count() > 0 && !life.as_ref().is_some_and(Life::has_ended)
+            }
+            Self::Chain(chain) => chain.0.iter().all(Self::is_valid) && chain.1.is_valid(),
+        }
+    }
+
+    /// The kernel, if every registration is still there.
+    ///
+    /// The caller's thread is marked until it has dropped what comes back: a registration that is dropped from here on
+    /// leaves its kernels to limbo, which keeps them as long.
+    fn find(&self) -> Option<Arc<KernelRecord>> {
+        if !self.is_valid() {
+            return None;
+        }
+        match self {
+            Self::Plain(kernel) => Some(kernel.clone()),
+            Self::Registered(kernel, _) => kernel.upgrade(),
+            Self::Chain(chain) => {
+                let (providers, next, reason) = &**chain;
+                let providers = providers.iter().map(Self::find).collect::<Option<_>>()?;
+                let next = Slot { kernel: next.find()?, reason: *reason };
+                Some(Arc::new(Kernel::chain(Links { providers, next }).record))
+            }
+        }
+    }
 }
 
 impl HeldKernel {
+    fn of(operator: &OperatorHandle, slot: SlotRef<'_>) -> Self {
+        let (info, debug) = (KernelInfo::of(slot.kernel), slot.kernel.debug().into());
+        Self { operator: operator.clone(), kernel: Held::of(&slot.counted()), info, debug }
+    }
+
     /// The operator.
     pub fn operator(&self) -> &OperatorHandle {
         &self.operator
@@ -59,14 +130,12 @@ impl HeldKernel {
 
     /// What kernel it is.
     pub fn info(&self) -> KernelInfo {
-        KernelInfo::of(&self.kernel)
+        self.info.clone()
     }
 
     /// Whether the kernel's registration is still there.
     pub fn is_valid(&self) -> bool {
-        let is_there = |kernel: &KernelRecord| !kernel.dropped.load(Ordering::Acquire);
-        let providers = self.kernel.links.iter().flat_map(|links| &links.providers);
-        is_there(&self.kernel) && providers.into_iter().all(|provider| is_there(provider))
+        self.kernel.is_valid()
     }
 
     /// Calls the kernel with these keys and arguments.
@@ -76,20 +145,26 @@ impl HeldKernel {
     /// [`ErrorKind::Stale`] where the kernel's registration was dropped; else those of the kernel.
     pub fn call_boxed(&self, keys: DispatchKeySet, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
         if !self.is_valid() {
-            let message = format!(
-                "{}: the held kernel has been invalidated, its registration was dropped ({}); ask for it again",
-                self.operator.name(),
-                self.kernel.debug()
-            );
-            return Err(Error::new(ErrorKind::Stale, message));
+            return Err(self.invalidated());
         }
-        crate::calling::call::call_held(&self.operator, &self.kernel, keys, args, returns)
+        let find = || self.kernel.find().ok_or_else(|| self.invalidated());
+        crate::calling::call::call_held(&self.operator, find, keys, args, returns)
+    }
+
+    #[cold]
+    fn invalidated(&self) -> Error {
+        let message = format!(
+            "{}: the held kernel has been invalidated, its registration was dropped ({}); ask for it again",
+            self.operator.name(),
+            self.debug
+        );
+        Error::new(ErrorKind::Stale, message)
     }
 }
 
 impl std::fmt::Debug for HeldKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "HeldKernel({}, {})", self.operator.name(), self.kernel.debug())
+        write!(f, "HeldKernel({}, {})", self.operator.name(), self.debug)
     }
 }
 
@@ -105,7 +180,6 @@ impl OperatorHandle {
                 format!("no kernel for {key} for {}; register one, or a fallback for the key", self.name());
             return Err(Error::new(ErrorKind::MissingKernel, message));
         }
-        let kernel = self.look(|table| table.slot_of(key).counted())?;
-        Ok(HeldKernel { operator: self.clone(), kernel })
+        self.look(|table| HeldKernel::of(self, table.slot_of(key)))
     }
 }

@@ -127,8 +127,8 @@ pub(crate) struct KernelRecord {
     pub(crate) signature: Option<&'static SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
-    /// Set when the registration is dropped: kernels held apart from tables look at it.
-    pub(crate) dropped: AtomicBool,
+    /// Whether the library of the kernel is registered; none for kernels that belong to no library.
+    pub(crate) life: Option<Life>,
     /// Which calls the kernel is for, if not for all.
     pub(crate) condition: Option<Box<Condition>>,
     /// The providers, in the record of a chain.
@@ -171,8 +171,28 @@ impl KernelRecord {
         self.free.is_some() || self.condition.is_some()
     }
 
+    /// Whether the registration of the kernel was dropped.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.life.as_ref().is_some_and(Life::has_ended)
+    }
+
     pub(crate) fn is_fallthrough(&self) -> bool {
         self.role == Role::Fallthrough
+    }
+}
+
+/// Whether a library is registered, for its kernels and for those who hold them apart from tables.
+#[derive(Clone, Default)]
+pub(crate) struct Life(Arc<AtomicBool>);
+
+impl Life {
+    /// Says that the library's registration is dropped.
+    pub(crate) fn end(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 }
 
@@ -246,7 +266,6 @@ impl Kernel {
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
         let (state, free) = state;
         let (name, origin) = (None, Origin::at(Location::caller()));
-        let dropped = AtomicBool::new(false);
         let record = KernelRecord {
             typed,
             symbolic,
@@ -259,7 +278,7 @@ impl Kernel {
             signature,
             name,
             origin,
-            dropped,
+            life: None,
             condition: None,
             links: None,
         };

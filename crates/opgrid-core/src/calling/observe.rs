@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::calling::kernel::KernelRecord;
@@ -17,6 +18,7 @@ use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::panics::Panics;
 use crate::sync::lock;
+use crate::ticket::Ticket;
 
 /// How a kernel was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,24 +113,29 @@ pub trait Observer: Send + Sync {
     fn panicked(&self, _step: &Step) {}
 }
 
-static OBSERVERS: Mutex<Vec<Arc<dyn Observer>>> = Mutex::new(Vec::new());
+static OBSERVERS: Mutex<Vec<(Ticket, Arc<dyn Observer>)>> = Mutex::new(Vec::new());
 
 /// Watches until dropped.
 #[must_use = "observing ends when this is dropped"]
-pub struct Observation(Arc<dyn Observer>);
+pub struct Observation {
+    ticket: Ticket,
+    /// Keeps the observer until it is taken off the list, so that it is not dropped under a lock.
+    _observer: Arc<dyn Observer>,
+}
 
 /// Lets `observer` watch every call of every thread, until the result is dropped.
 pub fn observe(observer: Arc<dyn Observer>) -> Observation {
+    let ticket = Ticket::next();
     let mut observers = lock(&OBSERVERS);
-    observers.push(observer.clone());
+    observers.push((ticket, observer.clone()));
     set_common_flag(flag::WATCHED, true);
-    Observation(observer)
+    Observation { ticket, _observer: observer }
 }
 
 impl Drop for Observation {
     fn drop(&mut self) {
         let mut observers = lock(&OBSERVERS);
-        observers.retain(|observer| !Arc::ptr_eq(observer, &self.0));
+        observers.retain(|(known, _)| *known != self.ticket);
         if observers.is_empty() {
             set_common_flag(flag::WATCHED, false);
         }
@@ -136,7 +143,9 @@ impl Drop for Observation {
 }
 
 thread_local! {
-    static RECORD: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
+    /// Never dropped, so that destructors of thread-locals may record, too; it is empty when no recording runs.
+    static RECORD: ManuallyDrop<RefCell<Option<Vec<Step>>>> =
+        const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// Collects the steps of this thread's calls.
@@ -149,17 +158,22 @@ impl Drop for Recording {
     fn drop(&mut self) {
         let outer = self.outer.take();
         with_thread(|thread| thread.set_flag(flag::RECORDED, outer.is_some()));
-        RECORD.set(outer);
+        drop(exchange(outer));
     }
+}
+
+/// Puts a record in the place of the one before.
+fn exchange(record: Option<Vec<Step>>) -> Option<Vec<Step>> {
+    RECORD.with(|place| place.replace(record))
 }
 
 /// Runs `body` and returns, beside its result, every step that its calls took on this thread. A recording around
 /// this one gets the steps too.
 pub fn record<X>(body: impl FnOnce() -> X) -> (X, Vec<Step>) {
-    let mut recording = Recording { outer: RECORD.replace(Some(Vec::new())), thread: PhantomData };
+    let mut recording = Recording { outer: exchange(Some(Vec::new())), thread: PhantomData };
     with_thread(|thread| thread.set_flag(flag::RECORDED, true));
     let result = body();
-    let steps = RECORD.with_borrow_mut(Option::take).unwrap_or_default();
+    let steps = exchange(None).unwrap_or_default();
     if let Some(outer) = &mut recording.outer {
         outer.extend_from_slice(&steps);
     }
@@ -196,14 +210,13 @@ pub(crate) fn trace_if_asked() {
 
 /// Tells everybody who watches this thread about a step around `body`.
 pub(crate) fn watched<X>(step: Step, body: impl FnOnce() -> Result<X>) -> Result<X> {
-    let keep = |record: &RefCell<Option<Vec<Step>>>| {
+    RECORD.with(|record| {
         if let Some(steps) = &mut *record.borrow_mut() {
             steps.push(step.clone());
         }
-    };
-    // A thread that ends may have lost its record already; then nobody waits for it.
-    let _ = RECORD.try_with(keep);
-    let mut told = Told { step, observers: lock(&OBSERVERS).clone(), count: 0 };
+    });
+    let observers = lock(&OBSERVERS).iter().map(|(_, observer)| observer.clone()).collect();
+    let mut told = Told { step, observers, count: 0 };
     while let Some(observer) = told.observers.get(told.count) {
         // Counted first: one that panics is told that the step panicked.
         told.count += 1;

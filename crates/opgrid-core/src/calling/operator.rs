@@ -152,6 +152,14 @@ pub(crate) struct Entry {
     pub(crate) dispatcher: Weak<dyn Owner>,
 }
 
+impl Entry {
+    /// Whether the last handle of the dispatcher is gone. From then on every answer is that the operator is stale,
+    /// although its table is there for a moment longer: calls hold the dispatcher, and cannot any more.
+    fn has_lost_its_dispatcher(&self) -> bool {
+        self.foreign && self.dispatcher.strong_count() == 0
+    }
+}
+
 /// An operator found by name. It stays a handle of that operator even when the operator is gone; then calls fail.
 ///
 /// # Examples
@@ -183,21 +191,45 @@ impl OperatorHandle {
 
     /// Looks at what the operator's present table says.
     pub(crate) fn look<X>(&self, body: impl FnOnce(TableRef<'_>) -> X) -> Result<X> {
+        self.marked(|| {
+            if self.0.has_lost_its_dispatcher() {
+                return Err(self.stale());
+            }
+            // SAFETY: `marked` marked the thread before the pointer is read here, and `body` ends before the mark.
+            let table = unsafe { TableRef::new(self.0.table.read()) };
+            table.map(body).ok_or_else(|| self.stale())
+        })
+    }
+
+    /// Runs `body` while the thread is marked: what `body` holds, [`quiesce`](crate::quiesce) waits for.
+    fn marked<X>(&self, body: impl FnOnce() -> X) -> X {
         with_thread(|thread| {
             if thread.flags() != 0 {
                 crate::calling::retirement::attend(thread);
             }
             let _orphan = crate::calling::retirement::orphan(thread);
             let _nested = thread.mark();
-            // SAFETY: the thread marked a dispatch before it reads the pointer.
-            let table = unsafe { TableRef::new(self.0.table.read()) };
-            table.map(body).ok_or_else(|| self.stale())
+            body()
+        })
+    }
+
+    /// Gives the operator's dispatcher to `body`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where it is gone.
+    pub(crate) fn with_owner<X>(&self, body: impl FnOnce(&dyn Owner) -> X) -> Result<X> {
+        self.marked(|| {
+            // Within the mark: should this become the last handle, what the dispatcher retires is seen by whoever sees
+            // the mark go.
+            let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
+            Ok(body(&*dispatcher))
         })
     }
 
     /// Whether the operator was removed from its dispatcher, or the dispatcher is gone.
     pub(crate) fn is_gone(&self) -> bool {
-        self.0.table.read().is_null()
+        self.0.has_lost_its_dispatcher() || self.0.table.read().is_null()
     }
 
     #[cold]
@@ -241,8 +273,9 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
     pub fn typed<S: Signature>(&self) -> Result<TypedHandle<S>> {
-        let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
-        dispatcher.check_signature(self, signature_of::<S>())?;
+        // The types of arguments may be code of users, which runs here, where the thread is not marked yet.
+        let asked = signature_of::<S>();
+        self.with_owner(|owner| owner.check_signature(self, asked))??;
         Ok(TypedHandle { operator: self.clone(), signature: PhantomData })
     }
 

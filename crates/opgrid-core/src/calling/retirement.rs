@@ -1,14 +1,20 @@
-//! Freeing tables that calls may still read.
+//! Freeing tables and kernels that calls may still use.
 //!
 //! `retire/protocol.rs` says how; here are the process's threads and its one limbo. Only writers and [`quiesce`] free,
 //! and they drop what they free after every lock is released.
+//!
+//! Whoever holds a kernel without a count that outlives the call (a slot of a table), or with a count of its own (a call
+//! for one key), marks its thread before it looks for the kernel. So the last count of a kernel that was registered is
+//! limbo's, and no caller runs its destructor.
 #![allow(unsafe_code)]
 
 mod protocol;
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::calling::kernel::KernelRecord;
 use crate::calling::slow_path_counts::Lines;
 use crate::calling::table::Table;
 use crate::calling::thread::{ThreadState, with_thread};
@@ -17,7 +23,19 @@ use crate::panics::Panics;
 
 pub(crate) use protocol::{Mark, Nested, Orphan, Published, flag};
 
-static LIMBO: protocol::Limbo<Table> = protocol::Limbo::new();
+/// What waits until no call can hold it any more.
+pub(crate) enum Retired {
+    /// A table that another one took the place of.
+    #[expect(dead_code, reason = "kept until it is dropped")]
+    Table(Table),
+    /// A kernel that is no longer registered. Calls for one key hold it apart from tables.
+    #[expect(dead_code, reason = "kept until it is dropped")]
+    Kernel(Arc<KernelRecord>),
+    /// Marks a moment, for those who wait for the calls before it.
+    Nothing,
+}
+
+static LIMBO: protocol::Limbo<Retired> = protocol::Limbo::new();
 
 /// Takes the thread off the list when the thread ends.
 struct Membership(Cell<bool>);
@@ -38,6 +56,7 @@ thread_local! {
 #[cold]
 pub(crate) fn attend(thread: &ThreadState) {
     if thread.mark.flags() & flag::NEW != 0 {
+        thread.measure_stack();
         join(thread);
     }
     LIMBO.report(&thread.mark);
@@ -49,7 +68,8 @@ pub(crate) fn attend(thread: &ThreadState) {
 
 fn join(thread: &ThreadState) {
     if MEMBERSHIP.try_with(|membership| membership.0.set(true)).is_ok() {
-        // SAFETY: the membership takes the mark off the list when the thread ends, before its memory goes.
+        // SAFETY: the line above has set the membership, whose destructor calls `leave`, on this thread. `try_with` found it
+        // before its destructor ran, and `ThreadState` has none: its memory ends with the thread, after all destructors.
         unsafe { LIMBO.join(&thread.mark) };
     } else {
         LIMBO.join_as_orphan(&thread.mark);
@@ -71,9 +91,9 @@ pub(crate) fn raise_flag(bit: u32) {
     LIMBO.raise_flag(bit);
 }
 
-/// Puts tables into limbo that no new call can reach any more.
-pub(crate) fn retire(tables: Vec<Table>) {
-    LIMBO.retire(tables);
+/// Puts what `replace` takes away from calls into limbo; see [`protocol::Limbo::retire`].
+pub(crate) fn retire(replace: impl FnOnce() -> Vec<Retired>) {
+    LIMBO.retire(replace);
 }
 
 /// Whether enough waits for the price of a barrier on every thread.
@@ -82,34 +102,90 @@ pub(crate) fn is_collection_due() -> bool {
     retired_tables() >= ENOUGH
 }
 
+/// Counts, on its thread, what is being freed.
+struct Freeing<'t>(&'t ThreadState);
+
+impl<'t> Freeing<'t> {
+    fn on(thread: &'t ThreadState) -> Self {
+        thread.freeing.set(thread.freeing.get() + 1);
+        Self(thread)
+    }
+}
+
+impl Drop for Freeing<'_> {
+    fn drop(&mut self) {
+        self.0.freeing.set(self.0.freeing.get() - 1);
+    }
+}
+
 /// Frees what no thread can hold any more. The caller holds no lock.
 pub(crate) fn collect() {
     let mut panics = Panics::default();
-    panics.drop_each(with_thread(|thread| LIMBO.take_garbage(&thread.mark)));
+    with_thread(|thread| {
+        let mut garbage = LIMBO.take_garbage(&thread.mark);
+        let _freeing = Freeing::on(thread);
+        panics.drop_each(garbage.take());
+        // Here the garbage is counted out: everything of it is freed.
+    });
     panics.resume();
 }
 
 /// How many tables wait for calls to end.
 pub fn retired_tables() -> usize {
-    LIMBO.len()
+    LIMBO.count(|retired| matches!(retired, Retired::Table(_)))
 }
 
-/// Waits until everything that was retired is freed, as before code that kernels live in is unloaded.
+/// Waits until everything that was dropped before has ended, as before code that kernels live in is unloaded: on every
+/// thread the calls of kernels whose registration or dispatcher was dropped, and the destructors of those kernels and of
+/// their conditions.
+///
+/// What is kept is not waited for: the state of a kernel in a [`Registration`](crate::Registration) that outlived its
+/// dispatcher, listeners, observers, and a call that has begun afterwards. A call or a destructor that itself waits for
+/// the thread that is here waits for ever.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Registration`] inside a kernel, which would wait for itself.
+/// [`ErrorKind::Registration`]
+///
+/// - inside a kernel, which would wait for itself;
+/// - inside the destructor of a kernel, for the same reason;
+/// - where a thread ends the process (`std::process::exit`) inside a kernel: that call never ends.
 pub fn quiesce() -> Result<()> {
-    if with_thread(|thread| thread.mark.depth()) != 0 {
-        let message =
-            "quiesce() inside a kernel would wait for that kernel to end; call it outside of operators";
-        return Err(Error::new(ErrorKind::Registration, message));
+    let refuse = |message| Err(Error::new(ErrorKind::Registration, message));
+    let (depth, freeing) = with_thread(|thread| (thread.mark.depth(), thread.freeing.get()));
+    if depth != 0 {
+        return refuse(
+            "quiesce() inside a kernel would wait for that kernel to end; call it outside of operators",
+        );
     }
+    if freeing != 0 {
+        return refuse(
+            "quiesce() inside a destructor of a kernel would wait for that destructor to end; call it after the \
+             registration was dropped",
+        );
+    }
+    // A call of a dispatcher whose last handle was dropped meanwhile keeps the dispatcher until it ends, and retires
+    // its kernels then.
+    if with_thread(|thread| LIMBO.has_calls_beside(&thread.mark)) {
+        LIMBO.retire(|| vec![Retired::Nothing]);
+        wait_until_past(LIMBO.now())?;
+    }
+    wait_until_past(LIMBO.now())
+}
+
+fn wait_until_past(epoch: u64) -> Result<()> {
     loop {
-        collect();
-        if retired_tables() == 0 {
+        if LIMBO.is_past(epoch) {
             return Ok(());
         }
-        std::thread::sleep(Duration::from_micros(50));
+        if LIMBO.has_endless_call() {
+            let message = "quiesce() while a thread ends the process inside a kernel would wait for ever; let kernels \
+                           return before the process ends";
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        collect();
+        if !LIMBO.is_past(epoch) {
+            std::thread::sleep(Duration::from_micros(50));
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 
 use crate::calling::kernel::KernelRecord;
@@ -105,7 +106,8 @@ impl Strict {
 
     /// Runs `body` with these rules for the calls of this thread.
     pub fn run<X>(self, body: impl FnOnce() -> X) -> X {
-        let _scope = Scope { outer: SCOPE.replace(Some(Arc::new(self))), thread: PhantomData };
+        let outer = SCOPE.with(|scope| scope.replace(Some(Arc::new(self))));
+        let _scope = Scope { outer, thread: PhantomData };
         look_again();
         body()
     }
@@ -135,7 +137,9 @@ fn covers(keys: DispatchKeySet, key: DispatchKey) -> bool {
 static PROCESS: Mutex<Option<Arc<Strict>>> = Mutex::new(None);
 
 thread_local! {
-    static SCOPE: RefCell<Option<Arc<Strict>>> = const { RefCell::new(None) };
+    /// Never dropped, so that destructors of thread-locals may be strict, too; it is empty outside of scopes.
+    static SCOPE: ManuallyDrop<RefCell<Option<Arc<Strict>>>> =
+        const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// Puts back the rules of the scope around.
@@ -146,7 +150,7 @@ struct Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        SCOPE.set(self.outer.take());
+        drop(SCOPE.with(|scope| scope.replace(self.outer.take())));
         look_again();
     }
 }
@@ -156,9 +160,9 @@ fn look_again() {
     with_thread(|thread| thread.lines.set(Lines::none()));
 }
 
-/// The rules for this thread now. A thread that ends may have lost its scope already.
+/// The rules for this thread now.
 pub(crate) fn in_force() -> Option<Arc<Strict>> {
-    let scope = SCOPE.try_with(|scope| scope.borrow().clone()).ok().flatten();
+    let scope = SCOPE.with(|scope| scope.borrow().clone());
     scope.or_else(|| lock(&PROCESS).clone())
 }
 

@@ -1,7 +1,7 @@
 //! The table of one operator: an immutable block that a call reads once.
 //!
 //! ```text
-//!  -2048 …  rows, up to 0: a u8 kernel number per backend (32), or one for all; the operator's own, then the base's
+//!  -4096 …  rows, up to 0: a u16 kernel number per backend (32), or one for all; the operator's own, then the base's
 //!    0      mask: u64 per backend (32)      layers that are not fallen through
 //!  256      row: u16 per layer (64)         where the layer's row begins, and whether it has a number per backend
 //!  384      the operator, its definition, the base, the sizes of the parts
@@ -12,6 +12,9 @@
 //! A look-up is `b = highest backend`, `l = layers & mask[b]`, `t = highest layer`, `kernel[row[t][b]]`. "No layer" is
 //! bit 0, Undefined; "no backend" is bit 0, CPU, as in torch. Only the rows that an operator needs are there; they end
 //! where the head begins, so that the base's stand at the same place in every table.
+//!
+//! A number has 16 bits because a slot of its own for every place of every row is more than 8 bits can number, and what
+//! can be registered has to have a table: dropping a registration brings back what it hid, and must not fail.
 //!
 //! What the fallbacks alone give is the same for every operator of a dispatcher: the [`Base`]. A table copies its
 //! rows and pointers and adds what the operator's kernels change, usually a single row.
@@ -25,20 +28,27 @@ use std::sync::Arc;
 use crate::calling::kernel::{Kernel, KernelRecord};
 use crate::calling::operator::{Definition, OperatorHandle};
 use crate::calling::reason::Reason;
-use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::parts::{BackendComponent, Functionality};
 use crate::keys::set::DispatchKeySet;
 
 const BACKENDS: usize = BackendComponent::COUNT;
 const LAYERS: usize = Functionality::COUNT;
-/// The most that rows can take.
+/// The most numbers that rows can hold.
 const ROWS: usize = LAYERS * BACKENDS;
+/// The most that rows can take.
+const ROWS_BYTES: usize = ROWS * size_of::<Number>();
 const KERNELS: usize = size_of::<Head>();
-/// How many kernels a number of one byte can name.
-const MOST_KERNELS: usize = 256;
+
+/// What a row holds: the number of a kernel.
+pub(crate) type Number = u16;
+
+/// The most kernels that a table can come to hold while it is put together: one for each place, and for each layer one
+/// for each of the ten aliases, of the base and of the operator; and those for slots without a kernel.
+const MOST_KERNELS: usize = 2 * (ROWS + 10 * LAYERS) + 8;
 
 const _: () = assert!(KERNELS.is_multiple_of(8) && ROWS <= 1 << (16 - RowPlace::SHIFT));
+const _: () = assert!(MOST_KERNELS <= Number::MAX as usize);
 
 /// A kernel together with the rule that chose it.
 #[derive(Clone)]
@@ -48,7 +58,7 @@ pub(crate) struct Slot {
 }
 
 /// One kernel number per backend, while a table is put together: kernels of the base come first.
-pub(crate) type Row = [u16; BACKENDS];
+pub(crate) type Row = [Number; BACKENDS];
 
 /// Where a row is: the low bits are those of a backend that count, the others the distance from the lowest place that
 /// a row can have.
@@ -72,7 +82,7 @@ impl RowPlace {
 /// Rows as a block holds them, from the end.
 #[derive(Clone)]
 struct Rows {
-    bytes: [u8; ROWS],
+    numbers: [Number; ROWS],
     begin: usize,
     places: [RowPlace; LAYERS],
 }
@@ -81,25 +91,25 @@ impl Rows {
     /// One row of zeros for all layers.
     fn new() -> Self {
         let begin = ROWS - 1;
-        Self { bytes: [0; ROWS], begin, places: [RowPlace::new(begin, 1); LAYERS] }
+        Self { numbers: [0; ROWS], begin, places: [RowPlace::new(begin, 1); LAYERS] }
     }
 
-    fn get(&self, layer: Functionality) -> [u8; BACKENDS] {
+    fn get(&self, layer: Functionality) -> Row {
         let place = self.places[layer.position() as usize];
-        std::array::from_fn(|backend| self.bytes[place.of(backend as u32)])
+        std::array::from_fn(|backend| self.numbers[place.of(backend as u32)])
     }
 
     /// Adds a row for a layer.
-    fn add(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+    fn add(&mut self, layer: Functionality, row: Row) {
         let length = if row.iter().all(|number| *number == row[0]) { 1 } else { BACKENDS };
         self.begin -= length;
-        self.bytes[self.begin..][..length].copy_from_slice(&row[..length]);
+        self.numbers[self.begin..][..length].copy_from_slice(&row[..length]);
         self.places[layer.position() as usize] = RowPlace::new(self.begin, length);
     }
 
     /// Sets the row of a layer, to one that says the same if there is one.
-    fn set(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
-        let same = |place: &&RowPlace| (0..BACKENDS).all(|b| self.bytes[place.of(b as u32)] == row[b]);
+    fn set(&mut self, layer: Functionality, row: Row) {
+        let same = |place: &&RowPlace| (0..BACKENDS).all(|b| self.numbers[place.of(b as u32)] == row[b]);
         match self.places.iter().find(same).copied() {
             Some(place) => self.places[layer.position() as usize] = place,
             None => self.add(layer, row),
@@ -132,27 +142,19 @@ impl Base {
     }
 
     /// The number of `slot`, new or known.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Registration`] for more kernels than a byte can number.
-    pub(crate) fn number(&mut self, slot: Slot) -> Result<u8> {
-        u8::try_from(number_in(&mut self.slots, slot)).map_err(|_| {
-            let message =
-                format!("one table cannot hold more than {MOST_KERNELS} kernels; merge some of them");
-            Error::new(ErrorKind::Registration, message)
-        })
+    pub(crate) fn number(&mut self, slot: Slot) -> Number {
+        number_of(number_in(&mut self.slots, slot))
     }
 
     /// Sets the row of a layer, and with it the layer's bit in the masks.
-    pub(crate) fn set_row(&mut self, layer: Functionality, row: [u8; BACKENDS]) {
+    pub(crate) fn set_row(&mut self, layer: Functionality, row: Row) {
         mark_fallthroughs(&mut self.masks, layer, |backend| &self.slots[usize::from(row[backend])]);
         self.rows.set(layer, row);
     }
 
     /// The row of a layer.
     pub(crate) fn row(&self, layer: Functionality) -> Row {
-        self.rows.get(layer).map(u16::from)
+        self.rows.get(layer)
     }
 }
 
@@ -163,6 +165,11 @@ fn number_in(slots: &mut Vec<Slot>, slot: Slot) -> usize {
         slots.push(slot);
         slots.len() - 1
     })
+}
+
+/// The number of a kernel by its place.
+fn number_of(place: usize) -> Number {
+    Number::try_from(place).expect("a table holds at most `MOST_KERNELS` kernels")
 }
 
 /// Sets or clears the bit of `layer` in each backend's mask.
@@ -191,15 +198,8 @@ impl Draft {
     }
 
     /// The number of `slot`, new or known.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Registration`] for more kernels than there can be keys.
-    pub(crate) fn number(&mut self, slot: Slot) -> Result<u16> {
-        u16::try_from(self.base.slots.len() + number_in(&mut self.slots, slot)).map_err(|_| {
-            let message = "one operator cannot have more than 65,000 kernels; merge some of them";
-            Error::new(ErrorKind::Registration, message)
-        })
+    pub(crate) fn number(&mut self, slot: Slot) -> Number {
+        number_of(self.base.slots.len() + number_in(&mut self.slots, slot))
     }
 
     /// The slot of a number.
@@ -224,26 +224,16 @@ impl Draft {
     }
 
     /// The finished block.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Registration`] for more distinct kernels than a byte can number.
-    pub(crate) fn publish(
-        self,
-        operator: OperatorHandle,
-        definition: Option<Arc<Definition>>,
-    ) -> Result<Table> {
-        let rows = self.base.rows.len() + self.rows.len() * BACKENDS;
-        if self.base.slots.len() + self.slots.len() <= MOST_KERNELS && rows <= ROWS {
-            return Ok(Table::new(self, operator, definition));
+    pub(crate) fn publish(self, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Table {
+        if self.base.rows.len() + self.rows.len() * BACKENDS <= ROWS {
+            return Table::new(self, operator, definition);
         }
-        let own = self.own_base().map_err(|error| error.within(operator.name()))?;
-        Ok(Table::new(Self::of(&Arc::new(own)), operator, definition))
+        Table::new(Self::of(&Arc::new(self.own_base())), operator, definition)
     }
 
     /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
     /// kernels stand before.
-    fn own_base(&self) -> Result<Base> {
+    fn own_base(&self) -> Base {
         let ambiguous = self.base.ambiguous.clone();
         let mut own = Base { ambiguous, slots: Vec::new(), rows: Rows::new(), masks: self.masks };
         for layer in (0..LAYERS as u32).filter_map(Functionality::at) {
@@ -251,11 +241,11 @@ impl Draft {
             let row = changed.map_or_else(|| self.base.row(layer), |(_, row)| *row);
             let mut numbers = [0; BACKENDS];
             for (number, place) in numbers.iter_mut().zip(row) {
-                *number = own.number(self.slot(place).clone())?;
+                *number = own.number(self.slot(place).clone());
             }
             own.set_row(layer, numbers);
         }
-        Ok(own)
+        own
     }
 }
 
@@ -294,7 +284,7 @@ pub(crate) struct Table(NonNull<Head>);
 unsafe impl Send for Table {}
 
 impl Table {
-    /// Writes the block: `draft` has at most as many kernels as a byte can number.
+    /// Writes the block: the rows of `draft` are at most `ROWS` long together, which `Draft::publish` sees to.
     fn new(draft: Draft, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Self {
         let Draft { base, slots, rows: changed, masks } = draft;
         let own;
@@ -302,12 +292,12 @@ impl Table {
             true => &base.rows,
             false => {
                 let mut rows = base.rows.clone();
-                changed.iter().for_each(|(layer, row)| rows.add(*layer, row.map(|number| number as u8)));
+                changed.iter().for_each(|(layer, row)| rows.add(*layer, *row));
                 own = rows;
                 &own
             }
         };
-        let rows_bytes = rows.len().next_multiple_of(8);
+        let rows_bytes = (rows.len() * size_of::<Number>()).next_multiple_of(8);
         let reasons = KERNELS + (base.slots.len() + slots.len()) * 8;
         let layout = layout_of(rows_bytes + reasons + slots.len() * size_of::<Reason>());
         // SAFETY: the size is not 0.
@@ -316,8 +306,8 @@ impl Table {
         // the head, the pointers and the reasons, each of which begins at a multiple of 8 of a block aligned so.
         unsafe {
             let head = block.byte_add(rows_bytes);
-            let used = NonNull::from(&rows.bytes[rows.begin..]).cast::<u8>();
-            head.byte_sub(rows.len()).copy_from_nonoverlapping(used, rows.len());
+            let used = NonNull::from(&rows.numbers[rows.begin..]).cast::<Number>();
+            head.cast::<Number>().sub(rows.len()).copy_from_nonoverlapping(used, rows.len());
             let kernels = head.byte_add(KERNELS).cast::<*const KernelRecord>();
             for (number, slot) in base.slots.iter().enumerate() {
                 kernels.add(number).write(Arc::as_ptr(&slot.kernel));
@@ -415,11 +405,16 @@ impl<'t> TableRef<'t> {
     }
 
     #[inline(always)]
-    fn number_at(self, layer: u32, backend: u32) -> u8 {
+    fn number_at(self, layer: u32, backend: u32) -> Number {
         // SAFETY: `layer < 64`, and the places in the head lead to rows before it.
         unsafe {
             let place = (*self.0.cast::<Head>().as_ptr()).rows.as_ptr().add(layer as usize).read();
-            self.0.as_ptr().wrapping_byte_sub(ROWS).wrapping_byte_add(place.of(backend)).read()
+            self.0
+                .as_ptr()
+                .wrapping_byte_sub(ROWS_BYTES)
+                .cast::<Number>()
+                .wrapping_add(place.of(backend))
+                .read()
         }
     }
 
@@ -462,7 +457,7 @@ impl<'t> TableRef<'t> {
         self.head().definition.as_deref()
     }
 
-    fn slot_number(self, number: u8) -> SlotRef<'t> {
+    fn slot_number(self, number: Number) -> SlotRef<'t> {
         let (head, number) = (self.head(), usize::from(number));
         // SAFETY: every number in a row is that of a kernel in the block, and the table keeps its kernels alive.
         let kernel = unsafe { &*self.pointer_at(number) };

@@ -20,10 +20,16 @@ use crate::keys::set::DispatchKeySet;
 /// How deep calls may be nested on one thread unless [`set_depth_limit`] says otherwise.
 pub const DEFAULT_DEPTH_LIMIT: u32 = 1_000;
 
-/// From which depth on a call looks at the stack that is left.
+/// From which depth on a call looks at the stack that is left, on a thread with a stack of the usual sizes. On a smaller
+/// one every call looks.
 const LOOKS_AT_STACK: u32 = 16;
 
-/// How much of its stack a thread keeps for the kernel that is called last, and for the error.
+/// The smallest stack on which the first calls need not look, in bytes.
+#[cfg(target_os = "linux")]
+const USUAL_STACK: usize = 1 << 20;
+
+/// How much of its stack a thread keeps for the kernel that is called last, and for the error, in bytes; half of a
+/// smaller one.
 #[cfg(target_os = "linux")]
 const STACK_RESERVE: usize = 256 << 10;
 
@@ -42,11 +48,18 @@ pub(crate) struct ThreadState {
     excluded_backends: Cell<u32>,
     /// The dispatcher whose kernels run; none for the global one.
     pub(crate) dispatcher: Cell<Option<NonNull<dyn Owner>>>,
-    /// The address below which the stack is kept for the last kernel; 0 until it was asked for.
+    /// The address below which the stack is kept for the last kernel; 0 until the thread's first call.
     stack_floor: Cell<usize>,
+    /// From which depth on calls look at the stack.
+    looks_from: Cell<u32>,
+    /// How many batches of garbage the thread frees now, one in a destructor of another.
+    pub(crate) freeing: Cell<u32>,
     /// Where the thread counts its slow paths; none where it has to look at the rules of strict mode first.
     pub(crate) lines: Cell<&'static Lines>,
 }
+
+// A destructor would end the state before the thread's other destructors, which may call.
+const _: () = assert!(!std::mem::needs_drop::<ThreadState>());
 
 thread_local! {
     static STATE: ThreadState = const {
@@ -60,6 +73,8 @@ thread_local! {
             excluded_backends: Cell::new(DispatchKeySet::DEFAULT_EXCLUDED.backends()),
             dispatcher: Cell::new(None),
             stack_floor: Cell::new(0),
+            looks_from: Cell::new(LOOKS_AT_STACK),
+            freeing: Cell::new(0),
             lines: Cell::new(Lines::none()),
         }
     };
@@ -76,14 +91,17 @@ thread_local! {
 #[inline(always)]
 pub(crate) unsafe fn current<'t>() -> &'t ThreadState {
     let state = STATE.with(std::ptr::from_ref);
-    // SAFETY: the state has no destructor, so its memory lasts as long as the thread; the rest is the caller's word.
+    // SAFETY:
+    // - The state has no destructor, which an assertion below the type says, so its memory lasts as long as the thread.
+    // - Guaranteed by the caller, see `# Safety`: the reference stays on the thread.
     unsafe { &*state }
 }
 
 /// Runs `body` with the state of this thread.
 #[inline(always)]
 pub(crate) fn with_thread<X>(body: impl FnOnce(&ThreadState) -> X) -> X {
-    // SAFETY: `body` gets the reference for no lifetime of its choice, on this thread.
+    // SAFETY: the type of `body` is for every lifetime, so that it keeps the reference nowhere; `ThreadState` is not `Sync`,
+    // so that it sends it nowhere.
     body(unsafe { current() })
 }
 
@@ -112,11 +130,18 @@ impl ThreadState {
         if nest >= self.limit.get() {
             return Err(too_deep(self.limit.get()));
         }
-        if self.stack_floor.get() == 0 {
-            self.stack_floor.set(stack_floor());
-        }
         let here = std::ptr::from_ref(&nest).addr();
         if here < self.stack_floor.get() { Err(no_stack(nest)) } else { Ok(()) }
+    }
+
+    /// Learns how much stack the thread has. Called once, before its first call.
+    pub(crate) fn measure_stack(&self) {
+        let (floor, is_small) = stack_floor();
+        self.stack_floor.set(floor);
+        if is_small {
+            self.looks_from.set(0);
+            self.checked_from.set(0);
+        }
     }
 
     /// Whether something out of the ordinary is to be attended to.
@@ -197,33 +222,34 @@ fn no_stack(depth: u32) -> Error {
     Error::new(ErrorKind::Depth, message)
 }
 
-/// The address below which this thread's stack is kept for the last kernel. 1 where it cannot be known.
+/// The address below which this thread's stack is kept for the last kernel, 0 where it cannot be known; and whether the
+/// stack is smaller than usual.
 #[cfg(target_os = "linux")]
-fn stack_floor() -> usize {
+fn stack_floor() -> (usize, bool) {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: the thread asks about itself, and the place is as large as the attributes.
     if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0 {
-        return 1;
+        return (0, false);
     }
     let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
-    // SAFETY: the call before filled the attributes in.
+    // SAFETY: the call before filled the attributes in, as its result says.
     let found = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &mut lowest, &mut size) } == 0;
-    // SAFETY: as before, and nobody uses them afterwards.
+    // SAFETY: as before; nothing below uses them.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
-    if found { lowest.addr() + STACK_RESERVE.min(size / 4) } else { 1 }
+    if found { (lowest.addr() + STACK_RESERVE.min(size / 2), size < USUAL_STACK) } else { (0, false) }
 }
 
 /// Elsewhere only the number of nested calls is limited.
 #[cfg(not(target_os = "linux"))]
-fn stack_floor() -> usize {
-    1
+fn stack_floor() -> (usize, bool) {
+    (0, false)
 }
 
 /// Sets how deep calls may be nested on this thread, and returns the limit before. Where the stack ends earlier,
 /// that is an error too.
 pub fn set_depth_limit(limit: u32) -> u32 {
     with_thread(|thread| {
-        thread.checked_from.set(limit.min(LOOKS_AT_STACK));
+        thread.checked_from.set(limit.min(thread.looks_from.get()));
         thread.limit.replace(limit)
     })
 }

@@ -7,6 +7,7 @@ use crate::calling::kernel_info::KernelInfo;
 use crate::calling::listing::{dump_table, list_columns};
 use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
+use crate::calling::table::Table;
 use crate::calling::thread::LocalKeys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::{DispatchKey, columns};
@@ -33,11 +34,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn dump_state(&self) -> Result<String> {
-        let dispatcher = self.registry().ok_or_else(|| self.stale())?;
-        dispatcher.look(|registry| {
-            let record = registry.operators.of(self);
-            record.map(dump_record).ok_or_else(|| self.stale())
-        })
+        self.with_record(dump_record).ok_or_else(|| self.stale())
     }
 
     /// The table, one line per column that has a kernel, in torch's format.
@@ -117,13 +114,8 @@ impl OperatorHandle {
 
     /// How many bytes the operator's table takes.
     pub fn table_bytes(&self) -> usize {
-        let size = |dispatcher: std::sync::Arc<crate::registration::registry::Inner>| {
-            dispatcher.look(|registry| {
-                let record = registry.operators.of(self)?;
-                record.table.as_ref().map(crate::calling::table::Table::size_in_bytes)
-            })
-        };
-        self.registry().and_then(size).unwrap_or(0)
+        let size = self.with_record(|record| record.table.as_ref().map(Table::size_in_bytes));
+        size.flatten().unwrap_or(0)
     }
 }
 

@@ -14,8 +14,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Internal`] with both dumps where something does not hold.
     pub fn check_invariants(&self) -> Result<()> {
-        let dispatcher = self.registry().ok_or_else(|| self.stale())?;
-        let broken = dispatcher.look(|registry| {
+        let broken = self.with_registry(|registry| {
             let Some(record) = registry.operators.of(self) else {
                 return Err(self.stale());
             };
@@ -23,7 +22,7 @@ impl OperatorHandle {
                 record.definition.as_ref().is_none_or(|definition| definition.schema.name == *self.name());
             let filled =
                 record.kernels.iter().all(|(key, chain)| *key != DispatchKey::Undefined && !chain.is_empty());
-            let fresh = registry.recompute(record)?;
+            let fresh = registry.recompute(record);
             let same = |published: &Table| {
                 let slots = |key: DispatchKey| (published.as_ref().slot_of(key), fresh.as_ref().slot_of(key));
                 columns().into_iter().all(|key| {
@@ -32,7 +31,7 @@ impl OperatorHandle {
                 })
             };
             Ok(!(named && filled && record.table.as_ref().is_some_and(same)))
-        })?;
+        })??;
         if !broken {
             return Ok(());
         }

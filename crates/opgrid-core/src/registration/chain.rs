@@ -76,6 +76,11 @@ impl Chain {
         self.all_placed().map(|(_, kernel)| kernel)
     }
 
+    /// Every kernel, of a cell that is given up.
+    pub(crate) fn into_kernels(self) -> impl Iterator<Item = Arc<KernelRecord>> {
+        self.0.into_iter().flat_map(|stack| stack.kernels)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use opgrid_schema::{FunctionSchema, OperatorName};
 
-use crate::calling::call::current_owner;
+use crate::calling::call::{BoxedCall, current_owner};
 use crate::calling::kernel::Kernel;
 use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,8 +18,9 @@ use crate::registration::library::{Kind, Library, Registration};
 use crate::registration::listener::{Listener, Override};
 use crate::registration::overload::{ArgsOf, Operator, OutputOf, call_on};
 use crate::registration::record::Record;
-use crate::registration::registry::{Inner, Item};
-use crate::registration::resolve::{Kernels, Rules};
+use crate::registration::registry::{Inner, Item, Registry};
+use crate::registration::resolve::{Kernels, Rule, Rules};
+use crate::ticket::Ticket;
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.
 ///
@@ -80,11 +81,30 @@ const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
     ]
 };
 
-/// What the reference fallback of AutogradPrivateUse1 is on the backends of users, allocated or not.
-fn fallbacks_of_users() -> impl Iterator<Item = (DispatchKey, bool)> {
+/// The keys that have on the backends of users, allocated or not, what AutogradPrivateUse1 has.
+fn autograd_keys_of_users() -> impl Iterator<Item = DispatchKey> {
     let backends = (0..BackendComponent::COUNT as u32).filter_map(BackendComponent::at);
-    let of_users = backends.filter(|backend| backend.is_run_time());
-    of_users.map(|backend| (autograd_key(backend), false))
+    backends.filter(|backend| backend.is_run_time()).map(autograd_key)
+}
+
+fn is_autograd(key: DispatchKey) -> bool {
+    DispatchKeySet::AUTOGRAD.layers() >> key.functionality().position() & 1 != 0
+}
+
+/// Whether torch's fallback of the key looks for tensors that concern it and, where there are none, redispatches below.
+fn looks_at_tensors(key: DispatchKey) -> bool {
+    is_autograd(key)
+        || matches!(key, DispatchKey::Conjugate | DispatchKey::Negative | DispatchKey::ZeroTensor)
+}
+
+/// Redispatches below the key as torch's fallbacks do that only look: the thread keeps its keys, so that operators
+/// which the kernel below calls come to their own kernels for the key.
+fn pass_on(call: &mut BoxedCall<'_>) -> Result<()> {
+    let below = match call.key() {
+        key if is_autograd(key) => DispatchKeySet::AFTER_AUTOGRAD,
+        key => DispatchKeySet::full_after(key),
+    };
+    call.redispatch(call.keys() & below)
 }
 
 /// The keys of layers that torch has and that are not built here yet: calls step over them.
@@ -112,17 +132,32 @@ impl Dispatcher {
     #[doc(hidden)]
     pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
         let dispatcher = Self(Inner::new(true, rules, Vec::new()));
-        let fallback = |(key, falls_through): (DispatchKey, bool)| {
+        let exclude = |call: &mut BoxedCall<'_>| call.below();
+        let passes_on = rules.has(Rule::PassingOn);
+        let pass_on = move || match passes_on {
+            true => Kernel::boxed(pass_on).for_fallback(),
+            false => Kernel::boxed(exclude).for_fallback(),
+        };
+        let one = |(key, falls_through): (DispatchKey, bool)| {
             let kernel = match (key, falls_through) {
                 (_, true) => Kernel::fallthrough(),
                 (DispatchKey::Meta, _) => {
                     Kernel::boxed(|call| Err(crate::calling::missing::missing_kernel(call)))
                 }
-                _ => Kernel::boxed(|call| call.below()).for_fallback(),
+                _ if looks_at_tensors(key) => pass_on(),
+                _ => Kernel::boxed(exclude).for_fallback(),
             };
-            Item::Fallback { key, kernel, may_replace: false }
+            Item::Fallback { keys: vec![key], kernel, may_replace: false }
         };
-        let items = REFERENCE_FALLBACKS.into_iter().chain(fallbacks_of_users()).map(fallback).collect();
+        let others = REFERENCE_FALLBACKS.into_iter().filter(|(key, _)| !is_autograd(*key));
+        let of_autograd = REFERENCE_FALLBACKS.into_iter().map(|(key, _)| key).filter(|key| is_autograd(*key));
+        // One kernel serves every autograd key, so that each table holds one pointer for all of them.
+        let items = others.map(one).chain([Item::Fallback {
+            keys: of_autograd.chain(autograd_keys_of_users()).collect(),
+            kernel: pass_on(),
+            may_replace: false,
+        }]);
+        let items = items.collect();
         let changes = dispatcher.0.apply(items, std::panic::Location::caller());
         changes.expect("every reference fallback has a key of its own").keep();
         dispatcher
@@ -251,9 +286,15 @@ impl Dispatcher {
     }
 
     /// Lets `listener` know which operators come and go, beginning with those that are there.
+    ///
+    /// # Panics
+    ///
+    /// Where a listener panics that is told something meanwhile; then `listener` listens no more.
     pub fn listen(&self, listener: Arc<dyn Listener>) -> Listening {
-        self.0.add_listener(listener.clone());
-        Listening { dispatcher: self.clone(), listener }
+        let ticket = Ticket::next();
+        let listening = Listening { dispatcher: self.clone(), ticket, _listener: listener.clone() };
+        self.0.add_listener((ticket, listener));
+        listening
     }
 
     /// Gives kernels that replace others to `handler` instead of one warning on standard error.
@@ -295,12 +336,14 @@ impl fmt::Debug for Dispatcher {
 #[must_use = "listening ends when this is dropped"]
 pub struct Listening {
     dispatcher: Dispatcher,
-    listener: Arc<dyn Listener>,
+    ticket: Ticket,
+    /// Keeps the listener until it is taken off the dispatcher's list, so that it is not dropped under a lock.
+    _listener: Arc<dyn Listener>,
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.dispatcher.0.remove_listener(&self.listener);
+        self.dispatcher.0.remove_listener(self.ticket);
     }
 }
 
@@ -329,8 +372,12 @@ impl OperatorHandle {
     }
 
     pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
-        let dispatcher = self.registry()?;
-        dispatcher.look(|registry| registry.operators.of(self).map(body))
+        self.with_registry(|registry| registry.operators.of(self).map(body)).ok().flatten()
+    }
+
+    /// Looks into the registry of the operator's dispatcher. `body` runs no code of users.
+    pub(crate) fn with_registry<X>(&self, body: impl FnOnce(&Registry) -> X) -> Result<X> {
+        self.with_owner(|owner| Inner::of(owner).look(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.

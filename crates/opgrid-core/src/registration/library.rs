@@ -134,8 +134,8 @@ impl Library {
         &self.dispatcher
     }
 
-    /// Lets kernels of this library replace kernels that are there, as torch does; each replacement is reported
-    /// through [`Dispatcher::on_override`].
+    /// Lets kernels and fallbacks of this library replace those that are there, as torch does with kernels; each
+    /// replacement is reported through [`Dispatcher::on_override`].
     pub fn allow_override(&mut self) -> &mut Self {
         self.may_replace = true;
         self
@@ -345,7 +345,7 @@ impl Library {
             }
             (Some(key), None) => {
                 let kernel = kernel.for_fallback();
-                self.items.push(Item::Fallback { key, kernel, may_replace: self.may_replace })
+                self.items.push(Item::Fallback { keys: vec![key], kernel, may_replace: self.may_replace })
             }
         }
         self
@@ -365,6 +365,9 @@ impl Library {
     }
 
     /// Registers everything, or nothing.
+    ///
+    /// Calls that begin after this has returned see all of it. A call that begins meanwhile sees of each operator the
+    /// state before or the one after, never a mixture; it may see one operator changed and another one not yet.
     ///
     /// # Errors
     ///
@@ -397,40 +400,52 @@ impl<'l, T> Operators<'l, T> {
         Self { library, name: None, defined: None, target: std::marker::PhantomData }
     }
 
-    fn definition(&mut self) -> Option<&mut Definition> {
+    /// The definition, which `setting` is about. An operator that this library only implements has none here.
+    fn definition(&mut self, setting: &str) -> Option<&mut Definition> {
+        let name = self.name.as_ref()?;
+        if self.defined.is_none() {
+            let message = format!(
+                "impl(\"{name}\", ...): {setting} belongs to the definition, but the operator is only implemented here; \
+                 say it where the operator is defined (define), or of a kernel (Kernel::describe)"
+            );
+            self.library.refuse(ErrorKind::Registration, message);
+        }
         match self.library.items.get_mut(self.defined?) {
             Some(Item::Define(definition)) => Some(definition),
             _ => None,
         }
     }
 
-    /// Tags the definition.
+    /// Tags the definition. Of an operator that is only implemented here, this is an error of the library.
     pub fn tag(mut self, tag: &str) -> Self {
-        if let Some(definition) = self.definition() {
+        if let Some(definition) = self.definition("a tag") {
             definition.tags.push(tag.to_owned());
         }
         self
     }
 
-    /// Gives the definition another text for dumps and errors than where it stands.
+    /// Gives the definition another text for dumps and errors than where it stands. Of an operator that is only
+    /// implemented here, this is an error of the library; kernels have [`Kernel::describe`].
     pub fn describe(mut self, text: &str) -> Self {
-        if let Some(definition) = self.definition() {
+        if let Some(definition) = self.definition("a description") {
             definition.origin.description = Some(text.into());
         }
         self
     }
 
-    /// Says how compilers may treat aliases of the operator.
+    /// Says how compilers may treat aliases of the operator. Of an operator that is only implemented here, this is an
+    /// error of the library.
     pub fn alias_analysis(mut self, kind: Option<AliasAnalysis>) -> Self {
-        if let Some(definition) = self.definition() {
+        if let Some(definition) = self.definition("an alias analysis") {
             definition.schema.alias_analysis = kind;
         }
         self
     }
 
-    /// Leaves the operator out of what profilers see: it only looks something up.
+    /// Leaves the operator out of what profilers see: it only looks something up. Of an operator that is only
+    /// implemented here, this is an error of the library.
     pub fn unobserved(mut self) -> Self {
-        if let Some(definition) = self.definition() {
+        if let Some(definition) = self.definition("being unobserved") {
             definition.unobserved = true;
         }
         self
@@ -440,7 +455,6 @@ impl<'l, T> Operators<'l, T> {
     /// (`CompositeImplicitAutograd`).
     #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
     pub fn add(self, kernel: impl Into<Kernel>) -> Self {
         let kernel = kernel.into().placed(Location::caller());
         let Some(name) = self.name.clone() else { return self };
@@ -543,7 +557,10 @@ impl<O: Operator> Operators<'_, O> {
     ///
     /// The condition looks before anything is moved or written; its errors are errors of the call.
     pub fn when(self, text: &str, holds: ReturningOf<O, bool>) -> Self {
-        if let Some(Item::Implement { kernel, .. }) = self.library.items.last_mut() {
+        let last = self.library.items.last_mut();
+        if let Some(Item::Implement { kernel, name, .. }) = last
+            && Some(&*name) == self.name.as_ref()
+        {
             kernel.record.condition = Some(Box::new(Condition::typed::<O::Signature>(text, holds)));
         } else if self.name.is_some() {
             let message = format!("when(\"{text}\"): there is no kernel before it; add the kernel first");
@@ -576,7 +593,8 @@ impl<O: Operator> Operators<'_, O> {
     }
 }
 
-/// What a library registered; dropping it undoes that, at once and without waiting for calls.
+/// What a library registered; dropping it undoes that, at once and without waiting for calls. Calls that begin after it
+/// was dropped see nothing of it; [`quiesce`](crate::quiesce) waits for those before.
 #[must_use = "what was registered is undone when this is dropped"]
 pub struct Registration {
     parts: Vec<(Weak<Inner>, Vec<Change>)>,
@@ -597,7 +615,8 @@ impl Registration {
         self.parts.append(&mut other.parts);
     }
 
-    /// Keeps what was registered for as long as the dispatcher lives.
+    /// Keeps what was registered for as long as the dispatcher lives. A kernel that owns a handle of its dispatcher then
+    /// keeps both for ever.
     pub fn keep(mut self) {
         self.parts.clear();
     }

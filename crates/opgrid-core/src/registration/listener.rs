@@ -9,6 +9,7 @@ use crate::calling::operator::{Definition, OperatorHandle};
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::sync::lock;
+use crate::ticket::Ticket;
 
 /// A kernel was replaced by a newer one for the same operator and key.
 #[derive(Clone, Debug)]
@@ -70,6 +71,9 @@ impl Event {
     }
 }
 
+/// A listener for as long as it listens.
+type Member = (Ticket, Arc<dyn Listener>);
+
 /// The listeners of one dispatcher, and what they are still to be told.
 ///
 /// Invariant: events are put in line under the registry's lock, so that they stand in the order of its changes. They
@@ -79,8 +83,8 @@ pub(crate) struct Listeners(Mutex<Line>);
 
 #[derive(Default)]
 struct Line {
-    known: Vec<Arc<dyn Listener>>,
-    waiting: VecDeque<(Arc<dyn Listener>, Event)>,
+    known: Vec<Member>,
+    waiting: VecDeque<(Member, Event)>,
     /// Whether some thread is telling what waits.
     telling: bool,
 }
@@ -88,18 +92,18 @@ struct Line {
 impl Listeners {
     /// Adds a listener, who is told of the definitions that are there now before anything else. The caller holds the
     /// registry's lock.
-    pub(crate) fn add(&self, listener: Arc<dyn Listener>, there: impl Iterator<Item = Event>) {
+    pub(crate) fn add(&self, member: Member, there: impl Iterator<Item = Event>) {
         let mut line = lock(&self.0);
-        line.waiting.extend(there.map(|event| (listener.clone(), event)));
-        line.known.push(listener);
+        line.waiting.extend(there.map(|event| (member.clone(), event)));
+        line.known.push(member);
     }
 
     /// Takes a listener away, with what it was still to be told.
-    pub(crate) fn remove(&self, listener: &Arc<dyn Listener>) {
+    pub(crate) fn remove(&self, ticket: Ticket) {
         // The caller's handle outlives those that are dropped here, so that no code of users runs under the lock.
         let mut line = lock(&self.0);
-        line.known.retain(|known| !Arc::ptr_eq(known, listener));
-        line.waiting.retain(|(known, _)| !Arc::ptr_eq(known, listener));
+        line.known.retain(|(known, _)| *known != ticket);
+        line.waiting.retain(|((known, _), _)| *known != ticket);
     }
 
     /// Puts events in line. The caller holds the registry's lock.
@@ -110,7 +114,7 @@ impl Listeners {
         let mut line = lock(&self.0);
         let Line { known, waiting, .. } = &mut *line;
         for event in events {
-            waiting.extend(known.iter().map(|listener| (listener.clone(), event.clone())));
+            waiting.extend(known.iter().map(|member| (member.clone(), event.clone())));
         }
     }
 
@@ -123,7 +127,7 @@ impl Listeners {
             }
         }
         let mut panics = Panics::default();
-        while let Some((listener, event)) = self.next() {
+        while let Some(((_, listener), event)) = self.next() {
             // The listener's destructor may run here, too.
             panics.catch(move || event.tell(&*listener));
         }
@@ -131,7 +135,7 @@ impl Listeners {
     }
 
     /// What is to be told next; after the last one, whoever comes first may tell what follows.
-    fn next(&self) -> Option<(Arc<dyn Listener>, Event)> {
+    fn next(&self) -> Option<(Member, Event)> {
         let mut line = lock(&self.0);
         let next = line.waiting.pop_front();
         line.telling = next.is_some();

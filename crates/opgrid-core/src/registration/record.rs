@@ -220,8 +220,8 @@ impl Record {
     }
 
     /// The table that the rules give for the operator over a base.
-    pub(crate) fn table_over(&self, rules: Rules, base: &Arc<Base>) -> Result<Table> {
-        draft_of(rules, self, base)?.publish(self.handle.clone(), self.definition.clone())
+    pub(crate) fn table_over(&self, rules: Rules, base: &Arc<Base>) -> Table {
+        draft_of(rules, self, base).publish(self.handle.clone(), self.definition.clone())
     }
 
     pub(crate) fn handle(&self) -> OperatorHandle {

@@ -1,8 +1,9 @@
 //! What is registered: names to operators, kernels per key, fallbacks; and the change of all of it at once.
 //!
-//! A [`Transaction`] applies the items of one library to the registry under its lock, builds the tables of every
-//! operator that it touched, and only then publishes them: a failure on the way undoes what was applied and no call
-//! ever sees a part. Old tables and kernels are freed after the lock is released.
+//! The items of one library are applied to the registry under its lock, the tables of every operator that they touched
+//! are built, and only then published, one by one: a failure on the way undoes what was applied, and nothing was
+//! published. Of each operator a call sees the old table or the new one; one that begins after the library is finished
+//! sees all of it. Old tables and kernels are freed after the lock is released.
 
 use std::any::{Any, TypeId};
 use std::io::Write;
@@ -14,11 +15,11 @@ use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
 use crate::calling::conditions::Names;
-use crate::calling::kernel::{Kernel, KernelRecord, Origin, SignatureOf};
+use crate::calling::kernel::{Kernel, KernelRecord, Life, Origin, SignatureOf};
 use crate::calling::operator::{Definition, Entry, OperatorCell, OperatorHandle, TypedHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
-use crate::calling::retirement::{self, Published};
+use crate::calling::retirement::{self, Published, Retired};
 use crate::calling::table::{Base, Slot, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
@@ -34,6 +35,7 @@ use crate::registration::records::Records;
 use crate::registration::resolve::{Kernels, Rules, base_of};
 use crate::signatures::signature::Signature;
 use crate::sync::lock;
+use crate::ticket::Ticket;
 
 /// One thing that a library asks for.
 pub(crate) enum Item {
@@ -46,7 +48,7 @@ pub(crate) enum Item {
         may_replace: bool,
     },
     Fallback {
-        key: DispatchKey,
+        keys: Vec<DispatchKey>,
         kernel: Kernel,
         may_replace: bool,
     },
@@ -82,13 +84,28 @@ pub(crate) struct Registry {
 /// What a transaction leaves to be done after the lock is released.
 #[derive(Default)]
 struct Aftermath {
-    retired: Vec<Table>,
     events: Vec<Event>,
     overrides: Vec<Override>,
+    /// Kernels that calls may have found. They are retired together with the tables.
+    unregistered: Vec<Arc<KernelRecord>>,
+    /// Counts of kernels that are still registered, or were never seen by calls.
     removed: Vec<Arc<KernelRecord>>,
     /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
     frees_state: bool,
     unapplied: Vec<Item>,
+}
+
+impl Aftermath {
+    /// Takes a kernel that is no longer registered. `failed` says that the registry was locked since it came, so that
+    /// no call has seen it.
+    fn remove(&mut self, kernel: Arc<KernelRecord>, failed: bool) {
+        if let Some(life) = &kernel.life {
+            life.end();
+        }
+        self.frees_state |= kernel.owns_state();
+        let list = if failed || !kernel.owns_state() { &mut self.removed } else { &mut self.unregistered };
+        list.push(kernel);
+    }
 }
 
 /// A dispatcher, behind its handle.
@@ -113,10 +130,7 @@ impl Inner {
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
             fallback_orders: Orders::default(),
-            base: Arc::new(
-                base_of(rules, &[], &Orders::default(), &stepped_over)
-                    .expect("a table without kernels is small"),
-            ),
+            base: Arc::new(base_of(rules, &[], &Orders::default(), &stepped_over)),
             stepped_over,
         };
         Arc::new_cyclic(|me| Self {
@@ -164,8 +178,7 @@ impl Inner {
             for change in changes.into_iter().rev() {
                 registry.undo(change, &mut touched, &mut aftermath, false);
             }
-            let published = registry.rebuild(&touched, &mut aftermath);
-            published.expect("a table with fewer kernels is not larger than the one before");
+            registry.rebuild(&touched, &mut aftermath);
             self.listeners.announce(std::mem::take(&mut aftermath.events));
         }
         self.finish(aftermath);
@@ -174,9 +187,9 @@ impl Inner {
     /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
     /// may panic.
     fn finish(&self, aftermath: Aftermath) {
-        let Aftermath { retired, overrides, removed, frees_state, unapplied, events: _ } = aftermath;
+        let Aftermath { overrides, unregistered, removed, frees_state, unapplied, events: _ } = aftermath;
+        debug_assert!(unregistered.is_empty(), "what calls may have found is retired with the tables");
         let mut panics = Panics::default();
-        retirement::retire(retired);
         if frees_state || retirement::is_collection_due() {
             panics.catch(retirement::collect);
         }
@@ -208,7 +221,7 @@ impl Inner {
         drop(before);
     }
 
-    pub(crate) fn add_listener(&self, listener: Arc<dyn Listener>) {
+    pub(crate) fn add_listener(&self, listener: (Ticket, Arc<dyn Listener>)) {
         {
             let registry = lock(&self.registry);
             let there = registry.operators.iter().filter_map(|record| {
@@ -220,8 +233,8 @@ impl Inner {
         self.listeners.tell();
     }
 
-    pub(crate) fn remove_listener(&self, listener: &Arc<dyn Listener>) {
-        self.listeners.remove(listener);
+    pub(crate) fn remove_listener(&self, ticket: Ticket) {
+        self.listeners.remove(ticket);
     }
 
     /// The operator of an overload, bound to the overload's cell on the global dispatcher.
@@ -234,7 +247,7 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().0.table.read().is_null();
+            let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().is_gone();
             if let Some(handle) = known.and_then(|known| known.downcast().ok()).filter(alive) {
                 return Ok((*handle).clone());
             }
@@ -292,16 +305,11 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut tables = Vec::new();
-        for record in registry.operators.iter_mut() {
-            record.handle.0.table.publish(std::ptr::null_mut());
-            tables.extend(record.table.take());
-        }
-        retirement::retire(tables);
-        retirement::collect();
+impl Inner {
+    /// The registry behind what calls see of a dispatcher.
+    pub(crate) fn of(owner: &dyn Owner) -> &Self {
+        let owner: &dyn Any = owner;
+        owner.downcast_ref().expect("`Inner` alone implements `Owner`")
     }
 }
 
@@ -353,11 +361,21 @@ impl Owner for Inner {
     }
 }
 
-impl OperatorHandle {
-    /// The registry that the operator belongs to, unless its dispatcher is gone.
-    pub(crate) fn registry(&self) -> Option<Arc<Inner>> {
-        let owner: Arc<dyn Any + Send + Sync> = self.0.dispatcher.upgrade()?;
-        owner.downcast().ok()
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        retirement::retire(|| {
+            let mut retired = Vec::new();
+            for record in registry.operators.iter_mut() {
+                retired.extend(record.publish(None).map(Retired::Table));
+                let kernels = record.kernels.drain(..).flat_map(|(_, chain)| chain.into_kernels());
+                retired.extend(kernels.map(Retired::Kernel));
+            }
+            let fallbacks = registry.fallbacks.drain(..).flat_map(|(_, chain)| chain.into_kernels());
+            retired.extend(fallbacks.map(Retired::Kernel));
+            retired
+        });
+        retirement::collect();
     }
 }
 
@@ -392,7 +410,11 @@ impl Registry {
         let mut changes = Vec::new();
         let mut result = Ok(());
         let mut items = items.into_iter();
-        for item in items.by_ref() {
+        let life = Life::default();
+        for mut item in items.by_ref() {
+            if let Item::Implement { kernel, .. } | Item::Fallback { kernel, .. } = &mut item {
+                kernel.record.life = Some(life.clone());
+            }
             match self.apply(inner, item, place, &mut touched, aftermath) {
                 Ok(change) => changes.push(change),
                 Err(error) => {
@@ -401,7 +423,7 @@ impl Registry {
                 }
             }
         }
-        if let Err(error) = result.and_then(|()| self.rebuild(&touched, aftermath)) {
+        if let Err(error) = result {
             aftermath.overrides.clear();
             aftermath.unapplied.extend(items);
             let mut forgotten = Aftermath::default();
@@ -419,6 +441,7 @@ impl Registry {
             }
             return Err(error);
         }
+        self.rebuild(&touched, aftermath);
         Ok(changes)
     }
 
@@ -436,11 +459,11 @@ impl Registry {
             Item::Implement { name, key, kernel, may_replace } => {
                 self.implement(inner, name, key, kernel, may_replace, touched, aftermath)
             }
-            Item::Fallback { key, kernel, may_replace } => {
+            Item::Fallback { keys, kernel, may_replace } => {
                 touched.all = true;
                 let kernel = Arc::new(kernel.record);
                 aftermath.removed.push(kernel.clone());
-                self.fall_back(key, kernel, may_replace)
+                self.fall_back(&keys, kernel, may_replace, aftermath)
             }
             Item::Order { name, key, names } => {
                 let number = match name {
@@ -579,37 +602,54 @@ impl Registry {
 
     fn fall_back(
         &mut self,
-        key: DispatchKey,
+        keys: &[DispatchKey],
         kernel: Arc<KernelRecord>,
         may_replace: bool,
+        aftermath: &mut Aftermath,
     ) -> Result<Change> {
-        let columns = key.fallback_columns();
-        if columns.is_empty() {
-            let message = format!(
-                "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or an \
-                 alias ({})",
-                kernel.debug()
-            );
-            return Err(Error::new(ErrorKind::Registration, message));
-        }
         let mut done = Vec::new();
-        for column in columns {
-            let place = self.fallbacks.iter().position(|(known, _)| *known == column).unwrap_or_else(|| {
-                self.fallbacks.push((column, Chain::default()));
-                self.fallbacks.len() - 1
-            });
-            if let Err(first) = self.fallbacks[place].1.add(kernel.clone(), may_replace) {
-                self.remove_fallback(&done, &kernel);
+        for key in keys {
+            let mut replaced: Vec<Arc<KernelRecord>> = Vec::new();
+            let columns = key.fallback_columns();
+            if columns.is_empty() {
                 let message = format!(
-                    "tried to register multiple backend fallbacks for the same dispatch key {column}; previous \
-                     registration {}, new registration {}; give the new one a name of its own to join the chain, or \
-                     allow overriding",
-                    first.debug(),
+                    "a fallback for {key} would never run, because {key} covers no runtime key; name a runtime key or \
+                     an alias ({})",
                     kernel.debug()
                 );
-                return Err(Error::new(ErrorKind::Duplicate, message));
+                self.remove_fallback(&done, &kernel);
+                return Err(Error::new(ErrorKind::Registration, message));
             }
-            done.push(column);
+            for column in columns {
+                let known = self.fallbacks.iter().position(|(known, _)| *known == column);
+                let place = known.unwrap_or_else(|| {
+                    self.fallbacks.push((column, Chain::default()));
+                    self.fallbacks.len() - 1
+                });
+                match self.fallbacks[place].1.add(kernel.clone(), may_replace) {
+                    Ok(Some(previous)) if replaced.iter().any(|known| Arc::ptr_eq(known, &previous)) => {}
+                    Ok(previous) => replaced.extend(previous),
+                    Err(first) => {
+                        self.remove_fallback(&done, &kernel);
+                        let message = format!(
+                            "tried to register multiple backend fallbacks for the same dispatch key {column}; previous \
+                             registration {}, new registration {}; give the new one a name of its own to join the \
+                             chain, or allow overriding",
+                            first.debug(),
+                            kernel.debug()
+                        );
+                        return Err(Error::new(ErrorKind::Duplicate, message));
+                    }
+                }
+                done.push(column);
+            }
+            aftermath.overrides.extend(replaced.iter().map(|previous| Override {
+                operator: "every operator without a kernel for the key".into(),
+                definition: "(backend fallback)".into(),
+                key: *key,
+                previous: previous.debug(),
+                new: kernel.debug(),
+            }));
         }
         Ok(Change::FellBack(done, kernel))
     }
@@ -638,7 +678,6 @@ impl Registry {
                 touched.numbers.push(number);
             }
             Change::Implemented(number, key, kernel, pinned) => {
-                kernel.dropped.store(true, Ordering::Release);
                 if let Some(record) = self.operators.get_mut(number) {
                     record.chain_mut(key).remove(&kernel);
                     record.kernels.retain(|(_, chain)| !chain.is_empty());
@@ -648,8 +687,7 @@ impl Registry {
                     }
                 }
                 touched.numbers.push(number);
-                aftermath.frees_state |= kernel.owns_state();
-                aftermath.removed.push(kernel);
+                aftermath.remove(kernel, failed);
             }
             Change::Ordered(None, names) => {
                 self.fallback_orders.remove(&names);
@@ -662,18 +700,17 @@ impl Registry {
                 touched.numbers.push(number);
             }
             Change::FellBack(columns, kernel) => {
-                kernel.dropped.store(true, Ordering::Release);
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
-                aftermath.frees_state |= kernel.owns_state();
-                aftermath.removed.push(kernel);
+                aftermath.remove(kernel, failed);
             }
         }
     }
 
-    /// Builds the tables of everything that was touched, and publishes them if every one could be built.
-    fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) -> Result<()> {
-        let new_base = if touched.all { Some(self.new_base()?) } else { None };
+    /// Builds the tables of everything that was touched, and publishes them. Whatever is registered has a table, so that
+    /// undoing cannot fail either.
+    fn rebuild(&mut self, touched: &Touched, aftermath: &mut Aftermath) {
+        let new_base = touched.all.then(|| self.new_base());
         let mut numbers: Vec<_> = match touched.all {
             true => self.operators.iter().map(|record| record.handle.0.number).collect(),
             false => touched.numbers.clone(),
@@ -684,31 +721,33 @@ impl Registry {
         let base = new_base.as_ref().unwrap_or(&self.base);
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
-            record.map(|record| record.table_over(self.rules, base)).transpose()
+            record.map(|record| record.table_over(self.rules, base))
         });
-        let tables = built.collect::<Result<Vec<_>>>()?;
+        let tables: Vec<_> = built.collect();
         if let Some(base) = new_base {
             self.base = base;
         }
-        for (number, table) in numbers.into_iter().zip(tables) {
-            if table.is_none() {
-                if let Some(mut record) = self.operators.remove(number) {
-                    aftermath.retired.extend(record.publish(None));
-                }
-            } else if let Some(record) = self.operators.get_mut(number) {
-                aftermath.retired.extend(record.publish(table));
+        retirement::retire(|| {
+            let mut retired: Vec<_> = aftermath.unregistered.drain(..).map(Retired::Kernel).collect();
+            for (number, table) in numbers.into_iter().zip(tables) {
+                let replaced = if table.is_none() {
+                    self.operators.remove(number).and_then(|mut record| record.publish(None))
+                } else {
+                    self.operators.get_mut(number).and_then(|record| record.publish(table))
+                };
+                retired.extend(replaced.map(Retired::Table));
             }
-        }
-        Ok(())
+            retired
+        });
     }
 
     /// The table that the rules give for an operator now, to be compared with the published one.
-    pub(crate) fn recompute(&self, record: &Record) -> Result<Table> {
-        record.table_over(self.rules, &self.new_base()?)
+    pub(crate) fn recompute(&self, record: &Record) -> Table {
+        record.table_over(self.rules, &self.new_base())
     }
 
     /// The base that the fallbacks give now.
-    fn new_base(&self) -> Result<Arc<Base>> {
-        Ok(Arc::new(base_of(self.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over)?))
+    fn new_base(&self) -> Arc<Base> {
+        Arc::new(base_of(self.rules, &self.fallbacks, &self.fallback_orders, &self.stepped_over))
     }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::calling::kernel::{Kernel, KernelRecord};
 use crate::calling::reason::Reason;
 use crate::calling::table::{Base, Draft, Row, Slot};
-use crate::error::Result;
 use crate::keys::key::{DispatchKey, alias_backends};
 use crate::keys::parts::{BackendComponent, Functionality};
 use crate::keys::set::DispatchKeySet;
@@ -41,11 +40,14 @@ pub enum Rule {
     Fallback,
     /// A key that no rule fills is missing: calls that reach it fail and do not step over it.
     Missing,
+    /// Reference fallbacks that only look leave the thread's keys alone. This is about what a kernel does, not which one
+    /// is chosen; it stands here so that programs which do without it are known to notice.
+    PassingOn,
 }
 
 impl Rule {
     /// Every rule, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Direct,
         Self::ExplicitNonFunctional,
         Self::Explicit,
@@ -57,6 +59,7 @@ impl Rule {
         Self::Batched,
         Self::Fallback,
         Self::Missing,
+        Self::PassingOn,
     ];
 }
 
@@ -74,7 +77,7 @@ impl Rules {
         Self(self.0 & !(1 << rule as u16))
     }
 
-    const fn has(self, rule: Rule) -> bool {
+    pub(crate) const fn has(self, rule: Rule) -> bool {
         self.0 >> rule as u16 & 1 != 0
     }
 }
@@ -133,17 +136,18 @@ struct Filling<'d> {
 
 impl Filling<'_> {
     /// Fills the backends of `mask` that are open.
-    fn fill(&mut self, mask: u32, kernel: Arc<KernelRecord>, reason: Reason) -> Result<()> {
-        self.put(mask & self.open, kernel, reason)?;
+    fn fill(&mut self, mask: u32, kernel: Arc<KernelRecord>, reason: Reason) {
+        self.put(mask & self.open, kernel, reason);
         self.open &= !mask;
-        Ok(())
     }
 
-    fn put(&mut self, mask: u32, kernel: Arc<KernelRecord>, reason: Reason) -> Result<()> {
-        let number = self.draft.number(Slot { kernel, reason })?;
+    fn put(&mut self, mask: u32, kernel: Arc<KernelRecord>, reason: Reason) {
+        if mask == 0 {
+            return;
+        }
+        let number = self.draft.number(Slot { kernel, reason });
         let places = self.row.iter_mut().enumerate().filter(|(backend, _)| mask >> backend & 1 != 0);
         places.for_each(|(_, place)| *place = number);
-        Ok(())
     }
 
     /// The slot of the lowest backend of `mask`.
@@ -153,7 +157,7 @@ impl Filling<'_> {
 }
 
 /// Fills the row of `layer` from the operator's kernels; the backends that no rule covers keep the row of the base.
-fn fill_row(draft: &mut Draft, rules: Rules, kernels: &impl Kernels, layer: Functionality) -> Result<()> {
+fn fill_row(draft: &mut Draft, rules: Rules, kernels: &impl Kernels, layer: Functionality) {
     let base = draft.base().clone();
     let mut filling = Filling { row: base.row(layer), draft, open: u32::MAX };
     let is_own =
@@ -163,20 +167,19 @@ fn fill_row(draft: &mut Draft, rules: Rules, kernels: &impl Kernels, layer: Func
     // 1. The key's own kernels.
     for (key, cell) in own() {
         if let Some(kernel) = cell.single() {
-            filling.fill(key.columns(), kernel.clone(), Reason::Direct)?;
+            filling.fill(key.columns(), kernel.clone(), Reason::Direct);
         }
     }
     if kernels.keys().any(DispatchKey::is_alias) {
-        fill_from_aliases(&mut filling, rules, kernels, &base, layer)?;
+        fill_from_aliases(&mut filling, rules, kernels, &base, layer);
     }
     // Chains come last, because they lead on to what the other rules give.
     for (key, cell) in own().filter(|(_, cell)| cell.single().is_none()) {
         let kernel = cell.kernel(kernels.order(key), || filling.slot(key.columns()));
-        filling.put(key.columns(), kernel, Reason::Direct)?;
+        filling.put(key.columns(), kernel, Reason::Direct);
     }
     let row = filling.row;
     draft.set_row(layer, row);
-    Ok(())
 }
 
 /// The rules for kernels of aliases.
@@ -186,7 +189,7 @@ fn fill_from_aliases(
     kernels: &impl Kernels,
     base: &Base,
     layer: Functionality,
-) -> Result<()> {
+) {
     use DispatchKey as Key;
     let undefined = layer == Functionality::Undefined;
     let alias_kernel = |rule: Rule, alias: DispatchKey| {
@@ -199,13 +202,13 @@ fn fill_from_aliases(
     ] {
         if let Some(kernel) = alias_kernel(rule, alias) {
             let mask = if undefined { u32::MAX } else { alias_backends(alias, layer) };
-            filling.fill(mask, kernel, Reason::Alias(alias))?;
+            filling.fill(mask, kernel, Reason::Alias(alias));
         }
     }
     // 4, 5, 6. Implicit composites, unless a backend's own kernel stands behind an autograd key.
     if let Some(kernel) = alias_kernel(Rule::Nested, Key::CompositeImplicitAutogradNestedTensor) {
         let alias = Key::CompositeImplicitAutogradNestedTensor;
-        filling.fill(alias_backends(alias, layer), kernel, Reason::Alias(alias))?;
+        filling.fill(alias_backends(alias, layer), kernel, Reason::Alias(alias));
     }
     if let Some(kernel) = alias_kernel(Rule::Implicit, Key::CompositeImplicitAutograd) {
         let alias = Key::CompositeImplicitAutograd;
@@ -216,11 +219,11 @@ fn fill_from_aliases(
             && rules.has(Rule::Ambiguous)
             && kernels.keys().any(|key| key != Key::Undefined && reachable_only_through_other(key))
         {
-            filling.fill(covered, base.ambiguous.clone(), Reason::Ambiguous)?;
+            filling.fill(covered, base.ambiguous.clone(), Reason::Ambiguous);
         } else {
             let kept_out =
                 if rules.has(Rule::BackendFirst) { backends_with_kernels(kernels, layer) } else { 0 };
-            filling.fill(covered & !kept_out, kernel, Reason::Alias(alias))?;
+            filling.fill(covered & !kept_out, kernel, Reason::Alias(alias));
         }
     }
     // 7, 8. The remaining aliases. 9 and 10 are the base: the key's fallback, or nothing.
@@ -228,10 +231,9 @@ fn fill_from_aliases(
         [(Rule::Autograd, Key::Autograd), (Rule::Batched, Key::FuncTorchBatchedDecomposition)]
     {
         if let Some(kernel) = alias_kernel(rule, alias) {
-            filling.fill(alias_backends(alias, layer), kernel, Reason::Alias(alias))?;
+            filling.fill(alias_backends(alias, layer), kernel, Reason::Alias(alias));
         }
     }
-    Ok(())
 }
 
 /// The layers whose rows the kernels under `key` can change.
@@ -254,7 +256,7 @@ pub(crate) fn base_of(
     fallbacks: &[(DispatchKey, Chain)],
     orders: &Orders,
     stepped_over: &[DispatchKey],
-) -> Result<Base> {
+) -> Base {
     let fallbacks = if rules.has(Rule::Fallback) { fallbacks } else { &[] };
     let missing = Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
     let mut base = Base::filled(missing.clone());
@@ -264,7 +266,7 @@ pub(crate) fn base_of(
         let Some(layer) = Functionality::at(position) else { continue };
         let mut row = [0; BackendComponent::COUNT];
         // Backends that share a key share its slot.
-        let mut before: Option<(DispatchKey, u8)> = None;
+        let mut before: Option<(DispatchKey, u16)> = None;
         for (backend, number) in row.iter_mut().enumerate() {
             let backend = BackendComponent::at(backend as u32).expect("a row has as many places as backends");
             let key = DispatchKey::on(layer, backend);
@@ -284,23 +286,23 @@ pub(crate) fn base_of(
                     Slot { kernel, reason: Reason::Fallback }
                 }
             };
-            *number = base.number(slot)?;
+            *number = base.number(slot);
             before = Some((key, *number));
         }
         base.set_row(layer, row);
     }
-    Ok(base)
+    base
 }
 
 /// The table that the rules give for an operator's kernels over a base.
-pub(crate) fn draft_of(rules: Rules, kernels: &impl Kernels, base: &Arc<Base>) -> Result<Draft> {
+pub(crate) fn draft_of(rules: Rules, kernels: &impl Kernels, base: &Arc<Base>) -> Draft {
     let mut draft = Draft::of(base);
     let mut touched = kernels.keys().fold(0, |mask, key| mask | layers_touched_by(key));
     while touched != 0 {
         if let Some(layer) = Functionality::at(touched.trailing_zeros()) {
-            fill_row(&mut draft, rules, kernels, layer)?;
+            fill_row(&mut draft, rules, kernels, layer);
         }
         touched &= touched - 1;
     }
-    Ok(draft)
+    draft
 }

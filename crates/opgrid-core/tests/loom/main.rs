@@ -43,8 +43,8 @@ impl World {
         });
         // loom wants every atomic to be made before its threads are.
         world.limbo.set_common_flag(0, true);
-        world.limbo.retire(vec![0]);
-        assert_eq!(world.limbo.take_garbage(&unlisted()), [0]);
+        world.limbo.retire(|| vec![0]);
+        assert_eq!(world.limbo.take_garbage(&unlisted()).take(), [0]);
         world.publish_next();
         world
     }
@@ -62,12 +62,18 @@ impl World {
 
     /// A registration: publishes, retires what was there, and frees what can be freed.
     fn replace(&self, own: &Mark) {
-        self.limbo.retire(self.publish_next().into_iter().collect());
+        self.retire_next();
         self.collect(own);
     }
 
+    /// The part of a registration that calls and those who wait for it see.
+    fn retire_next(&self) {
+        self.limbo.retire(|| self.publish_next().into_iter().collect());
+    }
+
     fn collect(&self, own: &Mark) {
-        for table in self.limbo.take_garbage(own) {
+        let mut garbage = self.limbo.take_garbage(own);
+        for table in garbage.take() {
             // SAFETY: nobody reads the table any more; loom checks that.
             self.tables[table].with_mut(|table| unsafe { *table = FREED });
         }
@@ -100,10 +106,14 @@ impl World {
         mark
     }
 
+    fn waiting(&self) -> usize {
+        self.limbo.count(|_| true)
+    }
+
     /// Ends a model: nobody calls any more, so that everything retired can be freed.
     fn end(&self, own: &Mark) {
         self.collect(own);
-        assert_eq!(self.limbo.len(), 0, "a table is left in limbo although nobody calls");
+        assert_eq!(self.waiting(), 0, "a table is left in limbo although nobody calls");
     }
 }
 
@@ -282,6 +292,70 @@ fn a_thread_comes_and_goes() {
 fn threads_that_come_and_go() {
     explore(true, 3, a_thread_comes_and_goes);
     explore(false, 3, a_thread_comes_and_goes);
+}
+
+/// A thread leaves inside of a call, as one does that ends the process from a kernel. Its mark's memory ends, and what
+/// the call holds stays.
+fn a_thread_leaves_inside_a_call() {
+    let world = World::new(3);
+    let caller = thread::spawn({
+        let world = world.clone();
+        move || {
+            let number = {
+                let mark = unlisted();
+                // SAFETY: the thread leaves below.
+                unsafe { world.limbo.join(&mark) };
+                std::mem::forget(mark.begin());
+                let number = world.look();
+                world.limbo.leave(&mark);
+                number
+            };
+            // SAFETY: the call never ends, so that its table stays; loom checks that.
+            let content = world.tables[number].with(|table| unsafe { *table });
+            assert_eq!(content as usize, number);
+        }
+    });
+    let own = unlisted();
+    world.replace(&own);
+    caller.join().unwrap();
+    world.replace(&own);
+    assert!(world.limbo.has_endless_call());
+    assert!(world.waiting() >= 1, "what was replaced after the call began waits for ever");
+}
+
+#[test]
+fn threads_that_leave_inside_a_call() {
+    explore(true, 3, a_thread_leaves_inside_a_call);
+    explore(false, 3, a_thread_leaves_inside_a_call);
+}
+
+/// Whoever learns that limbo is past a replacement finds the table freed, also where another thread frees it. Whoever
+/// finds a newer table finds the older one in limbo, or past it.
+fn somebody_waits() {
+    let world = World::new(2);
+    let writer = thread::spawn({
+        let world = world.clone();
+        move || world.replace(&unlisted())
+    });
+    let own = unlisted();
+    if world.published.read().addr() == 2 {
+        let epoch = world.limbo.now();
+        world.collect(&own);
+        if world.limbo.is_past(epoch) {
+            // SAFETY: nobody touches a table that limbo is past; loom checks that.
+            let content = world.tables[1].with(|table| unsafe { *table });
+            assert_eq!(content, FREED, "limbo is past a table that is not freed");
+        }
+    }
+    writer.join().unwrap();
+    world.end(&own);
+    assert!(world.limbo.is_past(world.limbo.now()));
+}
+
+#[test]
+fn those_who_wait() {
+    explore(true, 5, somebody_waits);
+    explore(false, 5, somebody_waits);
 }
 
 #[test]

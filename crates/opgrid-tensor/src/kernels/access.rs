@@ -1,12 +1,16 @@
 //! Borrows the memory of one output and its inputs, and refuses overlaps.
 //!
+//! An output whose indices lead to one element more than once is refused, as [`Geometry::overlaps_itself`] says exactly:
+//! threads would write that element at the same time, and results would depend on the order of the loop. torch refuses
+//! only strides of 0 and lets the others through. [`Distinct`] is the proof that loops ask for.
+//!
 //! An input may be the output itself (in place): then the one writer serves both. Any other overlap of an input with
 //! what is written would make results depend on the order of the loop.
 
 use opgrid_core::{Error, ErrorKind, Result};
 
 use super::iter::walk::Overlap;
-use super::iter::{Input, Output};
+use super::iter::{Input, Output, Span, Target};
 use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
 
 /// Whether an input may lie where the output lies.
@@ -18,9 +22,29 @@ pub(super) enum Aliasing {
     Never,
 }
 
+/// An array of which no two indices lead to one element.
+#[derive(Clone, Copy)]
+pub(crate) struct Distinct<'a>(&'a Array);
+
+impl<'a> Distinct<'a> {
+    /// # Errors
+    ///
+    /// As [`check_written`].
+    #[inline]
+    pub(crate) fn new(out: &'a Array) -> Result<Self> {
+        check_written(out.geometry()).map(|()| Self(out))
+    }
+
+    /// The array.
+    #[inline]
+    pub(crate) fn array(self) -> &'a Array {
+        self.0
+    }
+}
+
 /// One writer and as many readers as there are other storages.
 pub(super) struct Access<'a, const N: usize> {
-    out: &'a Array,
+    out: Distinct<'a>,
     inputs: [&'a Array; N],
     writer: WriteGuard<'a>,
     /// `None` where the input's storage is the output's.
@@ -32,7 +56,7 @@ impl<'a, const N: usize> Access<'a, N> {
     ///
     /// Overlaps, memory that others use, tensors without data.
     pub(super) fn new(out: &'a Array, inputs: [(&'a Array, Aliasing); N]) -> Result<Self> {
-        check_written(out.geometry())?;
+        let distinct = Distinct::new(out)?;
         for (input, aliasing) in inputs {
             check(out, input, aliasing)?;
         }
@@ -44,35 +68,35 @@ impl<'a, const N: usize> Access<'a, N> {
                 *reader = Some(input.storage().read()?);
             }
         }
-        Ok(Self { out, inputs, writer, readers })
+        Ok(Self { out: distinct, inputs, writer, readers })
     }
 
     /// The output, for loops that write every element.
     pub(super) fn output<T: Element>(&self) -> Result<Output<'_, T>> {
-        self.out.expect_dtype(T::DTYPE)?;
-        Output::of(&self.writer, self.out.geometry())
+        let shared = self.readers.iter().any(Option::is_none);
+        let overlap = if shared { Overlap::Unknown } else { Overlap::Apart };
+        Output::of(Target::new(&self.writer, self.out, overlap)?)
     }
 
     /// An input, for loops over elements.
     pub(super) fn input<T: Element>(&self, index: usize) -> Result<Input<'_, T>> {
         let input = self.inputs[index];
-        input.expect_dtype(T::DTYPE)?;
-        match &self.readers[index] {
-            Some(reader) => Input::of(reader, input.geometry()),
-            None => Input::beside(&self.writer, input.geometry()),
-        }
+        Input::of(match &self.readers[index] {
+            Some(reader) => Span::read(reader, input)?,
+            None => Span::beside(&self.writer, input)?,
+        })
     }
 }
 
 /// # Errors
 ///
-/// Several indices of what is written lead to one element.
+/// Several indices of what is written lead to one element, or that cannot be decided.
 #[inline]
 pub(crate) fn check_written(out: &Geometry) -> Result<()> {
-    if out.repeats() {
-        return Err(refused("more than one element of the written-to tensor refers"));
+    match out.overlaps_itself() {
+        Some(false) => Ok(()),
+        found => Err(overlapping(out, found)),
     }
-    Ok(())
 }
 
 /// # Errors
@@ -96,6 +120,7 @@ pub(super) fn overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<
         return Ok(Overlap::Apart);
     }
     let span = |array: &Array| {
+        // `Array::new` has counted the bytes up to the end.
         let size = array.dtype().size_in_bytes() as i64;
         (array.geometry().offset() * size, array.geometry().end() * size)
     };
@@ -109,15 +134,28 @@ pub(super) fn overlap(out: &Array, input: &Array, aliasing: Aliasing) -> Result<
     match aliasing {
         Aliasing::InPlace if same => Ok(Overlap::Same),
         Aliasing::InPlace if gaps => Ok(Overlap::Unknown),
-        _ => Err(refused("some elements of the input tensor and the written-to tensor refer")),
+        _ => Err(refused(
+            "some elements of the input tensor and the written-to tensor refer to a single memory location",
+        )),
     }
 }
 
 #[cold]
 #[inline(never)]
+fn overlapping(out: &Geometry, found: Option<bool>) -> Error {
+    let what = match found {
+        Some(_) => "more than one element of the written-to tensor refers to a single memory location",
+        None => {
+            "it cannot be decided whether elements of the written-to tensor refer to a single memory location"
+        }
+    };
+    refused(&format!("{what}: sizes {:?}, strides {:?}", out.sizes(), out.strides()))
+}
+
+#[cold]
+#[inline(never)]
 fn refused(what: &str) -> Error {
-    let message = format!(
-        "unsupported operation: {what} to a single memory location. Please clone() the tensor before performing the operation"
-    );
+    let message =
+        format!("unsupported operation: {what}. Please clone() the tensor before performing the operation");
     Error::new(ErrorKind::Argument, message)
 }

@@ -14,16 +14,17 @@
 use opgrid_core::{DType, Device, Result};
 use smallvec::SmallVec;
 
-use super::access::{self, Aliasing};
+use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::Arithmetic;
 use super::copy;
-use super::iter::Output;
 use super::iter::produce::Sequence;
+use super::iter::walk::Overlap;
+use super::iter::{Output, Target};
 use super::sequence;
 use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::array::positions;
-use crate::tensor::{Array, Element, Geometry, ReadGuard, TensorSpec};
+use crate::tensor::{Array, Dims, Element, Geometry, ReadGuard, TensorSpec};
 use crate::with_dtype;
 
 /// The positions of a tensor's elements that indices name, in the order of the result.
@@ -43,10 +44,11 @@ impl Lookup {
     ///
     /// An offset that does not come from indices of these dimensions.
     pub(crate) fn new(geometry: &Geometry, indexed: std::ops::Range<usize>, offsets: Array) -> Result<Self> {
-        let (sizes, strides) = (geometry.sizes(), geometry.strides());
+        let sizes = geometry.sizes();
+        let steps: Dims = (0..sizes.len()).map(|dim| geometry.step(dim) as i64).collect();
         let (start, end) = (indexed.start, indexed.end);
-        let before = Geometry::strided(&sizes[..start], &strides[..start], geometry.offset())?;
-        let after = Geometry::strided(&sizes[end..], &strides[end..], 0)?;
+        let before = Geometry::strided(&sizes[..start], &steps[..start], geometry.start() as i64)?;
+        let after = Geometry::strided(&sizes[end..], &steps[end..], 0)?;
         Ok(Self { before, offsets, after })
     }
 
@@ -59,6 +61,10 @@ impl Lookup {
     fn for_each_run(&self, mut f: impl FnMut(usize, &[i64], usize)) -> Result<()> {
         let guard = self.offsets.storage().read()?;
         let offsets = elements(&self.offsets, &guard)?;
+        if offsets.is_empty() || self.after.numel() == 0 {
+            // There may be no end of dimensions before without elements.
+            return Ok(());
+        }
         if self.after.is_contiguous() {
             let run = self.after.numel() as usize;
             positions(&self.before).for_each(|before| f(before, offsets, run));
@@ -114,10 +120,11 @@ impl Indexed {
         }
     }
 
-    /// How far from the start of the dimension the element of an index lies.
+    /// How far from the start of the dimension the element of an index lies. Where there is no element, the stride may
+    /// be of any size, so that the number wraps around; nobody looks there.
     #[inline(always)]
     fn offset(&self, index: i64) -> i64 {
-        (index + if index < 0 { self.size } else { 0 }) * self.stride
+        (index + if index < 0 { self.size } else { 0 }).wrapping_mul(self.stride)
     }
 }
 
@@ -148,7 +155,7 @@ pub(crate) fn offsets<'a>(
         indexed.check(indices)?;
         let mut writer = sums.storage().write()?;
         let pairs = writer.slice::<i64>()?.iter_mut().zip(indices);
-        pairs.for_each(|(sum, index)| *sum += indexed.offset(*index));
+        pairs.for_each(|(sum, index)| *sum = sum.wrapping_add(indexed.offset(*index)));
     }
     Ok(sums)
 }
@@ -169,7 +176,7 @@ fn row_major(indices: &Array) -> Result<Array> {
 
 /// The elements of row-major int64.
 fn elements<'a>(array: &Array, reader: &'a ReadGuard<'_>) -> Result<&'a [i64]> {
-    let start = array.geometry().offset() as usize;
+    let start = array.geometry().start();
     let elements = reader.slice::<i64>()?.get(start..).unwrap_or_default();
     Ok(&elements[..array.spec().numel() as usize])
 }
@@ -229,10 +236,10 @@ pub(crate) fn read(out: &Array, input: &Array, lookup: &Lookup) -> Result<()> {
         return copy::copy(out, &row_major);
     }
     let reader = input.storage().read()?;
-    let writer = out.storage().write()?;
+    let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = reader.slice::<T>()?;
-        Output::of(&writer, out.geometry())?.produce(|sequence| {
+        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
             lookup.for_each_run(|before, offsets, run| read_runs(sequence, input, before, offsets, run))
         })
     })
@@ -278,10 +285,10 @@ pub(crate) fn pick(out: &Array, input: &Array, dim: usize, index: &Array) -> Res
     let index = row_major(index)?;
     let (reader, index_reader) = (input.storage().read()?, index.storage().read()?);
     let chosen = elements(&index, &index_reader)?;
-    let writer = out.storage().write()?;
+    let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = (reader.slice::<T>()?, input.geometry());
-        Output::of(&writer, out.geometry())?.produce(|to| pick_rows(to, input, dim, index.sizes(), chosen))
+        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|to| pick_rows(to, input, dim, index.sizes(), chosen))
     })
 }
 
@@ -293,18 +300,20 @@ fn pick_rows<T: Element>(
     chosen: &[i64],
 ) -> Result<()> {
     // Without dimensions there is one element, which a vector may index.
-    let (size, stride) = geometry.sizes().get(dim).map_or((1, 0), |&size| (size, geometry.strides()[dim]));
+    let (size, stride) = geometry.sizes().get(dim).map_or((1, 0), |&size| (size, geometry.step(dim) as i64));
     Indexed { dim, size, stride, from_end: false }.check(chosen)?;
     // Positions apart from dimension `dim`.
     let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
-    strides.iter_mut().zip(geometry.strides()).for_each(|(stride, own)| *stride = *own);
+    for (dim, stride) in strides.iter_mut().enumerate().take(geometry.dims()) {
+        *stride = geometry.step(dim) as i64;
+    }
     strides.get_mut(dim).into_iter().for_each(|stride| *stride = 0);
     let (row, outer) = match sizes.split_last() {
         Some((&row, outer)) => (row as usize, outer),
         None => (1, sizes),
     };
     let along = strides.get(outer.len()).map_or(0, |stride| *stride as usize);
-    let rows = Geometry::strided(outer, &strides[..outer.len()], geometry.offset())?;
+    let rows = Geometry::strided(outer, &strides[..outer.len()], geometry.start() as i64)?;
     let stride = stride as usize;
     for (start, chosen) in positions(&rows).zip(chosen.chunks_exact(row.max(1))) {
         let from = input.get(start..).unwrap_or_default();
@@ -357,7 +366,7 @@ fn combine<T: Element>(
     f: impl Fn(T, T) -> T,
 ) -> Result<()> {
     if geometry.is_contiguous() {
-        let mut given = values.get(geometry.offset() as usize..).unwrap_or_default().iter();
+        let mut given = values.get(geometry.start()..).unwrap_or_default().iter();
         return lookup.for_each(|at| {
             if let Some(value) = given.next() {
                 out[at] = f(out[at], *value);

@@ -2,10 +2,11 @@
 
 use opgrid_core::Result;
 
-use super::access::{self, Aliasing};
+use super::access::{self, Aliasing, Distinct};
 use super::elementwise;
 use super::indexing::with_size_of;
-use super::iter::Output;
+use super::iter::walk::Overlap;
+use super::iter::{Output, Target};
 use crate::tensor::Array;
 
 /// Writes `inputs`, converted, one behind the other along dimension `dim` of `out`, whose sizes they fill.
@@ -14,7 +15,7 @@ use crate::tensor::Array;
 ///
 /// Overlap of an input with the output, tensors without data or used by others, sizes that do not fit.
 pub fn join(out: &Array, inputs: &[&Array], dim: usize) -> Result<()> {
-    access::check_written(out.geometry())?;
+    let distinct = Distinct::new(out)?;
     for input in inputs {
         access::check(out, input, Aliasing::Never)?;
     }
@@ -22,7 +23,7 @@ pub fn join(out: &Array, inputs: &[&Array], dim: usize) -> Result<()> {
         // There may be no end of rows without elements.
         return Ok(());
     }
-    if let Some(joined) = join_slices(out, inputs, dim) {
+    if let Some(joined) = join_slices(distinct, inputs, dim) {
         return joined;
     }
     let mut start = 0;
@@ -36,7 +37,8 @@ pub fn join(out: &Array, inputs: &[&Array], dim: usize) -> Result<()> {
 }
 
 /// The same where everything is row-major, of one dtype, and apart from the output.
-fn join_slices(out: &Array, inputs: &[&Array], dim: usize) -> Option<Result<()>> {
+fn join_slices(distinct: Distinct<'_>, inputs: &[&Array], dim: usize) -> Option<Result<()>> {
+    let out = distinct.array();
     let fits = |input: &&Array| {
         input.dtype() == out.dtype()
             && input.geometry().is_contiguous()
@@ -51,12 +53,12 @@ fn join_slices(out: &Array, inputs: &[&Array], dim: usize) -> Option<Result<()>>
             let rows = out.sizes()[..dim].iter().product::<i64>() as usize;
             let mut parts = Vec::with_capacity(inputs.len());
             for (input, reader) in inputs.iter().zip(&readers) {
-                let (start, count) = (input.geometry().offset() as usize, input.spec().numel() as usize);
+                let (start, count) = (input.geometry().start(), input.spec().numel() as usize);
                 let elements = reader.slice::<T>()?.get(start..start + count).unwrap_or_default();
                 parts.push((elements, count / rows.max(1)));
             }
             let writer = out.storage().write()?;
-            Output::of(&writer, out.geometry())?.produce(|sequence| {
+            Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
                 for row in 0..rows {
                     for (elements, length) in &parts {
                         sequence.extend_from_slice(&elements[row * length..(row + 1) * length]);

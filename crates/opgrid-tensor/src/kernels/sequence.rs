@@ -2,10 +2,11 @@
 
 use opgrid_core::Result;
 
-use super::access::check_written;
+use super::access::Distinct;
 use super::copy;
-use super::iter::Output;
 use super::iter::produce::Sequence;
+use super::iter::walk::Overlap;
+use super::iter::{Output, Target};
 use crate::tensor::{Array, Element, TensorSpec};
 
 /// `out[i] = f(i)`, with elements numbered in row-major order.
@@ -42,10 +43,10 @@ pub(crate) fn produced<T: Element>(
     out: &Array,
     f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>,
 ) -> Result<()> {
-    check_written(out.geometry())?;
+    let distinct = Distinct::new(out)?;
     if out.geometry().is_contiguous() {
         let writer = out.storage().write()?;
-        return Output::of(&writer, out.geometry())?.produce(f);
+        return Output::of(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(f);
     }
     let row_major = Array::empty(TensorSpec::contiguous(out.sizes(), out.dtype(), out.device())?)?;
     produced(&row_major, f)?;

@@ -353,6 +353,41 @@ impl Geometry {
             && self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
+    /// Whether several indices lead to one element, as after `expand` or in windows that slide by less than their
+    /// length; `None` where that cannot be decided. Such an output would depend on the order in which it is written.
+    ///
+    /// The answer is exact, and costs nothing where elements lie in row-major order. Undecided are only geometries that
+    /// nobody makes by accident: four dimensions and more that interlock without a pattern, with more than 2³⁴
+    /// positions, which memory seldom holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Geometry;
+    ///
+    /// let windows = |step| Geometry::strided(&[4, 3], &[step, 1], 0);
+    /// assert_eq!(windows(3)?.overlaps_itself(), Some(false));
+    /// assert_eq!(windows(2)?.overlaps_itself(), Some(true));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[inline]
+    pub fn overlaps_itself(&self) -> Option<bool> {
+        if self.contiguous { Some(false) } else { super::overlap::overlaps(self.sizes(), self.strides()) }
+    }
+
+    /// The distance between neighbours in dimension `dim`, in elements; 0 where no element has a neighbour, so that
+    /// a stride which is never used, and may be of any size, is not reckoned with.
+    #[inline]
+    pub(crate) fn step(&self, dim: usize) -> usize {
+        if self.numel > 0 && self.sizes()[dim] > 1 { self.strides()[dim] as usize } else { 0 }
+    }
+
+    /// The position of the first element, in elements; 0 where there is none, whatever the offset.
+    #[inline]
+    pub(crate) fn start(&self) -> usize {
+        if self.numel == 0 { 0 } else { self.offset as usize }
+    }
+
     /// Whether elements lie in the order of `format` (of a tensor without one: `false`).
     pub fn is_in_format(&self, format: MemoryFormat) -> bool {
         match format {

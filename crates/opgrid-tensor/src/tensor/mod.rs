@@ -11,6 +11,7 @@ pub mod limits;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod nested;
+mod overlap;
 pub mod print;
 pub mod promote;
 pub mod spec;

@@ -29,7 +29,7 @@ pub fn run(bytes: &[u8]) {
             (dispatcher, operators)
         });
         let mut input = Input::new(bytes);
-        let mut pool: Vec<Tensor> = (0..3).filter_map(|_| tensor(&mut input)).collect();
+        let mut pool: Vec<Tensor> = (0..3).filter_map(|_| tensor(&[], &mut input)).collect();
         while !input.is_empty() {
             let operator =
                 &operators[(usize::from(input.byte()) << 8 | usize::from(input.byte())) % operators.len()];
@@ -45,7 +45,8 @@ pub fn run(bytes: &[u8]) {
                 }
             }
             if input.once_in(4) {
-                pool.extend(tensor(&mut input));
+                let more = tensor(&pool, &mut input);
+                pool.extend(more);
                 pool.truncate(POOL);
             }
         }
@@ -58,7 +59,13 @@ fn call(operator: &OperatorHandle, pool: &[Tensor], input: &mut Input<'_>) -> Ve
     let arguments = schema.arguments.iter();
     let values = arguments.map(|argument| value(&argument.real_type.to_string(), pool, input)).collect();
     match operator.call_values(values) {
-        Ok(results) => results.into_iter().flat_map(tensors).collect(),
+        Ok(results) => {
+            let results: Vec<Tensor> = results.into_iter().flat_map(tensors).collect();
+            if schema.arguments.iter().any(|argument| argument.is_write()) {
+                results.iter().for_each(|written| check_written(operator, written));
+            }
+            results
+        }
         Err(error) => {
             assert!(!error.to_string().is_empty(), "{}: an error says something", operator.name());
             Vec::new()
@@ -92,27 +99,63 @@ fn check(operator: &OperatorHandle, tensor: &Tensor) {
     }
 }
 
-/// A tensor of any strides on a storage that holds it, a number in a tensor's place, or none where there cannot be one.
-fn tensor(input: &mut Input<'_>) -> Option<Tensor> {
+/// # Panics
+///
+/// Several indices of what was written lead to one element.
+fn check_written(operator: &OperatorHandle, written: &Tensor) {
+    let geometry = written.geometry();
+    if !written.is_defined() || geometry.numel() > LARGEST {
+        return;
+    }
+    // A geometry without elements may have any offset.
+    let mut positions = vec![0i64; usize::from(geometry.numel() > 0)];
+    for (size, stride) in geometry.sizes().iter().zip(geometry.strides()) {
+        let along = |at: i64| (0..*size).map(move |index| at + index * stride);
+        positions = positions.into_iter().flat_map(along).collect();
+    }
+    positions.sort_unstable();
+    let distinct = positions.windows(2).all(|pair| pair[0] != pair[1]);
+    assert!(distinct, "{}: wrote {geometry:?}", operator.name());
+}
+
+/// Any geometry: strides that repeat elements, meet or interlock, and of dimensions without neighbours, or of tensors
+/// without elements, with numbers of any size.
+fn geometry(input: &mut Input<'_>) -> Option<Geometry> {
+    let dims = input.below(5);
+    let sizes: Vec<i64> = (0..dims).map(|_| input.pick(&[3, 1, 2, 4, 0, 5, 7])).collect();
+    let geometry = match input.below(5) {
+        0 => Geometry::contiguous(&sizes),
+        1 => {
+            let order = input.pick(&[MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d]);
+            Geometry::in_format(&sizes, order)
+        }
+        wild => {
+            let mut strides: Vec<i64> = (0..dims).map(|_| input.pick(&[1, 0, 2, 3, 4, 12, 20])).collect();
+            let mut offset = input.below(4) as i64;
+            if wild == 4 {
+                const WILD: [i64; 6] = [i64::MAX, 1 << 62, 1 << 44, i64::MAX / 8, (1 << 61) + 1, 1 << 20];
+                let empty = sizes.contains(&0);
+                let unused = strides.iter_mut().zip(&sizes).filter(|(_, size)| empty || **size == 1);
+                unused.for_each(|(stride, _)| *stride = input.pick(&WILD));
+                offset = if empty { input.pick(&WILD) } else { offset };
+            }
+            Geometry::strided(&sizes, &strides, offset)
+        }
+    };
+    geometry.ok().filter(|geometry| geometry.numel() <= LARGEST)
+}
+
+/// A tensor of any geometry on memory that is just large enough, or on that of another one; a number in a tensor's
+/// place; or none where there cannot be one.
+fn tensor(pool: &[Tensor], input: &mut Input<'_>) -> Option<Tensor> {
     if input.once_in(16) {
         return Some(Tensor::number(2.5));
     }
     let dtype = dtype(input);
-    let dims = input.below(5);
-    let sizes: Vec<i64> = (0..dims).map(|_| input.pick(&[3, 1, 2, 4, 0, 5, 7])).collect();
-    let geometry = match input.below(4) {
-        0 => Geometry::contiguous(&sizes).ok()?,
-        1 => {
-            let order = input.pick(&[MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d]);
-            Geometry::in_format(&sizes, order).ok()?
-        }
-        _ => {
-            let strides: Vec<i64> = (0..dims).map(|_| input.pick(&[1, 0, 2, 3, 4, 12, 20])).collect();
-            Geometry::strided(&sizes, &strides, input.below(4) as i64).ok()?
-        }
-    };
-    if geometry.numel() > LARGEST {
-        return None;
+    let geometry = geometry(input)?;
+    if !pool.is_empty() && input.once_in(3) {
+        let other = &pool[input.below(pool.len())];
+        return other.view_as(geometry).ok();
     }
     let device = if input.once_in(12) { Device::META } else { Device::CPU };
     let spec = TensorSpec::new(geometry, dtype, device);

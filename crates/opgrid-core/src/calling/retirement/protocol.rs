@@ -7,6 +7,9 @@
 //!   that was retired: its next call reads the new pointer.
 //! - A report: the writer raises a flag, and the thread answers with the epoch at its next call that is not nested.
 //!
+//! What is taken out of limbo is counted until its destructors have run, so that whoever waits for the end of what was
+//! retired also waits for destructors on other threads ([`Limbo::is_past`]).
+//!
 //! The module knows neither tables nor where marks are kept, and takes atomics, locks and barriers from `crate::sync`:
 //! `tests/loom.rs` compiles it as it is against a model of memory.
 #![allow(unsafe_code)]
@@ -115,7 +118,8 @@ impl Drop for Nested<'_> {
 
 /// A mark on the list.
 ///
-/// Invariant: the thread takes its mark off the list, under the list's lock, before the mark's memory ends.
+/// Invariant: the thread takes its mark off the list, under the list's lock, before the mark's memory ends. Whoever puts
+/// it there promises that ([`Limbo::join`] is unsafe).
 struct Listed(NonNull<Mark>);
 
 // SAFETY: other threads only touch the atomics of the mark, and only under the list's lock.
@@ -132,12 +136,23 @@ impl Listed {
 pub(crate) struct Limbo<T> {
     /// The clock of retirement.
     epoch: AtomicU64,
-    /// Calls running on threads that have left the list already (in destructors of other thread-locals).
+    /// Calls running on threads that have left the list already: in destructors of other thread-locals, and those that
+    /// never end because their thread left the list inside of them.
     orphans: AtomicUsize,
     /// The flags that every thread starts with, and that a thread joining the list takes over.
     common_flags: AtomicU32,
     threads: Mutex<Vec<Listed>>,
-    retired: Mutex<Vec<(u64, T)>>,
+    retired: Mutex<Retired<T>>,
+}
+
+/// What waits, and what is on its way out.
+struct Retired<T> {
+    /// Each with the epoch in which it was retired, in that order.
+    waiting: Vec<(u64, T)>,
+    /// The earliest epoch of each [`Garbage`] that has not been freed to the end.
+    leaving: Vec<u64>,
+    /// Calls that never end.
+    endless: usize,
 }
 
 impl<T> Limbo<T> {
@@ -147,7 +162,7 @@ impl<T> Limbo<T> {
             orphans: AtomicUsize::new(0),
             common_flags: AtomicU32::new(0),
             threads: Mutex::new(Vec::new()),
-            retired: Mutex::new(Vec::new()),
+            retired: Mutex::new(Retired { waiting: Vec::new(), leaving: Vec::new(), endless: 0 }),
         }
     }
 
@@ -177,8 +192,17 @@ impl<T> Limbo<T> {
     }
 
     /// Takes a thread off the list. Its later calls go the slow way and count themselves.
+    ///
+    /// A thread may leave inside of a call: one that ends the process from a kernel runs its destructors there, on top of
+    /// the kernel, whose frames stay. That call is counted for ever, and nothing is freed any more.
     pub(crate) fn leave(&self, mark: &Mark) {
-        lock(&self.threads).retain(|listed| listed.0 != NonNull::from(mark));
+        let mut threads = lock(&self.threads);
+        if mark.depth() != 0 {
+            // Writers look at the count under the list's lock, so they find the mark or the count.
+            self.orphans.fetch_add(1, Ordering::SeqCst);
+            lock(&self.retired).endless += 1;
+        }
+        threads.retain(|listed| listed.0 != NonNull::from(mark));
         mark.set_flag(flag::ORPHAN, true);
     }
 
@@ -219,32 +243,67 @@ impl<T> Limbo<T> {
         lock(&self.threads).iter().for_each(|listed| listed.mark().set_flag(bit, true));
     }
 
-    /// Puts things into limbo that no new call can reach any more.
-    pub(crate) fn retire(&self, things: Vec<T>) {
-        if things.is_empty() {
-            return;
+    /// Puts things into limbo that `replace` takes away from calls that have not begun.
+    ///
+    /// Limbo is locked meanwhile: whoever finds that something is gone, and then asks limbo, finds it there. `replace`
+    /// waits for nothing.
+    pub(crate) fn retire(&self, replace: impl FnOnce() -> Vec<T>) {
+        let mut retired = lock(&self.retired);
+        let things = replace();
+        if !things.is_empty() {
+            let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+            retired.waiting.extend(things.into_iter().map(|thing| (epoch, thing)));
         }
-        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
-        lock(&self.retired).extend(things.into_iter().map(|thing| (epoch, thing)));
     }
 
-    /// How many things wait for calls to end.
-    pub(crate) fn len(&self) -> usize {
-        lock(&self.retired).len()
+    /// The clock now: whatever was retired before has been stamped with this epoch or an earlier one.
+    pub(crate) fn now(&self) -> u64 {
+        let _retired = lock(&self.retired);
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Whether everything that was retired up to `epoch` is freed, its destructors have ended, and those who ask see
+    /// what they did.
+    pub(crate) fn is_past(&self, epoch: u64) -> bool {
+        let retired = lock(&self.retired);
+        let mut stamps = retired.waiting.iter().map(|(stamp, _)| stamp).chain(&retired.leaving);
+        stamps.all(|stamp| *stamp > epoch)
+    }
+
+    /// Whether a thread has left inside of a call, which never ends.
+    pub(crate) fn has_endless_call(&self) -> bool {
+        lock(&self.retired).endless != 0
+    }
+
+    /// Whether a call runs on another thread than that of the mark `own`.
+    pub(crate) fn has_calls_beside(&self, own: &Mark) -> bool {
+        let threads = lock(&self.threads);
+        heavy_barrier();
+        fence(Ordering::SeqCst);
+        let is_inside = |listed: &Listed| {
+            listed.0 != NonNull::from(own) && listed.mark().nest.load(Ordering::Acquire) != 0
+        };
+        self.orphans.load(Ordering::SeqCst) != 0 || threads.iter().any(is_inside)
+    }
+
+    /// How many of the things that wait for calls to end are such.
+    pub(crate) fn count(&self, is_such: impl Fn(&T) -> bool) -> usize {
+        lock(&self.retired).waiting.iter().filter(|(_, thing)| is_such(thing)).count()
     }
 
     /// Takes out what no thread can hold any more; the threads in the way are asked to report. `own` is the mark of
     /// the thread that asks.
-    pub(crate) fn take_garbage(&self, own: &Mark) -> Vec<T> {
+    pub(crate) fn take_garbage(&self, own: &Mark) -> Garbage<'_, T> {
         let threads = lock(&self.threads);
         let mut retired = lock(&self.retired);
-        if retired.is_empty() {
-            return Vec::new();
+        let nothing = Garbage { limbo: self, things: Vec::new(), since: None };
+        if retired.waiting.is_empty() {
+            return nothing;
         }
         let barrier = heavy_barrier();
         fence(Ordering::SeqCst);
         if self.orphans.load(Ordering::SeqCst) != 0 {
-            return Vec::new();
+            return nothing;
         }
         let mut safe = u64::MAX;
         for listed in threads.iter() {
@@ -254,15 +313,42 @@ impl<T> Limbo<T> {
                 continue;
             }
             let seen = mark.seen.load(Ordering::Acquire);
-            if retired.iter().any(|(epoch, _)| *epoch > seen) {
+            if retired.waiting.iter().any(|(epoch, _)| *epoch > seen) {
                 mark.set_flag(flag::REPORT, true);
                 safe = safe.min(seen);
             }
         }
-        let (garbage, kept) =
-            std::mem::take(&mut *retired).into_iter().partition::<Vec<_>, _>(|(epoch, _)| *epoch <= safe);
-        *retired = kept;
-        garbage.into_iter().map(|(_, thing)| thing).collect()
+        let waiting = std::mem::take(&mut retired.waiting);
+        let (garbage, kept) = waiting.into_iter().partition::<Vec<_>, _>(|(epoch, _)| *epoch <= safe);
+        retired.waiting = kept;
+        let since = garbage.iter().map(|(epoch, _)| *epoch).min();
+        retired.leaving.extend(since);
+        Garbage { limbo: self, things: garbage.into_iter().map(|(_, thing)| thing).collect(), since }
+    }
+}
+
+/// Things that nobody can hold any more, for their taker to free before this goes.
+pub(crate) struct Garbage<'l, T> {
+    limbo: &'l Limbo<T>,
+    things: Vec<T>,
+    /// Their earliest epoch, while limbo counts them.
+    since: Option<u64>,
+}
+
+impl<T> Garbage<'_, T> {
+    /// The things, of which none is left afterwards.
+    pub(crate) fn take(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.things)
+    }
+}
+
+impl<T> Drop for Garbage<'_, T> {
+    /// What was not taken is freed after this, uncounted.
+    fn drop(&mut self) {
+        let Some(since) = self.since else { return };
+        let leaving = &mut lock(&self.limbo.retired).leaving;
+        let own = leaving.iter().position(|stamp| *stamp == since);
+        leaving.swap_remove(own.expect("whoever takes garbage enters it"));
     }
 }
 

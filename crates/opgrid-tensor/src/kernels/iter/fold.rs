@@ -11,12 +11,13 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use opgrid_core::{DType, Result};
+use opgrid_core::Result;
 use smallvec::SmallVec;
 
 use super::cast::{Cast, cast};
 use super::parallel::parallel_for;
 use super::plan::{Loop, OPERANDS, Odometer};
+use super::span::Span;
 use super::strided::gather;
 use crate::kernels::simd::vectorised;
 use crate::tensor::choose::unsupported;
@@ -35,6 +36,8 @@ const ROWS: usize = 128;
 /// Elements of a piece of work for a thread, and from how many on there are several.
 const GRAIN: usize = 1 << 15;
 const PARALLEL: usize = 1 << 17;
+/// Pieces of one result at most: an expanded input may have more elements than there is memory for states.
+const PIECES: usize = 1 << 16;
 
 /// How many elements become one.
 ///
@@ -129,23 +132,6 @@ struct Reduced {
     index: usize,
 }
 
-/// What is reduced.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    /// The first element.
-    pub start: *const u8,
-    pub dtype: DType,
-    pub geometry: &'a Geometry,
-}
-
-/// Where results go.
-#[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
-    /// The first place.
-    pub start: *mut u8,
-    pub geometry: &'a Geometry,
-}
-
 struct Fold<'a, R> {
     reduction: &'a R,
     start: *const u8,
@@ -159,7 +145,9 @@ struct Fold<'a, R> {
     kept: SmallVec<[Loop; 6]>,
 }
 
-// SAFETY: threads read the input and write different results.
+// SAFETY:
+// - threads get different results from `parallel_for`, whose places are those of a `Target`, so that they write
+//   different elements; the input is apart from them, as callers of `fold` promise.
 unsafe impl<R: Sync> Sync for Fold<'_, R> {}
 
 /// Elements of a block on the stack.
@@ -169,43 +157,40 @@ type Buffer<R> = [MaybeUninit<<R as Reduction>::In>; BLOCK];
 ///
 /// # Safety
 ///
-/// - All positions of the source, from its start on, are aligned and initialised elements of its dtype that nobody
-///   writes meanwhile.
-/// - All positions of the target are aligned places for results, which nobody else uses, apart from the source; it
-///   has the source's sizes apart from the reduced ones.
+/// - `target` is the span of a `Target`, of dtype `R::Out::DTYPE`, and apart from the source.
+/// - It has the source's sizes apart from the reduced ones.
 ///
 /// # Errors
 ///
 /// A dtype without data.
 pub(super) unsafe fn fold<R: Reduction>(
     reduction: &R,
-    source: Source<'_>,
-    target: Target<'_>,
+    source: Span<'_>,
+    target: Span<'_>,
     dims: &[usize],
 ) -> Result<()> {
-    let size = source.dtype.size_in_bytes();
-    let cast = match source.dtype == R::In::DTYPE {
+    let (dtype, input, out) = (source.dtype(), source.geometry(), target.geometry());
+    let size = dtype.size_in_bytes();
+    let cast = match dtype == R::In::DTYPE {
         true => None,
-        false => {
-            Some(cast(source.dtype, R::In::DTYPE).ok_or_else(|| unsupported(source.dtype, "another dtype"))?)
-        }
+        false => Some(cast(dtype, R::In::DTYPE).ok_or_else(|| unsupported(dtype, "another dtype"))?),
     };
-    if target.geometry.numel() == 0 {
+    if out.numel() == 0 {
         return Ok(());
     }
-    let (count, reduced, kept) = if dims.len() == source.geometry.dims() && source.geometry.is_contiguous() {
-        let count = source.geometry.numel() as usize;
+    let (count, reduced, kept) = if dims.len() == input.dims() && input.is_contiguous() {
+        let count = input.numel() as usize;
         let all = Reduced { size: count, stride: size, index: 1 };
         (count, SmallVec::from_slice(&[all]), SmallVec::new())
     } else {
-        let (reduced, kept) = loops(source.geometry, target.geometry, dims, size, size_of::<R::Out>());
+        let (reduced, kept) = loops(input, out, dims, size, size_of::<R::Out>());
         let count = reduced.iter().map(|level| level.size).product();
         (count, join(&reduced), kept)
     };
-    let fold =
-        Fold { reduction, start: source.start, target: target.start, size, cast, reduced, count, kept };
-    // SAFETY: passed on.
-    unsafe { fold.run() };
+    let (start, target) = (source.first().cast_const(), target.first());
+    let fold = Fold { reduction, start, target, size, cast, reduced, count, kept };
+    // SAFETY: passed on; where nothing is reduced there is no source to read, and elsewhere every size is above 0.
+    unsafe { if count == 0 { fold.of_none() } else { fold.run() } };
     Ok(())
 }
 
@@ -216,15 +201,14 @@ fn loops(input: &Geometry, out: &Geometry, dims: &[usize], size: usize, out_size
     let keeps_dims = out.dims() == input.dims();
     let (mut reduced, mut kept) = (SmallVec::<[Reduced; 6]>::new(), SmallVec::<[Loop; 6]>::new());
     let mut out_dim = 0;
-    for (dim, (&length, &stride)) in input.sizes().iter().zip(input.strides()).enumerate() {
-        // The stride may be of any size where it leads to no element.
-        let (length, stride) = (length as usize, (stride as usize).wrapping_mul(size));
+    for (dim, &length) in input.sizes().iter().enumerate() {
+        let (length, stride) = (length as usize, input.step(dim) * size);
         if dims.contains(&dim) {
             reduced.push(Reduced { size: length, stride, index: 0 });
             out_dim += usize::from(keeps_dims);
         } else {
             let mut strides = [0; OPERANDS];
-            (strides[0], strides[1]) = (out.strides()[out_dim] as usize * out_size, stride);
+            (strides[0], strides[1]) = (out.step(out_dim) * out_size, stride);
             kept.push(Loop { size: length, strides });
             out_dim += 1;
         }
@@ -259,11 +243,29 @@ fn join(loops: &[Reduced]) -> SmallVec<[Reduced; 6]> {
 }
 
 impl<R: Reduction> Fold<'_, R> {
+    /// Writes results of no elements; nothing is read.
+    ///
     /// # Safety
     ///
     /// As [`fold`].
+    unsafe fn of_none(&self) {
+        let mut place = Odometer::new(&self.kept, 0);
+        for _ in 0..self.results() {
+            // SAFETY: passed on; every place is visited once.
+            unsafe { self.write(place.at[0], self.reduction.start()) };
+            place.advance();
+        }
+    }
+
+    fn results(&self) -> usize {
+        self.kept.iter().map(|level| level.size).product()
+    }
+
+    /// # Safety
+    ///
+    /// As [`fold`], where there is an element to reduce.
     unsafe fn run(&self) {
-        let results: usize = self.kept.iter().map(|level| level.size).product();
+        let results = self.results();
         let parallel = results.saturating_mul(self.count) >= PARALLEL;
         if let [outer @ .., last] = self.kept.as_slice()
             && last.strides[1] == self.size
@@ -271,7 +273,7 @@ impl<R: Reduction> Fold<'_, R> {
         {
             let per_row = last.size.div_ceil(COLUMNS);
             let units = results / last.size * per_row;
-            let grain = if parallel { GRAIN.div_ceil(self.count * COLUMNS) } else { units };
+            let grain = if parallel { GRAIN.div_ceil(self.count.saturating_mul(COLUMNS)) } else { units };
             return parallel_for(units, grain, &|range| {
                 for unit in range {
                     let at = Odometer::new(outer, unit / per_row).at;
@@ -285,7 +287,7 @@ impl<R: Reduction> Fold<'_, R> {
             // SAFETY: passed on.
             return unsafe { self.one_result_on_threads() };
         }
-        let grain = if parallel { GRAIN.div_ceil(self.count.max(1)) } else { results };
+        let grain = if parallel { GRAIN.div_ceil(self.count) } else { results };
         parallel_for(results, grain, &|range| {
             let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
             let mut place = Odometer::new(&self.kept, range.start);
@@ -310,10 +312,15 @@ impl<R: Reduction> Fold<'_, R> {
     }
 
     /// Splits the outermost loop of the only result.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
     unsafe fn one_result_on_threads(&self) {
         let Some((first, rest)) = self.reduced.split_first() else { return };
         let inner: usize = rest.iter().map(|level| level.size).product();
-        let piece = GRAIN.div_ceil(inner).next_multiple_of(if rest.is_empty() { BLOCK } else { 1 });
+        let piece = GRAIN.div_ceil(inner).max(first.size.div_ceil(PIECES));
+        let piece = piece.next_multiple_of(if rest.is_empty() { BLOCK } else { 1 });
         let mut states = vec![self.reduction.start(); first.size.div_ceil(piece)];
         let shared = States(states.as_mut_ptr());
         parallel_for(first.size, piece, &|range| {
@@ -433,6 +440,10 @@ impl<R: Reduction> Fold<'_, R> {
     }
 
     /// Writes up to [`COLUMNS`] neighbouring results.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); `at` is the position of the row, which has results from `first` on.
     unsafe fn some_columns(&self, at: [usize; OPERANDS], last: &Loop, first: usize) {
         // The last ones together with some before them, so that all have the same width; those are not written.
         let begin = first.min(last.size.saturating_sub(COLUMNS));
@@ -511,7 +522,7 @@ impl<R: Reduction> Fold<'_, R> {
 /// States that threads write, each its own.
 struct States<S>(*mut S);
 
-// SAFETY: states are `Send`, and each is used by one thread.
+// SAFETY: states are `Send`, and `one_result_on_threads` lets each thread use that of its own piece.
 unsafe impl<S: Send> Sync for States<S> {}
 
 impl<S> States<S> {

@@ -1,7 +1,8 @@
 //! Reads and writes the elements of arrays: everything between safe closures and memory.
 //!
 //! [`map1`], [`map2`] and [`map3`] borrow arrays and let a kernel run over their elements: `typed` makes the kernel of a closure, `walk`
-//! hands blocks to it. [`Input`] and [`Output`] are strided operands for other loops, which get slices of them.
+//! hands blocks to it. [`Input`] and [`Output`] are strided operands for other loops. Pointers to elements come from
+//! `span`.
 #![allow(unsafe_code)]
 
 mod cast;
@@ -9,11 +10,11 @@ pub(super) mod fold;
 pub(crate) mod parallel;
 mod plan;
 pub(crate) mod produce;
+mod span;
 mod strided;
 mod typed;
 pub(super) mod walk;
 
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
@@ -21,116 +22,13 @@ use std::slice;
 use opgrid_core::{DType, Result, Scalar};
 
 use self::walk::{Operand, Overlap, Work};
-use super::access::{self, Aliasing};
+use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::number;
-use crate::error::argument;
-use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
+use crate::tensor::{Array, Element, Geometry, ReadGuard};
 use crate::with_dtype;
 
-/// An operand that is read.
-///
-/// Invariant: every position of `geometry`, counted from `start`, is an initialised `T` while `'a` lasts, and nobody
-/// writes it but an [`Output`] made together with this operand.
-#[derive(Clone, Copy)]
-pub struct Input<'a, T> {
-    start: NonNull<T>,
-    geometry: &'a Geometry,
-    memory: PhantomData<&'a T>,
-}
-
-/// An operand that is written.
-///
-/// Invariant: every position of `geometry`, counted from `start`, is a place for a `T` that nobody uses while `'a`
-/// lasts, but [`Input`]s made together with this operand. With an unwritten `guard`, `geometry` covers its storage.
-pub struct Output<'a, T> {
-    start: NonNull<T>,
-    geometry: &'a Geometry,
-    guard: Option<&'a WriteGuard<'a>>,
-    memory: PhantomData<&'a mut T>,
-}
-
-impl<'a, T: Element> Input<'a, T> {
-    /// The elements of a slice that `geometry` addresses.
-    ///
-    /// # Errors
-    ///
-    /// A geometry that leads beyond the slice.
-    pub fn new(elements: &'a [T], geometry: &'a Geometry) -> Result<Self> {
-        check_end(geometry, elements.len())?;
-        let start = NonNull::from(elements).cast();
-        Ok(Self { start, geometry, memory: PhantomData })
-    }
-
-    /// The address of the first element.
-    pub(super) fn first(&self) -> *const T {
-        self.start.as_ptr().wrapping_add(self.geometry.offset() as usize)
-    }
-
-    /// Sizes and strides.
-    pub(super) fn geometry(&self) -> &'a Geometry {
-        self.geometry
-    }
-
-    /// The elements of a storage that `geometry` addresses.
-    pub(super) fn of(guard: &'a ReadGuard<'_>, geometry: &'a Geometry) -> Result<Self> {
-        Self::new(guard.slice()?, geometry)
-    }
-
-    /// The same in a storage that is being written: for loops that handle an input beside their output.
-    pub(super) fn beside(guard: &'a WriteGuard<'_>, geometry: &'a Geometry) -> Result<Self> {
-        guard.clear_unwritten();
-        let start = typed_start(guard, geometry)?;
-        Ok(Self { start, geometry, memory: PhantomData })
-    }
-}
-
-impl<'a, T: Element> Output<'a, T> {
-    /// The elements of a slice that `geometry` addresses.
-    ///
-    /// # Errors
-    ///
-    /// A geometry that leads beyond the slice.
-    pub fn new(elements: &'a mut [T], geometry: &'a Geometry) -> Result<Self> {
-        check_end(geometry, elements.len())?;
-        let start = NonNull::from(elements).cast();
-        Ok(Self { start, geometry, guard: None, memory: PhantomData })
-    }
-
-    /// The elements of a storage that `geometry` addresses.
-    pub(super) fn of(guard: &'a WriteGuard<'_>, geometry: &'a Geometry) -> Result<Self> {
-        let bytes = (geometry.numel() as usize).checked_mul(size_of::<T>());
-        let whole = geometry.offset() == 0 && geometry.is_dense() && bytes == Some(guard.storage().bytes());
-        if !whole {
-            guard.clear_unwritten();
-        }
-        let start = typed_start(guard, geometry)?;
-        Ok(Self { start, geometry, guard: Some(guard), memory: PhantomData })
-    }
-
-    /// The address of the first element.
-    pub(super) fn first(&self) -> *mut T {
-        self.start.as_ptr().wrapping_add(self.geometry.offset() as usize)
-    }
-
-    /// Sizes and strides.
-    pub(super) fn geometry(&self) -> &'a Geometry {
-        self.geometry
-    }
-
-    /// Notes that every element was written.
-    ///
-    /// # Safety
-    ///
-    /// The caller has written every one.
-    pub(super) unsafe fn complete(&self) {
-        if let Some(guard) = self.guard.filter(|guard| !guard.is_written()) {
-            // SAFETY:
-            // - by the invariant, an unwritten storage is covered by `geometry`, and the caller has written every
-            //   position of it.
-            unsafe { guard.assume_written() };
-        }
-    }
-}
+pub use self::span::{Input, Output};
+pub(crate) use self::span::{Span, Target};
 
 /// An input of an element-wise loop.
 #[derive(Clone, Copy)]
@@ -162,6 +60,11 @@ impl Constant {
             Ok(bytes)
         })
     }
+
+    /// The address of the element, which is not to be written.
+    fn start(&self) -> NonNull<u8> {
+        NonNull::from(&self.0).cast()
+    }
 }
 
 static ONE: Geometry = Geometry::ONE;
@@ -176,8 +79,8 @@ unsafe fn run<const N: usize>(
     inputs: [(Source<'_>, DType); N],
     work: Work<'_>,
 ) -> Result<()> {
-    access::check_written(out.geometry())?;
-    match Plain::of(out, computed, &inputs) {
+    let out = Distinct::new(out)?;
+    match Plain::of(out.array(), computed, &inputs) {
         // SAFETY: the caller's promise; the operands are plain.
         Plain::Apart => unsafe { run_apart(out, &inputs, work) },
         // SAFETY: as above.
@@ -234,40 +137,47 @@ impl Plain {
     }
 }
 
+/// Guards of the inputs' storages, apart from the output's; one for those that lie in the same storage one after the
+/// other.
+type Readers<'a, const N: usize> = [Option<ReadGuard<'a>>; N];
+
 /// # Safety
 ///
 /// As [`run`], for operands that are [`Plain::Apart`].
 #[inline]
 unsafe fn run_apart<const N: usize>(
-    out: &Array,
+    out: Distinct<'_>,
     inputs: &[(Source<'_>, DType); N],
     work: Work<'_>,
 ) -> Result<()> {
-    let writer = out.storage().write()?;
+    let writer = out.array().storage().write()?;
+    let target = Target::new(&writer, out, Overlap::Apart)?;
     let mut starts = [std::ptr::null_mut(); 4];
-    let mut sizes = [out.dtype().size_in_bytes(), 0, 0, 0];
-    starts[0] = output_start(&writer, out, Overlap::Apart)?;
-    let mut readers = [const { None }; N];
-    let mut before: Option<&Array> = None;
+    let mut sizes = [out.array().dtype().size_in_bytes(), 0, 0, 0];
+    starts[0] = target.span().first();
+    let mut readers: Readers<'_, N> = [const { None }; N];
+    let mut held = 0;
     for (k, (source, wanted)) in inputs.iter().enumerate() {
         let Source::Array(array) = source else { continue };
         sizes[k + 1] = wanted.size_in_bytes();
-        let start = match before.filter(|before| before.storage().is_same(array.storage())) {
-            // The storage is being read already.
-            Some(before) => starts[k].wrapping_sub(before.geometry().offset() as usize * sizes[k]),
-            None => readers[k].insert(array.storage().read()?).start().as_ptr(),
+        let known = readers[held].as_ref().filter(|reader| reader.storage().is_same(array.storage()));
+        let reader = match known {
+            Some(reader) => reader,
+            None => {
+                held = k;
+                readers[k].insert(array.storage().read()?)
+            }
         };
-        starts[k + 1] = first_element(start, array)?;
-        before = Some(array);
+        starts[k + 1] = Span::read(reader, array)?.first();
     }
     // SAFETY:
-    // - as in `run_any`; no input shares the output's storage.
-    // - all operands are row-major, of one shape and the kernel's dtypes.
-    unsafe { walk::flat(starts, sizes, work, out.geometry().numel() as usize) };
-    if !writer.is_written() {
-        // SAFETY: `output_start` left memory unwritten only where the output is all of it.
-        unsafe { writer.assume_written() };
-    }
+    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Plain::of` has compared. Their
+    //   guards live until the end of this function.
+    // - no input lies in the output's storage, as `Plain::Apart` says, and the output is a `Target`.
+    // - the caller's promise is the kernel's.
+    unsafe { walk::flat(starts, sizes, work, out.array().geometry().numel() as usize) };
+    // SAFETY: every element was visited.
+    unsafe { target.complete() };
     Ok(())
 }
 
@@ -276,62 +186,64 @@ unsafe fn run_apart<const N: usize>(
 /// As [`run`], for operands that are [`Plain::Few`].
 #[inline(never)]
 unsafe fn run_few<const N: usize>(
-    out: &Array,
+    out: Distinct<'_>,
     inputs: &[(Source<'_>, DType); N],
     work: Work<'_>,
 ) -> Result<()> {
-    let n = out.geometry().numel() as usize;
-    let writer = out.storage().write()?;
+    let array = out.array();
+    let n = array.geometry().numel() as usize;
+    let writer = array.storage().write()?;
     let mut blocks = FewBlocks([const { [const { MaybeUninit::uninit() }; 16 * FEW] }; 4]);
     let (mut overlap, mut in_place) = (Overlap::Apart, false);
-    let mut readers = [const { None }; N];
+    let mut readers: Readers<'_, N> = [const { None }; N];
+    let mut held = 0;
     let mut starts = [std::ptr::null_mut(); 4];
     let mut sizes = [0; 4];
     for (k, (source, wanted)) in inputs.iter().enumerate() {
         sizes[k + 1] = wanted.size_in_bytes();
         starts[k + 1] = match source {
-            Source::Array(array) if array.storage().is_same(out.storage()) => {
-                overlap = access::overlap(out, array, Aliasing::InPlace)?;
+            Source::Array(input) if input.storage().is_same(array.storage()) => {
+                overlap = access::overlap(array, input, Aliasing::InPlace)?;
                 in_place |= overlap != Overlap::Apart;
-                writer.clear_unwritten();
-                first_element(writer.start().as_ptr(), array)?
+                Span::beside(&writer, input)?.first()
             }
-            Source::Array(array) => {
-                let start = match inputs[..k].first() {
-                    // The storage is being read already.
-                    Some((Source::Array(first), _))
-                        if readers[0].is_some() && first.storage().is_same(array.storage()) =>
-                    {
-                        readers[0].as_ref().map_or(writer.start(), ReadGuard::start)
+            Source::Array(input) => {
+                let known = readers[held].as_ref();
+                let reader = match known.filter(|reader| reader.storage().is_same(input.storage())) {
+                    Some(reader) => reader,
+                    None => {
+                        held = k;
+                        readers[k].insert(input.storage().read()?)
                     }
-                    _ => readers[k].insert(array.storage().read()?).start(),
                 };
-                first_element(start.as_ptr(), array)?
+                Span::read(reader, input)?.first()
             }
             Source::Number(value) => {
                 let block = blocks.0[k + 1].as_mut_ptr().cast::<u8>();
-                let mut constant = Constant::new(*value, *wanted)?;
-                // SAFETY: a block has room for as many elements of any dtype.
-                unsafe { strided::gather(block, constant.0.as_mut_ptr().cast(), 0, n, sizes[k + 1]) };
+                let constant = Constant::new(*value, *wanted)?;
+                // SAFETY: a block has room for `FEW` elements of any dtype, and `Plain::of` has counted; the constant is
+                // one element of the dtype.
+                unsafe { strided::gather(block, constant.start().as_ptr(), 0, n, sizes[k + 1]) };
                 block
             }
         };
     }
-    let to = output_start(&writer, out, overlap)?;
-    sizes[0] = out.dtype().size_in_bytes();
+    let target = Target::new(&writer, out, overlap)?;
+    let to = target.span().first();
+    sizes[0] = array.dtype().size_in_bytes();
     starts[0] = if in_place { blocks.0[0].as_mut_ptr().cast() } else { to };
     // SAFETY:
-    // - as in `run_any`; a block stands for an output that is read.
-    // - all operands are row-major, of one shape and the kernel's dtypes.
+    // - the spans are those of row-major arrays, of one shape and the kernel's dtypes: `Plain::of` has compared. Their
+    //   guards live until the end of this function; blocks hold as many elements of numbers.
+    // - a block stands for an output that is read, so that what is written is apart from what is read.
+    // - the caller's promise is the kernel's.
     unsafe { walk::flat(starts, sizes, work, n) };
     if in_place {
         // SAFETY: the block has as many elements as the output, of its dtype; reading is over.
         unsafe { std::ptr::copy_nonoverlapping(starts[0], to, n * sizes[0]) };
     }
-    if !writer.is_written() {
-        // SAFETY: `output_start` left memory unwritten only where the output is all of it.
-        unsafe { writer.assume_written() };
-    }
+    // SAFETY: every element was visited.
+    unsafe { target.complete() };
     Ok(())
 }
 
@@ -342,103 +254,58 @@ unsafe fn run_few<const N: usize>(
 /// As [`run`].
 #[inline(never)]
 unsafe fn run_any<const N: usize>(
-    (out, computed): (&Array, DType),
+    (out, computed): (Distinct<'_>, DType),
     inputs: [(Source<'_>, DType); N],
     work: Work<'_>,
 ) -> Result<()> {
+    let array = out.array();
     let mut overlap = Overlap::Apart;
     for (source, _) in &inputs {
-        if let Source::Array(array) = source
-            && array.storage().is_same(out.storage())
+        if let Source::Array(input) = source
+            && input.storage().is_same(array.storage())
         {
-            overlap = overlap.max(access::overlap(out, array, Aliasing::InPlace)?);
+            overlap = overlap.max(access::overlap(array, input, Aliasing::InPlace)?);
         }
     }
-    let writer = out.storage().write()?;
-    let mut readers = [const { None }; N];
+    let writer = array.storage().write()?;
+    let mut readers: Readers<'_, N> = [const { None }; N];
     let mut constants = [Constant([MaybeUninit::uninit(); 16]); N];
-    let nothing = Operand { start: std::ptr::null_mut(), geometry: &ONE, dtype: computed, wanted: computed };
-    let mut operands = [nothing; 4];
-    operands[0] = Operand {
-        start: output_start(&writer, out, overlap)?,
-        geometry: out.geometry(),
-        dtype: out.dtype(),
-        ..nothing
-    };
-    for (k, (source, wanted)) in inputs.into_iter().enumerate() {
-        operands[k + 1] = match source {
-            Source::Array(array) => {
-                let start = if array.storage().is_same(out.storage()) {
-                    writer.start()
-                } else {
-                    // A storage that is read already needs no second guard.
-                    let known = inputs[..k].iter().zip(&readers).find_map(|((other, _), reader)| {
-                        match (other, reader) {
-                            (Source::Array(other), Some(reader))
-                                if other.storage().is_same(array.storage()) =>
-                            {
-                                Some(ReadGuard::start(reader))
-                            }
-                            _ => None,
-                        }
-                    });
-                    match known {
-                        Some(start) => start,
-                        None => readers[k].insert(array.storage().read()?).start(),
-                    }
-                };
-                Operand {
-                    start: first_element(start.as_ptr(), array)?,
-                    geometry: array.geometry(),
-                    dtype: array.dtype(),
-                    wanted,
+    for (k, (source, wanted)) in inputs.iter().enumerate() {
+        match source {
+            Source::Number(value) => constants[k] = Constant::new(*value, *wanted)?,
+            // A storage that is read already needs no second guard.
+            Source::Array(input) => {
+                let known = reader_of(&readers, input).is_some() || input.storage().is_same(array.storage());
+                if !known {
+                    readers[k] = Some(input.storage().read()?);
                 }
             }
-            Source::Number(value) => {
-                constants[k] = Constant::new(value, wanted)?;
-                Operand { start: constants[k].0.as_mut_ptr().cast(), geometry: &ONE, dtype: wanted, wanted }
-            }
+        }
+    }
+    let target = Target::new(&writer, out, overlap)?;
+    let mut operands = [Operand { span: target.span(), wanted: computed }; 4];
+    for (k, (source, wanted)) in inputs.into_iter().enumerate() {
+        let span = match source {
+            Source::Number(_) => Span::number(&constants[k], wanted),
+            Source::Array(input) => match reader_of(&readers, input) {
+                Some(reader) => Span::read(reader, input)?,
+                None => Span::beside(&writer, input)?,
+            },
         };
+        operands[k + 1] = Operand { span, wanted };
     }
     // SAFETY:
-    // - arrays address elements of their storages only, and those are aligned: `first_element` has looked. Inputs are
-    //   initialised: `read` and `output_start` make sure.
-    // - the guards say that nobody else writes inputs or uses the output; constants are this function's own.
-    // - `check_written` says that no element of the output is repeated, and `overlap` how inputs lie to it.
+    // - the output is the span of a `Target`, and `overlap` says how inputs lie to it: all of them were asked above.
     // - the caller's promise is the kernel's.
     unsafe { walk::walk(&operands[..=N], work, overlap)? };
-    if !writer.is_written() {
-        // SAFETY: `output_start` left memory unwritten only where the output is all of it, and every element was
-        // visited.
-        unsafe { writer.assume_written() };
-    }
+    // SAFETY: every element was visited.
+    unsafe { target.complete() };
     Ok(())
 }
 
-/// The first element of the output; memory that was never written is cleared unless all of it will be written.
-#[inline(always)]
-fn output_start(writer: &WriteGuard<'_>, out: &Array, overlap: Overlap) -> Result<*mut u8> {
-    if !writer.is_written() {
-        let geometry = out.geometry();
-        let bytes = (geometry.numel() as usize).checked_mul(out.dtype().size_in_bytes());
-        let whole = geometry.offset() == 0 && geometry.is_dense() && bytes == Some(writer.storage().bytes());
-        if !whole || overlap != Overlap::Apart {
-            writer.clear_unwritten();
-        }
-    }
-    first_element(writer.start().as_ptr(), out)
-}
-
-/// The address of the first element of an array whose storage begins at `start`.
-#[inline]
-fn first_element(start: *mut u8, array: &Array) -> Result<*mut u8> {
-    let dtype = array.dtype();
-    let size = dtype.size_in_bytes();
-    let alignment = if dtype.is_complex() { size / 2 } else { size };
-    if start.addr() & (alignment - 1) != 0 {
-        return Err(argument(format!("memory is not aligned for {dtype}; copy it first")));
-    }
-    Ok(start.wrapping_add(array.geometry().offset() as usize * size))
+/// The guard of an input's storage.
+fn reader_of<'r, 'a>(readers: &'r [Option<ReadGuard<'a>>], input: &Array) -> Option<&'r ReadGuard<'a>> {
+    readers.iter().flatten().find(|reader| reader.storage().is_same(input.storage()))
 }
 
 /// Sets every element of `out` to `value`, converted.
@@ -518,25 +385,21 @@ pub(super) fn fold<R: fold::Reduction>(
     reduction: &R,
 ) -> Result<()> {
     out.expect_dtype(R::Out::DTYPE)?;
-    access::check_written(out.geometry())?;
+    let distinct = Distinct::new(out)?;
     access::check(out, input, Aliasing::Never)?;
     let writer = out.storage().write()?;
     let beside = input.storage().is_same(out.storage());
-    let target = output_start(&writer, out, if beside { Overlap::Unknown } else { Overlap::Apart })?;
+    let target = Target::new(&writer, distinct, if beside { Overlap::Unknown } else { Overlap::Apart })?;
     let reader = if beside { None } else { Some(input.storage().read()?) };
-    let start = first_element(reader.as_ref().map_or(writer.start(), ReadGuard::start).as_ptr(), input)?;
-    let source = fold::Source { start, dtype: input.dtype(), geometry: input.geometry() };
-    let target = fold::Target { start: target, geometry: out.geometry() };
+    let source = match &reader {
+        Some(reader) => Span::read(reader, input)?,
+        None => Span::beside(&writer, input)?,
+    };
     // SAFETY:
-    // - arrays address elements of their storages only, and those are aligned: `first_element` has looked. The input is
-    //   initialised: `read` or `output_start` made sure.
-    // - the guards say that nobody else writes the input or uses the output; `check` says that they are apart.
-    unsafe { fold::fold(reduction, source, target, dims)? };
-    if !writer.is_written() {
-        // SAFETY: `output_start` left memory unwritten only where the output is all of it, and every result was
-        // written.
-        unsafe { writer.assume_written() };
-    }
+    // - `target` is a `Target`, for results as `expect_dtype` says; `check` says that source and target are apart.
+    unsafe { fold::fold(reduction, source, target.span(), dims)? };
+    // SAFETY: every result was written.
+    unsafe { target.complete() };
     Ok(())
 }
 
@@ -549,23 +412,4 @@ unsafe fn places<'a, T>(start: *mut T, n: usize) -> &'a mut [MaybeUninit<T>] {
     // SAFETY:
     // - the caller's promise; a `MaybeUninit` needs no initialised bytes.
     unsafe { slice::from_raw_parts_mut(start.cast(), n) }
-}
-
-fn check_end(geometry: &Geometry, available: usize) -> Result<()> {
-    if geometry.end() as usize > available {
-        let message = format!("{geometry:?} leads beyond the {available} elements of the memory");
-        return Err(argument(message));
-    }
-    Ok(())
-}
-
-/// The start of a storage that is being written, if it holds `geometry`.
-fn typed_start<T: Element>(guard: &WriteGuard<'_>, geometry: &Geometry) -> Result<NonNull<T>> {
-    check_end(geometry, guard.storage().bytes() / size_of::<T>())?;
-    let start = guard.start().cast::<T>();
-    if !start.is_aligned() {
-        let message = format!("memory is not aligned for {}; copy it first", T::DTYPE);
-        return Err(argument(message));
-    }
-    Ok(start)
 }

@@ -16,88 +16,117 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The bit that says that the job is closed.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
+/// What a panic carries.
+type Payload = Box<dyn Any + Send>;
+
 struct Job {
     next: AtomicUsize,
     pieces: usize,
     helpers: AtomicUsize,
-    /// The closure of the caller, which is alive until the job is closed and has no helpers.
+    /// The closure of the caller, whose frame holds a [`Closing`]: it is alive until the job is closed and has no
+    /// helpers.
     work: *const (dyn Fn(usize) + Sync),
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// Of panics in pieces. They are dropped by the caller, after everybody has stopped: a payload may panic, too.
+    panics: Mutex<Vec<Payload>>,
 }
 
-// SAFETY: `work` is `Sync`, and helpers use it only while the caller waits for them.
+// SAFETY: `work` is `Sync`, and a helper uses it only if the job was open when it was counted, as `help` asks; then the
+// caller's `Closing` waits for it.
 unsafe impl Send for Job {}
-// SAFETY: as above.
+// SAFETY: as above; everything else in it is `Sync`.
 unsafe impl Sync for Job {}
 
 impl Job {
-    /// Takes pieces until none is left.
+    /// Takes pieces until none is left. Does not unwind.
     ///
     /// # Safety
     ///
     /// The closure is alive.
     unsafe fn work(&self) {
-        loop {
-            let piece = self.next.fetch_add(1, Ordering::Relaxed);
-            if piece >= self.pieces {
-                return;
-            }
+        while let Some(piece) = self.take() {
             // SAFETY: the caller's promise.
             let work = unsafe { &*self.work };
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(piece))) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| work(piece))) {
                 self.next.store(self.pieces, Ordering::Relaxed);
-                *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+                self.panics.lock().unwrap_or_else(PoisonError::into_inner).push(payload);
             }
         }
+    }
+
+    /// The next piece. The count stops at the number of pieces, which may be the largest there is.
+    fn take(&self) -> Option<usize> {
+        let next = |next| (next < self.pieces).then(|| next + 1);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
     }
 
     fn help(&self) {
         // From here on the caller waits, unless it has closed the job already.
         if self.helpers.fetch_add(1, Ordering::Acquire) & CLOSED == 0 {
-            // SAFETY: the job was open when this helper was counted, so the caller waits for it.
+            // SAFETY: the job was open when this helper was counted, so that `Closing` waits for it.
             unsafe { self.work() };
         }
         self.helpers.fetch_sub(1, Ordering::Release);
     }
 }
 
+/// Keeps a frame whose closure helpers use: when it is dropped, also by a panic, it waits until none of them does.
+struct Closing<'a>(&'a Job);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let helpers = &self.0.helpers;
+        let mut working = helpers.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED;
+        let mut turns = 0u32;
+        while working != 0 {
+            // They are at their last piece. One that came too late is counted for a moment, too.
+            if turns < 1000 {
+                turns += 1;
+                std::hint::spin_loop()
+            } else {
+                std::thread::yield_now()
+            }
+            working = helpers.load(Ordering::Acquire) & !CLOSED;
+        }
+    }
+}
+
 /// Calls `work` for each number below `pieces`, on several threads where there are some.
 ///
-/// A panic in it goes on in the caller, after all threads have stopped.
+/// A panic in it goes on in the caller, after all threads have stopped; of several the first one.
 pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
     let threads = num_threads().min(pieces);
     if threads <= 1 {
         return (0..pieces).for_each(work);
     }
-    // SAFETY: only the lifetime is forgotten; the job is closed and without helpers before this function returns.
+    // SAFETY: only the lifetime is forgotten. `closing` is dropped before this function returns or unwinds, so that
+    // nobody uses the closure after its borrow; a helper that starts later finds the job closed.
     let work = unsafe {
         std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
             work,
         )
     };
-    let next = AtomicUsize::new(0);
-    let job = Arc::new(Job { next, pieces, helpers: AtomicUsize::new(0), work, panic: Mutex::new(None) });
+    let (next, helpers) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let job = Arc::new(Job { next, pieces, helpers, work, panics: Mutex::default() });
+    let closing = Closing(&job);
     for _ in 1..threads {
         let job = Arc::clone(&job);
         rayon::spawn(move || job.help());
     }
-    // SAFETY: the closure is borrowed until this function returns; panics are caught.
+    // SAFETY: the closure is borrowed until this function returns.
     unsafe { job.work() };
-    let mut helpers = job.helpers.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED;
-    let mut turns = 0u32;
-    while helpers != 0 {
-        // They are at their last piece. One that came too late is counted for a moment, too.
-        if turns < 1000 {
-            std::hint::spin_loop()
-        } else {
-            std::thread::yield_now()
-        }
-        turns += 1;
-        helpers = job.helpers.load(Ordering::Acquire) & !CLOSED;
+    drop(closing);
+    let panics = std::mem::take(&mut *job.panics.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut panics = panics.into_iter();
+    if let Some(first) = panics.next() {
+        panics.for_each(discard);
+        resume_unwind(first);
     }
-    let panic = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(panic) = panic {
-        resume_unwind(panic);
+}
+
+/// Drops what a panic carries. Where that panics, what the second panic carries is leaked: it might go on for ever.
+fn discard(payload: Payload) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
     }
 }
 
@@ -135,7 +164,7 @@ pub fn set_num_threads(threads: usize) {
 /// threads where there are some.
 ///
 /// The caller takes ranges itself until none is left, and never waits for a thread that has not started. A panic goes
-/// on in the caller.
+/// on in the caller, after all threads have stopped; of several the first one.
 ///
 /// # Examples
 ///
@@ -151,8 +180,9 @@ pub fn set_num_threads(threads: usize) {
 pub fn parallel_for(n: usize, grain: usize, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
     let grain = grain.max(1);
     for_each_piece(n.div_ceil(grain), &|piece| {
+        // Below `n`, which may be the largest number there is.
         let start = piece * grain;
-        work(start..n.min(start + grain));
+        work(start..start + grain.min(n - start));
     });
 }
 

@@ -49,15 +49,15 @@ impl<T: Element> Output<'_, T> {
     ///
     /// An output that is not row-major, or of which `f` has left elements out; that of `f`.
     pub(crate) fn produce(self, f: impl FnOnce(&mut Sequence<'_, T>) -> Result<()>) -> Result<()> {
-        if !self.geometry.is_contiguous() {
-            return Err(argument(format!("expected a row-major output, found {:?}", self.geometry)));
+        let span = self.span();
+        let geometry = span.geometry();
+        if !geometry.is_contiguous() {
+            return Err(argument(format!("expected a row-major output, found {geometry:?}")));
         }
-        // The offset may be of any size where it leads to no element.
-        let n = self.geometry.numel() as usize;
-        let offset = if n == 0 { 0 } else { self.geometry.offset() as usize };
-        let start = self.start.as_ptr().wrapping_add(offset);
-        // SAFETY: `Output` promises that nobody else uses these places; a row-major geometry has no gaps.
-        let places = unsafe { places(start, n) };
+        // SAFETY:
+        // - an `Output` is made of a `Target`, whose elements nobody else uses, with the size and alignment of `T`.
+        // - a row-major geometry has no gaps, as asked above.
+        let places = unsafe { places(span.first().cast::<T>(), geometry.numel() as usize) };
         let mut sequence = Sequence { places, done: 0 };
         f(&mut sequence)?;
         match sequence.rest() {

@@ -37,8 +37,9 @@ macro_rules! with_size {
 ///
 /// # Safety
 ///
-/// The elements are initialised and lie in readable memory; `to` has room for them and is apart from them. Nothing
-/// needs to be aligned: a complex number is less aligned than an integer of its size.
+/// The elements are initialised and lie in readable memory; `to` has room for them and is apart from them. Without
+/// elements nothing is read, wherever `from` leads. Nothing needs to be aligned: a complex number is less aligned than
+/// an integer of its size.
 #[inline]
 pub(super) unsafe fn gather(to: *mut u8, from: *const u8, stride: usize, n: usize, size: usize) {
     // SAFETY: passed on.
@@ -50,13 +51,16 @@ pub(super) unsafe fn gather(to: *mut u8, from: *const u8, stride: usize, n: usiz
     }
 }
 
+/// # Safety
+///
+/// As [`gather`].
 unsafe fn gather_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, n: usize) {
-    if stride == 0 {
-        // SAFETY: the one element that is read.
+    if stride == 0 && n > 0 {
+        // SAFETY: the caller's promise for the first element, which there is: `n` was compared above.
         let value = unsafe { from.cast::<T>().read_unaligned() };
         return vectorised(move || {
             for i in 0..n {
-                // SAFETY: one of `n` places.
+                // SAFETY: one of the `n` places that the caller promises.
                 unsafe { to.add(i).write_unaligned(value) };
             }
         });
@@ -103,6 +107,9 @@ pub(super) unsafe fn transpose(
     with_size!(size, T => unsafe { transpose_as::<T>(to.cast(), from, stride, rows, columns) });
 }
 
+/// # Safety
+///
+/// As [`transpose`].
 unsafe fn transpose_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, rows: usize, columns: usize) {
     for column in 0..columns {
         // SAFETY: the caller's promise, element by element.

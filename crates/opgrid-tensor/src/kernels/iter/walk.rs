@@ -23,8 +23,8 @@ use opgrid_core::{DType, Result};
 use super::cast::{Cast, cast};
 use super::parallel::parallel_for;
 use super::plan::{Loop, OPERANDS, Odometer, Plan, Position, advance};
+use super::span::Span;
 use super::strided::{gather, scatter, transpose};
-use crate::tensor::Geometry;
 use crate::tensor::choose::unsupported;
 
 /// Bytes of a block on the stack.
@@ -48,10 +48,7 @@ pub(super) enum Work<'a> {
 /// An operand: where its elements are, and as what the kernel sees them.
 #[derive(Clone, Copy)]
 pub(super) struct Operand<'a> {
-    /// The first element.
-    pub start: *mut u8,
-    pub geometry: &'a Geometry,
-    pub dtype: DType,
+    pub span: Span<'a>,
     pub wanted: DType,
 }
 
@@ -70,29 +67,26 @@ pub(crate) enum Overlap {
 ///
 /// # Safety
 ///
-/// - For every operand, all positions of `geometry`, from `start` on, are aligned elements of `dtype`: of inputs
-///   initialised, of the output places. Nobody else writes inputs or uses the output meanwhile.
-/// - The output repeats no element, and lies to the inputs as `overlap` says.
+/// - Operand 0 is the span of a `Target`, and lies to the inputs as `overlap` says.
 /// - `Work::Call` is a kernel for the operands' `wanted` dtypes, as many as there are.
 ///
 /// # Errors
 ///
 /// An input that does not broadcast; a dtype without data.
 pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Overlap) -> Result<()> {
-    let out = operands[0].geometry;
+    let out = operands[0].span.geometry();
     let plain = |operand: &Operand<'_>| {
-        operand.dtype == operand.wanted
-            && operand.geometry.is_contiguous()
-            && operand.geometry.has_sizes_of(out)
+        let geometry = operand.span.geometry();
+        operand.span.dtype() == operand.wanted && geometry.is_contiguous() && geometry.has_sizes_of(out)
     };
     if overlap == Overlap::Apart && operands.iter().all(plain) {
         let mut starts = [ptr::null_mut(); OPERANDS];
         let mut sizes = [0; OPERANDS];
         for (k, operand) in operands.iter().enumerate() {
-            starts[k] = operand.start;
-            sizes[k] = operand.dtype.size_in_bytes();
+            starts[k] = operand.span.first();
+            sizes[k] = operand.span.dtype().size_in_bytes();
         }
-        // SAFETY: row-major operands are slices, of the kernel's dtypes.
+        // SAFETY: spans of row-major geometries are slices, of the kernel's dtypes, as `plain` found.
         unsafe { flat(starts, sizes, work, out.numel() as usize) };
         return Ok(());
     }
@@ -133,7 +127,10 @@ pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS],
 /// Pointers that threads share.
 struct Starts([*mut u8; OPERANDS]);
 
-// SAFETY: the threads of one loop write different elements, and nobody else writes.
+// SAFETY:
+// - threads get different parts of the output from `parallel_for`. It is the span of a `Target`, so that they write
+//   different elements. Where inputs may lie between those, a loop is not split (`Walk::parallel`).
+// - nobody else writes: the guards of `Span`s and `Target` live until the loop ends.
 unsafe impl Sync for Starts {}
 
 impl Starts {
@@ -181,19 +178,19 @@ impl Blocks {
 
 impl<'a> Walk<'a> {
     fn new(operands: &[Operand<'_>], work: Work<'a>, overlap: Overlap) -> Result<Self> {
-        let out = operands[0].geometry;
+        let out = operands[0].span.geometry();
         let (mut starts, mut sizes, mut wanted) = ([ptr::null_mut(); OPERANDS], [0; OPERANDS], [0; OPERANDS]);
         let mut casts = [None; OPERANDS];
         let mut geometries = [(out, 0); OPERANDS];
         for (k, operand) in operands.iter().enumerate() {
-            starts[k] = operand.start;
-            sizes[k] = operand.dtype.size_in_bytes();
+            let dtype = operand.span.dtype();
+            starts[k] = operand.span.first();
+            sizes[k] = dtype.size_in_bytes();
             wanted[k] = operand.wanted.size_in_bytes();
-            geometries[k] = (operand.geometry, sizes[k]);
-            if operand.dtype != operand.wanted {
-                let (from, to) =
-                    if k == 0 { (operand.wanted, operand.dtype) } else { (operand.dtype, operand.wanted) };
-                casts[k] = Some(cast(from, to).ok_or_else(|| unsupported(operand.dtype, "another dtype"))?);
+            geometries[k] = (operand.span.geometry(), sizes[k]);
+            if dtype != operand.wanted {
+                let (from, to) = if k == 0 { (operand.wanted, dtype) } else { (dtype, operand.wanted) };
+                casts[k] = Some(cast(from, to).ok_or_else(|| unsupported(dtype, "another dtype"))?);
             }
         }
         let plan = Plan::new(&geometries[..operands.len()])?;

@@ -112,7 +112,7 @@ impl<S: Scheme> Product<S> {
         let beside = depth == 1 || (self.a.column == 1 && self.a.columns.is_multiple_of(depth));
         let as_it_is = S::SAME && S::PARTS == 1 && beside;
         // Rows that are a multiple of this apart fight for the same lines of the cache.
-        let apart = !(self.a.row * size_of::<S::Element>()).is_multiple_of(4096);
+        let apart = !self.a.row.wrapping_mul(size_of::<S::Element>()).is_multiple_of(4096);
         as_it_is && (self.b.columns <= 4 * width || (self.a.column == 1 && apart))
     }
 
@@ -140,7 +140,7 @@ impl<S: Scheme> Product<S> {
         let read = Panels {
             start: self.b.start.cast_const().cast::<S::Factor>(),
             panel: width * S::PARTS,
-            step: self.b.row * S::PARTS,
+            step: self.b.row.wrapping_mul(S::PARTS),
         };
         let step = wide * S::PARTS * kernel.depth;
         let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };
@@ -168,7 +168,7 @@ impl<S: Scheme> Product<S> {
         let kernel = self.kernel();
         let height = kernel.height(a.rows * S::PARTS);
         let (start, row, step) = if self.reads_a() && height == a.rows {
-            (a.start.cast_const().cast(), a.row, a.column * kernel.depth)
+            (a.start.cast_const().cast(), a.row, a.column.wrapping_mul(kernel.depth))
         } else {
             // SAFETY: the elements may be read, as the caller promises.
             unsafe { pack::<S>(panel, height / S::PARTS, kernel.depth, a.transposed()) };

@@ -16,9 +16,9 @@ use super::tile::ROWS;
 use crate::error::argument;
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::iter::parallel::{for_each_piece, num_threads};
-use crate::kernels::iter::{Input, Output};
+use crate::kernels::iter::{Input, Output, Span};
 use crate::kernels::simd::vectorised;
-use crate::tensor::{Element, Geometry};
+use crate::tensor::Element;
 
 /// Products that are worth a piece of their own.
 const PIECE: usize = 1 << 19;
@@ -45,20 +45,25 @@ impl<T> Clone for Stack<T> {
 impl<T> Copy for Stack<T> {}
 
 impl<T> Stack<T> {
-    /// The last two dimensions of `geometry` are those of a matrix.
-    fn new(start: *mut T, geometry: &Geometry) -> Result<Self> {
-        let (sizes, strides) = match (geometry.sizes(), geometry.strides()) {
-            (&[rows, columns], &[row, column]) => ([1, rows, columns], [0, row, column]),
-            (&[count, rows, columns], &[stride, row, column]) => {
-                ([count, rows, columns], [stride, row, column])
-            }
-            (sizes, _) => {
+    /// The last two dimensions of the span are those of a matrix.
+    fn new(span: Span<'_>) -> Result<Self> {
+        let geometry = span.geometry();
+        // Strides that lead to no element may be of any size. Where there are no elements at all they are not used;
+        // elsewhere that of the only row or column says how the matrix is best read.
+        let stride = |dim: usize| match geometry.numel() {
+            0 => 0,
+            _ => geometry.strides()[dim] as usize,
+        };
+        let (sizes, [apart, row, column]) = match *geometry.sizes() {
+            [rows, columns] => ([1, rows, columns], [0, stride(0), stride(1)]),
+            [count, rows, columns] => ([count, rows, columns], [stride(0), stride(1), stride(2)]),
+            ref sizes => {
                 return Err(argument(format!("expected matrices or stacks of them, found shape {sizes:?}")));
             }
         };
-        let ([count, rows, columns], [stride, row, column]) =
-            (sizes.map(|size| size as usize), strides.map(|stride| stride as usize));
-        Ok(Self { first: Matrix { start, rows, columns, row, column }, count, stride })
+        let [count, rows, columns] = sizes.map(|size| size as usize);
+        let start = span.first().cast();
+        Ok(Self { first: Matrix { start, rows, columns, row, column }, count, stride: apart })
     }
 
     /// Matrices, rows and columns.
@@ -72,7 +77,7 @@ impl<T> Stack<T> {
     }
 
     fn part(&self, Part { matrix, rows, columns }: Part) -> Matrix<T> {
-        let start = self.first.start.wrapping_add(matrix * self.stride);
+        let start = self.first.start.wrapping_add(matrix.wrapping_mul(self.stride));
         Matrix { start, ..self.first }.part(rows, columns)
     }
 
@@ -121,7 +126,8 @@ struct Direct<T> {
     add: bool,
 }
 
-// SAFETY: as an `Output` may be, of which this is made.
+// SAFETY: it is made of an `Output`, no two of whose indices lead to one element, so that parts which have no index in
+// common have no element in common either.
 unsafe impl<T: Element> Sync for Direct<T> {}
 
 // SAFETY: only the part is written.
@@ -152,7 +158,8 @@ struct Narrowed<E, F> {
     narrow: F,
 }
 
-// SAFETY: as an `Output` and `Input`s may be, of which this is made.
+// SAFETY: as above; what is added is made of an `Input`, which is the output itself, element by element, or apart from it:
+// `products::readable` copies what is neither.
 unsafe impl<E: Element, F: Sync> Sync for Narrowed<E, F> {}
 
 // SAFETY: only the part is written.
@@ -219,7 +226,7 @@ unsafe fn copy_from<T: Copy>(to: &mut [T], from: *const T, stride: usize) {
     }
     for (at, to) in to.iter_mut().enumerate() {
         // SAFETY: the caller's promise.
-        *to = unsafe { from.wrapping_add(at * stride).read() };
+        *to = unsafe { from.wrapping_add(at.wrapping_mul(stride)).read() };
     }
 }
 
@@ -233,7 +240,7 @@ unsafe fn copy_to<T: Copy>(to: *mut T, stride: usize, from: &[T]) {
     }
     for (at, from) in from.iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { to.wrapping_add(at * stride).write(*from) };
+        unsafe { to.wrapping_add(at.wrapping_mul(stride)).write(*from) };
     }
 }
 
@@ -245,7 +252,8 @@ struct Job<S: Scheme, T> {
     target: T,
 }
 
-// SAFETY: threads read the factors, as `Input`s may be, of which they are made.
+// SAFETY: threads read the factors, which are made of `Input`s whose guards live until the job has ended, and which
+// `Access::new` found apart from the output.
 unsafe impl<S: Scheme, T: Sync> Sync for Job<S, T> {}
 
 /// `out = scale * (a @ b)` for matrices or stacks of them, or `out += …`.
@@ -260,7 +268,7 @@ pub(super) fn multiply<S: Scheme>(
     scale: S::Sum,
     add: bool,
 ) -> Result<()> {
-    let target = Direct { out: Stack::new(out.first(), out.geometry())?, scale, add };
+    let target = Direct { out: Stack::new(out.span())?, scale, add };
     run(scheme, &out, factors, target)
 }
 
@@ -277,14 +285,14 @@ pub(super) fn multiply_narrowed<S: Scheme>(
     narrow: impl Fn(S::Sum, Option<S::Element>) -> S::Element + Sync,
 ) -> Result<()> {
     let added = match added {
-        Some(added) if added.geometry().sizes() != out.geometry().sizes() => {
-            let (found, expected) = (added.geometry().sizes(), out.geometry().sizes());
+        Some(added) if added.span().geometry().sizes() != out.span().geometry().sizes() => {
+            let (found, expected) = (added.span().geometry().sizes(), out.span().geometry().sizes());
             return Err(argument(format!("what is added has shape {found:?}, expected {expected:?}")));
         }
-        Some(added) => Some(Stack::new(added.first().cast_mut(), added.geometry())?),
+        Some(added) => Some(Stack::new(added.span())?),
         None => None,
     };
-    let target = Narrowed { out: Stack::new(out.first(), out.geometry())?, added, narrow };
+    let target = Narrowed { out: Stack::new(out.span())?, added, narrow };
     run(scheme, &out, factors, target)
 }
 
@@ -294,8 +302,8 @@ fn run<S: Scheme, O: Element>(
     [a, b]: [Input<'_, S::Element>; 2],
     target: impl Target<S>,
 ) -> Result<()> {
-    super::check_sizes(out.geometry(), a.geometry(), b.geometry())?;
-    let factor = |input: Input<'_, S::Element>| Stack::new(input.first().cast_mut(), input.geometry());
+    super::check_sizes(out.span().geometry(), a.span().geometry(), b.span().geometry())?;
+    let factor = |input: Input<'_, S::Element>| Stack::new(input.span());
     Job { scheme, a: factor(a)?, b: factor(b)?, target }.turned().run();
     // SAFETY: every element of the result was visited.
     unsafe { out.complete() };
@@ -356,10 +364,11 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
 
     fn grid(&self) -> Grid {
         let [count, rows, columns] = self.target.sizes();
-        let each = rows * columns * self.a.first.columns.max(1);
+        // Factors that repeat elements may have more steps than can be counted.
+        let each = (rows * columns).saturating_mul(self.a.first.columns.max(1));
         let wanted = match num_threads() {
             1 => 1,
-            threads => (each * count / PIECE).clamp(1, PIECES * threads),
+            threads => (each.saturating_mul(count) / PIECE).clamp(1, PIECES * threads),
         };
         // Stacks are cut before matrices are.
         let of_each = wanted.div_ceil(count.max(1));

@@ -17,7 +17,8 @@ use super::tile::TILE_BYTES;
 use crate::kernels::simd::vectorised;
 use crate::tensor::Element;
 
-/// A matrix in memory; strides count elements.
+/// A matrix in memory; strides count elements. That of the only row or column may be of any size, so that addresses are
+/// reckoned by numbers that wrap around: what leads to an element does not.
 #[derive(Debug)]
 pub(super) struct Matrix<T> {
     pub start: *mut T,
@@ -46,7 +47,8 @@ impl<T> Matrix<T> {
     /// The address of an element.
     #[inline]
     pub fn at(&self, row: usize, column: usize) -> *mut T {
-        self.start.wrapping_add(row * self.row + column * self.column)
+        let (down, right) = (row.wrapping_mul(self.row), column.wrapping_mul(self.column));
+        self.start.wrapping_add(down.wrapping_add(right))
     }
 
     pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {

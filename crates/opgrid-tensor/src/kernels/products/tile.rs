@@ -119,7 +119,7 @@ where
             let right = unsafe { [L::factors(b), L::factors(b.wrapping_add(L::COUNT * L::DEPTH))] };
             for (row, sums) in sums.iter_mut().enumerate() {
                 // SAFETY: the caller promises `a` at each row and step.
-                let left = unsafe { L::same(a.wrapping_add(row * work.a_row)) };
+                let left = unsafe { L::same(a.wrapping_add(row.wrapping_mul(work.a_row))) };
                 for (sum, right) in sums.iter_mut().zip(right) {
                     // SAFETY: the caller vouches for the processor.
                     *sum = unsafe { L::add_product(*sum, left, right) };
@@ -130,7 +130,8 @@ where
         }
         for (row, sums) in sums.into_iter().enumerate() {
             for (part, sum) in sums.into_iter().enumerate() {
-                let at = work.out.wrapping_add(row * work.out_row + (tile * WIDE + part) * L::COUNT);
+                let at =
+                    work.out.wrapping_add(row.wrapping_mul(work.out_row) + (tile * WIDE + part) * L::COUNT);
                 // SAFETY: the caller promises that `out` can be read if it is added to.
                 let before = if work.add { unsafe { L::sums(at) } } else { nothing };
                 // SAFETY: and that it can be written.

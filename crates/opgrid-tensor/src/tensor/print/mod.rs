@@ -22,6 +22,8 @@ use super::spec::TensorSpec;
 use crate::with_dtype;
 
 const PREFIX: &str = "tensor(";
+/// How many elements are shown at most, whatever the options: an expanded tensor has more than any memory has texts for.
+const LONGEST: i64 = 1 << 26;
 
 /// The text of an array; `suffixes` (such as `requires_grad=True`) go to the end.
 ///
@@ -69,7 +71,12 @@ pub fn tensor(spec: &TensorSpec, element: &dyn Fn(&[i64]) -> Number, suffixes: &
     let body = match (meta, empty) {
         (true, _) => "...".to_owned(),
         (_, true) => "[]".to_owned(),
-        _ => Body::new(sizes, element, options).text(),
+        _ => match Body::new(sizes, element, options) {
+            Ok(body) => body.text(),
+            Err(shown) => format!(
+                "<{shown} elements are too many to print, expected at most {LONGEST}; lower `threshold` or `edgeitems`>"
+            ),
+        },
     };
     with_notes(format!("{PREFIX}{body}"), &notes, options.linewidth)
 }
@@ -196,8 +203,11 @@ impl Form {
 
 /// An exponent with a sign and at least two digits behind the decimals.
 fn scientific(value: f64, precision: usize) -> String {
-    let text = format!("{value:.precision$e}");
+    // The standard library counts the digit before the point, too, and ends at 65535. Digits so far behind are zeros.
+    let written = precision.min(usize::from(u16::MAX) - 1);
+    let text = format!("{value:.written$e}");
     let (digits, exponent) = text.split_once('e').expect("the format writes an exponent");
+    let digits = digits.to_owned() + &"0".repeat(precision - written);
     match exponent.strip_prefix('-') {
         Some(exponent) => format!("{digits}e-{exponent:0>2}"),
         None => format!("{digits}e+{exponent:0>2}"),
@@ -233,28 +243,45 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(sizes: &'a [i64], element: &'a dyn Fn(&[i64]) -> Number, options: PrintOptions) -> Self {
+    /// # Errors
+    ///
+    /// The number of elements that would be shown, if they are too many.
+    fn new(
+        sizes: &'a [i64],
+        element: &'a dyn Fn(&[i64]) -> Number,
+        options: PrintOptions,
+    ) -> Result<Self, i64> {
         let summary = sizes.iter().product::<i64>() > options.threshold;
         let styles = [Style { form: Form::Plain, precision: 0, width: 0 }; 2];
         let mut body = Self { sizes, element, options, summary, styles, complex: false };
+        let counts = (0..sizes.len()).map(|dim| body.ends(dim).map_or(sizes[dim], |edge| 2 * edge));
+        let shown = counts.product::<i64>();
+        if shown > LONGEST {
+            return Err(shown);
+        }
         let mut seen = Vec::new();
         body.collect(&mut Dims::new(), &mut seen);
         body.styles = Style::of(&seen, options);
         body.complex = seen.first().is_some_and(|&number| split(number)[1].is_some());
-        body
+        Ok(body)
     }
 
     fn text(&self) -> String {
         self.block(&mut Dims::new())
     }
 
+    /// How many indices of dimension `dim` are shown at each end, if not all of them are.
+    fn ends(&self, dim: usize) -> Option<i64> {
+        let edge = i64::from(self.options.edgeitems);
+        (self.summary && self.sizes[dim] > 2 * edge).then_some(edge)
+    }
+
     /// The indices of dimension `dim` that are shown, and where a gap is.
     fn shown(&self, dim: usize) -> (Vec<i64>, Option<usize>) {
-        let (size, edge) = (self.sizes[dim], i64::from(self.options.edgeitems));
-        if self.summary && size > 2 * edge {
-            ((0..edge).chain(size - edge..size).collect(), Some(edge as usize))
-        } else {
-            ((0..size).collect(), None)
+        let size = self.sizes[dim];
+        match self.ends(dim) {
+            Some(edge) => ((0..edge).chain(size - edge..size).collect(), Some(edge as usize)),
+            None => ((0..size).collect(), None),
         }
     }
 

@@ -177,9 +177,14 @@ pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Class)> {
     if class.is_small()
         && let Ok(Some(block)) = LOCAL.try_with(|local| local.take(class))
     {
+        #[cfg(opgrid_asan)]
+        sanitizer::hand_out(block, bytes, class);
         return Some((block, class));
     }
-    take_slowly(class).map(|block| (block, class))
+    let block = take_slowly(class)?;
+    #[cfg(opgrid_asan)]
+    sanitizer::hand_out(block, bytes, class);
+    Some((block, class))
 }
 
 #[cold]
@@ -211,6 +216,8 @@ fn system(class: Class) -> Option<NonNull<u8>> {
 /// The block came from [`take`] with this class, and nobody uses it any more.
 #[inline]
 pub(super) unsafe fn give(block: NonNull<u8>, class: Class) {
+    #[cfg(opgrid_asan)]
+    sanitizer::take_back(block, class);
     if class.is_small() && LOCAL.try_with(|local| local.give(block, class)).is_ok_and(|kept| kept) {
         return;
     }
@@ -267,6 +274,8 @@ impl Local {
         let block = block.cast::<Free>();
         // SAFETY: the block is ours, at least 128 bytes long and aligned to 64.
         unsafe { block.write(Free { next: list.get() }) };
+        #[cfg(opgrid_asan)]
+        sanitizer::keep(block, class);
         list.set(block.as_ptr());
         self.kept.set(kept);
         Counts::add(&self.counts().local[class.small_index()].given, 1);
@@ -358,6 +367,8 @@ impl Shared {
             let block = block.cast::<Free>();
             // SAFETY: the block is ours, longer than a pointer and aligned to 64.
             unsafe { block.write(Free { next: *list }) };
+            #[cfg(opgrid_asan)]
+            sanitizer::keep(block, class);
             *list = block.as_ptr();
             self.kept += bytes;
         }
@@ -446,6 +457,40 @@ fn release_shared() {
     for (class, list) in lists.into_iter().enumerate() {
         // SAFETY: the lists were taken out of their place, so their blocks are known here alone.
         unsafe { release_list(list, Class(class as u8)) };
+    }
+}
+
+/// Tells AddressSanitizer which bytes of a block are in use: as many as were asked for, and of a block that is kept only
+/// the link. Without it a block is in use as a whole, and for as long as the cache keeps it.
+#[cfg(opgrid_asan)]
+mod sanitizer {
+    use super::{Class, Free, NonNull};
+
+    unsafe extern "C" {
+        fn __asan_poison_memory_region(start: *const u8, bytes: usize);
+        fn __asan_unpoison_memory_region(start: *const u8, bytes: usize);
+    }
+
+    fn use_only(block: NonNull<u8>, used: usize, class: Class) {
+        let bytes = class.bytes().expect("a block has a size");
+        assert!(used <= bytes, "a class has room for what it was chosen for");
+        // SAFETY: both ranges lie within the block; only the sanitizer's notes on them change.
+        unsafe {
+            __asan_unpoison_memory_region(block.as_ptr(), used);
+            __asan_poison_memory_region(block.as_ptr().add(used), bytes - used);
+        }
+    }
+
+    pub(super) fn hand_out(block: NonNull<u8>, bytes: usize, class: Class) {
+        use_only(block, bytes, class);
+    }
+
+    pub(super) fn take_back(block: NonNull<u8>, class: Class) {
+        use_only(block, class.bytes().expect("a block has a size"), class);
+    }
+
+    pub(super) fn keep(block: NonNull<Free>, class: Class) {
+        use_only(block.cast(), size_of::<Free>(), class);
     }
 }
 

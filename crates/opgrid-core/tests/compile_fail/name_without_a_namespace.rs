@@ -1,0 +1,8 @@
+//! An overload belongs to a namespace: no library could define it otherwise.
+use opgrid_core::operator;
+
+operator! {
+    pub Homeless = "homeless(Tensor self) -> Tensor";
+}
+
+fn main() {}

@@ -1,0 +1,139 @@
+//! Processes and dispatchers that end while kernels run.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use opgrid_core::{DispatchKey, Dispatcher, ErrorKind, Kernel, Registration, quiesce};
+
+use crate::child::printed_by;
+use crate::common::implement;
+
+static STEP: AtomicU32 = AtomicU32::new(0);
+static FREED: AtomicBool = AtomicBool::new(false);
+
+/// Waits for a step, but not for ever: what is tested may keep it from coming.
+fn wait_for(step: u32) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while STEP.load(Ordering::SeqCst) < step && Instant::now() < end {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn reach(step: u32) {
+    STEP.store(step, Ordering::SeqCst);
+}
+
+/// Runs when its thread ends, or the process on its thread: after the dispatcher's own thread-local is gone.
+struct Late;
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        reach(2);
+        wait_for(4);
+    }
+}
+
+thread_local! {
+    static LATE: Late = const { Late };
+}
+
+struct Captured(Box<[u64; 64]>);
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        FREED.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Ends the process in a kernel that has lent what it captured to another thread.
+fn end_inside_a_kernel() {
+    LATE.with(|_| ());
+    let dispatcher = Dispatcher::global().clone();
+    let captured = Captured(Box::new([7; 64]));
+    let mut library = dispatcher.library("ending");
+    let kernel = Kernel::boxed(move |call| {
+        let (data, operator) = (&captured.0, call.operator());
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                wait_for(3);
+                let whole = !FREED.load(Ordering::SeqCst) && **data == [7; 64];
+                println!("{} {}", operator.name(), if whole { "is whole" } else { "was freed" });
+                reach(4);
+            });
+            reach(1);
+            std::process::exit(0)
+        })
+    });
+    library.define("f(int x) -> int").add(kernel.at(DispatchKey::CompositeExplicitAutograd));
+    let registration = library.finish().unwrap();
+    thread::spawn(move || {
+        wait_for(2);
+        drop(registration);
+        match quiesce() {
+            Err(error) => println!("{error}"),
+            Ok(()) => println!("quiesce() returned"),
+        }
+        reach(3);
+    });
+    let _ = dispatcher.find("ending::f").unwrap().call_values(vec![1.into()]);
+}
+
+#[test]
+fn a_process_that_ends_inside_a_kernel_keeps_the_kernel() {
+    let printed =
+        printed_by("ending::a_process_that_ends_inside_a_kernel_keeps_the_kernel", end_inside_a_kernel);
+    assert!(printed.contains("ending::f is whole"), "{printed}");
+    assert!(
+        printed.contains("while a thread ends the process inside a kernel would wait for ever"),
+        "{printed}"
+    );
+}
+
+/// A dispatcher with a kernel that keeps a handle of it; whether the kernel's state is alive.
+fn cyclic() -> (Dispatcher, Registration, Weak<()>) {
+    let dispatcher = Dispatcher::new();
+    let (own, alive) = (dispatcher.clone(), Arc::new(()));
+    let state = Arc::downgrade(&alive);
+    let mut library = dispatcher.fragment("test");
+    library.define("f() -> ()");
+    library.finish().unwrap().keep();
+    let kernel = Kernel::boxed(move |_| {
+        let _ = (&own, &alive);
+        Ok(())
+    });
+    let registration = implement(&dispatcher, "f", DispatchKey::Cpu, kernel).unwrap();
+    (dispatcher, registration, state)
+}
+
+#[test]
+fn a_dispatcher_that_its_kernel_owns_ends_with_the_registration() {
+    let (dispatcher, registration, state) = cyclic();
+    let operator = dispatcher.find("test::f").unwrap();
+    drop(dispatcher);
+    quiesce().unwrap();
+    assert!(state.upgrade().is_some() && operator.has_schema());
+    drop(registration);
+    quiesce().unwrap();
+    assert!(state.upgrade().is_none() && !operator.has_schema());
+
+    // Kept registrations keep such a dispatcher, as said there.
+    let (dispatcher, registration, state) = cyclic();
+    registration.keep();
+    drop(dispatcher);
+    quiesce().unwrap();
+    assert!(state.upgrade().is_some());
+}
+
+#[test]
+fn a_registration_that_outlives_its_dispatcher_is_dropped_quietly() {
+    let dispatcher = Dispatcher::new();
+    let mut library = dispatcher.library("test");
+    library.define("f() -> ()");
+    let registration = library.finish().unwrap();
+    let operator = dispatcher.find("test::f").unwrap();
+    drop(dispatcher);
+    assert_eq!(operator.schema().unwrap_err().kind(), ErrorKind::Stale);
+    drop(registration);
+}
