@@ -3,6 +3,7 @@
 //! A library only records; [`Library::finish`] applies everything at once or nothing at all. What it did is undone
 //! when the [`Registration`] is dropped, in whatever order registrations are dropped.
 
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Weak;
 
@@ -73,19 +74,42 @@ pub struct Library {
 
 /// What can be defined or implemented: an overload known at compile time, or a text.
 pub trait Target {
+    /// Whether the schema belongs to a type, so that it stands in the place of a name, too.
+    const IS_OVERLOAD: bool;
+
     /// The schema or name as text.
-    fn text(&self) -> String;
+    fn text(&self) -> &str;
 }
 
 impl<O: Operator> Target for O {
-    fn text(&self) -> String {
-        O::SCHEMA.to_owned()
+    const IS_OVERLOAD: bool = true;
+
+    fn text(&self) -> &str {
+        O::SCHEMA
     }
 }
 
 impl Target for &str {
-    fn text(&self) -> String {
-        (*self).to_owned()
+    const IS_OVERLOAD: bool = false;
+
+    fn text(&self) -> &str {
+        self
+    }
+}
+
+/// The operator that a builder works on. What is done about it is here, once for all types of operators.
+struct Begun {
+    /// `None` after a mistake, which the library remembers.
+    name: Option<OperatorName>,
+    /// The item that defines the operator, if this library does.
+    defined: Option<usize>,
+}
+
+impl Begun {
+    const BROKEN: Self = Self { name: None, defined: None };
+
+    fn of<T>(self, library: &mut Library) -> Operators<'_, T> {
+        Operators { library, operator: self, target: PhantomData }
     }
 }
 
@@ -155,9 +179,11 @@ impl Library {
     /// Defines an operator by a schema text or an overload known at compile time.
     #[track_caller]
     pub fn define<T: Target>(&mut self, target: T) -> Operators<'_, T> {
-        let place = Location::caller();
-        let text = target.text();
-        match Declaration::parse_with(&text, &ParseOptions { allow_type_variables: false, ..Default::default() }) {
+        self.define_text(target.text(), Location::caller()).of(self)
+    }
+
+    fn define_text(&mut self, text: &str, place: &'static Location<'static>) -> Begun {
+        match Declaration::parse_with(text, &ParseOptions { allow_type_variables: false, ..Default::default() }) {
             Err(error) => self.refuse(ErrorKind::Schema, error.to_string()),
             Ok(Declaration::Name(name)) => self.refuse(
                 ErrorKind::Schema,
@@ -168,27 +194,31 @@ impl Library {
             ),
             Ok(Declaration::Schema(mut schema)) => {
                 schema.alias_analysis = Some(AliasAnalysis::FromSchema);
-                return self.define_parsed(schema, target, place);
+                return self.define_parsed(schema, place);
             }
         }
-        Operators::broken(self)
+        Begun::BROKEN
     }
 
     /// Defines an operator by a schema that is parsed already; its alias analysis stays as it is.
     #[track_caller]
     pub fn define_schema(&mut self, schema: FunctionSchema) -> Operators<'_, &'static str> {
-        self.define_parsed(schema, "", Location::caller())
+        self.define_parsed(schema, Location::caller()).of(self)
     }
 
     /// Defines an operator by its name and a kernel; argument and return types come from the kernel.
     #[track_caller]
     pub fn define_inferred(&mut self, name: &str, kernel: Kernel) -> Operators<'_, &'static str> {
-        let place = Location::caller();
+        let operator = self.infer(name, &kernel, Location::caller());
+        operator.of(self).add(kernel)
+    }
+
+    fn infer(&mut self, name: &str, kernel: &Kernel, place: &'static Location<'static>) -> Begun {
         let parsed = match OperatorName::parse(name) {
             Ok(name) => name,
             Err(error) => {
                 self.refuse(ErrorKind::Schema, error.to_string());
-                return Operators::broken(self);
+                return Begun::BROKEN;
             }
         };
         let Some(mut schema) = kernel.inferred_schema(parsed) else {
@@ -199,18 +229,13 @@ impl Library {
                      please explicitly provide a schema string"
                 ),
             );
-            return Operators::broken(self);
+            return Begun::BROKEN;
         };
         schema.alias_analysis = Some(AliasAnalysis::Conservative);
-        self.define_parsed(schema, "", place).add(kernel)
+        self.define_parsed(schema, place)
     }
 
-    fn define_parsed<T>(
-        &mut self,
-        mut schema: FunctionSchema,
-        _target: T,
-        place: &'static Location<'static>,
-    ) -> Operators<'_, T> {
+    fn define_parsed(&mut self, mut schema: FunctionSchema, place: &'static Location<'static>) -> Begun {
         let name = schema.name.clone();
         if self.kind == Kind::Implementations {
             self.refuse(
@@ -220,9 +245,9 @@ impl Library {
                      definitions in the (unique) library block for the namespace, or in a fragment"
                 ),
             );
-            return Operators::broken(self);
+            return Begun::BROKEN;
         }
-        let Some(namespace) = self.namespace.clone() else { return Operators::broken(self) };
+        let Some(namespace) = self.namespace.clone() else { return Begun::BROKEN };
         if let Some(given) = name.namespace().filter(|given| *given != namespace) {
             self.refuse(
                 ErrorKind::Registration,
@@ -233,7 +258,7 @@ impl Library {
                     self.kind.name()
                 ),
             );
-            return Operators::broken(self);
+            return Begun::BROKEN;
         }
         if schema.arguments.len() > 64 {
             let count = schema.arguments.len();
@@ -241,26 +266,26 @@ impl Library {
                 ErrorKind::Schema,
                 format!("{name}: the function schema has {count} arguments but at most 64 are supported"),
             );
-            return Operators::broken(self);
+            return Begun::BROKEN;
         }
         schema.name = name.with_namespace_if_missing(&namespace);
         let name = schema.name.clone();
         let definition = Definition::new(schema, Origin::at(place));
         self.items.push(Item::Define(Box::new(definition)));
         let defined = Some(self.items.len() - 1);
-        Operators { library: self, name: Some(name), defined, target: std::marker::PhantomData }
+        Begun { name: Some(name), defined }
     }
 
     /// Adds kernels to an operator, given by name or as an overload known at compile time; the operator may be
     /// defined later.
     #[track_caller]
     pub fn implement<T: Target>(&mut self, target: T) -> Operators<'_, T> {
-        let text = target.text();
-        let typed = text.contains('(');
-        let parsed = match Declaration::parse(&text) {
-            Ok(Declaration::Schema(_))
-                if typed && std::any::type_name::<T>() == std::any::type_name::<&str>() =>
-            {
+        self.implement_text(target.text(), T::IS_OVERLOAD).of(self)
+    }
+
+    fn implement_text(&mut self, text: &str, is_overload: bool) -> Begun {
+        let parsed = match Declaration::parse(text) {
+            Ok(Declaration::Schema(_)) if !is_overload => {
                 let message = "tried to parse an operator name but function schema was given";
                 Err(format!("{message}: {text}; give the name alone"))
             }
@@ -271,17 +296,17 @@ impl Library {
             Ok(name) => name,
             Err(message) => {
                 self.refuse(ErrorKind::Schema, message);
-                return Operators::broken(self);
+                return Begun::BROKEN;
             }
         };
         let given = name.namespace().map(str::to_owned);
         match (&self.namespace, given) {
             (Some(namespace), None) => {
                 let name = name.with_namespace_if_missing(namespace);
-                Operators { library: self, name: Some(name), defined: None, target: std::marker::PhantomData }
+                Begun { name: Some(name), defined: None }
             }
             (Some(namespace), Some(given)) if given == *namespace => {
-                Operators { library: self, name: Some(name), defined: None, target: std::marker::PhantomData }
+                Begun { name: Some(name), defined: None }
             }
             (namespace, given) => {
                 let block = namespace.as_deref().unwrap_or("_").to_owned();
@@ -294,8 +319,55 @@ impl Library {
                         self.kind.name()
                     ),
                 );
-                Operators::broken(self)
+                Begun::BROKEN
             }
+        }
+    }
+
+    /// Adds a kernel to an operator, for its own key, else for the library's.
+    fn add_kernel(&mut self, name: &OperatorName, kernel: Kernel) {
+        let key = match (kernel.key, self.key) {
+            (Some(own), Some(block)) if own != block => {
+                let message = format!(
+                    "impl(\"{name}\", ...): explicitly provided dispatch key ({own}) is inconsistent with the \
+                     dispatch key of the enclosing {} block ({block}); please declare a separate block for it",
+                    self.kind.name()
+                );
+                return self.refuse(ErrorKind::Registration, message);
+            }
+            (own, block) => own.or(block),
+        };
+        let (name, may_replace) = (name.clone(), self.may_replace);
+        self.items.push(Item::Implement { name, key, kernel, may_replace });
+    }
+
+    /// The definition that `setting` is about. An operator that this library only implements has none here.
+    fn definition(&mut self, operator: &Begun, setting: &str) -> Option<&mut Definition> {
+        let name = operator.name.as_ref()?;
+        if operator.defined.is_none() {
+            let message = format!(
+                "impl(\"{name}\", ...): {setting} belongs to the definition, but the operator is only implemented here; \
+                 say it where the operator is defined (define), or of a kernel (Kernel::describe)"
+            );
+            self.refuse(ErrorKind::Registration, message);
+        }
+        match self.items.get_mut(operator.defined?) {
+            Some(Item::Define(definition)) => Some(definition),
+            _ => None,
+        }
+    }
+
+    /// Puts a condition on the kernel that was added last.
+    fn add_condition(&mut self, operator: &Begun, condition: Condition) {
+        let last = self.items.last_mut();
+        if let Some(Item::Implement { kernel, name, .. }) = last
+            && Some(&*name) == operator.name.as_ref()
+        {
+            kernel.record.condition = Some(Box::new(condition));
+        } else if operator.name.is_some() {
+            let message =
+                format!("when(\"{}\"): there is no kernel before it; add the kernel first", condition.text);
+            self.refuse(ErrorKind::Registration, message);
         }
     }
 
@@ -387,38 +459,15 @@ impl Library {
 /// against the schema; [`add`](Self::add) takes any [`Kernel`].
 pub struct Operators<'l, T> {
     library: &'l mut Library,
-    /// `None` after a mistake, which the library remembers.
-    name: Option<OperatorName>,
-    /// The item that defines the operator, if this library does.
-    defined: Option<usize>,
+    operator: Begun,
     /// Invariant, as everything that a signature belongs to.
-    target: std::marker::PhantomData<fn(T) -> T>,
+    target: PhantomData<fn(T) -> T>,
 }
 
-impl<'l, T> Operators<'l, T> {
-    fn broken(library: &'l mut Library) -> Self {
-        Self { library, name: None, defined: None, target: std::marker::PhantomData }
-    }
-
-    /// The definition, which `setting` is about. An operator that this library only implements has none here.
-    fn definition(&mut self, setting: &str) -> Option<&mut Definition> {
-        let name = self.name.as_ref()?;
-        if self.defined.is_none() {
-            let message = format!(
-                "impl(\"{name}\", ...): {setting} belongs to the definition, but the operator is only implemented here; \
-                 say it where the operator is defined (define), or of a kernel (Kernel::describe)"
-            );
-            self.library.refuse(ErrorKind::Registration, message);
-        }
-        match self.library.items.get_mut(self.defined?) {
-            Some(Item::Define(definition)) => Some(definition),
-            _ => None,
-        }
-    }
-
+impl<T> Operators<'_, T> {
     /// Tags the definition. Of an operator that is only implemented here, this is an error of the library.
-    pub fn tag(mut self, tag: &str) -> Self {
-        if let Some(definition) = self.definition("a tag") {
+    pub fn tag(self, tag: &str) -> Self {
+        if let Some(definition) = self.library.definition(&self.operator, "a tag") {
             definition.tags.push(tag.to_owned());
         }
         self
@@ -426,8 +475,8 @@ impl<'l, T> Operators<'l, T> {
 
     /// Gives the definition another text for dumps and errors than where it stands. Of an operator that is only
     /// implemented here, this is an error of the library; kernels have [`Kernel::describe`].
-    pub fn describe(mut self, text: &str) -> Self {
-        if let Some(definition) = self.definition("a description") {
+    pub fn describe(self, text: &str) -> Self {
+        if let Some(definition) = self.library.definition(&self.operator, "a description") {
             definition.origin.description = Some(text.into());
         }
         self
@@ -435,8 +484,8 @@ impl<'l, T> Operators<'l, T> {
 
     /// Says how compilers may treat aliases of the operator. Of an operator that is only implemented here, this is an
     /// error of the library.
-    pub fn alias_analysis(mut self, kind: Option<AliasAnalysis>) -> Self {
-        if let Some(definition) = self.definition("an alias analysis") {
+    pub fn alias_analysis(self, kind: Option<AliasAnalysis>) -> Self {
+        if let Some(definition) = self.library.definition(&self.operator, "an alias analysis") {
             definition.schema.alias_analysis = kind;
         }
         self
@@ -444,8 +493,8 @@ impl<'l, T> Operators<'l, T> {
 
     /// Leaves the operator out of what profilers see: it only looks something up. Of an operator that is only
     /// implemented here, this is an error of the library.
-    pub fn unobserved(mut self) -> Self {
-        if let Some(definition) = self.definition("being unobserved") {
+    pub fn unobserved(self) -> Self {
+        if let Some(definition) = self.library.definition(&self.operator, "being unobserved") {
             definition.unobserved = true;
         }
         self
@@ -457,28 +506,16 @@ impl<'l, T> Operators<'l, T> {
     #[track_caller]
     pub fn add(self, kernel: impl Into<Kernel>) -> Self {
         let kernel = kernel.into().placed(Location::caller());
-        let Some(name) = self.name.clone() else { return self };
-        let library = &mut *self.library;
-        let key = match (kernel.key, library.key) {
-            (Some(own), Some(block)) if own != block => {
-                let message = format!(
-                    "impl(\"{name}\", ...): explicitly provided dispatch key ({own}) is inconsistent with the \
-                     dispatch key of the enclosing {} block ({block}); please declare a separate block for it",
-                    library.kind.name()
-                );
-                library.refuse(ErrorKind::Registration, message);
-                return self;
-            }
-            (own, block) => own.or(block),
-        };
-        library.items.push(Item::Implement { name, key, kernel, may_replace: library.may_replace });
+        if let Some(name) = &self.operator.name {
+            self.library.add_kernel(name, kernel);
+        }
         self
     }
 
     /// Puts providers into an order: those named come first, then the others as they were registered. With a key for
     /// that cell, without one for every cell of the operator that has no order of its own; the newest order counts.
     pub fn order(self, key: impl Into<Option<DispatchKey>>, names: &[&str]) -> Self {
-        if let Some(name) = self.name.clone() {
+        if let Some(name) = self.operator.name.clone() {
             self.library.items.push(Item::Order {
                 name: Some(name),
                 key: key.into(),
@@ -557,15 +594,7 @@ impl<O: Operator> Operators<'_, O> {
     ///
     /// The condition looks before anything is moved or written; its errors are errors of the call.
     pub fn when(self, text: &str, holds: ReturningOf<O, bool>) -> Self {
-        let last = self.library.items.last_mut();
-        if let Some(Item::Implement { kernel, name, .. }) = last
-            && Some(&*name) == self.name.as_ref()
-        {
-            kernel.record.condition = Some(Box::new(Condition::typed::<O::Signature>(text, holds)));
-        } else if self.name.is_some() {
-            let message = format!("when(\"{text}\"): there is no kernel before it; add the kernel first");
-            self.library.refuse(ErrorKind::Registration, message);
-        }
+        self.library.add_condition(&self.operator, Condition::typed::<O::Signature>(text, holds));
         self
     }
 
