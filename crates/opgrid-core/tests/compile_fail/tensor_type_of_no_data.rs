@@ -1,0 +1,9 @@
+use opgrid_core::tensor_type;
+
+struct Mine;
+
+tensor_type! {
+    pub struct Handle(Mine);
+}
+
+fn main() {}
