@@ -600,6 +600,16 @@ impl Registry {
         kernel: Arc<KernelRecord>,
         may_replace: bool,
     ) -> Result<Change> {
+        if let Some(signature) = kernel.signature {
+            // Calls of every signature reach fallbacks, and take the typed side of a kernel that has one.
+            let message = format!(
+                "a fallback for {key} serves operators of every signature, found a typed kernel ({}); make it with \
+                 Kernel::boxed or Kernel::fallthrough ({})",
+                (signature.text)(),
+                kernel.debug()
+            );
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
         let columns = key.fallback_columns();
         if columns.is_empty() {
             let message = format!(

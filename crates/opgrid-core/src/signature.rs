@@ -424,7 +424,7 @@ macro_rules! signatures {
 
                 #[inline(always)]
                 unsafe fn restore(pointer: *const ()) -> Self::Returning<Self::Output> {
-                    // SAFETY: the caller says that `erase` made the pointer from this very type.
+                    // SAFETY: guaranteed by the caller, see `# Safety`: `erase` made the pointer from this very type.
                     unsafe { mem::transmute::<*const (), Self::Returning<Self::Output>>(pointer) }
                 }
 
@@ -435,7 +435,7 @@ macro_rules! signatures {
 
                 #[inline(always)]
                 unsafe fn restore_with_keys(pointer: *const ()) -> Self::ReturningWithKeys<Self::Output> {
-                    // SAFETY: the caller says that `erase_with_keys` made the pointer from this very type.
+                    // SAFETY: guaranteed by the caller, see `# Safety`: `erase_with_keys` made the pointer from this very type.
                     unsafe { mem::transmute::<*const (), Self::ReturningWithKeys<Self::Output>>(pointer) }
                 }
             }

@@ -55,13 +55,14 @@ impl<D: TensorData> Record<D> {
     const VTABLE: Vtable = Vtable {
         data: TypeId::of::<D>(),
         describe: |head, f| {
-            // SAFETY: the table of `Record<D>` is only ever put into a `Record<D>`, which the caller keeps alive.
+            // SAFETY: only `AnyTensor::new` puts a table into a record, that of `Record<D>` into a `Record<D>`; the handle that
+            // calls keeps it alive.
             unsafe { head.cast::<Self>().as_ref() }.data.describe(f)
         },
         free: |head| {
             // SAFETY:
             // - `AnyTensor::new` made this record and put this table into it.
-            // - The caller gives up the last reference.
+            // - Only `AnyTensor`'s `drop` calls this, for the last handle.
             unsafe { Self::free(head.cast()) }
         },
     };
@@ -72,7 +73,7 @@ impl<D> Record<D> {
     ///
     /// [`AnyTensor::new`] made the record, and nobody uses it.
     unsafe fn free(record: NonNull<Self>) {
-        // SAFETY: the caller gives it up.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         unsafe { std::ptr::drop_in_place(record.as_ptr()) };
         // SAFETY: its memory came from there, for this type, and what was in it is gone.
         unsafe { recycle::release(record) };
@@ -128,7 +129,7 @@ impl AnyTensor {
 
     #[inline]
     fn head(&self) -> &Head {
-        // SAFETY: a handle keeps its record alive, and a record begins with its head.
+        // SAFETY: a handle is counted, so its record is there; a record is `repr(C)` and begins with its head.
         unsafe { self.0.as_ref() }
     }
 
@@ -162,7 +163,7 @@ impl AnyTensor {
     #[inline]
     pub unsafe fn data_unchecked<D: TensorData>(&self) -> &D {
         debug_assert!(self.data::<D>().is_some());
-        // SAFETY: the caller's promise; `self` keeps the record alive.
+        // SAFETY: guaranteed by the caller, see `# Safety`; `self` keeps the record alive.
         &unsafe { self.0.cast::<Record<D>>().as_ref() }.data
     }
 
@@ -212,7 +213,7 @@ impl Drop for AnyTensor {
             fence(Ordering::Acquire);
         }
         let free = head.vtable.free;
-        // SAFETY: this was the last handle, and the table belongs to the record.
+        // SAFETY: the count says that this was the last handle; `AnyTensor::new` put the table of its record there.
         unsafe { free(self.0) }
     }
 }
@@ -220,7 +221,7 @@ impl Drop for AnyTensor {
 impl fmt::Display for AnyTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let describe = self.head().vtable.describe;
-        // SAFETY: the table belongs to the record, which `self` keeps alive.
+        // SAFETY: `AnyTensor::new` put the table of its record there; `self` keeps the record alive.
         unsafe { describe(self.0, f) }
     }
 }
