@@ -57,7 +57,7 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 
 /// The global dispatcher's table of one overload, null until the first call.
 ///
-/// Invariant: what it points to is the table of an operator whose signature is `S`. Only [`Inner::bind`] publishes
+/// Invariant: what it points to is the table of an operator whose signature is `S`. Only the registry publishes
 /// one, and it takes a handle that was checked for `S`. The signature is part of the type because calls do not check it
 /// again: two overloads of different signatures cannot share a cell.
 ///

@@ -35,7 +35,7 @@ pub struct Last<const N: usize = 1>;
 /// A type that can stand as the return of a [`Signature`].
 ///
 /// Only this crate implements it; results of one's own are tensors ([`TensorType`]), objects
-/// ([`Class`](crate::Class)), and lists, dicts and tuples of one's own [`Element`]s.
+/// ([`Class`]), and lists, dicts and tuples of one's own [`Element`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return of an operator",
     note = "returns are `()`, one value, a tuple of values, `First` (in-place) or `Last<N>` (out)"

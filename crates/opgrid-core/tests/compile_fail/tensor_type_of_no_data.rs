@@ -1,3 +1,5 @@
+//! What stands behind a tensor type has to describe itself.
+
 use opgrid_core::tensor_type;
 
 struct Mine;
