@@ -11,7 +11,7 @@ use crate::call::{self, Route};
 use crate::kernel::Origin;
 use crate::local::with_thread;
 use crate::registry::Inner;
-use crate::retire::Published;
+use crate::retire::{Published, marked};
 use crate::signature::{Checked, Signature};
 use crate::table::TableRef;
 use crate::{Boxed, DispatchKeySet, Dispatcher, Error, ErrorKind, Result, Returns, Stack, Value};
@@ -57,7 +57,7 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 
 /// The global dispatcher's table of one overload, null until the first call.
 ///
-/// Invariant: what it points to is the table of an operator whose signature is `S`. Only [`Inner::bind`] publishes
+/// Invariant: what it points to is the table of an operator whose signature is `S`. Only the registry publishes
 /// one, and it takes a handle that was checked for `S`. The signature is part of the type because calls do not check it
 /// again: two overloads of different signatures cannot share a cell.
 ///
@@ -148,12 +148,11 @@ struct Overload<O>(PhantomData<O>);
 impl<O: Operator> Overload<O> {
     /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
     fn bound() -> Option<TypedHandle<O::Signature>> {
-        with_thread(|thread| {
-            if !thread.dispatcher.get().is_null() {
-                return None;
-            }
-            let _nested = thread.mark();
-            // SAFETY: the thread marked a dispatch before it reads the pointer.
+        if with_thread(|thread| !thread.dispatcher.get().is_null()) {
+            return None;
+        }
+        marked(|| {
+            // SAFETY: `marked` marked the thread before the pointer is read here; the table is left before the mark.
             let table = unsafe { TableRef::new(O::cell().0.read()) };
             // The invariant of `OperatorCell` is that of the handle.
             table.map(|table| TypedHandle { operator: table.operator().clone(), signature: PhantomData })
@@ -266,7 +265,7 @@ impl OperatorHandle {
 
     /// Looks at what the operator's present table says.
     pub(crate) fn look<X>(&self, body: impl FnOnce(TableRef<'_>) -> X) -> Result<X> {
-        self.marked(|| {
+        marked(|| {
             if self.0.has_lost_its_dispatcher() {
                 return Err(self.stale());
             }
@@ -276,25 +275,13 @@ impl OperatorHandle {
         })
     }
 
-    /// Runs `body` while the thread is marked: what `body` holds, [`quiesce`](crate::quiesce) waits for.
-    fn marked<X>(&self, body: impl FnOnce() -> X) -> X {
-        with_thread(|thread| {
-            if thread.flags() != 0 {
-                crate::retire::attend(thread);
-            }
-            let _orphan = crate::retire::orphan(thread);
-            let _nested = thread.mark();
-            body()
-        })
-    }
-
     /// Gives the dispatcher to `body`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where it is gone.
     pub(crate) fn with_dispatcher<X>(&self, body: impl FnOnce(&Inner) -> X) -> Result<X> {
-        self.marked(|| {
+        marked(|| {
             // Within the mark: should this become the last handle, what the dispatcher retires is seen by whoever sees
             // the mark go.
             let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
