@@ -1,10 +1,10 @@
 //! The tensor type: a list of intervals behind the dispatcher's handle.
-#![allow(unsafe_code)]
 
 use std::fmt;
 
-use opgrid_core::{AnyTensor, DispatchKey, DispatchKeySet, Error, ErrorKind, Result, TensorData};
-use opgrid_core::{TensorType, Value, tensor_key_set};
+use opgrid_core::{
+    DispatchKey, DispatchKeySet, Error, ErrorKind, Result, TensorData, Value, tensor_key_set, tensor_type,
+};
 
 /// All numbers from `low` to `high`, both included.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,21 +30,9 @@ impl TensorData for Data {
     }
 }
 
-/// A list of intervals, as operators take and give it. Clones are the same list.
-///
-/// Invariant: the handle's data is a `Data`.
-#[derive(Clone)]
-#[repr(transparent)]
-pub struct Intervals(AnyTensor);
-
-// This is the one thing that a tensor type has to promise and the compiler cannot check.
-// SAFETY:
-// - `Intervals` is `#[repr(transparent)]` over `AnyTensor`.
-// - Its methods rely on the data being a `Data`, which is what `accepts` asks for.
-unsafe impl TensorType for Intervals {
-    fn accepts(tensor: &AnyTensor) -> bool {
-        tensor.data::<Data>().is_some()
-    }
+tensor_type! {
+    /// A list of intervals, as operators take and give it. Clones are the same list.
+    pub struct Intervals(Data);
 }
 
 impl Intervals {
@@ -64,7 +52,7 @@ impl Intervals {
     /// An interval that ends before it begins.
     pub fn of(items: Vec<Interval>) -> Result<Self> {
         match items.iter().find(|it| it.low.is_nan() || it.high.is_nan() || it.low > it.high) {
-            None => Ok(Self(AnyTensor::new(tensor_key_set(DispatchKey::Cpu), Data(items)))),
+            None => Ok(Self::from_data(tensor_key_set(DispatchKey::Cpu), Data(items))),
             Some(empty) => {
                 let message = format!("interval {empty:?} is empty, expected its end after its beginning");
                 Err(Error::new(ErrorKind::Argument, message))
@@ -74,13 +62,12 @@ impl Intervals {
 
     /// A new list of the same intervals that brings one more layer's key into calls.
     pub fn under(&self, layer: DispatchKey) -> Self {
-        Self(AnyTensor::new(self.0.keys() | layer.key_set(), Data(self.items().to_vec())))
+        Self::from_data(self.0.keys() | layer.key_set(), Data(self.items().to_vec()))
     }
 
     /// The intervals.
     pub fn items(&self) -> &[Interval] {
-        let data = self.0.data::<Data>();
-        &data.expect("the data of a list of intervals is a `Data`").0
+        &self.data().0
     }
 
     /// The keys that this list brings into a call.

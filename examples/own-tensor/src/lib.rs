@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows `opgrid-tensor`. The dispatcher sees handles with keys; what is behind them only this crate
 //! knows. Two dispatchers give the same operators different kernels: quick ones, and ones that round outwards.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod intervals;
 

@@ -45,10 +45,6 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
 /// Files outside the crates' sources that hold unsafe code, each with its reason.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/opgrid-core/tests/allocations.rs", "an allocator that counts has to be an allocator"),
-    (
-        "examples/own-tensor/src/intervals.rs",
-        "a tensor type promises its layout and what it accepts, and shows how",
-    ),
     ("bench/ours/src/bin/dispatch/heap.rs", "the C library's count of the heap is read through its function"),
     ("crates/opgrid-core/tests/loom/main.rs", "the model's tables are the cells that the protocol protects"),
     ("crates/opgrid-core/tests/loom/sync.rs", "a model of an atomic pointer is shared between threads"),

@@ -22,8 +22,9 @@ use opgrid_schema::Type;
 ///
 /// # Safety
 ///
-/// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`: the registry lets only one
-/// signature of each kind into one operator, and whoever made the caller checked `S` against it.
+/// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`. That holds of every kernel that the
+/// table of an operator leads to, if the operator was checked for `S`: [`Record::pin`](crate::record::Record::pin) lets one
+/// signature of each kind into an operator, and `Registry::fall_back` no typed kernel into fallbacks.
 #[inline(always)]
 pub(crate) unsafe fn enter<S: Signature>(
     kernel: &KernelRecord,
@@ -33,13 +34,18 @@ pub(crate) unsafe fn enter<S: Signature>(
 ) -> Result<S::Output> {
     let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
     if !side.direct.is_null() {
-        // SAFETY: `direct` of this side was made by `S::erase`, by the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`: this side is that of a kernel of `S`, whose `direct` only
+        // `Kernel::function::<S>` fills, with `S::erase`.
         return S::apply(unsafe { S::restore(side.direct) }, args);
     }
     // From here on the tuple goes by its address. It is put together anew, so that the way above needs none in memory.
     let args = S::shorten(args);
     if !side.entry.is_null() {
-        // SAFETY: `entry` of this side is an `Entry<S>`, by the caller's word.
+        // SAFETY:
+        // - Guaranteed by the caller, see `# Safety`: this side is that of a kernel or a chain of `S`, whose `entry` the
+        //   constructors in `kernel.rs` fill with an `Entry<S>`.
+        // - What the entry asks for, those constructors put into the same record; the operator was checked for `S`, or the
+        //   kernel would not be in its table.
         return unsafe { mem::transmute::<*const (), Entry<S>>(side.entry)(kernel, table, keys, args) };
     }
     enter_boxed::<S>(kernel, table, keys, args)
@@ -85,7 +91,7 @@ fn lend<S: Signature>(
     S::pack(args, |values| {
         let mut returns = Returns::new();
         let mut call = BoxedCall::new(table, keys, values, &mut returns);
-        // SAFETY: the record's own boxed side.
+        // SAFETY: the record's own boxed side: the constructors in `kernel.rs` put it there with the state that it asks for.
         unsafe { (kernel.boxed)(kernel, &mut call)? };
         if returns.len() != S::Return::COUNT {
             return Err(wrong_results(kernel, table, S::Return::COUNT, returns.len()));
@@ -107,7 +113,7 @@ pub(crate) fn enter_values(
         return enter_apart(kernel, table, keys, values, returns);
     }
     let mut call = BoxedCall::new(table, keys, values, returns);
-    // SAFETY: the record's own boxed side.
+    // SAFETY: the record's own boxed side, as in `lend`.
     let mut result = unsafe { (kernel.boxed)(kernel, &mut call) };
     if kernel.role == Role::Boxed && result.is_ok() {
         result = check_results(kernel, table, returns);
@@ -241,7 +247,7 @@ pub(crate) unsafe fn boxed_function<S: Signature>(
     kernel: &KernelRecord,
     call: &mut BoxedCall<'_>,
 ) -> Result<()> {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     let function = unsafe { S::restore(kernel.state) };
     let values = call.args();
     match S::unpack(values, |args| S::apply(function, args)) {
@@ -255,16 +261,16 @@ pub(crate) unsafe fn boxed_function<S: Signature>(
 ///
 /// # Safety
 ///
-/// The entry of the record's typed or symbolic side, whichever `S` is, is an `Entry<S>`.
+/// The entry of the record's typed or symbolic side, whichever `S` is, is an `Entry<S>`, and what that asks for holds.
 pub(crate) unsafe fn boxed_entry<S: Signature>(
     kernel: &KernelRecord,
     call: &mut BoxedCall<'_>,
 ) -> Result<()> {
     let side = if S::is_symbolic() { &kernel.symbolic } else { &kernel.typed };
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     let entry = unsafe { mem::transmute::<*const (), Entry<S>>(side.entry) };
     let (values, table, keys) = (call.args(), call.table(), call.keys());
-    // SAFETY: the entry and the record belong together.
+    // SAFETY: guaranteed by the caller, see `# Safety`. The record is that of the entry, which was taken out of it above.
     match S::unpack(values, |args| unsafe { entry(kernel, table, keys, args) }) {
         Ok(output) => S::Return::push(output?, values, call.returns()),
         Err(error) => return Err(unreadable(error, table)),
@@ -283,7 +289,7 @@ pub(crate) unsafe fn enter_with_keys<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     S::apply_with_keys(unsafe { S::restore_with_keys(kernel.state) }, keys, args)
 }
 
@@ -291,7 +297,8 @@ pub(crate) unsafe fn enter_with_keys<S: Signature>(
 ///
 /// # Safety
 ///
-/// `kernel.state` points to an `F` that lives as long as the record.
+/// - `kernel.state` points to an `F` that lives as long as the record.
+/// - The operator of `table` was checked for `S`.
 pub(crate) unsafe fn enter_layer<S, F>(
     kernel: &KernelRecord,
     table: TableRef<'_>,
@@ -302,16 +309,18 @@ where
     S: Signature,
     F: for<'n, 'a> Fn(Next<'n, S>, S::Args<'a>) -> Result<S::Output>,
 {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     let layer = unsafe { &*kernel.state.cast::<F>() };
-    layer(Next::new(table, keys), args)
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let next = unsafe { Next::new(table, keys) };
+    layer(next, args)
 }
 
 /// The entry of a chain: asks the providers, and enters the one that accepts.
 ///
 /// # Safety
 ///
-/// The operator's typed kernels are of signature `S`, or of its symbolic or concrete counterpart on the other side.
+/// `table` is that of the operator in whose cell the chain is, or in whose fallbacks, and the operator was checked for `S`.
 pub(crate) unsafe fn enter_chain<S: Signature>(
     chain: &KernelRecord,
     table: TableRef<'_>,
@@ -321,7 +330,8 @@ pub(crate) unsafe fn enter_chain<S: Signature>(
     let first = Settled::first(chain, Reason::Direct, keys);
     let settled = settle(first, table, &mut |condition| holds::<S>(condition, args), &mut |_| {})?;
     let settled = settled.noted(table)?;
-    // SAFETY: the caller's word; the kernel is one of the same operator.
+    // SAFETY: guaranteed by the caller, see `# Safety`. `settle` gives a kernel of the chain or of the table, both of the
+    // operator.
     unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
 }
 
@@ -334,7 +344,7 @@ pub(crate) unsafe fn run_boxed<F>(kernel: &KernelRecord, call: &mut BoxedCall<'_
 where
     F: Fn(&mut BoxedCall<'_>) -> Result<()>,
 {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     let kernel = unsafe { &*kernel.state.cast::<F>() };
     kernel(call)
 }

@@ -42,21 +42,21 @@ pub(crate) unsafe fn call<S: Signature>(
     route: &impl Route<S>,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    // SAFETY: the reference stays in this function.
+    // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     if thread.flags() != 0 || foreign {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         return unsafe { call_watched::<S>(thread, route, None, args) };
     }
     let nested = thread.enter()?;
-    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         return unsafe { call_watched::<S>(thread, route, None, args) };
     };
     let keys = table.mask(thread.apply(S::keys(args)));
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of a table that the pointer led to.
     unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
@@ -73,27 +73,28 @@ pub(crate) unsafe fn redispatch<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    // SAFETY: the reference stays in this function.
+    // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     if thread.flags() != 0 || foreign {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     }
     let nested = thread.enter()?;
-    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
     };
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of a table that the pointer led to.
     unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
 /// The dispatcher that this thread's kernel runs on, unless it is the global one.
 pub(crate) fn current_owner() -> Option<Arc<dyn Owner>> {
     let current = with_thread(|thread| thread.dispatcher.get())?;
-    // SAFETY: `OnDispatcher` keeps the dispatcher alive for as long as the thread points to it.
+    // SAFETY: only `OnDispatcher` sets the pointer, to the dispatcher that it holds itself, and takes it back when it is
+    // dropped. It stands on the stack of `prepared`, below this frame.
     unsafe { current.as_ref() }.shared()
 }
 
@@ -139,7 +140,8 @@ fn prepared<X>(
     // After the mark: should the call be the last to hold the dispatcher, what that retires is seen by whoever sees the
     // call end.
     let _dispatcher = OnDispatcher::switch(thread, &operator)?;
-    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    // SAFETY: `attend` put the thread on the list or `orphan` counts this call, and `enter` marked it, before the pointer
+    // is read here.
     let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
 }
@@ -166,7 +168,8 @@ unsafe fn call_watched<S: Signature>(
         let keys = if given.is_some() { all } else { table.mask(all) };
         let mut asked = |condition: &Condition| holds::<S>(condition, args);
         watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
-            // SAFETY: the caller's word.
+            // SAFETY: guaranteed by the caller, see `# Safety`, and by the type of `route`: the table is that of an operator
+            // that was checked for `S`.
             unsafe { enter::<S>(kernel, table, keys, args) }
         })
     })
@@ -249,14 +252,14 @@ fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
 /// A boxed call.
 #[inline]
 pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
-    // SAFETY: the reference stays in this function.
+    // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     let entry = &*operator.0;
     if thread.flags() != 0 || entry.foreign {
         return call_boxed_watched(thread, operator, args, returns);
     }
     let _nested = thread.enter()?;
-    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(entry.table.read()) }) else {
         return Err(operator.stale());
     };
@@ -360,7 +363,7 @@ fn nested<X>(
     mut asked: impl FnMut(&Condition) -> Result<bool>,
     body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
 ) -> Result<X> {
-    // SAFETY: the reference stays in this function.
+    // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     let _nested = thread.enter()?;
     if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
@@ -406,8 +409,11 @@ pub struct Next<'n, S> {
 }
 
 impl<'n, S: Signature> Next<'n, S> {
+    /// # Safety
+    ///
+    /// The operator of the table was checked for `S`.
     #[inline(always)]
-    pub(crate) fn new(table: TableRef<'n>, keys: DispatchKeySet) -> Self {
+    pub(crate) unsafe fn new(table: TableRef<'n>, keys: DispatchKeySet) -> Self {
         Self { table, keys, signature: PhantomData }
     }
 
@@ -435,7 +441,7 @@ impl<'n, S: Signature> Next<'n, S> {
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
         let (keys, excluded) = below(self.table, self.keys)?;
-        // SAFETY: the reference stays in this function.
+        // SAFETY: the guard that borrows from the reference ends in this function.
         let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
         self.redispatch(keys, args)
     }
@@ -449,7 +455,7 @@ impl<'n, S: Signature> Next<'n, S> {
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
         let asked = |condition: &Condition| holds::<S>(condition, args);
         nested(self.table, CallKind::Redispatch, keys, asked, |kernel, keys| {
-            // SAFETY: a `Next<S>` is made only by the entry of a kernel of signature `S` of this operator.
+            // SAFETY: guaranteed by the caller of `new`, see `# Safety` there; and `Next` is invariant in `S`.
             unsafe { enter::<S>(kernel, self.table, keys, args) }
         })
     }
@@ -549,7 +555,7 @@ impl<'c> BoxedCall<'c> {
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
         let (keys, excluded) = below(self.table, self.keys)?;
-        // SAFETY: the reference stays in this function.
+        // SAFETY: the guard that borrows from the reference ends in this function.
         let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
         self.redispatch_with(keys, args)
     }

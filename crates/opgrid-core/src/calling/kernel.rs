@@ -34,7 +34,7 @@ pub(crate) type Entry<S> = for<'k, 't, 'a> unsafe fn(
     <S as Signature>::Args<'a>,
 ) -> Result<<S as Signature>::Output>;
 
-/// The function or closure of a record, and how it is freed.
+/// The function or closure of a record, and how it is freed. Made as a pair, in the constructors of [`Kernel`].
 type State = (*const (), Option<unsafe fn(*const ())>);
 
 /// The boxed side of a record.
@@ -109,7 +109,8 @@ impl TypedSide {
 /// What a slot of a table points to.
 ///
 /// Invariant: `typed` belongs to a signature without symbolic integers, `symbolic` to one with; which one it is says
-/// `signature`, and the registry lets only kernels of one signature of each kind into one operator.
+/// `signature`, or `links` for a chain. `boxed`, `behind`, `entry` and `state` are made for each other. Only the
+/// constructors of [`Kernel`] put them into a record, and nobody changes them but [`Kernel::for_fallback`].
 #[repr(C)]
 pub(crate) struct KernelRecord {
     pub(crate) typed: TypedSide,
@@ -135,16 +136,27 @@ pub(crate) struct KernelRecord {
     pub(crate) links: Option<Box<Links>>,
 }
 
-// SAFETY: `state` is a function pointer or a boxed `Send + Sync` closure; the rest is plain data.
+// SAFETY:
+// - `state`, `direct` and `entry` are function pointers, or lead to a closure that the constructors of `Kernel` only take if
+//   it is `Send + Sync`.
+// - The other fields are asserted to be below.
 unsafe impl Send for KernelRecord {}
 // SAFETY: as above.
 unsafe impl Sync for KernelRecord {}
+
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<(BoxedEntry, Serial, Role, Option<Life>)>();
+    shared::<(Option<&'static SignatureOf>, Option<Arc<str>>, Origin)>();
+    shared::<(Option<Box<Condition>>, Option<Box<Links>>)>();
+};
 
 impl Drop for KernelRecord {
     fn drop(&mut self) {
         DROPPED.fetch_add(1, Ordering::Release);
         if let Some(free) = self.free {
-            // SAFETY: `free` was stored together with `state`, and a record is dropped once.
+            // SAFETY: `State` keeps `free` together with the state that it is for; a record is dropped once, and nobody uses
+            // one that is dropped.
             unsafe { free(self.state) }
         }
     }
@@ -249,7 +261,7 @@ pub struct Kernel {
 ///
 /// `state` comes from `Box::into_raw` of a `Box<F>`, and nobody uses it afterwards.
 unsafe fn free<F>(state: *const ()) {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     drop(unsafe { Box::from_raw(state.cast::<F>().cast_mut()) });
 }
 
@@ -451,6 +463,6 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
 /// The boxed side of a fallback.
 fn run_fallback(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
     note_fallback(kernel, call)?;
-    // SAFETY: the record's own boxed side.
+    // SAFETY: the record's own boxed side, which `for_fallback` left there.
     unsafe { (kernel.behind)(kernel, call) }
 }

@@ -11,7 +11,7 @@ use crate::calling::call::{self, Route};
 use crate::calling::inferred::signature_of;
 use crate::calling::kernel::Origin;
 use crate::calling::owner::Owner;
-use crate::calling::retirement::Published;
+use crate::calling::retirement::{Published, marked};
 use crate::calling::table::TableRef;
 use crate::calling::thread::with_thread;
 use crate::error::{Error, ErrorKind, Result};
@@ -82,12 +82,11 @@ impl<S: Signature> OperatorCell<S> {
 
     /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
     pub(crate) fn bound(&self) -> Option<TypedHandle<S>> {
-        with_thread(|thread| {
-            if thread.dispatcher.get().is_some() {
-                return None;
-            }
-            let _nested = thread.mark();
-            // SAFETY: the thread marked a dispatch before it reads the pointer.
+        if with_thread(|thread| thread.dispatcher.get().is_some()) {
+            return None;
+        }
+        marked(|| {
+            // SAFETY: `marked` marked the thread before the pointer is read here; the table is left before the mark.
             let table = unsafe { TableRef::new(self.0.read()) };
             // The invariant of `OperatorCell` is that of the handle.
             table.map(|table| TypedHandle { operator: table.operator().clone(), signature: PhantomData })
@@ -191,7 +190,7 @@ impl OperatorHandle {
 
     /// Looks at what the operator's present table says.
     pub(crate) fn look<X>(&self, body: impl FnOnce(TableRef<'_>) -> X) -> Result<X> {
-        self.marked(|| {
+        marked(|| {
             if self.0.has_lost_its_dispatcher() {
                 return Err(self.stale());
             }
@@ -201,25 +200,13 @@ impl OperatorHandle {
         })
     }
 
-    /// Runs `body` while the thread is marked: what `body` holds, [`quiesce`](crate::quiesce) waits for.
-    fn marked<X>(&self, body: impl FnOnce() -> X) -> X {
-        with_thread(|thread| {
-            if thread.flags() != 0 {
-                crate::calling::retirement::attend(thread);
-            }
-            let _orphan = crate::calling::retirement::orphan(thread);
-            let _nested = thread.mark();
-            body()
-        })
-    }
-
     /// Gives the operator's dispatcher to `body`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where it is gone.
     pub(crate) fn with_owner<X>(&self, body: impl FnOnce(&dyn Owner) -> X) -> Result<X> {
-        self.marked(|| {
+        marked(|| {
             // Within the mark: should this become the last handle, what the dispatcher retires is seen by whoever sees
             // the mark go.
             let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;

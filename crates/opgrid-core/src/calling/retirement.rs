@@ -76,6 +76,18 @@ fn join(thread: &ThreadState) {
     }
 }
 
+/// Runs `body` while the thread is marked, as in a call: what `body` holds, limbo keeps and [`quiesce`] waits for.
+pub(crate) fn marked<X>(body: impl FnOnce() -> X) -> X {
+    with_thread(|thread| {
+        if thread.flags() != 0 {
+            attend(thread);
+        }
+        let _orphan = orphan(thread);
+        let _nested = thread.mark();
+        body()
+    })
+}
+
 /// Counts a call of a thread that is on no list; the others count themselves by their nesting mark.
 pub(crate) fn orphan(thread: &ThreadState) -> Option<Orphan<'static>> {
     LIMBO.orphan(&thread.mark)

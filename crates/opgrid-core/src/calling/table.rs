@@ -102,7 +102,7 @@ impl Rows {
     /// Adds a row for a layer.
     fn add(&mut self, layer: Functionality, row: Row) {
         let length = if row.iter().all(|number| *number == row[0]) { 1 } else { BACKENDS };
-        self.begin -= length;
+        self.begin = self.begin.checked_sub(length).expect("`Draft::publish` counts rows");
         self.numbers[self.begin..][..length].copy_from_slice(&row[..length]);
         self.places[layer.position() as usize] = RowPlace::new(self.begin, length);
     }
@@ -280,13 +280,20 @@ impl Head {
 /// An owned block, by its head.
 pub(crate) struct Table(NonNull<Head>);
 
-// SAFETY: a block is immutable; what it points to is `Send + Sync`.
+// SAFETY: a block is immutable, and what it holds or points to is `Send + Sync`, as is asserted below.
 unsafe impl Send for Table {}
+
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<(KernelRecord, OperatorHandle, Definition, Base, Reason)>();
+};
 
 impl Table {
     /// Writes the block: the rows of `draft` are at most `ROWS` long together, which `Draft::publish` sees to.
     fn new(draft: Draft, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Self {
         let Draft { base, slots, rows: changed, masks } = draft;
+        // Numbers in rows are those of slots: `Base::set_row` and `Draft::set_row` have looked each of them up, and
+        // `number_of` has fitted them into a `Number`.
         let own;
         let rows = match changed.is_empty() {
             true => &base.rows,
@@ -300,10 +307,10 @@ impl Table {
         let rows_bytes = (rows.len() * size_of::<Number>()).next_multiple_of(8);
         let reasons = KERNELS + (base.slots.len() + slots.len()) * 8;
         let layout = layout_of(rows_bytes + reasons + slots.len() * size_of::<Reason>());
-        // SAFETY: the size is not 0.
+        // SAFETY: the size is not 0: it counts the head.
         let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
-        // SAFETY: every place below lies within the block, which is new and nobody else's: `layout` counts the rows,
-        // the head, the pointers and the reasons, each of which begins at a multiple of 8 of a block aligned so.
+        // SAFETY: every place below lies within the block, which is new and nobody else's: the five lines above count the
+        // rows, the head, the pointers and the reasons, each of which begins at a multiple of 8 of a block aligned so.
         unsafe {
             let head = block.byte_add(rows_bytes);
             let used = NonNull::from(&rows.numbers[rows.begin..]).cast::<Number>();
@@ -366,14 +373,16 @@ impl Drop for Table {
         let table = self.as_ref();
         let head = table.head();
         let (first, own) = (head.base.slots.len(), usize::from(head.own_kernels));
-        // SAFETY: the owner gives the table up, and retirement has made sure that no call reads it; each own pointer
-        // came from `Arc::into_raw`.
+        // SAFETY:
+        // - Nobody reads the table: one that was published is only dropped by limbo, which is past every call that could
+        //   (`Record::publish` gives it to `retire`), others were never seen.
+        // - By the invariant of `Head` each own pointer came from `Arc::into_raw`, and is taken once.
         let take = |number| unsafe { Arc::from_raw(table.pointer_at(number)) };
         let _own: Vec<Arc<KernelRecord>> = (first..first + own).map(take).collect();
-        // SAFETY: the block begins with the rows, right before the head.
+        // SAFETY: by the invariant of `Head` the block begins with so many bytes of rows, right before the head.
         let block = unsafe { self.0.byte_sub(usize::from(head.rows_bytes)) };
         let _block = Block(block.cast(), head.layout());
-        // SAFETY: as above; nothing reads the head after this.
+        // SAFETY: the table owns its head, and nothing below reads it.
         unsafe { std::ptr::drop_in_place(self.0.as_ptr()) };
         // The block goes now and the kernels go last: freeing one may panic.
     }
@@ -399,14 +408,15 @@ impl<'t> TableRef<'t> {
     #[inline(always)]
     pub(crate) fn mask(self, keys: DispatchKeySet) -> DispatchKeySet {
         let backend = (keys.backends() | 1).ilog2() as usize;
-        // SAFETY: `backend < 32`, and the block begins with 32 masks.
+        // SAFETY: `backend` is the place of a bit in 32, and the head begins with 32 masks.
         let mask = unsafe { self.0.cast::<u64>().add(backend).read() };
         DispatchKeySet::from_parts(keys.layers() & mask, keys.backends())
     }
 
     #[inline(always)]
     fn number_at(self, layer: u32, backend: u32) -> Number {
-        // SAFETY: `layer < 64`, and the places in the head lead to rows before it.
+        // SAFETY: `layer` is the place of a bit in 64, or of a `Functionality`, of which there are as many; by the invariant of
+        // `Head` the places in the head lead to rows before it, for every number that `RowPlace::of` leaves of a backend.
         unsafe {
             let place = (*self.0.cast::<Head>().as_ptr()).rows.as_ptr().add(layer as usize).read();
             self.0
@@ -424,7 +434,8 @@ impl<'t> TableRef<'t> {
         let layer = (keys.layers() | 1).ilog2();
         let backend = (keys.backends() | 1).ilog2();
         let number = self.number_at(layer, backend);
-        // SAFETY: every number in a row is that of a kernel in the block, and the table keeps its kernels alive.
+        // SAFETY: by the invariant of `Head` every number in a row is that of a kernel in the block, and the table keeps
+        // its kernels alive.
         unsafe { &*self.pointer_at(usize::from(number)) }
     }
 
@@ -435,7 +446,7 @@ impl<'t> TableRef<'t> {
     /// There is such a kernel in the block.
     #[inline(always)]
     unsafe fn pointer_at(self, number: usize) -> *const KernelRecord {
-        // SAFETY: the caller's word; the pointers begin at `KERNELS`, which is a multiple of 8.
+        // SAFETY: guaranteed by the caller, see `# Safety`; the pointers begin at `KERNELS`, which is a multiple of 8.
         unsafe { self.0.byte_add(KERNELS + number * 8).cast::<*const KernelRecord>().read() }
     }
 
@@ -459,7 +470,7 @@ impl<'t> TableRef<'t> {
 
     fn slot_number(self, number: Number) -> SlotRef<'t> {
         let (head, number) = (self.head(), usize::from(number));
-        // SAFETY: every number in a row is that of a kernel in the block, and the table keeps its kernels alive.
+        // SAFETY: as in `kernel`.
         let kernel = unsafe { &*self.pointer_at(number) };
         let reason = match head.base.slots.get(number) {
             Some(slot) => slot.reason,
@@ -499,7 +510,8 @@ pub(crate) struct SlotRef<'t> {
 impl SlotRef<'_> {
     /// The kernel, counted.
     pub(crate) fn counted(self) -> Arc<KernelRecord> {
-        // SAFETY: every kernel of a table is in an `Arc`, of which the table or its base owns a count.
+        // SAFETY: only `Table::new` fills blocks, with the pointers of `Slot`s, which hold kernels in `Arc`s; the table or its
+        // base owns a count of each.
         unsafe {
             Arc::increment_strong_count(self.kernel);
             Arc::from_raw(self.kernel)

@@ -607,6 +607,17 @@ impl Registry {
         may_replace: bool,
         aftermath: &mut Aftermath,
     ) -> Result<Change> {
+        if let Some(signature) = kernel.signature {
+            // Calls of every signature reach fallbacks, and take the typed side of a kernel that has one.
+            let message = format!(
+                "a fallback for {} serves operators of every signature, found a typed kernel ({}); make it with \
+                 Kernel::boxed or Kernel::fallthrough ({})",
+                keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+                (signature.text)(),
+                kernel.debug()
+            );
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
         let mut done = Vec::new();
         for key in keys {
             let mut replaced: Vec<Arc<KernelRecord>> = Vec::new();

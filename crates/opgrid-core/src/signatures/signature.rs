@@ -38,7 +38,7 @@ pub struct Last<const N: usize = 1>;
 /// A type that can stand as the return of a [`Signature`].
 ///
 /// Only this crate implements it; results of one's own are tensors ([`TensorType`]), objects
-/// ([`Class`](crate::Class)), and lists, dicts and tuples of one's own [`Element`]s.
+/// ([`Class`]), and lists, dicts and tuples of one's own [`Element`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return of an operator",
     note = "returns are `()`, one value, a tuple of values, `First` (in-place) or `Last<N>` (out)"
@@ -419,7 +419,7 @@ macro_rules! signatures {
 
                 #[inline(always)]
                 unsafe fn restore(pointer: *const ()) -> Self::Returning<Self::Output> {
-                    // SAFETY: the caller says that `erase` made the pointer from this very type.
+                    // SAFETY: guaranteed by the caller, see `# Safety`: `erase` made the pointer from this very type.
                     unsafe { mem::transmute::<*const (), Self::Returning<Self::Output>>(pointer) }
                 }
 
@@ -430,7 +430,7 @@ macro_rules! signatures {
 
                 #[inline(always)]
                 unsafe fn restore_with_keys(pointer: *const ()) -> Self::ReturningWithKeys<Self::Output> {
-                    // SAFETY: the caller says that `erase_with_keys` made the pointer from this very type.
+                    // SAFETY: guaranteed by the caller, see `# Safety`: `erase_with_keys` made the pointer from this very type.
                     unsafe { mem::transmute::<*const (), Self::ReturningWithKeys<Self::Output>>(pointer) }
                 }
             }

@@ -149,7 +149,8 @@ impl Drop for Returns {
     fn drop(&mut self) {
         match self.len {
             0 => {}
-            // SAFETY: one value is initialised, nobody uses it afterwards, and `more` is `None` below five values.
+            // SAFETY: by the invariants one value is initialised and `more` is `None`: only `push_more` fills it, from the
+            // fifth value on, and `clear` empties it. Nobody uses what is dropped.
             1 => unsafe { drop_result(self.in_place[0].assume_init_mut()) },
             _ => self.clear(),
         }
@@ -165,9 +166,9 @@ impl Drop for Returns {
 unsafe fn drop_result(value: &mut Value) {
     match value {
         Value::None => {}
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         Value::Tensor(tensor) => unsafe { std::ptr::drop_in_place(tensor) },
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         other => unsafe { std::ptr::drop_in_place(other) },
     }
 }

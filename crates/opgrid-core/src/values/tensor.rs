@@ -55,13 +55,14 @@ impl<D: TensorData> Record<D> {
     const VTABLE: Vtable = Vtable {
         data: TypeId::of::<D>(),
         describe: |head, f| {
-            // SAFETY: the table of `Record<D>` is only ever put into a `Record<D>`, which the caller keeps alive.
+            // SAFETY: only `AnyTensor::new` puts a table into a record, that of `Record<D>` into a `Record<D>`; the handle that
+            // calls keeps it alive.
             unsafe { head.cast::<Self>().as_ref() }.data.describe(f)
         },
         free: |head| {
             // SAFETY:
             // - `AnyTensor::new` made this record and put this table into it.
-            // - The caller gives up the last reference.
+            // - Only `AnyTensor`'s `drop` calls this, for the last handle.
             unsafe { Self::free(head.cast()) }
         },
     };
@@ -72,7 +73,7 @@ impl<D> Record<D> {
     ///
     /// [`AnyTensor::new`] made the record, and nobody uses it.
     unsafe fn free(record: NonNull<Self>) {
-        // SAFETY: the caller gives it up.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         unsafe { std::ptr::drop_in_place(record.as_ptr()) };
         // SAFETY: its memory came from there, for this type, and what was in it is gone.
         unsafe { recycle::release(record) };
@@ -128,7 +129,7 @@ impl AnyTensor {
 
     #[inline]
     fn head(&self) -> &Head {
-        // SAFETY: a handle keeps its record alive, and a record begins with its head.
+        // SAFETY: a handle is counted, so its record is there; a record is `repr(C)` and begins with its head.
         unsafe { self.0.as_ref() }
     }
 
@@ -154,7 +155,7 @@ impl AnyTensor {
         Some(&unsafe { self.0.cast::<Record<D>>().as_ref() }.data)
     }
 
-    /// The data of a tensor that is known to have such: without a question.
+    /// The data of a tensor that is known to have such: without a question, but where debug assertions are on.
     ///
     /// # Safety
     ///
@@ -162,7 +163,7 @@ impl AnyTensor {
     #[inline]
     pub unsafe fn data_unchecked<D: TensorData>(&self) -> &D {
         debug_assert!(self.data::<D>().is_some());
-        // SAFETY: the caller's promise; `self` keeps the record alive.
+        // SAFETY: guaranteed by the caller, see `# Safety`; `self` keeps the record alive.
         &unsafe { self.0.cast::<Record<D>>().as_ref() }.data
     }
 
@@ -212,7 +213,7 @@ impl Drop for AnyTensor {
             fence(Ordering::Acquire);
         }
         let free = head.vtable.free;
-        // SAFETY: this was the last handle, and the table belongs to the record.
+        // SAFETY: the count says that this was the last handle; `AnyTensor::new` put the table of its record there.
         unsafe { free(self.0) }
     }
 }
@@ -220,7 +221,7 @@ impl Drop for AnyTensor {
 impl fmt::Display for AnyTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let describe = self.head().vtable.describe;
-        // SAFETY: the table belongs to the record, which `self` keeps alive.
+        // SAFETY: `AnyTensor::new` put the table of its record there; `self` keeps the record alive.
         unsafe { describe(self.0, f) }
     }
 }
@@ -231,15 +232,35 @@ impl fmt::Debug for AnyTensor {
     }
 }
 
-/// A library's own tensor type: [`AnyTensor`] with methods.
+/// A library's own tensor type: [`AnyTensor`] with methods. [`tensor_type!`](crate::tensor_type) makes one without unsafe
+/// code.
 ///
 /// The type can then stand in signatures: kernels take `&Self` and return `Self`, and the dispatcher converts at
 /// the borders between typed and boxed code.
 ///
 /// # Safety
 ///
-/// - `Self` is `#[repr(transparent)]` over [`AnyTensor`].
+/// - `Self` is `#[repr(transparent)]` over [`AnyTensor`]. That it has the same size and alignment is asserted where the
+///   type is first used:
+///
+///   ```compile_fail,E0080
+///   use opgrid_core::{AnyTensor, Dispatcher, TensorType};
+///
+///   #[derive(Clone)]
+///   struct Named(AnyTensor, u64);
+///
+///   unsafe impl TensorType for Named {
+///       fn accepts(_: &AnyTensor) -> bool {
+///           true
+///       }
+///   }
+///
+///   fn main() {
+///       let _ = Dispatcher::global().find("a::b").and_then(|operator| operator.typed::<fn(Named) -> ()>()?.call((todo!(),)));
+///   }
+///   ```
 /// - Whatever safe code may do with a `Self` is sound for every handle that [`accepts`](Self::accepts) lets in.
+/// - The methods with a body stay as they are here.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a tensor nor another type that operators know",
     note = "arguments and results are tensors, i64, f64, bool, String, Scalar, Complex64, SymInt, DType, Layout, \
@@ -253,7 +274,9 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     /// The handle of any tensor seen as one of this type.
     #[inline]
     fn from_any_ref(tensor: &AnyTensor) -> Option<&Self> {
-        // SAFETY: `Self` is transparent over `AnyTensor`, and `accepts` lets this handle in.
+        const { assert_transparent::<Self>() };
+        // SAFETY: promised by who implements the trait, see `# Safety`, and its size asserted above: `Self` is transparent
+        // over `AnyTensor`. `accepts` is asked here.
         Self::accepts(tensor).then(|| unsafe { &*std::ptr::from_ref(tensor).cast::<Self>() })
     }
 
@@ -268,22 +291,25 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
             return Err(tensor);
         }
         let tensor = ManuallyDrop::new(tensor);
-        // SAFETY: `Self` is transparent over `AnyTensor`; the original is never dropped, so the count stays right.
+        const { assert_transparent::<Self>() };
+        // SAFETY: as for `from_any_ref`; the original is in a `ManuallyDrop`, so the count stays right.
         Ok(unsafe { std::mem::transmute_copy::<AnyTensor, Self>(&tensor) })
     }
 
     /// The untyped handle behind a reference.
     #[inline]
     fn as_any(&self) -> &AnyTensor {
-        // SAFETY: `Self` is transparent over `AnyTensor`.
+        const { assert_transparent::<Self>() };
+        // SAFETY: as for `from_any_ref`.
         unsafe { &*std::ptr::from_ref(self).cast::<AnyTensor>() }
     }
 
     /// The untyped handle.
     #[inline]
     fn into_any(self) -> AnyTensor {
+        const { assert_transparent::<Self>() };
         let this = ManuallyDrop::new(self);
-        // SAFETY: `Self` is transparent over `AnyTensor`; the original is never dropped, so the count stays right.
+        // SAFETY: as for `from_any_ref`; the original is in a `ManuallyDrop`, so the count stays right.
         unsafe { std::mem::transmute_copy::<Self, AnyTensor>(&this) }
     }
 
@@ -291,14 +317,16 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     #[inline]
     fn from_any_slice(tensors: &[AnyTensor]) -> Option<&[Self]> {
         let all = tensors.iter().all(Self::accepts);
-        // SAFETY: `Self` is transparent over `AnyTensor`, so the slices have one layout; every element was let in.
+        const { assert_transparent::<Self>() };
+        // SAFETY: as for `from_any_ref`, so the slices have one layout; every element was asked for above.
         all.then(|| unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<Self>(), tensors.len()) })
     }
 
     /// A slice of handles of this type seen as untyped ones.
     #[inline]
     fn as_any_slice(tensors: &[Self]) -> &[AnyTensor] {
-        // SAFETY: `Self` is transparent over `AnyTensor`.
+        const { assert_transparent::<Self>() };
+        // SAFETY: as for `from_any_ref`, so the slices have one layout.
         unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<AnyTensor>(), tensors.len()) }
     }
 
@@ -306,7 +334,9 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     #[inline]
     fn from_any_optional_slice(tensors: &[Option<AnyTensor>]) -> Option<&[Option<Self>]> {
         let all = tensors.iter().flatten().all(Self::accepts);
-        // SAFETY: the null pointer stands for `None` in both, because `Self` is transparent over a `NonNull`.
+        const { assert_transparent::<Self>() };
+        // SAFETY: as for `from_any_ref`; the null pointer stands for `None` in both, because `Self` is transparent over a
+        // `NonNull`. Every element was asked for above.
         all.then(|| unsafe {
             std::slice::from_raw_parts(tensors.as_ptr().cast::<Option<Self>>(), tensors.len())
         })
@@ -315,9 +345,21 @@ pub unsafe trait TensorType: Clone + Send + Sync + 'static {
     /// As [`as_any_slice`](Self::as_any_slice) for lists with gaps.
     #[inline]
     fn as_any_optional_slice(tensors: &[Option<Self>]) -> &[Option<AnyTensor>] {
-        // SAFETY: the null pointer stands for `None` in both, because `Self` is transparent over a `NonNull`.
+        const { assert_transparent::<Self>() };
+        // SAFETY: as for `from_any_ref`; the null pointer stands for `None` in both, because `Self` is transparent over a
+        // `NonNull`.
         unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<Option<AnyTensor>>(), tensors.len()) }
     }
+}
+
+/// Fails to compile where `T` cannot be transparent over [`AnyTensor`].
+const fn assert_transparent<T>() {
+    assert!(
+        size_of::<T>() == size_of::<AnyTensor>()
+            && align_of::<T>() == align_of::<AnyTensor>()
+            && size_of::<Option<T>>() == size_of::<Option<AnyTensor>>(),
+        "a tensor type has to be `#[repr(transparent)]` over `AnyTensor`; `tensor_type!` makes one"
+    );
 }
 
 // SAFETY: `AnyTensor` is itself, and every handle is one.
@@ -326,6 +368,104 @@ unsafe impl TensorType for AnyTensor {
     fn accepts(_: &AnyTensor) -> bool {
         true
     }
+}
+
+/// Declares a tensor type of a library's own: a handle whose data is of one type, in front of which the library puts
+/// methods. No unsafe code is written for it.
+///
+/// `tensor_type! { pub struct Name(Data); }` becomes
+///
+/// ```text
+/// #[derive(Clone)]
+/// #[repr(transparent)]
+/// pub struct Name(AnyTensor);
+///
+/// // SAFETY: it is transparent, and what it may do with its handle any safe code may do with any handle.
+/// unsafe impl TensorType for Name {
+///     fn accepts(tensor: &AnyTensor) -> bool {
+///         tensor.data::<Data>().is_some()
+///     }
+/// }
+///
+/// impl Name {
+///     /// A new tensor with these keys and this data.
+///     fn from_data(keys: DispatchKeySet, data: Data) -> Self;
+///
+///     /// The data. Panics in a `Name` that this module has put around a handle of other data.
+///     fn data(&self) -> &Data;
+/// }
+/// ```
+///
+/// with the attributes and the visibility that stand there. The handle is the private field `0`.
+///
+/// # Examples
+///
+/// ```
+/// #![forbid(unsafe_code)]
+/// use opgrid_core::{DispatchKey, TensorData, TensorType, tensor_key_set, tensor_type};
+///
+/// /// What a record of this library holds.
+/// struct Words(Vec<String>);
+///
+/// impl TensorData for Words {
+///     fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         write!(f, "{:?}", self.0)
+///     }
+/// }
+///
+/// tensor_type! {
+///     /// A list of words. Clones are the same list.
+///     pub struct Text(Words);
+/// }
+///
+/// impl Text {
+///     pub fn new(words: &[&str]) -> Self {
+///         let words = words.iter().map(|word| word.to_string()).collect();
+///         Self::from_data(tensor_key_set(DispatchKey::Cpu), Words(words))
+///     }
+///
+///     pub fn words(&self) -> &[String] {
+///         &self.data().0
+///     }
+/// }
+///
+/// let text = Text::new(&["a", "b"]);
+/// assert_eq!(text.words(), ["a", "b"]);
+/// assert!(Text::from_any_ref(text.as_any()).is_some());
+/// ```
+#[macro_export]
+macro_rules! tensor_type {
+    ($(#[$attribute:meta])* $visibility:vis struct $name:ident($data:ty);) => {
+        $(#[$attribute])*
+        #[derive(Clone)]
+        #[repr(transparent)]
+        $visibility struct $name($crate::AnyTensor);
+
+        // SAFETY:
+        // - The line above the type makes it transparent over `AnyTensor`.
+        // - The methods below ask the handle for its data with a check; other code of the module has safe methods alone,
+        //   or its own promises to keep.
+        unsafe impl $crate::TensorType for $name {
+            #[inline]
+            fn accepts(tensor: &$crate::AnyTensor) -> bool {
+                tensor.data::<$data>().is_some()
+            }
+        }
+
+        #[allow(dead_code)]
+        impl $name {
+            /// A new tensor with these keys and this data.
+            fn from_data(keys: $crate::DispatchKeySet, data: $data) -> Self {
+                Self($crate::AnyTensor::new(keys, data))
+            }
+
+            /// The data.
+            #[inline]
+            fn data(&self) -> &$data {
+                self.0.data::<$data>().expect("`accepts` let the handle in")
+            }
+        }
+    };
 }
 
 #[cfg(test)]

@@ -295,9 +295,10 @@ impl Value {
     #[inline]
     pub(crate) fn take_tensor(&mut self) -> Option<AnyTensor> {
         let Self::Tensor(tensor) = self else { return None };
-        // SAFETY: the handle is read once, for its place is overwritten next without being dropped.
+        // SAFETY: the place is borrowed mutably, and overwritten next without being dropped, with nothing between that may
+        // panic: the handle is there once.
         let taken = unsafe { std::ptr::read(tensor) };
-        // SAFETY: the place is that of a value.
+        // SAFETY: the place is a borrowed one, of this type.
         unsafe { std::ptr::write(self, Self::None) };
         Some(taken)
     }
@@ -363,7 +364,8 @@ pub struct Boxed<'a>(Repr<'a>);
 
 /// The two words. A slice's length stands beside the tag, which is why its parts are fields of the variant.
 ///
-/// Invariant: pointer and length of a slice variant come from one `&'a [T]`.
+/// Invariant: pointer and length of a slice variant come from one `&'a [T]`, those of `Str` from a `&'a str`. Only the
+/// `From` implementations of [`Boxed`], in this file, make slice variants, with [`parts`].
 #[derive(Clone, Copy)]
 enum Repr<'a> {
     None,
@@ -390,10 +392,17 @@ enum Repr<'a> {
     Object(&'a Object),
 }
 
-// SAFETY: every variant is a number or a shared reference to something `Sync`; slices are such references in parts.
+// SAFETY: every variant is a number or a shared reference, slices are such references in parts, and what is referred to is
+// asserted to be `Sync` below.
 unsafe impl Send for Boxed<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Boxed<'_> {}
+
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<(AnyTensor, SymNode, Complex64, DType, Layout, MemoryFormat, Device, Generator)>();
+    shared::<(List, Vec<Value>, DictValue, Object)>();
+};
 
 /// A borrowed value opened for matching.
 #[derive(Clone, Copy)]
@@ -459,7 +468,7 @@ fn parts<T>(items: &[T]) -> (u32, NonNull<T>) {
 /// The parts come from one `&'a [T]`.
 #[inline]
 unsafe fn whole<'a, T>(len: u32, start: NonNull<T>) -> &'a [T] {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller, see `# Safety`.
     unsafe { slice::from_raw_parts(start.as_ptr(), len as usize) }
 }
 

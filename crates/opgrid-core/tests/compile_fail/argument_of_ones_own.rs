@@ -1,3 +1,5 @@
+//! Only the dispatcher implements what stands in signatures.
+
 use opgrid_core::schema::Type;
 use opgrid_core::{Argument, Boxed, Result, Return, Returns};
 

@@ -1,6 +1,6 @@
 //! The moment from which a handle is stale is one for everything that it answers.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use opgrid_core::{
@@ -10,7 +10,7 @@ use opgrid_core::{
 type Number = fn(i64) -> i64;
 
 /// So many that taking the dispatcher down takes a while.
-const OPERATORS: usize = 3_000;
+const OPERATORS: usize = 10_000;
 
 fn filled() -> (Dispatcher, Registration) {
     let dispatcher = Dispatcher::new();
@@ -37,8 +37,8 @@ fn questions(operator: &OperatorHandle, typed: &TypedHandle<Number>) -> Vec<(&'s
     let cpu = DispatchKey::Cpu.key_set();
     let boxed = |call: &dyn Fn(&mut Returns) -> opgrid_core::Result<()>| is_there(call(&mut Returns::new()));
     vec![
-        ("typed call", is_there(typed.call((1,)).map(drop))),
         ("schema", is_there(operator.schema().map(drop))),
+        ("typed call", is_there(typed.call((1,)).map(drop))),
         ("typed redispatch", is_there(typed.redispatch(cpu, (1,)).map(drop))),
         ("find_schema", operator.find_schema().is_some()),
         ("boxed call", boxed(&|returns| operator.call_boxed(&[1.into()], returns))),
@@ -58,34 +58,29 @@ fn questions(operator: &OperatorHandle, typed: &TypedHandle<Number>) -> Vec<(&'s
     ]
 }
 
-/// Asks until the operator is gone, on two threads, while `end` makes it go.
+/// Asks one question on each of two threads until the answer is that the operator is gone, while `end` makes it go; then
+/// every other answer has to be the same.
 fn goes_at_once(place: usize, end: impl FnOnce(Dispatcher, Registration)) {
     let (dispatcher, registration) = filled();
     let operator = dispatcher.find(&format!("test::f{place}")).unwrap();
     let typed = operator.typed::<Number>().unwrap();
-    let ready = AtomicBool::new(false);
+    assert!(questions(&operator, &typed).iter().all(|(_, is_there)| *is_there));
+    let ready = AtomicU32::new(0);
+    let by_call = || typed.call((1,)).is_ok();
+    let by_schema = || operator.has_schema();
+    let asked: [(&str, &(dyn Fn() -> bool + Sync)); 2] = [("a call", &by_call), ("has_schema", &by_schema)];
     thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let mut gone: Option<&str> = None;
-                loop {
-                    for (question, is_there) in questions(&operator, &typed) {
-                        match (gone, is_there) {
-                            (None, false) => gone = Some(question),
-                            (Some(first), true) => {
-                                panic!("{question} found the operator after {first} did not")
-                            }
-                            _ => {}
-                        }
-                    }
-                    ready.store(true, Ordering::SeqCst);
-                    if gone.is_some() {
-                        break;
-                    }
+        for (first, is_there) in asked {
+            let (operator, typed, ready) = (&operator, &typed, &ready);
+            scope.spawn(move || {
+                ready.fetch_add(1, Ordering::SeqCst);
+                while is_there() {}
+                for (question, is_there) in questions(operator, typed) {
+                    assert!(!is_there, "{question} found the operator after {first} did not");
                 }
             });
         }
-        while !ready.load(Ordering::SeqCst) {
+        while ready.load(Ordering::SeqCst) < 2 {
             thread::yield_now();
         }
         end(dispatcher, registration);

@@ -258,6 +258,8 @@ fn quiesce_waits_for_a_call_that_keeps_a_dispatcher() {
     });
     implement(&dispatcher, "f", DispatchKey::CompositeExplicitAutograd, kernel).unwrap().keep();
     let operator = dispatcher.find("test::f").unwrap();
+    // What registering has retired is not what is waited for below.
+    quiesce().unwrap();
     let calling = thread::spawn(move || operator.call_values(Vec::new()).map(drop));
     inside.wait();
     drop(dispatcher);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_core::{
     AnyTensor, DType, Device, DispatchKey, DispatchKeySet, Result, Scalar, TensorData, TensorType,
-    compute_dispatch_key, inference_tensor_key_set, is_inference_mode, tensor_key_set,
+    compute_dispatch_key, inference_tensor_key_set, is_inference_mode, tensor_key_set, tensor_type,
 };
 
 use super::array::{Array, new_storage};
@@ -25,33 +25,23 @@ use super::spec::TensorSpec;
 use super::storage::Storage;
 use crate::error::argument;
 
-/// A dense tensor. Clones are the same tensor; views are others on the same memory.
-///
-/// Invariant: the handle's data is a `Record`.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_tensor::Tensor;
-///
-/// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
-/// let y = x.add(&x, 1)?;
-/// assert_eq!(y.to_string(), "tensor([2., 4., 6.])");
-/// assert_eq!(y.sum()?.to_vec::<f32>()?, [12.0]);
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-#[derive(Clone)]
-#[repr(transparent)]
-pub struct Tensor(AnyTensor);
-
-// SAFETY:
-// - `Tensor` is `#[repr(transparent)]` over `AnyTensor`.
-// - What its methods rely on, that the data is a `Record`, is what `accepts` asks for.
-unsafe impl TensorType for Tensor {
-    #[inline]
-    fn accepts(tensor: &AnyTensor) -> bool {
-        tensor.data::<Record>().is_some()
-    }
+tensor_type! {
+    /// A dense tensor. Clones are the same tensor; views are others on the same memory.
+    ///
+    /// Invariant: the handle's data is a `Record`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
+    /// let y = x.add(&x, 1)?;
+    /// assert_eq!(y.to_string(), "tensor([2., 4., 6.])");
+    /// assert_eq!(y.sum()?.to_vec::<f32>()?, [12.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub struct Tensor(Record);
 }
 
 /// What a handle leads to.
@@ -288,7 +278,8 @@ impl Tensor {
 
     #[inline]
     fn record(&self) -> &Record {
-        // SAFETY: by the invariant. A `Tensor` is made of a new record, or of a handle that `accepts` let in.
+        // SAFETY: the handle's data is a `Record`: the field is private to this module, where only `new` fills it, with a new
+        // record; others come through `TensorType`, whose `accepts` asked.
         unsafe { self.0.data_unchecked() }
     }
 

@@ -48,7 +48,8 @@ impl List {
     #[inline]
     fn take(&self) -> Option<NonNull<u8>> {
         let first = NonNull::new(self.first.get())?;
-        // SAFETY: the list leads to blocks that `give` has written, and that nobody else knows of.
+        // SAFETY: only `give` puts blocks on the list, after it has written them, and its caller gave them up; the list is its
+        // thread's.
         self.first.set(unsafe { first.as_ref() }.next);
         self.count.set(self.count.get() - 1);
         Some(first.cast())
@@ -64,7 +65,7 @@ impl List {
         if self.count.get() == KEPT {
             return false;
         }
-        // SAFETY: the caller's promise; every block has room for a pointer and is aligned to `STEP`.
+        // SAFETY: guaranteed by the caller, see `# Safety`; every block has room for a pointer and is aligned to `STEP`.
         unsafe { block.cast::<Free>().write(Free { next: self.first.get() }) };
         self.first.set(block.cast().as_ptr());
         self.count.set(self.count.get() + 1);
@@ -113,7 +114,7 @@ pub(super) fn allocate<T>() -> NonNull<T> {
 pub(super) unsafe fn release<T>(memory: NonNull<T>) {
     let layout = match const { steps(Layout::new::<T>()) } {
         Some(steps) => {
-            // SAFETY: the caller's promise; `allocate` takes blocks of as many steps.
+            // SAFETY: guaranteed by the caller, see `# Safety`; `allocate` takes blocks of as many steps.
             let kept = LISTS.try_with(|lists| unsafe { lists.0[steps - 1].give(memory.cast()) });
             if kept.is_ok_and(|kept| kept) {
                 return;
