@@ -11,7 +11,7 @@ use crate::provider::{Settled, holds, settle};
 use crate::resolve::Reason;
 use crate::signature::{Entry, Return, Signature};
 use crate::table::TableRef;
-use crate::value::View;
+use crate::value::{View, kind};
 use crate::{Boxed, DispatchKeySet, Error, ErrorKind, Result, Returns};
 use opgrid_schema::Type;
 
@@ -20,7 +20,8 @@ use opgrid_schema::Type;
 /// # Safety
 ///
 /// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`: the registry lets only one
-/// signature of each kind into one operator, and whoever made the caller checked `S` against it.
+/// signature of each kind into one operator, and callers read tables from cells of their own signature, to which only
+/// tables with kernels of it are published.
 #[inline(always)]
 pub(crate) unsafe fn enter<S: Signature>(
     kernel: &KernelRecord,
@@ -44,7 +45,7 @@ pub(crate) unsafe fn enter<S: Signature>(
 
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
 #[inline(never)]
-fn enter_boxed<S: Signature>(
+pub(crate) fn enter_boxed<S: Signature>(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
@@ -149,6 +150,59 @@ fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) 
         }
     }
     Ok(())
+}
+
+/// The kinds of values that surely fit a schema type as arguments. The others are looked at by [`check_argument`].
+pub(crate) fn kinds_of(declared: &Type) -> u32 {
+    match declared {
+        Type::Tensor => kind::TENSOR,
+        Type::Int | Type::SymInt => kind::INT | kind::SYM_INT,
+        Type::Float => kind::FLOAT,
+        Type::Complex => kind::COMPLEX,
+        Type::Bool | Type::SymBool => kind::BOOL,
+        Type::Scalar => kind::INT | kind::SYM_INT | kind::FLOAT | kind::COMPLEX | kind::BOOL,
+        Type::Str => kind::STR,
+        Type::ScalarType => kind::DTYPE | kind::INT,
+        Type::Layout => kind::LAYOUT | kind::INT,
+        Type::MemoryFormat => kind::MEMORY_FORMAT | kind::INT,
+        Type::Device => kind::DEVICE,
+        Type::Generator => kind::GENERATOR,
+        Type::None => kind::NONE,
+        Type::Optional(inner) => kind::NONE | kinds_of(inner),
+        Type::List(element) => match &**element {
+            Type::Int | Type::SymInt => kind::INTS,
+            Type::Float => kind::FLOATS,
+            Type::Bool => kind::BOOLS,
+            // Lists of tensors bring keys, so they are looked at anyway.
+            _ => 0,
+        },
+        // What is in a tuple or a dict, and of which class an object is, whoever reads it finds out.
+        Type::Tuple(_) => kind::TUPLE,
+        Type::Dict(..) => kind::DICT,
+        Type::Class(_) => kind::OBJECT,
+        // Values of these types are none of ours, or can be of any kind.
+        _ => u32::MAX,
+    }
+}
+
+/// Checks an argument whose kind does not settle whether it fits.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] naming the operator and the argument.
+#[cold]
+#[inline(never)]
+pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: Boxed<'_>) -> Result<()> {
+    let argument = table.definition().and_then(|definition| definition.schema.arguments.get(place));
+    // Those behind the last argument of a schema that ends in `...` can be anything.
+    let Some(argument) = argument else { return Ok(()) };
+    let declared = &argument.real_type;
+    let is_list = matches!((value.view(), declared.without_optional()), (View::List(..), Type::List(_)));
+    if is_list || fits(value, declared) {
+        return Ok(());
+    }
+    let error = crate::value::mismatch(&declared.without_optional().python_name(), value);
+    Err(error.within(format_args!("{}: argument `{}`", table.operator().name(), argument.name)))
 }
 
 /// Whether a value is of a kind that a schema type admits.

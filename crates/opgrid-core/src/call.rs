@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::boxing::{enter, enter_values};
+use crate::boxing::{check_argument, enter, enter_boxed, enter_values};
 use crate::explain::KernelInfo;
 use crate::kernel::KernelRecord;
 use crate::local::{self, ThreadState, with_thread};
@@ -19,18 +19,48 @@ use crate::{
     AnyTensor, Boxed, DispatchKey, DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, Returns, Value,
 };
 
+use crate::operator::SignatureCell;
 use crate::registry::Inner;
 
-/// How a call finds its operator when the pointer at hand cannot be used.
+/// How a typed call finds its operator when the pointer at hand cannot be used.
 pub(crate) trait Route {
-    fn operator(&self) -> Result<OperatorHandle>;
+    fn target(&self) -> Result<Target<'_>>;
+}
+
+/// An operator, and the cell where calls of one signature read its table.
+pub(crate) enum Target<'r> {
+    /// The cell of a typed handle.
+    Held(&'r SignatureCell),
+    /// The cell of an overload on another dispatcher than the global one.
+    Shared(Arc<SignatureCell>),
+    /// An overload's own cell.
+    Bound(OperatorHandle, &'static Published),
+}
+
+impl Target<'_> {
+    pub(crate) fn operator(&self) -> &OperatorHandle {
+        match self {
+            Self::Held(cell) => &cell.operator,
+            Self::Shared(cell) => &cell.operator,
+            Self::Bound(operator, _) => operator,
+        }
+    }
+
+    fn cell(&self) -> &Published {
+        match self {
+            Self::Held(cell) => &cell.table,
+            Self::Shared(cell) => &cell.table,
+            Self::Bound(_, cell) => cell,
+        }
+    }
 }
 
 /// A typed call. `foreign` says that the pointer belongs to another dispatcher than the global one.
 ///
 /// # Safety
 ///
-/// Whatever table the pointer leads to, `S` is the signature of its operator; so for what `route` finds.
+/// Whatever table the pointer leads to, its typed kernels are of signature `S`, if there are any of the same kind
+/// (symbolic or not); so for the cell that `route` finds.
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
     pointer: &Published,
@@ -126,20 +156,40 @@ impl Drop for OnDispatcher<'_> {
     }
 }
 
-/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher, an unbound overload.
+/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher.
 fn prepared<X>(
     thread: &ThreadState,
-    route: &dyn Route,
+    operator: &OperatorHandle,
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
     attend(thread);
     let _orphan = orphan(thread);
-    let operator = route.operator()?;
-    let _dispatcher = OnDispatcher::switch(thread, &operator)?;
+    let _dispatcher = OnDispatcher::switch(thread, operator)?;
     let _nested = thread.enter()?;
     // SAFETY: the thread marked a dispatch before it reads the pointer.
     let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
+}
+
+/// As [`prepared`], for a typed call. `body` hears whether the typed kernels of the table are of the call's signature.
+fn prepared_typed<X>(
+    thread: &ThreadState,
+    route: &dyn Route,
+    body: impl FnOnce(TableRef<'_>, bool) -> Result<X>,
+) -> Result<X> {
+    attend(thread);
+    let _orphan = orphan(thread);
+    let target = route.target()?;
+    let operator = target.operator();
+    let _dispatcher = OnDispatcher::switch(thread, operator)?;
+    let _nested = thread.enter()?;
+    // SAFETY: the thread marked a dispatch before it reads the pointer.
+    if let Some(table) = unsafe { TableRef::new(target.cell().read()) } {
+        return body(table, true);
+    }
+    // SAFETY: as above.
+    let table = unsafe { TableRef::new(operator.0.table.read()) };
+    body(table.ok_or_else(|| operator.stale())?, false)
 }
 
 /// The typed call with everything that ordinary ones leave out.
@@ -155,7 +205,7 @@ unsafe fn call_watched<S: Signature>(
     given: Option<DispatchKeySet>,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    prepared(thread, route, |table| {
+    prepared_typed(thread, route, |table, is_of_signature| {
         let (kind, all) = match given {
             Some(keys) => (CallKind::Redispatch, keys),
             None => (CallKind::Call, thread.apply(S::keys(args))),
@@ -163,7 +213,10 @@ unsafe fn call_watched<S: Signature>(
         let keys = if given.is_some() { all } else { table.mask(all) };
         let mut asked = |condition: &Condition| holds::<S>(condition, args);
         watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
-            // SAFETY: the caller's word.
+            if !is_of_signature {
+                return enter_boxed::<S>(kernel, table, keys, args);
+            }
+            // SAFETY: the table was read from the cell that the route found, so this is the caller's word.
             unsafe { enter::<S>(kernel, table, keys, args) }
         })
     })
@@ -210,23 +263,34 @@ fn watch<X>(
 }
 
 /// The keys that the arguments of a boxed call bring.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] where the number or the kind of a value is wrong.
 #[inline]
 fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
     let Some(definition) = table.definition() else {
         // Which arguments select is up to the schema.
         return Ok(DispatchKeySet::EMPTY);
     };
-    let expected = definition.schema.arguments.len();
+    let expected = definition.kinds.len();
     if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
         return Err(wrong_count(table, expected, args.len()));
     }
-    let mut dispatches = definition.dispatch_arguments;
+    let mut tensors = definition.tensors;
     let mut keys = DispatchKeySet::EMPTY;
-    for arg in args {
-        if dispatches & 1 != 0 {
-            keys |= arg.tensor_keys();
+    for (place, arg) in args.iter().enumerate() {
+        match arg.as_tensor() {
+            Some(tensor) if tensors & 1 != 0 => keys |= tensor.keys(),
+            _ if definition.kinds.get(place).is_some_and(|kinds| kinds & arg.kind() != 0) => {}
+            _ => {
+                check_argument(table, place, *arg)?;
+                if place < expected && definition.dispatch_arguments >> place & 1 != 0 {
+                    keys |= arg.tensor_keys();
+                }
+            }
         }
-        dispatches >>= 1;
+        tensors >>= 1;
     }
     Ok(keys)
 }
@@ -289,6 +353,7 @@ pub(crate) fn redispatch_boxed(
 ) -> Result<()> {
     with_thread(|thread| {
         prepared(thread, operator, |table| {
+            boxed_keys(table, args)?;
             let mut asked = |condition: &Condition| holds_of_values(condition, args);
             watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
                 enter_values(kernel, table, keys, args, returns)
@@ -322,7 +387,12 @@ pub(crate) fn call_held(
     args: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
-    with_thread(|thread| prepared(thread, operator, |table| enter_values(kernel, table, keys, args, returns)))
+    with_thread(|thread| {
+        prepared(thread, operator, |table| {
+            boxed_keys(table, args)?;
+            enter_values(kernel, table, keys, args, returns)
+        })
+    })
 }
 
 /// A dispatch from within a kernel, on the table that the call reads.
@@ -513,19 +583,25 @@ impl<'c> BoxedCall<'c> {
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below(&mut self) -> Result<()> {
-        self.below_with(self.args)
+        self.pass_below(self.args)
     }
 
     /// As [`below`](Self::below), with other arguments.
     ///
     /// # Errors
     ///
-    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; those of the kernel below;
+    /// [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+        boxed_keys(self.table, args)?;
+        self.pass_below(args)
+    }
+
+    fn pass_below(&mut self, args: &[Boxed<'_>]) -> Result<()> {
         let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the reference stays in this function.
         let _excluded = unsafe { local::current() }.exclude_layers(excluded);
-        self.redispatch_with(keys, args)
+        self.pass(keys, args)
     }
 
     /// Calls the operator with exactly these keys.
@@ -534,15 +610,20 @@ impl<'c> BoxedCall<'c> {
     ///
     /// Those of the kernel.
     pub fn redispatch(&mut self, keys: DispatchKeySet) -> Result<()> {
-        self.redispatch_with(keys, self.args)
+        self.pass(keys, self.args)
     }
 
     /// As [`redispatch`](Self::redispatch), with other arguments.
     ///
     /// # Errors
     ///
-    /// Those of the kernel.
+    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
+        boxed_keys(self.table, args)?;
+        self.pass(keys, args)
+    }
+
+    fn pass(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
         let asked = |condition: &Condition| holds_of_values(condition, args);
         nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {

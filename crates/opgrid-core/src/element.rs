@@ -7,7 +7,7 @@ use opgrid_schema::Type;
 
 use crate::argument::Argument;
 use crate::dict::Dict;
-use crate::value::{List, Value, mismatch};
+use crate::value::{List, Value, Values, mismatch};
 use crate::{
     AnyTensor, Boxed, Class, DType, Device, DictValue, DispatchKeySet, Generator, Layout, MemoryFormat,
 };
@@ -483,7 +483,7 @@ macro_rules! tuples {
                 }
 
                 fn into_value(self) -> Value {
-                    Value::Tuple(Arc::new(vec![$(self.$place.into_value()),+]))
+                    Value::Tuple(Arc::new(Values::from(vec![$(self.$place.into_value()),+])))
                 }
 
                 fn from_value(value: Boxed<'_>) -> Result<Self> {

@@ -22,6 +22,7 @@ pub mod layout;
 pub mod scalar;
 pub mod tensor;
 pub mod value;
+mod values;
 
 // Operators and kernels.
 pub mod argument;
@@ -106,7 +107,7 @@ pub use stack::{Returns, Stack};
 pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};
 pub use user_layers::NewLayer;
-pub use value::{Boxed, Class, DictValue, Generator, List, Object, Value, View};
+pub use value::{Boxed, Class, DEEPEST_SHOWN, DictValue, Generator, List, Object, Value, Values, View};
 
 #[doc(hidden)]
 pub mod __private {

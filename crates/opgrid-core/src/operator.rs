@@ -7,7 +7,8 @@ use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
 
-use crate::call::{self, Route};
+use crate::boxing::kinds_of;
+use crate::call::{self, Route, Target};
 use crate::kernel::Origin;
 use crate::local::with_thread;
 use crate::registry::Inner;
@@ -57,8 +58,9 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 
 /// The global dispatcher's table of one overload, null until the first call.
 ///
-/// Invariant: what it points to is the table of an operator whose signature is `S`. The signature is part of the
-/// type because calls do not check it again: two overloads of different signatures cannot share a cell.
+/// Invariant: what it points to is the table of an operator whose typed kernels are of signature `S`, as for the cells of
+/// typed handles. The signature is part of the type because calls do not check it again: two overloads of different
+/// signatures cannot share a cell.
 ///
 /// ```compile_fail,E0308
 /// use opgrid_core::{AnyTensor, Operator, OperatorCell};
@@ -95,7 +97,8 @@ impl<S> OperatorCell<S> {
 /// Those of the kernel, and of the dispatcher where there is none.
 #[inline]
 pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
-    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature.
+    // SAFETY: a record publishes to a bound cell only tables whose typed kernels are of its signature
+    // (`Record::publish`).
     unsafe { call::call::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), args) }
 }
 
@@ -110,7 +113,7 @@ pub fn redispatch<O: Operator>(
     keys: DispatchKeySet,
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
-    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature.
+    // SAFETY: as for `call`.
     unsafe { call::redispatch::<O::Signature>(&O::cell().0, false, &Overload::<O>(PhantomData), keys, args) }
 }
 
@@ -122,8 +125,7 @@ pub(crate) fn call_on<O: Operator>(
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
     let route = OverloadOn::<O>(dispatcher, PhantomData);
-    // SAFETY: a cell is bound only where `O::Signature` is the operator's signature, and only by the global dispatcher;
-    // for others the pointer is not used.
+    // SAFETY: as for `call`; only the global dispatcher binds cells, and for others the pointer is not used.
     unsafe { call::call::<O::Signature>(&O::cell().0, dispatcher.is_foreign(), &route, args) }
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn call_on<O: Operator>(
 struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
 
 impl<O: Operator> Route for OverloadOn<'_, O> {
-    fn operator(&self) -> Result<OperatorHandle> {
+    fn target(&self) -> Result<Target<'_>> {
         self.0.operator_of::<O>()
     }
 }
@@ -155,11 +157,34 @@ impl<O: Operator> Overload<O> {
 }
 
 impl<O: Operator> Route for Overload<O> {
-    fn operator(&self) -> Result<OperatorHandle> {
+    fn target(&self) -> Result<Target<'_>> {
         if let Some(operator) = Self::bound() {
-            return Ok(operator);
+            return Ok(Target::Bound(operator, &O::cell().0));
         }
         Dispatcher::current().0.operator_of::<O>()
+    }
+}
+
+/// Where the typed handles of one signature read an operator's table.
+///
+/// Invariant: what `table` leads to is a table of `operator` whose typed kernels are of that signature, if there are any
+/// (of its own kind, symbolic or not); null otherwise. Only the operator's record makes cells and publishes to them
+/// (`Record::shared_cell`, `Record::publish`), under the registry's lock.
+pub(crate) struct SignatureCell {
+    pub(crate) table: Published,
+    pub(crate) foreign: bool,
+    pub(crate) operator: OperatorHandle,
+}
+
+impl fmt::Debug for SignatureCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.operator.fmt(f)
+    }
+}
+
+impl Route for Arc<SignatureCell> {
+    fn target(&self) -> Result<Target<'_>> {
+        Ok(Target::Held(self))
     }
 }
 
@@ -171,6 +196,10 @@ pub(crate) struct Definition {
     pub(crate) tags: Vec<String>,
     /// Bit `i`: argument `i` brings keys into boxed calls.
     pub(crate) dispatch_arguments: u64,
+    /// Bit `i`: argument `i` is a tensor, or may be one.
+    pub(crate) tensors: u64,
+    /// For each argument the kinds of values that fit it ([`kinds_of`]).
+    pub(crate) kinds: Box<[u32]>,
     /// Whether profilers leave the operator out.
     pub(crate) unobserved: bool,
 }
@@ -182,7 +211,14 @@ impl Definition {
         };
         let dispatch_arguments =
             schema.arguments.iter().enumerate().map(dispatches).fold(0, |mask, bit| mask | bit);
-        Self { schema, origin, tags: Vec::new(), dispatch_arguments, unobserved: false }
+        let kinds: Box<[u32]> =
+            schema.arguments.iter().map(|argument| kinds_of(&argument.real_type)).collect();
+        let is_tensor =
+            |argument: &opgrid_schema::Argument| *argument.real_type.without_optional() == Type::Tensor;
+        let tensors = schema.arguments.iter().enumerate();
+        let tensors =
+            tensors.fold(0, |mask, (place, argument)| mask | u64::from(is_tensor(argument)) << place);
+        Self { schema, origin, tags: Vec::new(), dispatch_arguments, tensors, kinds, unobserved: false }
     }
 
     /// The mask as torch keeps it: bit 0 stands for the last argument.
@@ -242,12 +278,6 @@ pub(crate) struct Entry {
 /// ```
 #[derive(Clone)]
 pub struct OperatorHandle(pub(crate) Arc<Entry>);
-
-impl Route for OperatorHandle {
-    fn operator(&self) -> Result<OperatorHandle> {
-        Ok(self.clone())
-    }
-}
 
 impl OperatorHandle {
     /// The operator's name.
@@ -316,13 +346,17 @@ impl OperatorHandle {
 
     /// The same operator with typed calls.
     ///
+    /// Asking changes nothing for those who register: the operator has the signature of its kernels. Where the first
+    /// typed kernel comes after the handle and is of another signature that fits the schema as well (`Vec<i64>` where the
+    /// handle has `[i64; 3]`), calls of the handle lend their arguments as values from then on, which is counted as
+    /// [`SlowPath::BOXED_ADAPTATION`](crate::SlowPath::BOXED_ADAPTATION).
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
     pub fn typed<S: Signature>(&self) -> Result<TypedHandle<S>> {
         let dispatcher = self.0.dispatcher.upgrade().ok_or_else(|| self.stale())?;
-        dispatcher.check_signature::<S>(self)?;
-        Ok(TypedHandle { operator: self.clone(), signature: PhantomData })
+        Ok(TypedHandle { cell: dispatcher.cell_of::<S>(self)?, signature: PhantomData })
     }
 
     /// Calls the operator with borrowed values and lets it leave its results in `returns`.
@@ -391,22 +425,13 @@ impl OperatorHandle {
         Ok(())
     }
 
-    /// Calls the operator with positional and keyword values, filling in defaults.
+    /// Calls the operator with positional and keyword values, bound as [`bind`](Self::bind) does.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Value`] where the values do not fit the schema; else those of the kernel.
     pub fn call_with(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
         self.call_values(self.bind(positional, keyword)?)
-    }
-
-    /// The arguments of a call in the order of the schema, with defaults filled in.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Value`] where the values do not fit the schema.
-    pub fn bind(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
-        crate::binding::bind(&self.schema()?, positional, keyword)
     }
 }
 
@@ -433,14 +458,15 @@ impl fmt::Debug for OperatorHandle {
 /// An operator found by name, with typed calls.
 #[derive(Clone, Debug)]
 pub struct TypedHandle<S> {
-    operator: OperatorHandle,
+    /// Invariant: a cell for the signature `S`; `OperatorHandle::typed` makes handles from `Inner::cell_of::<S>`.
+    cell: Arc<SignatureCell>,
     signature: PhantomData<S>,
 }
 
 impl<S: Signature> TypedHandle<S> {
     /// The handle without the signature.
     pub fn operator(&self) -> &OperatorHandle {
-        &self.operator
+        &self.cell.operator
     }
 
     /// Calls the operator.
@@ -450,9 +476,8 @@ impl<S: Signature> TypedHandle<S> {
     /// Those of the kernel, and of the dispatcher where there is none.
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
-        let entry = &*self.operator.0;
-        // SAFETY: `typed` checked `S` against the operator, which keeps its signature as long as it lives.
-        unsafe { call::call::<S>(&entry.table, entry.foreign, &self.operator, args) }
+        // SAFETY: by the invariant of `SignatureCell`, for `S` by that of `cell`.
+        unsafe { call::call::<S>(&self.cell.table, self.cell.foreign, &self.cell, args) }
     }
 
     /// Calls the operator with exactly these keys: neither the thread's keys nor fallthroughs change them.
@@ -462,8 +487,7 @@ impl<S: Signature> TypedHandle<S> {
     /// As [`call`](Self::call).
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        let entry = &*self.operator.0;
         // SAFETY: as for `call`.
-        unsafe { call::redispatch::<S>(&entry.table, entry.foreign, &self.operator, keys, args) }
+        unsafe { call::redispatch::<S>(&self.cell.table, self.cell.foreign, &self.cell, keys, args) }
     }
 }

@@ -13,15 +13,16 @@ use std::sync::{Arc, Mutex, RwLock, Weak};
 use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
+use crate::call::Target;
 use crate::chain::Chain;
 use crate::inferred::signature_of;
 use crate::kernel::{Kernel, KernelRecord, Origin, Place};
 use crate::library::Registration;
 use crate::listener::{Event, Listener, Listeners, OnOverride, Override, Ticket};
-use crate::operator::{Definition, Entry, OperatorHandle};
+use crate::operator::{Definition, Entry, OperatorHandle, SignatureCell};
 use crate::panics::Panics;
 use crate::provider::{Names, Orders};
-use crate::record::{Pinned, Record};
+use crate::record::Record;
 use crate::records::Records;
 use crate::resolve::{Kernels, Reason, Rules, base_of};
 use crate::retire::{self, Published};
@@ -91,7 +92,7 @@ pub(crate) struct Inner {
     foreign: bool,
     me: Weak<Inner>,
     /// Overloads of other dispatchers than the global one, by their type.
-    overloads: RwLock<HashMap<TypeId, OperatorHandle, foldhash::fast::RandomState>>,
+    overloads: RwLock<HashMap<TypeId, Arc<SignatureCell>, foldhash::fast::RandomState>>,
     listeners: Listeners,
     on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
@@ -218,38 +219,19 @@ impl Inner {
         self.listeners.remove(ticket);
     }
 
-    /// Checks that callers may use `S`, and keeps it as the operator's signature if it has none yet.
-    pub(crate) fn check_signature<S: Signature>(&self, operator: &OperatorHandle) -> Result<()> {
+    /// The cell of callers that use `S`, after checking that they may.
+    pub(crate) fn cell_of<S: Signature>(&self, operator: &OperatorHandle) -> Result<Arc<SignatureCell>> {
         // The types of arguments may be code of users, which does not run under the lock.
         let asked = signature_of::<S>();
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
-            (true, Some(typed), _) => typed.signature.id == asked.concrete,
-            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
-            _ => true,
-        };
-        let own = record.pinned(asked.is_symbolic());
-        let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
-        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
-        if !own_fits || !other_fits {
-            return Err(record.wrong_signature(asked));
-        }
-        if known {
-            return Ok(());
-        }
-        let description = Some("given by a typed handle".into());
-        let origin = Origin { description, ..Origin::at(Location::caller()) };
-        if let Some(definition) = &record.definition {
-            record.check_schema(definition, asked, &origin)?;
-        }
-        let own = record.pinned(asked.is_symbolic());
-        own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;
-        Ok(())
+        record.check_callers(asked, &of_callers())?;
+        Ok(record.shared_cell(asked))
     }
 
-    /// The operator of an overload, bound to the overload's cell on the global dispatcher.
-    pub(crate) fn operator_of<O: Operator>(&self) -> Result<OperatorHandle> {
+    /// The operator of an overload. On the global dispatcher it is bound to the overload's cell, for good: like a typed
+    /// handle, it is not checked again.
+    pub(crate) fn operator_of<O: Operator>(&self) -> Result<Target<'static>> {
         let overload = TypeId::of::<O>();
         if self.foreign {
             let known = self
@@ -258,37 +240,34 @@ impl Inner {
                 .unwrap_or_else(|poisoned| poisoned.into_inner())
                 .get(&overload)
                 .cloned();
-            let alive = |handle: &OperatorHandle| !handle.0.table.read().is_null();
-            if let Some(handle) = known.filter(alive) {
-                return Ok(handle);
+            if let Some(cell) = known.filter(|cell| !cell.operator.is_gone()) {
+                return Ok(Target::Shared(cell));
             }
         }
         let name = O::name();
-        let handle = match self.find_defined(&name) {
-            Ok(handle) => handle,
+        let operator = match self.find_defined(&name) {
+            Ok(operator) => operator,
             Err(_) if !self.foreign => {
                 O::home()?;
                 self.find_defined(&name)?
             }
             Err(error) => return Err(error),
         };
-        self.check_signature::<O::Signature>(&handle)?;
         if self.foreign {
+            let cell = self.cell_of::<O::Signature>(&operator)?;
             let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(overload, handle.clone());
-        } else {
-            self.bind(&handle, &O::cell().0);
+            overloads.insert(overload, cell.clone());
+            return Ok(Target::Shared(cell));
         }
-        Ok(handle)
-    }
-
-    fn bind(&self, operator: &OperatorHandle, cell: &'static Published) {
+        let (signature, cell) = (signature_of::<O::Signature>(), &O::cell().0);
         let mut registry = lock(&self.registry);
-        let Some(record) = registry.operators.of_mut(operator) else { return };
-        if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
-            record.cells.push(cell);
+        let record = registry.operators.of_mut(&operator).ok_or_else(|| operator.stale())?;
+        if !record.has_bound(cell) {
+            record.check_callers(signature, &of_callers())?;
+            record.bind(cell, signature);
         }
-        cell.publish(record.handle.0.table.read());
+        drop(registry);
+        Ok(Target::Bound(operator, cell))
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -338,12 +317,16 @@ impl Drop for Inner {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut tables = Vec::new();
         for record in registry.operators.iter_mut() {
-            record.handle.0.table.publish(std::ptr::null_mut());
-            tables.extend(record.table.take());
+            tables.extend(record.publish(None));
         }
         retire::retire(tables);
         retire::collect();
     }
+}
+
+/// What errors about the signature of callers say of them.
+fn of_callers() -> Origin {
+    Origin { description: Some("given by a typed handle".into()), ..Origin::at(Location::caller()) }
 }
 
 /// The operators that a transaction changed.
