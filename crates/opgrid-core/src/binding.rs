@@ -147,7 +147,7 @@ fn match_arguments<V>(
         let source = positional.next().or_else(|| by_name(&mut keyword));
         if source.is_none() && argument.default.is_none() {
             return Err(refuse(format!(
-                "{name}: argument `{}` has no value and no default; the schema is {schema}",
+                "{name}: argument `{}` is missing and has no default; the schema is {schema}",
                 argument.name
             )));
         }

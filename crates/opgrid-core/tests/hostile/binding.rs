@@ -131,7 +131,8 @@ fn the_elements_of_lists_are_converted() {
 /// Arguments, the numbers given by position, the names given with 0, and the result or a part of the error.
 #[test]
 fn every_argument_gets_one_value() {
-    let cases: [(&str, &[i64], &[&str], std::result::Result<&[i64], &str>); 12] = [
+    type Expected = std::result::Result<&'static [i64], &'static str>;
+    let cases: [(&str, &[i64], &[&str], Expected); 12] = [
         ("int a, *, int b", &[1], &["b"], Ok(&[1, 0])),
         (
             "int a, *, int b",
@@ -146,7 +147,7 @@ fn every_argument_gets_one_value() {
         ("int a, int b=2", &[], &["b", "b"], Err("argument `b` is given twice")),
         ("int a, int b=2", &[1, 2], &["b"], Err("argument `b` is given twice")),
         ("int a, int b=2", &[1, 2, 3], &[], Err("at most 2 arguments by position but got 3; the schema is")),
-        ("int a, int b=2", &[], &[], Err("argument `a` has no value and no default")),
+        ("int a, int b=2", &[], &[], Err("argument `a` is missing and has no default")),
         ("int self, int from", &[], &["self", "from"], Ok(&[0, 0])),
         ("", &[], &["x"], Err("no argument is named `x`")),
     ];
