@@ -121,8 +121,13 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     print!("{report}");
     println!("{:.1} s", start.elapsed().as_secs_f64());
     let rare = report.rare_features();
+    let unmet = report.unmet_rules();
     match report.unexplained() {
-        0 if rare.is_empty() => Ok(()),
+        0 if rare.is_empty() && unmet.is_empty() => Ok(()),
+        0 if rare.is_empty() => Err(format!(
+            "no program came upon these wanted differences, so that their rules may hide others: {}",
+            unmet.join(", ")
+        )),
         0 => Err(format!("too few programs have: {}", rare.join(", "))),
         count => Err(format!(
             "{count} differences in {} programs that no rule explains; `--show SEED` prints a program",

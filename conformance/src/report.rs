@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::compare::{Difference, Part};
-use crate::deliberate::{RULES, Rule};
+use crate::deliberate::{self, Met, RULES, Rule};
 use crate::program::{Program, Step};
 
 /// What programs have, and mistakes that both sides refuse: everything that is counted.
@@ -151,7 +151,7 @@ impl Report {
         program: &Program,
     ) {
         if let Some(rule) = rule {
-            *self.explained.entry(rule.name).or_default() += 1;
+            *self.explained.entry(rule.difference.id).or_default() += 1;
             return;
         }
         let of_part = self.unexplained.entry(difference.part).or_default();
@@ -208,6 +208,20 @@ impl Report {
         FEATURES.into_iter().filter(|name| count(name) * 100 < self.programs * LEAST_PERCENT).collect()
     }
 
+    fn hits(&self, rule: &Rule) -> usize {
+        self.explained.get(rule.difference.id).copied().unwrap_or(0)
+    }
+
+    /// The wanted differences that programs should have come upon and have not, where there were enough of them: torch or
+    /// opgrid has changed, or the rule was never needed.
+    pub fn unmet_rules(&self) -> Vec<&'static str> {
+        if self.programs < deliberate::ENOUGH {
+            return Vec::new();
+        }
+        let is_unmet = |rule: &&Rule| rule.met == Met::ByPrograms && self.hits(rule) == 0;
+        RULES.iter().filter(is_unmet).map(|rule| rule.difference.id).collect()
+    }
+
     /// What was counted and is in no list of features: that list lacks a line.
     pub fn unlisted_features(&self) -> Vec<&'static str> {
         self.features.keys().copied().filter(|name| !FEATURES.contains(name)).collect()
@@ -232,8 +246,7 @@ impl fmt::Display for Report {
         writeln!(f, "  {:9}  of the states and calls where torch's stored table is stale", self.stale)?;
         writeln!(f, "wanted differences:")?;
         for rule in RULES {
-            let count = self.explained.get(rule.name).copied().unwrap_or(0);
-            writeln!(f, "  {count:9}  {}", rule.name)?;
+            writeln!(f, "  {:9}  {}", self.hits(rule), rule.difference.id)?;
         }
         writeln!(f, "other differences: {} in {} programs", self.unexplained(), self.differing.len())?;
         for (part, count) in &self.unexplained {

@@ -2,7 +2,9 @@
 //!
 //! The record is made by `cargo xtask conformance --seeds N --record FILE` with the schemas of `tests/schemas.txt`.
 
-use opgrid_conformance::deliberate::RULES;
+use std::collections::HashSet;
+
+use opgrid_conformance::deliberate::differences;
 use opgrid_conformance::report::Report;
 use opgrid_conformance::run::{Setting, recorded, schemas};
 use opgrid_core::{Rule, Rules};
@@ -52,9 +54,13 @@ fn changed_answers_are_noticed() {
 #[test]
 fn each_wanted_difference_has_the_test_that_it_names() {
     let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
-    for rule in RULES {
-        let (file, function) = rule.test;
+    let mut ids = HashSet::new();
+    for difference in differences() {
+        let (file, function) = difference.test;
         let text = std::fs::read_to_string(format!("{crates}/{file}")).unwrap_or_default();
-        assert!(text.contains(&format!("\nfn {function}(")), "{}: no {function} in {file}", rule.name);
+        assert!(text.contains(&format!("\nfn {function}(")), "{}: no {function} in {file}", difference.id);
+        assert!(ids.insert(difference.id), "{} is the name of two differences", difference.id);
+        let text = difference.text;
+        assert!(text.contains("torch") && text.contains("opgrid"), "{}: {text}", difference.id);
     }
 }

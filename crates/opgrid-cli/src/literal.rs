@@ -25,14 +25,11 @@ use crate::tensor_literal;
 /// [`ErrorKind::Value`] where the text is no literal of the argument's type; those of files.
 pub(crate) fn read(argument: &Argument, text: &str) -> Result<Value> {
     let literal = Literal::parse(text)?;
-    if let (Some(size), Literal::Word(word), Type::List(element)) =
-        (argument.size, &literal, argument.real_type.without_optional())
-        && word != "none"
-    {
-        let repeated = vec![of_type(&literal, element)?; size];
-        return Ok(Value::from(List::of(element.without_symint(), repeated)?));
+    match (argument.size, &literal, argument.real_type.without_optional()) {
+        // One element may stand for all of a sized list; binding decides that.
+        (Some(_), Literal::Word(word), Type::List(element)) if word != "none" => of_type(&literal, element),
+        _ => of_type(&literal, &argument.real_type),
     }
-    of_type(&literal, &argument.real_type)
 }
 
 fn of_type(literal: &Literal, declared: &Type) -> Result<Value> {
@@ -46,7 +43,7 @@ fn of_type(literal: &Literal, declared: &Type) -> Result<Value> {
         }
         (Type::Tuple(types), Literal::List(items, None)) if items.len() == types.len() => {
             let values = items.iter().zip(types).map(|(item, declared)| of_type(item, declared));
-            Ok(Value::Tuple(Arc::new(values.collect::<Result<_>>()?)))
+            Ok(Value::Tuple(Arc::new(values.collect::<Result<Vec<_>>>()?.into())))
         }
         (Type::Any | Type::Var(_), _) => guess(literal),
         (Type::Str, Literal::Text(text)) => Ok(Value::from(text.as_str())),
@@ -185,7 +182,7 @@ mod tests {
         check("str", "\"none\"", "str none");
         check("str?", "none", "NoneType None");
         check("int[]", "[2,3]", "int[] [2, 3]");
-        check("int[2]", "4", "int[] [4, 4]");
+        check("int[2]", "4", "int 4");
         check("int[2]?", "none", "NoneType None");
         check("float[]", "[1, 2.5]", "float[] [1., 2.5]");
         check("ScalarType", "f64", "ScalarType float64");

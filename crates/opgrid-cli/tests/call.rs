@@ -199,8 +199,11 @@ fn a_missing_file_or_a_broken_one() {
 
 #[test]
 fn a_missing_argument_or_one_too_many() {
-    mistake(&["aten::add.Tensor", A], &["aten::add", "missing", "'other'", "Tensor self, Tensor other"]);
-    mistake(&["aten::neg", A, B], &["aten::neg: found 2 arguments, expected at most 1: `self`"]);
+    mistake(
+        &["aten::add.Tensor", A],
+        &["aten::add", "argument `other` is missing", "Tensor self, Tensor other"],
+    );
+    mistake(&["aten::neg", A, B], &["aten::neg: expected at most 1 arguments by position but got 2"]);
 }
 
 #[test]

@@ -453,7 +453,10 @@ fn results_that_fit_more_than_one_way_are_let_through() {
         ("f() -> ScalarType", Value::from(6)),
         ("f() -> ScalarType[]", Value::from(vec![6])),
         ("f() -> Any[]", Value::from(vec![6])),
-        ("f() -> int[][]", Value::from(List::Values("int[]".parse().unwrap(), vec![Value::from(vec![1])]))),
+        (
+            "f() -> int[][]",
+            Value::from(List::Values("int[]".parse().unwrap(), vec![Value::from(vec![1])].into())),
+        ),
     ];
     for (schema, left) in cases {
         let dispatcher = Dispatcher::new();
@@ -539,7 +542,10 @@ fn wrong_arguments_name_operator_and_argument() {
             vec![x(), Value::from(vec![1]), Value::None],
             "argument `sizes`: expected a list of 2 elements but got 1",
         ),
-        (vec![x(), Value::from(vec![1.0, 2.0]), Value::None], "argument `sizes`: expected int but got float"),
+        (
+            vec![x(), Value::from(vec![1.0, 2.0]), Value::None],
+            "argument `sizes`: expected List[int] but got List[float]",
+        ),
         (vec![x(), Value::from(vec![1, 2]), Value::from(1)], "argument `mode`: expected str but got int"),
     ];
     for (args, message) in cases {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use opgrid::schema::{Argument, FunctionSchema};
 use opgrid::{
     Array, Error, ErrorKind, Explanation, List, OperatorHandle, Profile, Result, Returns, Stats, Strict,
     Tensor, Timeline, Value, files, stats,
@@ -52,8 +51,11 @@ impl Call {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let operator = operator(&self.operator)?;
         let target = self.out.as_deref().map(Target::of).transpose()?;
-        let (positional, keyword) = read_arguments(&operator.schema()?, &self.args)?;
-        let arguments = operator.bind(positional, keyword)?;
+        let (positional, keyword) = arguments(&operator, &self.args)?;
+        let arguments = operator.bind_with(positional, keyword, |argument, text| {
+            let subject = || format!("{}: argument `{}`", operator.name(), argument.name);
+            literal::read(argument, text).map_err(|error| error.within(subject()))
+        })?;
         let rules = if self.strict { Strict::all() } else { Strict::none() };
         let (results, report) = rules.run(|| self.call(&operator, &arguments))?;
         if let Some((timeline, path)) = report.timeline.as_ref().zip(self.profile.as_deref()) {
@@ -87,33 +89,24 @@ impl Call {
     }
 }
 
-/// Positional values, and values by name.
-type Arguments = (Vec<Value>, Vec<(String, Value)>);
+/// Texts by position, and texts by name.
+type Arguments<'t> = (Vec<&'t str>, Vec<(String, &'t str)>);
 
-/// The values of the texts, each read as the schema says for its place or name.
-fn read_arguments(schema: &FunctionSchema, texts: &[String]) -> Result<Arguments> {
-    let read = |argument: &Argument, text: &str| {
-        let subject = || format!("{}: argument `{}`", schema.name, argument.name);
-        literal::read(argument, text).map_err(|error| error.within(subject()))
-    };
+/// Parts the texts into those by position and those by name, which come after them.
+fn arguments<'t>(operator: &OperatorHandle, texts: &'t [String]) -> Result<Arguments<'t>> {
     let (mut positional, mut keyword) = (Vec::new(), Vec::new());
     for text in texts {
-        if let Some((name, text)) = split_keyword(text) {
-            let place = schema.argument_index(name).ok_or_else(|| unknown_keyword(schema, name))?;
-            if place < positional.len() || keyword.iter().any(|(known, _)| known == name) {
-                let message = format!("{}: argument `{name}` is given twice, expected once", schema.name);
+        match split_keyword(text) {
+            Some((name, text)) => keyword.push((name.to_owned(), text)),
+            None if keyword.is_empty() => positional.push(text.as_str()),
+            None => {
+                let message = format!(
+                    "{}: found `{text}` after arguments by name, expected it before them",
+                    operator.name()
+                );
                 return Err(Error::new(ErrorKind::Value, message));
             }
-            keyword.push((name.to_owned(), read(&schema.arguments[place], text)?));
-            continue;
         }
-        if !keyword.is_empty() {
-            let message =
-                format!("{}: found `{text}` after arguments by name, expected it before them", schema.name);
-            return Err(Error::new(ErrorKind::Value, message));
-        }
-        let argument = schema.arguments.get(positional.len()).ok_or_else(|| too_many(schema, texts))?;
-        positional.push(read(argument, text)?);
     }
     Ok((positional, keyword))
 }
@@ -124,27 +117,6 @@ fn split_keyword(text: &str) -> Option<(&str, &str)> {
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     let is_name = starts_well && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_name.then_some((name, value))
-}
-
-#[cold]
-fn unknown_keyword(schema: &FunctionSchema, name: &str) -> Error {
-    let message =
-        format!("{}: no argument is named `{name}`, expected one of {}", schema.name, names(schema));
-    Error::new(ErrorKind::Value, message)
-}
-
-#[cold]
-fn too_many(schema: &FunctionSchema, texts: &[String]) -> Error {
-    let found = texts.iter().filter(|text| split_keyword(text).is_none()).count();
-    let expected = schema.arguments.len();
-    let message =
-        format!("{}: found {found} arguments, expected at most {expected}: {}", schema.name, names(schema));
-    Error::new(ErrorKind::Value, message)
-}
-
-fn names(schema: &FunctionSchema) -> String {
-    let names: Vec<_> = schema.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
-    names.join(", ")
 }
 
 fn call(

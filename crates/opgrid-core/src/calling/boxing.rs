@@ -15,16 +15,20 @@ use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::{Return, Signature};
 use crate::signatures::stack::Returns;
 use crate::values::value::Boxed;
-use crate::values::value::View;
+use crate::values::value::{View, kind, mismatch};
 use opgrid_schema::Type;
 
 /// Calls a kernel with typed arguments.
 ///
 /// # Safety
 ///
-/// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`. That holds of every kernel that the
-/// table of an operator leads to, if the operator was checked for `S`: [`Record::pin`](crate::record::Record::pin) lets one
-/// signature of each kind into an operator, and `Registry::fall_back` no typed kernel into fallbacks.
+/// If the kernel is typed and its signature is symbolic just as `S` is, then it is `S`. That holds of every kernel that a
+/// table leads to which was read from a cell for `S`: [`Record::publish`] publishes to cells only tables with kernels of
+/// their signature, [`Record::pin`] lets one signature of each kind into an operator, and `Registry::fall_back` no typed
+/// kernel into fallbacks.
+///
+/// [`Record::publish`]: crate::registration::record::Record::publish
+/// [`Record::pin`]: crate::registration::record::Record::pin
 #[inline(always)]
 pub(crate) unsafe fn enter<S: Signature>(
     kernel: &KernelRecord,
@@ -53,7 +57,7 @@ pub(crate) unsafe fn enter<S: Signature>(
 
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
 #[inline(never)]
-fn enter_boxed<S: Signature>(
+pub(crate) fn enter_boxed<S: Signature>(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
@@ -158,6 +162,59 @@ fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) 
         }
     }
     Ok(())
+}
+
+/// The kinds of values that surely fit a schema type as arguments. The others are looked at by [`check_argument`].
+pub(crate) fn kinds_of(declared: &Type) -> u32 {
+    match declared {
+        Type::Tensor => kind::TENSOR,
+        Type::Int | Type::SymInt => kind::INT | kind::SYM_INT,
+        Type::Float => kind::FLOAT,
+        Type::Complex => kind::COMPLEX,
+        Type::Bool | Type::SymBool => kind::BOOL,
+        Type::Scalar => kind::INT | kind::SYM_INT | kind::FLOAT | kind::COMPLEX | kind::BOOL,
+        Type::Str => kind::STR,
+        Type::ScalarType => kind::DTYPE | kind::INT,
+        Type::Layout => kind::LAYOUT | kind::INT,
+        Type::MemoryFormat => kind::MEMORY_FORMAT | kind::INT,
+        Type::Device => kind::DEVICE,
+        Type::Generator => kind::GENERATOR,
+        Type::None => kind::NONE,
+        Type::Optional(inner) => kind::NONE | kinds_of(inner),
+        Type::List(element) => match &**element {
+            Type::Int | Type::SymInt => kind::INTS,
+            Type::Float => kind::FLOATS,
+            Type::Bool => kind::BOOLS,
+            // Lists of tensors bring keys, so they are looked at anyway.
+            _ => 0,
+        },
+        // What is in a tuple or a dict, and of which class an object is, whoever reads it finds out.
+        Type::Tuple(_) => kind::TUPLE,
+        Type::Dict(..) => kind::DICT,
+        Type::Class(_) => kind::OBJECT,
+        // Values of these types are none of ours, or can be of any kind.
+        _ => u32::MAX,
+    }
+}
+
+/// Checks an argument whose kind does not settle whether it fits.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] naming the operator and the argument.
+#[cold]
+#[inline(never)]
+pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: Boxed<'_>) -> Result<()> {
+    let argument = table.definition().and_then(|definition| definition.schema.arguments.get(place));
+    // Those behind the last argument of a schema that ends in `...` can be anything.
+    let Some(argument) = argument else { return Ok(()) };
+    let declared = &argument.real_type;
+    let is_list = matches!((value.view(), declared.without_optional()), (View::List(..), Type::List(_)));
+    if is_list || fits(value, declared) {
+        return Ok(());
+    }
+    let error = mismatch(&declared.without_optional().python_name(), value);
+    Err(error.within(format_args!("{}: argument `{}`", table.operator().name(), argument.name)))
 }
 
 /// Whether a value is of a kind that a schema type admits.

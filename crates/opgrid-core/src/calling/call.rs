@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::calling::boxing::{enter, enter_values};
+use crate::calling::boxing::{check_argument, enter, enter_boxed, enter_values};
 use crate::calling::conditions::{Condition, Settled, holds, holds_of_values, settle};
 use crate::calling::kernel::KernelRecord;
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::observe::{CallKind, Refusal, Step, watched};
-use crate::calling::operator::{OperatorHandle, TypedHandle};
+use crate::calling::operator::{OperatorCell, OperatorHandle, TypedHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{Published, attend, flag, orphan};
@@ -27,14 +27,43 @@ use crate::values::value::{Boxed, Value};
 
 /// How a call of signature `S` finds its operator when the pointer at hand cannot be used.
 pub(crate) trait Route<S> {
-    fn operator(&self) -> Result<TypedHandle<S>>;
+    fn target(&self) -> Result<Target<'_, S>>;
+}
+
+/// An operator, and the cell where calls of signature `S` read its table.
+pub(crate) enum Target<'r, S> {
+    /// The cell of the typed handle that is called.
+    Held(&'r TypedHandle<S>),
+    /// The cell of an overload on another dispatcher than the global one.
+    Found(TypedHandle<S>),
+    /// An overload's own cell.
+    Bound(OperatorHandle, &'r OperatorCell<S>),
+}
+
+impl<S> Target<'_, S> {
+    pub(crate) fn operator(&self) -> &OperatorHandle {
+        match self {
+            Self::Held(handle) => handle.operator(),
+            Self::Found(handle) => handle.operator(),
+            Self::Bound(operator, _) => operator,
+        }
+    }
+
+    fn cell(&self) -> &Published {
+        match self {
+            Self::Held(handle) => handle.pointer(),
+            Self::Found(handle) => handle.pointer(),
+            Self::Bound(_, cell) => cell.pointer(),
+        }
+    }
 }
 
 /// A typed call. `foreign` says that the pointer belongs to another dispatcher than the global one.
 ///
 /// # Safety
 ///
-/// Whatever table the pointer leads to, its operator was checked for `S`. (What `route` finds was: its type says so.)
+/// Whatever table the pointer leads to, its typed kernels are of signature `S`, if there are any of the same kind
+/// (symbolic or not). (So for the cell that `route` finds: its type says so.)
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
     pointer: &Published,
@@ -127,23 +156,44 @@ impl Drop for OnDispatcher<'_> {
     }
 }
 
-/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher, an operator to be found.
+/// Everything out of the ordinary around a dispatch: what writers want, another dispatcher.
 fn prepared<X>(
     thread: &ThreadState,
-    find: impl FnOnce() -> Result<OperatorHandle>,
+    operator: &OperatorHandle,
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
     attend(thread);
     let _orphan = orphan(thread);
-    let operator = find()?;
     let _nested = thread.enter()?;
     // After the mark: should the call be the last to hold the dispatcher, what that retires is seen by whoever sees the
     // call end.
-    let _dispatcher = OnDispatcher::switch(thread, &operator)?;
+    let _dispatcher = OnDispatcher::switch(thread, operator)?;
     // SAFETY: `attend` put the thread on the list or `orphan` counts this call, and `enter` marked it, before the pointer
     // is read here.
     let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
+}
+
+/// As [`prepared`], for a typed call. `body` hears whether the typed kernels of the table are of the call's signature.
+fn prepared_typed<S, X>(
+    thread: &ThreadState,
+    route: &dyn Route<S>,
+    body: impl FnOnce(TableRef<'_>, bool) -> Result<X>,
+) -> Result<X> {
+    attend(thread);
+    let _orphan = orphan(thread);
+    let target = route.target()?;
+    let operator = target.operator();
+    let _nested = thread.enter()?;
+    // After the mark, as in `prepared`.
+    let _dispatcher = OnDispatcher::switch(thread, operator)?;
+    // SAFETY: as in `prepared`; this pointer, too, is read after the mark.
+    if let Some(table) = unsafe { TableRef::new(target.cell().read()) } {
+        return body(table, true);
+    }
+    // SAFETY: as above.
+    let table = unsafe { TableRef::new(operator.0.table.read()) };
+    body(table.ok_or_else(|| operator.stale())?, false)
 }
 
 /// The typed call with everything that ordinary ones leave out.
@@ -159,8 +209,7 @@ unsafe fn call_watched<S: Signature>(
     given: Option<DispatchKeySet>,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let find = || Ok(route.operator()?.into_operator());
-    prepared(thread, find, |table| {
+    prepared_typed(thread, route, |table, is_of_signature| {
         let (kind, all) = match given {
             Some(keys) => (CallKind::Redispatch, keys),
             None => (CallKind::Call, thread.apply(S::keys(args))),
@@ -168,8 +217,10 @@ unsafe fn call_watched<S: Signature>(
         let keys = if given.is_some() { all } else { table.mask(all) };
         let mut asked = |condition: &Condition| holds::<S>(condition, args);
         watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
-            // SAFETY: guaranteed by the caller, see `# Safety`, and by the type of `route`: the table is that of an operator
-            // that was checked for `S`.
+            if !is_of_signature {
+                return enter_boxed::<S>(kernel, table, keys, args);
+            }
+            // SAFETY: the table was read from the cell that the route found, whose type says that it is one for `S`.
             unsafe { enter::<S>(kernel, table, keys, args) }
         })
     })
@@ -216,23 +267,34 @@ fn watch<X>(
 }
 
 /// The keys that the arguments of a boxed call bring.
+///
+/// # Errors
+///
+/// [`ErrorKind::Value`] where the number or the kind of a value is wrong.
 #[inline]
 fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
     let Some(definition) = table.definition() else {
         // Which arguments select is up to the schema.
         return Ok(DispatchKeySet::EMPTY);
     };
-    let expected = definition.schema.arguments.len();
+    let expected = definition.kinds.len();
     if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
         return Err(wrong_count(table, expected, args.len()));
     }
-    let mut dispatches = definition.dispatch_arguments;
+    let mut tensors = definition.tensors;
     let mut keys = DispatchKeySet::EMPTY;
-    for arg in args {
-        if dispatches & 1 != 0 {
-            keys |= arg.tensor_keys();
+    for (place, arg) in args.iter().enumerate() {
+        match arg.as_tensor() {
+            Some(tensor) if tensors & 1 != 0 => keys |= tensor.keys(),
+            _ if definition.kinds.get(place).is_some_and(|kinds| kinds & arg.kind() != 0) => {}
+            _ => {
+                check_argument(table, place, *arg)?;
+                if place < expected && definition.dispatch_arguments >> place & 1 != 0 {
+                    keys |= arg.tensor_keys();
+                }
+            }
         }
-        dispatches >>= 1;
+        tensors >>= 1;
     }
     Ok(keys)
 }
@@ -276,18 +338,14 @@ fn call_boxed_watched(
     args: &[Boxed<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
-    prepared(
-        thread,
-        || Ok(operator.clone()),
-        |table| {
-            let all = thread.apply(boxed_keys(table, args)?);
-            let keys = table.mask(all);
-            let mut asked = |condition: &Condition| holds_of_values(condition, args);
-            watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
-                enter_values(kernel, table, keys, args, returns)
-            })
-        },
-    )
+    prepared(thread, operator, |table| {
+        let all = thread.apply(boxed_keys(table, args)?);
+        let keys = table.mask(all);
+        let mut asked = |condition: &Condition| holds_of_values(condition, args);
+        watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
+            enter_values(kernel, table, keys, args, returns)
+        })
+    })
 }
 
 /// A boxed call with given keys.
@@ -298,16 +356,13 @@ pub(crate) fn redispatch_boxed(
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
-        prepared(
-            thread,
-            || Ok(operator.clone()),
-            |table| {
-                let mut asked = |condition: &Condition| holds_of_values(condition, args);
-                watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
-                    enter_values(kernel, table, keys, args, returns)
-                })
-            },
-        )
+        prepared(thread, operator, |table| {
+            boxed_keys(table, args)?;
+            let mut asked = |condition: &Condition| holds_of_values(condition, args);
+            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
+                enter_values(kernel, table, keys, args, returns)
+            })
+        })
     })
 }
 
@@ -319,17 +374,13 @@ pub(crate) fn call_boxed_for_key(
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
-        prepared(
-            thread,
-            || Ok(operator.clone()),
-            |table| {
-                // The thread is marked: where the kernel's registration is dropped from here on, limbo keeps the kernel.
-                let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
-                let kernel = dispatcher.kernel_for_key(operator, key)?;
-                let keys = table.mask(thread.apply(boxed_keys(table, args)?));
-                enter_values(&kernel, table, keys, args, returns)
-            },
-        )
+        prepared(thread, operator, |table| {
+            // The thread is marked: where the kernel's registration is dropped from here on, limbo keeps the kernel.
+            let dispatcher = operator.0.dispatcher.upgrade().ok_or_else(|| operator.stale())?;
+            let kernel = dispatcher.kernel_for_key(operator, key)?;
+            let keys = table.mask(thread.apply(boxed_keys(table, args)?));
+            enter_values(&kernel, table, keys, args, returns)
+        })
     })
 }
 
@@ -343,14 +394,11 @@ pub(crate) fn call_held(
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
-        prepared(
-            thread,
-            || Ok(operator.clone()),
-            |table| {
-                let kernel = find()?;
-                enter_values(&kernel, table, keys, args, returns)
-            },
-        )
+        prepared(thread, operator, |table| {
+            boxed_keys(table, args)?;
+            let kernel = find()?;
+            enter_values(&kernel, table, keys, args, returns)
+        })
     })
 }
 
@@ -545,19 +593,25 @@ impl<'c> BoxedCall<'c> {
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below(&mut self) -> Result<()> {
-        self.below_with(self.args)
+        self.pass_below(self.args)
     }
 
     /// As [`below`](Self::below), with other arguments.
     ///
     /// # Errors
     ///
-    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; those of the kernel below;
+    /// [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+        boxed_keys(self.table, args)?;
+        self.pass_below(args)
+    }
+
+    fn pass_below(&mut self, args: &[Boxed<'_>]) -> Result<()> {
         let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the guard that borrows from the reference ends in this function.
         let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
-        self.redispatch_with(keys, args)
+        self.pass(keys, args)
     }
 
     /// Calls the operator with exactly these keys.
@@ -566,15 +620,20 @@ impl<'c> BoxedCall<'c> {
     ///
     /// Those of the kernel.
     pub fn redispatch(&mut self, keys: DispatchKeySet) -> Result<()> {
-        self.redispatch_with(keys, self.args)
+        self.pass(keys, self.args)
     }
 
     /// As [`redispatch`](Self::redispatch), with other arguments.
     ///
     /// # Errors
     ///
-    /// Those of the kernel.
+    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
+        boxed_keys(self.table, args)?;
+        self.pass(keys, args)
+    }
+
+    fn pass(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
         let asked = |condition: &Condition| holds_of_values(condition, args);
         nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {

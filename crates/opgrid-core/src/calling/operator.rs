@@ -7,7 +7,8 @@ use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
 
-use crate::calling::call::{self, Route};
+use crate::calling::boxing::kinds_of;
+use crate::calling::call::{self, Route, Target};
 use crate::calling::inferred::signature_of;
 use crate::calling::kernel::Origin;
 use crate::calling::owner::Owner;
@@ -22,9 +23,10 @@ use crate::values::value::{Boxed, Value};
 
 /// The global dispatcher's table of one overload, null until the first call.
 ///
-/// Invariant: what it points to is the table of an operator whose signature is `S`. Only the registry publishes one, in
-/// a function that takes a handle which was checked for `S`. The signature is part of the type because calls do not check it
-/// again: two overloads of different signatures cannot share a cell.
+/// Invariant: what it points to is the table of an operator whose typed kernels are of signature `S`, if there are any of
+/// its kind (symbolic or not). Only the operator's record publishes to it, which knows the cell's signature from
+/// `Record::bind`. The signature is part of the type because calls do not check it again: two overloads of different
+/// signatures cannot share a cell.
 ///
 /// ```compile_fail,E0308
 /// use opgrid_core::{AnyTensor, Operator, OperatorCell};
@@ -53,7 +55,7 @@ impl<S> OperatorCell<S> {
         Self(Published::new(), PhantomData)
     }
 
-    /// The pointer, for the registry to publish through once a handle of `S` was made for the operator.
+    /// The pointer, for the operator's record to publish through.
     pub(crate) fn pointer(&self) -> &Published {
         &self.0
     }
@@ -81,16 +83,38 @@ impl<S: Signature> OperatorCell<S> {
     }
 
     /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
-    pub(crate) fn bound(&self) -> Option<TypedHandle<S>> {
+    pub(crate) fn bound(&self) -> Option<OperatorHandle> {
         if with_thread(|thread| thread.dispatcher.get().is_some()) {
             return None;
         }
         marked(|| {
             // SAFETY: `marked` marked the thread before the pointer is read here; the table is left before the mark.
             let table = unsafe { TableRef::new(self.0.read()) };
-            // The invariant of `OperatorCell` is that of the handle.
-            table.map(|table| TypedHandle { operator: table.operator().clone(), signature: PhantomData })
+            table.map(|table| table.operator().clone())
         })
+    }
+}
+
+/// Where the typed handles of one signature read an operator's table.
+///
+/// Invariant: what `table` leads to is a table of `operator` whose typed kernels are of that signature, if there are any
+/// (of its own kind, symbolic or not); null otherwise. Only the operator's record makes cells and publishes to them
+/// (`Record::shared_cell`, `Record::publish`), under the registry's lock.
+pub(crate) struct SignatureCell {
+    pub(crate) table: Published,
+    pub(crate) foreign: bool,
+    pub(crate) operator: OperatorHandle,
+}
+
+impl fmt::Debug for SignatureCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.operator.fmt(f)
+    }
+}
+
+impl<S> Route<S> for TypedHandle<S> {
+    fn target(&self) -> Result<Target<'_, S>> {
+        Ok(Target::Held(self))
     }
 }
 
@@ -102,6 +126,10 @@ pub(crate) struct Definition {
     pub(crate) tags: Vec<String>,
     /// Bit `i`: argument `i` brings keys into boxed calls.
     pub(crate) dispatch_arguments: u64,
+    /// Bit `i`: argument `i` is a tensor, or may be one.
+    pub(crate) tensors: u64,
+    /// For each argument the kinds of values that fit it ([`kinds_of`]).
+    pub(crate) kinds: Box<[u32]>,
     /// Whether profilers leave the operator out.
     pub(crate) unobserved: bool,
 }
@@ -113,7 +141,14 @@ impl Definition {
         };
         let dispatch_arguments =
             schema.arguments.iter().enumerate().map(dispatches).fold(0, |mask, bit| mask | bit);
-        Self { schema, origin, tags: Vec::new(), dispatch_arguments, unobserved: false }
+        let kinds: Box<[u32]> =
+            schema.arguments.iter().map(|argument| kinds_of(&argument.real_type)).collect();
+        let is_tensor =
+            |argument: &opgrid_schema::Argument| *argument.real_type.without_optional() == Type::Tensor;
+        let tensors = schema.arguments.iter().enumerate();
+        let tensors =
+            tensors.fold(0, |mask, (place, argument)| mask | u64::from(is_tensor(argument)) << place);
+        Self { schema, origin, tags: Vec::new(), dispatch_arguments, tensors, kinds, unobserved: false }
     }
 
     /// The mask as torch keeps it: bit 0 stands for the last argument.
@@ -256,14 +291,19 @@ impl OperatorHandle {
 
     /// The same operator with typed calls.
     ///
+    /// Asking changes nothing for those who register: the operator has the signature of its kernels. Where the first
+    /// typed kernel comes after the handle and is of another signature that fits the schema as well (`Vec<i64>` where the
+    /// handle has `[i64; 3]`), calls of the handle lend their arguments as values from then on, which is counted as
+    /// [`SlowPath::BOXED_ADAPTATION`](crate::SlowPath::BOXED_ADAPTATION).
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
     pub fn typed<S: Signature>(&self) -> Result<TypedHandle<S>> {
         // The types of arguments may be code of users, which runs here, where the thread is not marked yet.
         let asked = signature_of::<S>();
-        self.with_owner(|owner| owner.check_signature(self, asked))??;
-        Ok(TypedHandle { operator: self.clone(), signature: PhantomData })
+        let cell = self.with_owner(|owner| owner.cell_of(self, asked))??;
+        Ok(TypedHandle { cell, signature: PhantomData })
     }
 
     /// Calls the operator with borrowed values and lets it leave its results in `returns`.
@@ -332,22 +372,13 @@ impl OperatorHandle {
         Ok(())
     }
 
-    /// Calls the operator with positional and keyword values, filling in defaults.
+    /// Calls the operator with positional and keyword values, bound as [`bind`](Self::bind) does.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Value`] where the values do not fit the schema; else those of the kernel.
     pub fn call_with(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
         self.call_values(self.bind(positional, keyword)?)
-    }
-
-    /// The arguments of a call in the order of the schema, with defaults filled in.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Value`] where the values do not fit the schema.
-    pub fn bind(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
-        crate::signatures::binding::bind(&self.schema()?, positional, keyword)
     }
 }
 
@@ -373,30 +404,26 @@ impl fmt::Debug for OperatorHandle {
 
 /// An operator found by name, with typed calls.
 ///
-/// Invariant: the registry accepted `S` for the operator. It keeps an operator's signatures for as long as it keeps the
-/// operator, and one that comes back under its name is another operator.
 #[derive(Clone, Debug)]
 pub struct TypedHandle<S> {
-    operator: OperatorHandle,
+    /// Invariant: a cell for the signature `S`: `OperatorHandle::typed`, which asks for one, alone makes handles.
+    cell: Arc<SignatureCell>,
     signature: Checked<S>,
 }
 
-impl<S: Signature> Route<S> for TypedHandle<S> {
-    fn operator(&self) -> Result<Self> {
-        Ok(self.clone())
+impl<S> TypedHandle<S> {
+    /// The handle without the signature.
+    pub fn operator(&self) -> &OperatorHandle {
+        &self.cell.operator
+    }
+
+    /// Where calls read the operator's table.
+    pub(crate) fn pointer(&self) -> &Published {
+        &self.cell.table
     }
 }
 
 impl<S: Signature> TypedHandle<S> {
-    /// The handle without the signature.
-    pub fn operator(&self) -> &OperatorHandle {
-        &self.operator
-    }
-
-    pub(crate) fn into_operator(self) -> OperatorHandle {
-        self.operator
-    }
-
     /// Calls the operator.
     ///
     /// # Errors
@@ -404,10 +431,8 @@ impl<S: Signature> TypedHandle<S> {
     /// Those of the kernel, and of the dispatcher where there is none.
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
-        let entry = &*self.operator.0;
-        // SAFETY: the invariant of `TypedHandle`: its type is invariant in `S`, and only `OperatorHandle::typed`, which asks
-        // the registry, and `Overload::bound` make one.
-        unsafe { call::call::<S>(&entry.table, entry.foreign, self, args) }
+        // SAFETY: the invariants of `TypedHandle`, whose type is invariant in `S`, and of `SignatureCell`.
+        unsafe { call::call::<S>(&self.cell.table, self.cell.foreign, self, args) }
     }
 
     /// Calls the operator with exactly these keys: neither the thread's keys nor fallthroughs change them.
@@ -417,8 +442,7 @@ impl<S: Signature> TypedHandle<S> {
     /// As [`call`](Self::call).
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        let entry = &*self.operator.0;
         // SAFETY: as for `call`.
-        unsafe { call::redispatch::<S>(&entry.table, entry.foreign, self, keys, args) }
+        unsafe { call::redispatch::<S>(&self.cell.table, self.cell.foreign, self, keys, args) }
     }
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::calling::kernel::{KernelRecord, SignatureOf};
-use crate::calling::operator::OperatorHandle;
+use crate::calling::operator::{OperatorHandle, SignatureCell};
 use crate::error::Result;
 use crate::keys::key::DispatchKey;
 
@@ -13,12 +13,16 @@ pub(crate) trait Owner: Any + Send + Sync {
     /// A counted handle of the dispatcher, unless its last one is gone.
     fn shared(&self) -> Option<Arc<dyn Owner>>;
 
-    /// Checks that callers may use a signature, and keeps it as the operator's if it has none yet.
+    /// The cell of the typed handles of a signature, after checking that callers may use it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Signature`](crate::ErrorKind::Signature) where the operator has another one.
-    fn check_signature(&self, operator: &OperatorHandle, asked: &'static SignatureOf) -> Result<()>;
+    /// [`ErrorKind::Signature`](crate::ErrorKind::Signature) where the operator's kernels have another one.
+    fn cell_of(
+        &self,
+        operator: &OperatorHandle,
+        signature: &'static SignatureOf,
+    ) -> Result<Arc<SignatureCell>>;
 
     /// The kernel registered for exactly this key, else the key's fallback.
     ///

@@ -245,7 +245,7 @@ impl Dispatcher {
     ///
     /// As [`find`](Self::find); [`ErrorKind::Signature`] where it has another signature here.
     pub fn operator<O: Operator>(&self, _operator: O) -> Result<OperatorHandle> {
-        Ok(self.0.operator_of::<O>()?.operator().clone())
+        self.0.operator_of::<O>().map(|target| target.operator().clone())
     }
 
     /// Calls an overload on this dispatcher.

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use opgrid_schema::OperatorName;
 
-use crate::calling::call::Route;
-use crate::calling::operator::{OperatorCell, TypedHandle};
+use crate::calling::call::{Route, Target};
+use crate::calling::operator::OperatorCell;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher::Dispatcher;
@@ -90,7 +90,7 @@ pub(crate) fn call_on<O: Operator>(
 struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
 
 impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
-    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
+    fn target(&self) -> Result<Target<'_, O::Signature>> {
         self.0.operator_of::<O>()
     }
 }
@@ -99,9 +99,9 @@ impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
 struct Overload<O>(PhantomData<O>);
 
 impl<O: Operator> Route<O::Signature> for Overload<O> {
-    fn operator(&self) -> Result<TypedHandle<O::Signature>> {
+    fn target(&self) -> Result<Target<'_, O::Signature>> {
         if let Some(operator) = O::cell().bound() {
-            return Ok(operator);
+            return Ok(Target::Bound(operator, O::cell()));
         }
         Dispatcher::current().0.operator_of::<O>()
     }

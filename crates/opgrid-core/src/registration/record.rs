@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use opgrid_schema::check_signature;
 
+use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{KernelRecord, Origin, SignatureOf};
-use crate::calling::operator::{Definition, OperatorHandle};
+use crate::calling::operator::{Definition, OperatorCell, OperatorHandle, SignatureCell};
 use crate::calling::retirement::Published;
 use crate::calling::table::{Base, Table};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,15 +14,37 @@ use crate::keys::key::DispatchKey;
 use crate::registration::chain::Chain;
 use crate::registration::provider::Orders;
 use crate::registration::resolve::{Kernels, Rules, draft_of};
+use crate::signatures::signature::Signature;
 
-/// The signature that the kernels and callers of an operator agreed on. It outlives the kernel that it came with,
-/// because typed handles rely on it.
+/// The signature that the kernels of an operator agreed on. It outlives the kernel that it came with, as in torch.
 pub(crate) struct Pinned {
     pub(crate) signature: &'static SignatureOf,
     pub(crate) key: Option<DispatchKey>,
     pub(crate) origin: Origin,
     /// Whether it fits the definition, where there is one: a definition may come when the kernel is gone.
     pub(crate) fits: bool,
+}
+
+/// Where callers of a signature read the operator's table.
+struct CallersCell {
+    signature: &'static SignatureOf,
+    place: CellPlace,
+}
+
+enum CellPlace {
+    /// Of an overload, on the global dispatcher.
+    Overload(&'static Published),
+    /// Of typed handles.
+    Handles(Arc<SignatureCell>),
+}
+
+impl CallersCell {
+    fn publish(&self, pointer: *mut u8) {
+        match &self.place {
+            CellPlace::Overload(cell) => cell.publish(pointer),
+            CellPlace::Handles(cell) => cell.table.publish(pointer),
+        }
+    }
 }
 
 /// One operator in the registry.
@@ -33,8 +56,7 @@ pub(crate) struct Record {
     pub(crate) orders: Orders,
     pub(crate) typed: Option<Pinned>,
     pub(crate) symbolic: Option<Pinned>,
-    /// Overloads of the global dispatcher whose cell holds this operator's table.
-    pub(crate) cells: Vec<&'static Published>,
+    cells: Vec<CallersCell>,
     pub(crate) table: Option<Table>,
 }
 
@@ -197,9 +219,81 @@ impl Record {
         let pointer = table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr);
         self.handle.0.table.publish(pointer);
         for cell in &self.cells {
-            cell.publish(pointer);
+            cell.publish(if self.admits(cell.signature) { pointer } else { std::ptr::null_mut() });
         }
         std::mem::replace(&mut self.table, table)
+    }
+
+    /// Whether callers of that signature may enter the operator's typed kernels: those of its kind are of it, or there
+    /// have been none yet.
+    fn admits(&self, signature: &SignatureOf) -> bool {
+        let kernels = if signature.is_symbolic() { &self.symbolic } else { &self.typed };
+        kernels.as_ref().is_none_or(|pinned| pinned.signature.id == signature.id)
+    }
+
+    /// What a new cell for callers of that signature points to.
+    fn pointer_for(&self, signature: &SignatureOf) -> *mut u8 {
+        match self.admits(signature) {
+            true => self.table.as_ref().map_or(std::ptr::null_mut(), Table::as_ptr),
+            false => std::ptr::null_mut(),
+        }
+    }
+
+    /// Checks that callers may use a signature: it is that of the kernels, or fits the schema where there are none.
+    pub(crate) fn check_callers(&mut self, asked: &'static SignatureOf, origin: &Origin) -> Result<()> {
+        let other_fits = match (asked.is_symbolic(), &self.typed, &self.symbolic) {
+            (true, Some(typed), _) => typed.signature.id == asked.concrete,
+            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
+            _ => true,
+        };
+        if !other_fits || !self.admits(asked) {
+            return Err(self.wrong_signature(asked));
+        }
+        if self.pinned(asked.is_symbolic()).as_ref().is_some_and(|pinned| pinned.fits) {
+            return Ok(());
+        }
+        if let Some(definition) = &self.definition {
+            self.check_schema(definition, asked, origin)?;
+        }
+        if let Some(pinned) = self.pinned(asked.is_symbolic()) {
+            pinned.fits = true;
+        }
+        Ok(())
+    }
+
+    /// The cell of the typed handles of a signature, made for the first of them.
+    pub(crate) fn shared_cell(&mut self, signature: &'static SignatureOf) -> Arc<SignatureCell> {
+        let known = self.cells.iter().find_map(|cell| match &cell.place {
+            CellPlace::Handles(shared) if cell.signature.id == signature.id => Some(shared),
+            _ => None,
+        });
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let table = Published::new();
+        table.publish(self.pointer_for(signature));
+        let (foreign, operator) = (self.handle.0.foreign, self.handle.clone());
+        let cell = Arc::new(SignatureCell { table, foreign, operator });
+        self.cells.push(CallersCell { signature, place: CellPlace::Handles(cell.clone()) });
+        cell
+    }
+
+    /// Whether an overload's cell is one of the operator's.
+    pub(crate) fn has_bound(&self, cell: &'static Published) -> bool {
+        let is_it = |known: &CallersCell| matches!(known.place, CellPlace::Overload(known) if std::ptr::eq(known, cell));
+        self.cells.iter().any(is_it)
+    }
+
+    /// Makes an overload's cell one of the operator's.
+    ///
+    /// The cell's type says which signature is to be published to it. Callers have asked for the signature before, so
+    /// that no code of users runs here.
+    pub(crate) fn bind<S: Signature>(&mut self, cell: &'static OperatorCell<S>) {
+        let (cell, signature) = (cell.pointer(), signature_of::<S>());
+        if !self.has_bound(cell) {
+            self.cells.push(CallersCell { signature, place: CellPlace::Overload(cell) });
+        }
+        cell.publish(self.pointer_for(signature));
     }
 
     #[cold]

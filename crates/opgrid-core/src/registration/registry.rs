@@ -14,9 +14,11 @@ use std::sync::{Arc, Mutex, RwLock, Weak};
 use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
+use crate::calling::call::Target;
 use crate::calling::conditions::Names;
+use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{Kernel, KernelRecord, Life, Origin, SignatureOf};
-use crate::calling::operator::{Definition, Entry, OperatorCell, OperatorHandle, TypedHandle};
+use crate::calling::operator::{Definition, Entry, OperatorHandle, SignatureCell, TypedHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{self, Published, Retired};
@@ -30,10 +32,9 @@ use crate::registration::library::Registration;
 use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::registration::overload::Operator;
 use crate::registration::provider::Orders;
-use crate::registration::record::{Pinned, Record};
+use crate::registration::record::Record;
 use crate::registration::records::Records;
 use crate::registration::resolve::{Kernels, Rules, base_of};
-use crate::signatures::signature::Signature;
 use crate::sync::lock;
 use crate::ticket::Ticket;
 
@@ -237,8 +238,9 @@ impl Inner {
         self.listeners.remove(ticket);
     }
 
-    /// The operator of an overload, bound to the overload's cell on the global dispatcher.
-    pub(crate) fn operator_of<O: Operator>(&self) -> Result<TypedHandle<O::Signature>> {
+    /// The operator of an overload. On the global dispatcher it is bound to the overload's cell, for good: like a typed
+    /// handle, it is not checked again.
+    pub(crate) fn operator_of<O: Operator>(&self) -> Result<Target<'static, O::Signature>> {
         let overload = TypeId::of::<O>();
         if self.foreign {
             let known = self
@@ -249,38 +251,34 @@ impl Inner {
                 .cloned();
             let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().is_gone();
             if let Some(handle) = known.and_then(|known| known.downcast().ok()).filter(alive) {
-                return Ok((*handle).clone());
+                return Ok(Target::Found((*handle).clone()));
             }
         }
         let name = O::name();
-        let handle = match self.find_defined(&name) {
-            Ok(handle) => handle,
+        let operator = match self.find_defined(&name) {
+            Ok(operator) => operator,
             Err(_) if !self.foreign => {
                 O::home()?;
                 self.find_defined(&name)?
             }
             Err(error) => return Err(error),
         };
-        let handle = handle.typed::<O::Signature>()?;
         if self.foreign {
+            let handle = operator.typed::<O::Signature>()?;
             let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             overloads.insert(overload, Arc::new(handle.clone()));
-        } else {
-            self.bind(&handle, O::cell());
+            return Ok(Target::Found(handle));
         }
-        Ok(handle)
-    }
-
-    /// Lets calls find the operator's tables in the cell. The types say that the operator was checked for the cell's
-    /// signature.
-    fn bind<S: Signature>(&self, operator: &TypedHandle<S>, cell: &'static OperatorCell<S>) {
-        let cell = cell.pointer();
+        // The types of arguments may be code of users, which does not run under the lock.
+        let (signature, cell) = (signature_of::<O::Signature>(), O::cell());
         let mut registry = lock(&self.registry);
-        let Some(record) = registry.operators.of_mut(operator.operator()) else { return };
-        if !record.cells.iter().any(|known| std::ptr::eq(*known, cell)) {
-            record.cells.push(cell);
+        let record = registry.operators.of_mut(&operator).ok_or_else(|| operator.stale())?;
+        if !record.has_bound(cell.pointer()) {
+            record.check_callers(signature, &of_callers())?;
+            record.bind(cell);
         }
-        cell.publish(record.handle.0.table.read());
+        drop(registry);
+        Ok(Target::Bound(operator, cell))
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
@@ -318,31 +316,15 @@ impl Owner for Inner {
         Some(self.me.upgrade()?)
     }
 
-    fn check_signature(&self, operator: &OperatorHandle, asked: &'static SignatureOf) -> Result<()> {
+    fn cell_of(
+        &self,
+        operator: &OperatorHandle,
+        signature: &'static SignatureOf,
+    ) -> Result<Arc<SignatureCell>> {
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        let other_fits = match (asked.is_symbolic(), &record.typed, &record.symbolic) {
-            (true, Some(typed), _) => typed.signature.id == asked.concrete,
-            (false, _, Some(symbolic)) => symbolic.signature.concrete == asked.id,
-            _ => true,
-        };
-        let own = record.pinned(asked.is_symbolic());
-        let own_fits = own.as_ref().is_none_or(|pinned| pinned.signature.id == asked.id);
-        let known = own.as_ref().is_some_and(|pinned| pinned.fits);
-        if !own_fits || !other_fits {
-            return Err(record.wrong_signature(asked));
-        }
-        if known {
-            return Ok(());
-        }
-        let description = Some("given by a typed handle".into());
-        let origin = Origin { description, ..Origin::at(Location::caller()) };
-        if let Some(definition) = &record.definition {
-            record.check_schema(definition, asked, &origin)?;
-        }
-        let own = record.pinned(asked.is_symbolic());
-        own.get_or_insert(Pinned { signature: asked, key: None, origin, fits: true }).fits = true;
-        Ok(())
+        record.check_callers(signature, &of_callers())?;
+        Ok(record.shared_cell(signature))
     }
 
     fn kernel_for_key(&self, operator: &OperatorHandle, key: DispatchKey) -> Result<Arc<KernelRecord>> {
@@ -377,6 +359,11 @@ impl Drop for Inner {
         });
         retirement::collect();
     }
+}
+
+/// What errors about the signature of callers say of them.
+fn of_callers() -> Origin {
+    Origin { description: Some("given by a typed handle".into()), ..Origin::at(Location::caller()) }
 }
 
 /// The operators that a transaction changed.

@@ -14,7 +14,7 @@ use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::{AnyTensor, TensorType};
-use crate::values::value::{Boxed, Class, DictValue, Generator, List, Object, Value, View, mismatch};
+use crate::values::value::{Boxed, Class, DictValue, Generator, List, Object, Value, Values, View, mismatch};
 
 /// A type whose values can be owned on their own: as a result, or as an element of a list, a dict or a tuple.
 pub trait Element: Clone + 'static {
@@ -483,7 +483,7 @@ macro_rules! tuples {
                 }
 
                 fn into_value(self) -> Value {
-                    Value::Tuple(Arc::new(vec![$(self.$place.into_value()),+]))
+                    Value::Tuple(Arc::new(Values::from(vec![$(self.$place.into_value()),+])))
                 }
 
                 fn from_value(value: Boxed<'_>) -> Result<Self> {

@@ -1,7 +1,6 @@
 //! How Rust types stand for schemas: parameters, results, function types, and values in the order of a schema.
 
 pub mod argument;
-pub(crate) mod binding;
 pub mod dict;
 pub mod element;
 pub mod signature;

@@ -8,3 +8,4 @@ pub mod scalar;
 pub mod tensor;
 pub(crate) mod user_backends;
 pub mod value;
+pub mod values;

@@ -24,6 +24,7 @@ use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt, SymNode, print_complex};
 use crate::values::tensor::AnyTensor;
+pub use crate::values::values::Values;
 
 /// An owned value of any kind that a schema can name.
 ///
@@ -69,7 +70,7 @@ pub enum Value {
     /// A list.
     List(Arc<List>),
     /// A tuple.
-    Tuple(Arc<Vec<Value>>),
+    Tuple(Arc<Values>),
     /// A dict.
     Dict(Arc<DictValue>),
     /// Any Rust object.
@@ -77,6 +78,9 @@ pub enum Value {
 }
 
 const _: () = assert!(size_of::<Value>() == 16 && size_of::<Boxed<'static>>() == 16);
+
+/// How deep values are printed and their types are told. They may be nested deeper.
+pub const DEEPEST_SHOWN: usize = 64;
 
 /// A list with elements of one type; the common ones lie as typed kernels read them.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +96,7 @@ pub enum List {
     /// `Tensor?[]`
     OptionalTensors(Vec<Option<AnyTensor>>),
     /// A list of anything else.
-    Values(Type, Vec<Value>),
+    Values(Type, Values),
 }
 
 impl PartialEq for AnyTensor {
@@ -140,7 +144,7 @@ impl List {
             Self::Bools(items) => items.iter().map(|&x| Value::Bool(x)).collect(),
             Self::Tensors(items) => items.iter().cloned().map(Value::Tensor).collect(),
             Self::OptionalTensors(items) => items.iter().cloned().map(Value::from).collect(),
-            Self::Values(_, items) => items.clone(),
+            Self::Values(_, items) => items.to_vec(),
         }
     }
 
@@ -173,7 +177,7 @@ impl List {
                     |value: &Value| if *value == Value::None { Some(None) } else { tensor(value).map(Some) };
                 Self::OptionalTensors(each(&values, gap, &element)?)
             }
-            _ => Self::Values(element, values),
+            _ => Self::Values(element, values.into()),
         })
     }
 
@@ -190,7 +194,7 @@ impl List {
 }
 
 /// A dict: pairs in the order in which they were put in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct DictValue {
     key: Type,
     value: Type,
@@ -201,6 +205,11 @@ impl DictValue {
     /// A dict with keys and values of these types.
     pub fn new(key: Type, value: Type, entries: Vec<(Value, Value)>) -> Self {
         Self { key, value, entries }
+    }
+
+    /// Takes all pairs out.
+    pub(crate) fn take_entries(&mut self) -> Vec<(Value, Value)> {
+        std::mem::take(&mut self.entries)
     }
 
     /// The pairs, in the order in which they were put in.
@@ -375,21 +384,47 @@ enum Repr<'a> {
     Float(f64),
     Complex(&'a Complex64),
     Bool(bool),
-    Str(u32, NonNull<u8>),
+    Str(Length, NonNull<u8>),
     DType(DType),
     Layout(Layout),
     MemoryFormat(MemoryFormat),
     Device(Device),
     Generator(&'a Generator),
-    Ints(u32, NonNull<i64>),
-    Floats(u32, NonNull<f64>),
-    Bools(u32, NonNull<bool>),
-    Tensors(u32, NonNull<AnyTensor>),
-    OptionalTensors(u32, NonNull<Option<AnyTensor>>),
+    Ints(Length, NonNull<i64>),
+    Floats(Length, NonNull<f64>),
+    Bools(Length, NonNull<bool>),
+    Tensors(Length, NonNull<AnyTensor>),
+    OptionalTensors(Length, NonNull<Option<AnyTensor>>),
     List(&'a List),
-    Tuple(&'a Vec<Value>),
+    Tuple(&'a Values),
     Dict(&'a DictValue),
     Object(&'a Object),
+}
+
+/// A bit for each kind of value, in the order of the variants, so that a kind is the tag shifted.
+pub(crate) mod kind {
+    pub(crate) const NONE: u32 = 1 << 0;
+    pub(crate) const TENSOR: u32 = 1 << 1;
+    pub(crate) const INT: u32 = 1 << 2;
+    pub(crate) const SYM_INT: u32 = 1 << 3;
+    pub(crate) const FLOAT: u32 = 1 << 4;
+    pub(crate) const COMPLEX: u32 = 1 << 5;
+    pub(crate) const BOOL: u32 = 1 << 6;
+    pub(crate) const STR: u32 = 1 << 7;
+    pub(crate) const DTYPE: u32 = 1 << 8;
+    pub(crate) const LAYOUT: u32 = 1 << 9;
+    pub(crate) const MEMORY_FORMAT: u32 = 1 << 10;
+    pub(crate) const DEVICE: u32 = 1 << 11;
+    pub(crate) const GENERATOR: u32 = 1 << 12;
+    pub(crate) const INTS: u32 = 1 << 13;
+    pub(crate) const FLOATS: u32 = 1 << 14;
+    pub(crate) const BOOLS: u32 = 1 << 15;
+    pub(crate) const TENSORS: u32 = 1 << 16;
+    pub(crate) const OPTIONAL_TENSORS: u32 = 1 << 17;
+    pub(crate) const LIST: u32 = 1 << 18;
+    pub(crate) const TUPLE: u32 = 1 << 19;
+    pub(crate) const DICT: u32 = 1 << 20;
+    pub(crate) const OBJECT: u32 = 1 << 21;
 }
 
 // SAFETY: every variant is a number or a shared reference, slices are such references in parts, and what is referred to is
@@ -454,11 +489,29 @@ pub enum View<'a> {
     Object(&'a Object),
 }
 
+/// The length of a slice in the 48 bits beside the tag: more than there can be elements in any memory.
+#[derive(Clone, Copy)]
+struct Length([u16; 3]);
+
+impl Length {
+    #[inline]
+    fn of(length: usize) -> Self {
+        let length = length as u64;
+        assert!(length >> 48 == 0, "no processor addresses 2^48 elements");
+        Self([length as u16, (length >> 16) as u16, (length >> 32) as u16])
+    }
+
+    #[inline]
+    fn get(self) -> usize {
+        let [low, middle, high] = self.0.map(u64::from);
+        (high << 32 | middle << 16 | low) as usize
+    }
+}
+
 /// The parts of a slice as a variant holds them.
 #[inline]
-fn parts<T>(items: &[T]) -> (u32, NonNull<T>) {
-    let len = u32::try_from(items.len()).expect("a list in a call has fewer than 2^32 elements");
-    (len, NonNull::from(items).cast())
+fn parts<T>(items: &[T]) -> (Length, NonNull<T>) {
+    (Length::of(items.len()), NonNull::from(items).cast())
 }
 
 /// Puts the parts of a slice together again.
@@ -467,9 +520,9 @@ fn parts<T>(items: &[T]) -> (u32, NonNull<T>) {
 ///
 /// The parts come from one `&'a [T]`.
 #[inline]
-unsafe fn whole<'a, T>(len: u32, start: NonNull<T>) -> &'a [T] {
+unsafe fn whole<'a, T>(len: Length, start: NonNull<T>) -> &'a [T] {
     // SAFETY: guaranteed by the caller, see `# Safety`.
-    unsafe { slice::from_raw_parts(start.as_ptr(), len as usize) }
+    unsafe { slice::from_raw_parts(start.as_ptr(), len.get()) }
 }
 
 impl<'a> Boxed<'a> {
@@ -591,8 +644,13 @@ impl<'a> Boxed<'a> {
         }
     }
 
-    /// The schema type of this value, as found in it.
+    /// The schema type of this value, as found in it. Of tuples that are nested deeper than [`DEEPEST_SHOWN`], the inner
+    /// ones count as `Any`.
     pub fn value_type(self) -> Type {
+        self.type_at(0)
+    }
+
+    fn type_at(self, depth: usize) -> Type {
         let list = |element: Type| Type::List(Box::new(element));
         match self.view() {
             View::None => Type::None,
@@ -614,9 +672,41 @@ impl<'a> Boxed<'a> {
             View::Tensors(_) => list(Type::Tensor),
             View::OptionalTensors(_) => list(Type::Optional(Box::new(Type::Tensor))),
             View::List(element, _) => list(element.clone()),
-            View::Tuple(items) => Type::Tuple(items.iter().map(Value::value_type).collect()),
+            View::Tuple(_) if depth == DEEPEST_SHOWN => Type::Any,
+            View::Tuple(items) => {
+                Type::Tuple(items.iter().map(|item| item.borrow().type_at(depth + 1)).collect())
+            }
             View::Dict(dict) => Type::Dict(Box::new(dict.key.clone()), Box::new(dict.value.clone())),
             View::Object(object) => Type::Class(format!("__torch__.torch.classes.{}", object.class())),
+        }
+    }
+
+    /// The bit of the value's kind.
+    #[inline]
+    pub(crate) fn kind(&self) -> u32 {
+        match self.0 {
+            Repr::None => kind::NONE,
+            Repr::Tensor(..) => kind::TENSOR,
+            Repr::Int(..) => kind::INT,
+            Repr::SymInt(..) => kind::SYM_INT,
+            Repr::Float(..) => kind::FLOAT,
+            Repr::Complex(..) => kind::COMPLEX,
+            Repr::Bool(..) => kind::BOOL,
+            Repr::Str(..) => kind::STR,
+            Repr::DType(..) => kind::DTYPE,
+            Repr::Layout(..) => kind::LAYOUT,
+            Repr::MemoryFormat(..) => kind::MEMORY_FORMAT,
+            Repr::Device(..) => kind::DEVICE,
+            Repr::Generator(..) => kind::GENERATOR,
+            Repr::Ints(..) => kind::INTS,
+            Repr::Floats(..) => kind::FLOATS,
+            Repr::Bools(..) => kind::BOOLS,
+            Repr::Tensors(..) => kind::TENSORS,
+            Repr::OptionalTensors(..) => kind::OPTIONAL_TENSORS,
+            Repr::List(..) => kind::LIST,
+            Repr::Tuple(..) => kind::TUPLE,
+            Repr::Dict(..) => kind::DICT,
+            Repr::Object(..) => kind::OBJECT,
         }
     }
 
@@ -670,9 +760,18 @@ fn print_all<T>(
 }
 
 impl fmt::Display for Boxed<'_> {
+    /// Values that are nested deeper than [`DEEPEST_SHOWN`] are printed as `…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, 0)
+    }
+}
+
+impl Boxed<'_> {
+    fn print(self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         const SQUARE: (&str, &str) = ("[", "]");
+        let inner = |f: &mut fmt::Formatter<'_>, item: &Value| item.borrow().print(f, depth + 1);
         match self.view() {
+            View::List(..) | View::Tuple(_) | View::Dict(_) if depth == DEEPEST_SHOWN => f.write_str("…"),
             View::None => f.write_str("None"),
             View::Tensor(tensor) => write!(f, "{tensor}"),
             View::Int(value) => write!(f, "{value}"),
@@ -696,12 +795,18 @@ impl fmt::Display for Boxed<'_> {
                 Some(tensor) => write!(f, "{tensor}"),
                 None => f.write_str("None"),
             }),
-            View::List(_, items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
-            View::Tuple([only]) => write!(f, "({only},)"),
-            View::Tuple(items) => print_all(f, ("(", ")"), items, |f, item| write!(f, "{item}")),
-            View::Dict(dict) => {
-                print_all(f, ("{", "}"), dict.entries(), |f, (key, value)| write!(f, "{key}: {value}"))
+            View::List(_, items) => print_all(f, SQUARE, items, inner),
+            View::Tuple([only]) => {
+                f.write_str("(")?;
+                inner(f, only)?;
+                f.write_str(",)")
             }
+            View::Tuple(items) => print_all(f, ("(", ")"), items, inner),
+            View::Dict(dict) => print_all(f, ("{", "}"), dict.entries(), |f, (key, value)| {
+                inner(f, key)?;
+                f.write_str(": ")?;
+                inner(f, value)
+            }),
             View::Object(object) => write!(f, "<{}>", object.class()),
         }
     }
@@ -752,7 +857,7 @@ from_plain! {
     &'a Generator => Generator,
     &'a DictValue => Dict,
     &'a Object => Object,
-    &'a Vec<Value> => Tuple,
+    &'a Values => Tuple,
 }
 
 /// Implements `From` for slices.

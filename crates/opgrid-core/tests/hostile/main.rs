@@ -7,6 +7,9 @@ mod child;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod arguments;
+mod binding;
+mod deep_values;
 mod depth;
 mod destructors;
 mod ending;
@@ -16,5 +19,6 @@ mod libraries;
 mod listeners;
 mod names;
 mod registration;
+mod signatures;
 mod stale;
 mod unloading;

@@ -61,7 +61,7 @@ pub struct Operator {
     pub incarnation: u32,
     pub is_defined: bool,
     cells: BTreeMap<Key, Cell>,
-    /// The signature that the first typed kernel or handle fixed.
+    /// The signature that the first typed kernel fixed.
     pinned: Option<Sort>,
 }
 
@@ -173,6 +173,17 @@ impl Model {
                 }
                 Ok(Change::FellBack(kernel.number))
             }
+        }
+    }
+
+    /// Whether callers may use the signature of `sort`. Asking fixes nothing.
+    pub fn may_call(&self, place: usize, sort: Sort) -> Result<(), ErrorKind> {
+        let operator = &self.operators[&place];
+        let is_another = operator.pinned.is_some_and(|first| first != sort);
+        if operator.is_defined && sort == Sort::Float || is_another {
+            Err(ErrorKind::Signature)
+        } else {
+            Ok(())
         }
     }
 

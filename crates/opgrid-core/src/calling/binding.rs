@@ -1,0 +1,289 @@
+//! Positional and keyword values brought into the order of a schema, with its defaults filled in, as `torch.ops` does.
+//!
+//! Keyword-only arguments take no position; numbers become what the schema wants where nothing is lost; one number
+//! stands for a sized list; a text names a device. Values that a front end reads from texts go the same way: it reads
+//! each when the argument is known that it is for ([`OperatorHandle::bind_with`]).
+
+use std::sync::Arc;
+
+use opgrid_schema::{Argument, Constant, FunctionSchema, Type};
+
+use num_complex::Complex64;
+
+use crate::calling::operator::OperatorHandle;
+use crate::error::{Error, ErrorKind, Result};
+use crate::values::device::Device;
+use crate::values::dtype::DType;
+use crate::values::layout::{Layout, MemoryFormat};
+use crate::values::value::{Boxed, DictValue, List, Value, Values, View};
+
+/// A default as the argument's type says: a number for `ScalarType` is a dtype.
+fn default_value(constant: &Constant, argument: &Argument) -> Value {
+    of_type(constant, argument.real_type.without_optional())
+}
+
+fn of_type(constant: &Constant, declared: &Type) -> Value {
+    match (constant, declared) {
+        (Constant::None, _) => Value::None,
+        (Constant::Bool(value), _) => Value::Bool(*value),
+        (Constant::Int(number), Type::ScalarType) => {
+            DType::from_number(*number).map_or(Value::Int(*number), Value::DType)
+        }
+        (Constant::Int(number), Type::Layout) => {
+            Layout::from_number(*number).map_or(Value::Int(*number), Value::Layout)
+        }
+        (Constant::Int(number), Type::MemoryFormat) => {
+            MemoryFormat::from_number(*number).map_or(Value::Int(*number), Value::MemoryFormat)
+        }
+        (Constant::Int(number), Type::Float) => Value::Float(*number as f64),
+        (Constant::Int(number), _) => Value::Int(*number),
+        (Constant::Float(value), _) => Value::Float(*value),
+        (Constant::Complex(re, im), _) => Value::Complex(Arc::new(Complex64::new(*re, *im))),
+        (Constant::Str(text), _) => Value::from(text.as_str()),
+        (Constant::Device(text), _) => text.parse::<Device>().map_or(Value::None, Value::Device),
+        (Constant::List(items), declared) => {
+            let element = if let Type::List(element) = declared { (**element).clone() } else { Type::Any };
+            let element = element.without_symint();
+            let values: Vec<_> = items.iter().map(|item| of_type(item, &element)).collect();
+            let list = List::of(element, values.clone()).unwrap_or(List::Values(Type::Any, values.into()));
+            Value::from(list)
+        }
+    }
+}
+
+impl OperatorHandle {
+    /// The arguments of a call in the order of the schema, with defaults filled in, as `torch.ops` binds them.
+    ///
+    /// - Arguments behind `*` are given by name only.
+    /// - An integer stands for a float or a complex number, a float for a complex one, a truth value for a number and an
+    ///   integer for a truth value; the same in lists.
+    /// - One number stands for a sized list: `3` for `int[2]` is `[3, 3]`. (torch.ops takes an integer for `int[2]` and a
+    ///   float for `float[2]` only; its other callers take one for `SymInt[2]`, too.)
+    /// - A text stands for a device, an integer for a dtype, a layout or a memory format.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where the values do not fit the schema.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Dispatcher;
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.define("pool(Tensor? x, int[2] size, *, float scale=1, Device? device=None) -> ()");
+    /// let _registration = library.finish()?;
+    /// let pool = dispatcher.find("myops::pool")?;
+    ///
+    /// let bound = pool.bind(vec![None::<i64>.into(), 3.into()], vec![("device".into(), "cuda:1".into())])?;
+    /// assert_eq!(format!("{bound:?}"), "[None, [3, 3], 1., cuda:1]");
+    /// assert!(pool.bind(vec![None::<i64>.into(), 3.into(), 2.into()], vec![]).is_err());
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn bind(&self, positional: Vec<Value>, keyword: Vec<(String, Value)>) -> Result<Vec<Value>> {
+        self.bind_with(positional, keyword, |_, value| Ok(value))
+    }
+
+    /// As [`bind`](Self::bind), of something that is read as a value when it is known which argument it is for.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind), and those of `read`.
+    pub fn bind_with<V>(
+        &self,
+        positional: Vec<V>,
+        keyword: Vec<(String, V)>,
+        mut read: impl FnMut(&Argument, V) -> Result<Value>,
+    ) -> Result<Vec<Value>> {
+        let schema = self.schema()?;
+        let sources = match_arguments(&schema, positional, keyword)?;
+        let one = |(argument, source): (&Argument, Option<V>)| match source {
+            Some(source) => fit(&schema, argument, read(argument, source)?),
+            // Every argument without a default has a source.
+            None => {
+                Ok(argument.default.as_ref().map_or(Value::None, |default| default_value(default, argument)))
+            }
+        };
+        schema.arguments.iter().zip(sources).map(one).collect()
+    }
+}
+
+/// What each argument gets; `None` where it keeps its default.
+fn match_arguments<V>(
+    schema: &FunctionSchema,
+    positional: Vec<V>,
+    mut keyword: Vec<(String, V)>,
+) -> Result<Vec<Option<V>>> {
+    let refuse = |message: String| Error::new(ErrorKind::Value, message);
+    let (name, count) = (&schema.name, schema.arguments.len());
+    let given = positional.len() + keyword.len();
+    let positions = schema.arguments.iter().take_while(|argument| !argument.kwarg_only).count();
+    if positional.len() > positions {
+        let by_name = if positions < count { "; the others are given by name" } else { "" };
+        return Err(refuse(format!(
+            "{name}: expected at most {positions} arguments by position but got {}{by_name}; the schema is {schema}",
+            positional.len()
+        )));
+    }
+    for (place, (keyword_name, _)) in keyword.iter().enumerate() {
+        let Some(argument) = schema.argument_index(keyword_name) else {
+            let known: Vec<_> =
+                schema.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
+            return Err(refuse(format!(
+                "{name}: no argument is named `{keyword_name}`, expected one of {}; the schema is {schema}",
+                known.join(", ")
+            )));
+        };
+        if argument < positional.len() || keyword[..place].iter().any(|(known, _)| known == keyword_name) {
+            return Err(refuse(format!(
+                "{name}: argument `{keyword_name}` is given twice, expected once; the schema is {schema}"
+            )));
+        }
+    }
+    debug_assert!(given <= count, "each argument is given once");
+    let mut positional = positional.into_iter();
+    let one = |argument: &Argument| {
+        let by_name = |keyword: &mut Vec<(String, V)>| {
+            let place = keyword.iter().position(|(known, _)| *known == argument.name)?;
+            Some(keyword.swap_remove(place).1)
+        };
+        let source = positional.next().or_else(|| by_name(&mut keyword));
+        if source.is_none() && argument.default.is_none() {
+            return Err(refuse(format!(
+                "{name}: argument `{}` is missing and has no default; the schema is {schema}",
+                argument.name
+            )));
+        }
+        Ok(source)
+    };
+    schema.arguments.iter().map(one).collect()
+}
+
+/// The value as the argument's type wants it.
+fn fit(schema: &FunctionSchema, argument: &Argument, value: Value) -> Result<Value> {
+    let subject = || format!("{}: argument `{}`", schema.name, argument.name);
+    converted(&value, &argument.real_type, argument.size)
+        .map_err(|error| Error::new(ErrorKind::Value, format!("{}: {}", subject(), error.message())))?
+        .ok_or_else(|| {
+            let expected = argument.real_type.python_name();
+            let error = crate::values::value::mismatch(&expected, value.borrow());
+            Error::new(
+                error.kind(),
+                format!("{}: {}, {value}; the schema is {schema}", subject(), error.message()),
+            )
+        })
+}
+
+/// The value as a type wants it, if that is possible.
+///
+/// # Errors
+///
+/// A text that names no device, a number that names no dtype, layout or memory format, a list without end.
+fn converted(value: &Value, declared: &Type, size: Option<usize>) -> Result<Option<Value>> {
+    let known = |found: Option<Value>, number: i64, what: &str| {
+        let unknown =
+            || Error::new(ErrorKind::Value, format!("{number} is the number of no {what}; give it by name"));
+        found.map(Some).ok_or_else(unknown)
+    };
+    Ok(Some(match (declared, value) {
+        (Type::Optional(_) | Type::None, Value::None) => Value::None,
+        (Type::Optional(inner), _) => return converted(value, inner, size),
+        (Type::Int | Type::SymInt, Value::Bool(truth)) => Value::Int(i64::from(*truth)),
+        (Type::Float, Value::Int(number)) => Value::Float(*number as f64),
+        (Type::Float, Value::Bool(truth)) => Value::Float(f64::from(u8::from(*truth))),
+        (Type::Complex, Value::Int(number)) => Complex64::new(*number as f64, 0.0).into(),
+        (Type::Complex, Value::Float(number)) => Complex64::new(*number, 0.0).into(),
+        (Type::Complex, Value::Bool(truth)) => Complex64::new(f64::from(u8::from(*truth)), 0.0).into(),
+        (Type::Bool | Type::SymBool, Value::Int(number)) => Value::Bool(*number != 0),
+        (Type::Device, Value::Str(text)) => Value::Device(text.parse::<Device>()?),
+        (Type::ScalarType, Value::Int(number)) => {
+            return known(DType::from_number(*number).map(Value::DType), *number, "dtype");
+        }
+        (Type::Layout, Value::Int(number)) => {
+            return known(Layout::from_number(*number).map(Value::Layout), *number, "layout");
+        }
+        (Type::MemoryFormat, Value::Int(number)) => {
+            return known(
+                MemoryFormat::from_number(*number).map(Value::MemoryFormat),
+                *number,
+                "memory format",
+            );
+        }
+        (Type::List(element), Value::List(list)) if !is_list_of(list, element) => {
+            return converted_list(&list.values(), element);
+        }
+        (Type::List(element), Value::Tuple(items)) => return converted_list(items, element),
+        (Type::List(element), Value::Int(_) | Value::Float(_) | Value::Bool(_)) => match size {
+            Some(size) if stands_for_list(value, element) => return repeated(value, element, size),
+            _ => return Ok(None),
+        },
+        (Type::Tuple(types), Value::Tuple(items)) if types.len() == items.len() => {
+            let each = items.iter().zip(types).map(|(item, declared)| converted(item, declared, None));
+            let Some(items) = each.collect::<Result<Option<Values>>>()? else { return Ok(None) };
+            Value::Tuple(Arc::new(items))
+        }
+        (Type::Dict(key_type, value_type), Value::Dict(dict)) => {
+            let mut entries = Vec::with_capacity(dict.entries().len());
+            for (key, value) in dict.entries() {
+                let pair = converted(key, key_type, None)?.zip(converted(value, value_type, None)?);
+                let Some(pair) = pair else { return Ok(None) };
+                entries.push(pair);
+            }
+            Value::Dict(Arc::new(DictValue::new((**key_type).clone(), (**value_type).clone(), entries)))
+        }
+        (Type::Any | Type::Var(_), _) => value.clone(),
+        _ if accepts(declared, value.borrow()) => value.clone(),
+        _ => return Ok(None),
+    }))
+}
+
+/// Whether the value is of the type as it is.
+fn accepts(declared: &Type, value: Boxed<'_>) -> bool {
+    let found = value.value_type();
+    found.is_subtype_of(declared)
+        || found.is_subtype_of(&declared.fake())
+        || matches!((declared, value.view()), (Type::Scalar, View::Bool(_)))
+}
+
+/// Whether a list needs no conversion for elements of that type. An empty one of another type does.
+fn is_list_of(list: &List, element: &Type) -> bool {
+    !matches!(list, List::Values(..)) && list.element_type() == *element
+}
+
+fn converted_list(items: &[Value], element: &Type) -> Result<Option<Value>> {
+    let each = items.iter().map(|item| converted(item, element, None));
+    let Some(items) = each.collect::<Result<Option<Vec<_>>>>()? else { return Ok(None) };
+    Ok(list_of(items, element))
+}
+
+/// A list as kernels read it; symbolic numbers that are known are numbers.
+fn list_of(items: Vec<Value>, element: &Type) -> Option<Value> {
+    let is_symbolic = items.iter().any(|item| matches!(item, Value::SymInt(_)));
+    let element = if is_symbolic { element.clone() } else { element.without_symint() };
+    List::of(element, items).ok().map(Value::from)
+}
+
+/// Whether one number stands for a sized list of that type.
+fn stands_for_list(value: &Value, element: &Type) -> bool {
+    matches!(
+        (element, value),
+        (Type::Int | Type::SymInt, Value::Int(_) | Value::Bool(_))
+            | (Type::Float, Value::Float(_) | Value::Int(_))
+    )
+}
+
+/// The longest list for which one number stands: a schema can name any size, and memory has an end.
+const MOST_REPEATED: usize = 1 << 16;
+
+fn repeated(value: &Value, element: &Type, size: usize) -> Result<Option<Value>> {
+    let Some(value) = converted(value, element, None)? else { return Ok(None) };
+    if size > MOST_REPEATED {
+        let message = format!(
+            "one number stands for a list of at most {MOST_REPEATED} elements, not of {size}; give the list itself"
+        );
+        return Err(Error::new(ErrorKind::Value, message));
+    }
+    let items = vec![value; size];
+    Ok(list_of(items, element))
+}
