@@ -90,11 +90,6 @@ pub fn fold<R: Reduction>(
     let (out, input) = (out.destination()?, Held::of(input.source()?)?);
     let input = input.array();
     let reduced = normalise_dims(dims, input.sizes().len())?;
-    if !fits(out.sizes(), input.sizes(), &reduced) {
-        let expected = sizes(input.sizes(), dims, false)?;
-        let message = format!("the output has shape {:?}, expected {expected:?}", out.sizes());
-        return Err(argument(message));
-    }
     if out.dtype() == R::Out::DTYPE {
         return iter::fold(out, input, &reduced, reduction);
     }
@@ -103,17 +98,6 @@ pub fn fold<R: Reduction>(
     let temporary = Array::empty(spec)?;
     iter::fold(&temporary, input, &reduced, reduction)?;
     copy::copy(out, &temporary)
-}
-
-/// Whether an output has the sizes of the input without the reduced ones, or with 1 in their place.
-fn fits(out: &[i64], input: &[i64], reduced: &[usize]) -> bool {
-    let keeps = out.len() == input.len();
-    let mut rest = out.iter();
-    let all = input.iter().enumerate().all(|(dim, size)| match reduced.contains(&dim) {
-        true => !keeps || rest.next() == Some(&1),
-        false => rest.next() == Some(size),
-    });
-    all && rest.next().is_none()
 }
 
 /// An input, or the array of one element that a number stands for.

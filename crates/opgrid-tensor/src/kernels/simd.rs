@@ -17,6 +17,9 @@ pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// # Safety
+///
+/// [`has_v3`] says yes.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
 unsafe fn v3<R>(body: impl FnOnce() -> R) -> R {
@@ -59,7 +62,7 @@ fn has_v3() -> bool {
 pub(crate) fn narrow_to_f16(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if has_v3() {
-        // SAFETY: the processor has the instructions.
+        // SAFETY: the processor has the instructions, as was just asked.
         return unsafe { f16c(to, from) };
     }
     let _ = (to, from);

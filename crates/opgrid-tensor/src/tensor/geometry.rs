@@ -314,8 +314,8 @@ impl Geometry {
         self.contiguous
     }
 
-    /// Whether both have the same sizes.
-    #[inline]
+    /// Whether both have the same sizes. Always inlined, because every small loop asks for each of its inputs.
+    #[inline(always)]
     pub(crate) fn has_sizes_of(&self, other: &Self) -> bool {
         let (one, other) = (self.sizes(), other.sizes());
         // A loop, because a call that compares memory costs more than the few sizes there are.

@@ -24,6 +24,7 @@ use opgrid_core::{DType, Result, Scalar};
 use self::walk::{Operand, Overlap, Work};
 use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::number;
+use crate::error::argument;
 use crate::tensor::{Array, Element, Geometry, ReadGuard};
 use crate::with_dtype;
 
@@ -377,7 +378,7 @@ pub fn map3<O: Element, A: Element, B: Element, C: Element>(
 ///
 /// # Errors
 ///
-/// Another dtype of `out` than the reduction gives, overlap, tensors without data or used by others.
+/// Another dtype of `out` than the reduction gives, sizes or dimensions that do not fit, overlap, tensors without data or used by others.
 pub(super) fn fold<R: fold::Reduction>(
     out: &Array,
     input: &Array,
@@ -385,6 +386,13 @@ pub(super) fn fold<R: fold::Reduction>(
     reduction: &R,
 ) -> Result<()> {
     out.expect_dtype(R::Out::DTYPE)?;
+    let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
+    if !ascending || !is_reduced(out.sizes(), input.sizes(), dims) {
+        let kept = (0..input.sizes().len()).filter(|dim| !dims.contains(dim));
+        let expected: Vec<i64> = kept.map(|dim| input.sizes()[dim]).collect();
+        let message = format!("the output has shape {:?}, expected {expected:?}", out.sizes());
+        return Err(argument(message));
+    }
     let distinct = Distinct::new(out)?;
     access::check(out, input, Aliasing::Never)?;
     let writer = out.storage().write()?;
@@ -397,10 +405,22 @@ pub(super) fn fold<R: fold::Reduction>(
     };
     // SAFETY:
     // - `target` is a `Target`, for results as `expect_dtype` says; `check` says that source and target are apart.
+    // - `is_reduced` has compared the sizes.
     unsafe { fold::fold(reduction, source, target.span(), dims)? };
     // SAFETY: every result was written.
     unsafe { target.complete() };
     Ok(())
+}
+
+/// Whether an output has the sizes of the input without the reduced ones, or with 1 in their place.
+fn is_reduced(out: &[i64], input: &[i64], reduced: &[usize]) -> bool {
+    let keeps = out.len() == input.len();
+    let mut rest = out.iter();
+    let all = input.iter().enumerate().all(|(dim, size)| match reduced.contains(&dim) {
+        true => !keeps || rest.next() == Some(&1),
+        false => rest.next() == Some(size),
+    });
+    all && rest.next().is_none() && reduced.last().is_none_or(|last| *last < input.len())
 }
 
 /// `n` places with any content.

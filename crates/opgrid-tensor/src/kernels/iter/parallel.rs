@@ -123,11 +123,16 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// Drops what a panic carries. Where that panics, what the second panic carries is leaked: it might go on for ever.
-fn discard(payload: Payload) {
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(another);
+/// Drops what a panic carries. Where that panics, what the new panic carries is dropped, too; as it might go on so for
+/// ever, the last one is leaked after some attempts.
+fn discard(mut payload: Payload) {
+    for _ in 0..8 {
+        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            Ok(()) => return,
+            Err(another) => payload = another,
+        }
     }
+    std::mem::forget(payload);
 }
 
 /// How many threads may work at once; 0 until somebody asked.

@@ -257,6 +257,13 @@ impl<'a, T: Element> Output<'a, T> {
         self.target.span
     }
 
+    /// Clears memory that was never written, so that results can be added to what is there.
+    pub(crate) fn make_readable(&self) {
+        if let Some(guard) = self.target.guard {
+            guard.clear_unwritten();
+        }
+    }
+
     /// Notes that every element was written.
     ///
     /// # Safety

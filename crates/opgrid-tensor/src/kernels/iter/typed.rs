@@ -4,14 +4,24 @@
 use std::slice;
 
 use super::places;
+use super::walk::Block;
 use crate::kernels::simd::vectorised;
 use crate::tensor::Element;
+
+/// A closure over pointers, which only [`Block::run`] calls.
+pub(super) struct Kernel<F>(F);
+
+impl<F: Fn(*mut u8, [*const u8; 3], usize) + Sync> Block for Kernel<F> {
+    unsafe fn run(&self, out: *mut u8, inputs: [*const u8; 3], n: usize) {
+        (self.0)(out, inputs, n);
+    }
+}
 
 /// Elements that are widened, computed and narrowed in a loop each, where that are three types.
 const PART: usize = 64;
 
-/// Defines a function that makes a kernel of a closure: for pointers to `n` elements of its dtypes, the output's
-/// apart from the others. It widens elements to what is computed in, and narrows results.
+/// Defines a function that makes a kernel of a closure, for elements of its types in their order. It widens elements to
+/// what is computed in, and narrows results.
 ///
 /// The closure is copied into the loop: what it has captured by value stays in registers, what it refers to does not,
 /// because for all that the compiler knows it may lie in the output.
@@ -20,12 +30,12 @@ macro_rules! kernel {
         $(#[$doc])*
         pub(super) fn $name<Out: Element, $($type: Element),*>(
             f: impl Fn($($type::Math),*) -> Out::Math + Copy + Sync,
-        ) -> impl Fn(*mut u8, [*const u8; 3], usize) + Sync {
-            move |out, inputs, n| {
-                // SAFETY: the kernel's callers hand over `n` elements for each pointer.
+        ) -> Kernel<impl Fn(*mut u8, [*const u8; 3], usize) + Sync> {
+            Kernel(move |out: *mut u8, inputs: [*const u8; 3], n| {
+                // SAFETY: the field is private, and `Block::run` asks for `n` places of the output's dtype.
                 let out = unsafe { places(out.cast::<Out>(), n) };
                 $(
-                    // SAFETY: as above; the output is apart.
+                    // SAFETY: as above, for `n` elements of the input's dtype; the output is apart.
                     let $input = unsafe { slice::from_raw_parts(inputs[$k].cast::<$type>(), n) };
                 )*
                 vectorised(move || {
@@ -52,7 +62,7 @@ macro_rules! kernel {
                         out[i].write(Out::narrow(f($($input[i].widen()),*)));
                     }
                 });
-            }
+            })
         }
     };
 }

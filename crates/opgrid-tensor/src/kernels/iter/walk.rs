@@ -40,9 +40,19 @@ const SHORT: usize = 24;
 pub(super) enum Work<'a> {
     /// The only input goes to the output.
     Copy,
-    /// A kernel writes `n` elements of the output, from `n` of each input. The pointers lead to elements of the dtypes
-    /// that the operands name, the output's are apart from all others.
-    Call(&'a (dyn Fn(*mut u8, [*const u8; 3], usize) + Sync)),
+    /// A kernel computes it.
+    Call(&'a dyn Block),
+}
+
+/// A loop over elements without gaps.
+pub(super) trait Block: Sync {
+    /// Writes `n` elements of the output, from `n` of each input.
+    ///
+    /// # Safety
+    ///
+    /// The pointers lead to `n` aligned elements of the kernel's dtypes, as many inputs as it has: places of the output,
+    /// which are apart from all others, and initialised elements of inputs.
+    unsafe fn run(&self, out: *mut u8, inputs: [*const u8; 3], n: usize);
 }
 
 /// An operand: where its elements are, and as what the kernel sees them.
@@ -92,7 +102,8 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
     }
     let walk = Walk::new(operands, work, overlap)?;
     if out.numel() > 0 {
-        // SAFETY: passed on.
+        // SAFETY: passed on; there is an element, so that every position of the plan is one of each operand: `Plan::new`
+        // has compared sizes, and steps of what is stretched are 0.
         unsafe { walk.run() };
     }
     Ok(())
@@ -102,24 +113,36 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
 ///
 /// # Safety
 ///
-/// As [`walk`], for row-major operands of one shape and the kernel's dtypes, that begin at `starts` and have elements
-/// of `sizes` bytes.
+/// `starts` are the first of `n` elements of each operand of a [`walk`], without gaps and in one order, and `sizes` their
+/// bytes. They are of the kernel's dtypes, and inputs are apart from the output.
+#[inline]
 pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    if n < PARALLEL {
-        match work {
-            // SAFETY: the output is apart from the input; both have these elements.
-            Work::Copy => unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], n * sizes[0]) },
-            Work::Call(kernel) => {
-                kernel(starts[0], [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const), n)
-            }
-        }
-        return;
+    if n >= PARALLEL {
+        // SAFETY: passed on.
+        return unsafe { flat_on_threads(starts, sizes, work, n) };
     }
+    match work {
+        // SAFETY: the caller's promise: both have these elements, and are apart.
+        Work::Copy => unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], n * sizes[0]) },
+        Work::Call(kernel) => {
+            let inputs = [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const);
+            // SAFETY: the caller's promise: the operands are what the kernel takes.
+            unsafe { kernel.run(starts[0], inputs, n) }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`flat`].
+#[inline(never)]
+unsafe fn flat_on_threads(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
+    const { assert!(GRAIN < PARALLEL, "a range is for one thread") };
     let starts = Starts(starts);
     parallel_for(n, GRAIN, &|range: Range<usize>| {
         let part: [*mut u8; OPERANDS] =
             std::array::from_fn(|k| starts.get(k).wrapping_add(range.start * sizes[k]));
-        // SAFETY: a part of the operands, short enough for one thread.
+        // SAFETY: a part of the operands: `parallel_for` gives out ranges within `n`.
         unsafe { flat(part, sizes, work, range.len()) }
     });
 }
@@ -141,6 +164,12 @@ impl Starts {
 }
 
 /// A loop that needs blocks.
+///
+/// Invariants, which `new` establishes and nobody changes:
+///
+/// - A block has room for `block` elements of any operand, as they are in memory and as the kernel takes them.
+/// - The plan's positions, from the `starts` on, are those of the operands that it was made for.
+/// - With `in_place` results never go to the output directly, so that a kernel's output is apart from its inputs.
 struct Walk<'a> {
     count: usize,
     starts: Starts,
@@ -222,7 +251,8 @@ impl<'a> Walk<'a> {
 
     /// # Safety
     ///
-    /// As [`walk`].
+    /// The operands are those of a [`walk`], and there is an element. So it is for all functions below, which are called
+    /// with parts of the loops: of positions within the plan, and of at most `block` elements where a block is used.
     unsafe fn run(&self) {
         let inner = self.plan.inner();
         if self.crosses() {
@@ -231,7 +261,7 @@ impl<'a> Walk<'a> {
         }
         if inner.size < self.short() && self.plan.loops.len() > 1 {
             let grain = if self.parallel { GRAIN } else { self.numel };
-            // SAFETY: passed on; the ranges have no element in common.
+            // SAFETY: passed on; `parallel_for` gives out ranges that have no element in common.
             return parallel_for(self.numel, grain, &|range| unsafe { self.many_rows(range) });
         }
         // Where nothing has to be copied, segments may be longer than a block.
@@ -243,7 +273,7 @@ impl<'a> Walk<'a> {
         let per_row = inner.size.div_ceil(segment);
         let rows = self.numel / inner.size;
         let grain = if self.parallel { GRAIN.div_ceil(segment) } else { rows * per_row };
-        // SAFETY: passed on; segments have no element in common.
+        // SAFETY: passed on; `parallel_for` gives out ranges that have no segment in common.
         parallel_for(rows * per_row, grain, &|range| unsafe { self.segments(range, segment, per_row) });
     }
 
@@ -261,6 +291,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Fills the blocks of operands that are one element.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); at most `block` elements.
     unsafe fn fill_constants(&self, blocks: &mut Blocks, n: usize) {
         for k in (1..self.count).filter(|k| self.constant[*k]) {
             // SAFETY: the one element of the operand; a block has room for `n`.
@@ -269,6 +303,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Brings `n` elements of an input to `to`.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); `n` elements of operand `k`, `stride` bytes apart from `from` on, and room for as many at `to`.
     unsafe fn fetch(&self, k: usize, to: *mut u8, from: *const u8, stride: usize, n: usize) {
         match self.casts[k] {
             // SAFETY: the caller's elements, with room for as many of the wanted dtype.
@@ -279,6 +317,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes `n` computed elements from block 0 to the output.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); the kernel has filled block 0, and the output has `n` places `stride` bytes apart from `to` on.
     unsafe fn store(&self, blocks: &mut Blocks, to: *mut u8, stride: usize, n: usize) {
         let (computed, converted) = (blocks.start(0), blocks.start(OPERANDS));
         let size = self.sizes[0];
@@ -296,6 +338,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Computes `n` elements along a loop, from `at` on.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); each operand has `n` elements along the loop, which are at most `block` unless all are taken
+    /// where they lie.
     #[inline]
     unsafe fn segment(
         &self,
@@ -324,7 +371,8 @@ impl<'a> Walk<'a> {
         }
         let to = if in_block { blocks.start(0) } else { at[0] };
         match self.work {
-            Work::Call(kernel) => kernel(to, inputs, n),
+            // SAFETY: blocks of `n` elements as the kernel takes them, or such elements where they lie.
+            Work::Call(kernel) => unsafe { kernel.run(to, inputs, n) },
             // SAFETY: a block, or elements of the input that nobody writes.
             Work::Copy => unsafe { ptr::copy_nonoverlapping(inputs[0], to, n * self.wanted[0]) },
         }
@@ -340,6 +388,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks segments of rows, counted row by row.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); the range is one of segments.
     unsafe fn segments(&self, range: Range<usize>, segment: usize, per_row: usize) {
         let inner = self.plan.inner();
         let mut blocks = Blocks::new();
@@ -369,6 +421,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks rows that are one segment each.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); the range is one of rows.
     unsafe fn whole_rows(&self, blocks: &mut Blocks, range: Range<usize>) {
         let inner = self.plan.inner();
         let Some((level, outermost)) = self.plan.outer().split_last() else {
@@ -405,10 +461,15 @@ impl<'a> Walk<'a> {
 
     /// The side of a tile, so that it fits a block.
     fn tile(&self) -> usize {
+        const { assert!(16 * 16 * 16 <= BLOCK_BYTES, "a tile fits a block") };
         if self.sizes.into_iter().chain(self.wanted).any(|size| size > 4) { 16 } else { 32 }
     }
 
     /// Walks the two innermost loops tile by tile.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
     unsafe fn tiles(&self) {
         let [outermost @ .., outer, inner] = self.plan.loops.as_slice() else { return };
         let tile = self.tile();
@@ -437,6 +498,11 @@ impl<'a> Walk<'a> {
         });
     }
 
+    /// Walks one tile.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); the tile lies within both loops, and has at most [`tile`](Self::tile) rows and columns.
     unsafe fn one_tile(
         &self,
         blocks: &mut Blocks,
@@ -473,6 +539,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks elements by their number, however many rows they take, a block at a time.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); the range is one of elements.
     unsafe fn many_rows(&self, range: Range<usize>) {
         let mut blocks = Blocks::new();
         let flat: [bool; OPERANDS] = std::array::from_fn(|k| k < self.count && self.is_flat(k));
@@ -501,7 +571,8 @@ impl<'a> Walk<'a> {
                 false => blocks.start(0),
             };
             match self.work {
-                Work::Call(kernel) => kernel(to, inputs, n),
+                // SAFETY: blocks of `n` elements as the kernel takes them, or such elements where they lie.
+                Work::Call(kernel) => unsafe { kernel.run(to, inputs, n) },
                 // SAFETY: `n` elements of the input, apart from the output.
                 Work::Copy => unsafe { ptr::copy_nonoverlapping(inputs[0], to, n * self.wanted[0]) },
             }
@@ -512,6 +583,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Takes `n` computed elements from block 0 to where the elements from number `first` on lie.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run); the kernel has filled block 0.
     unsafe fn store_pieces(&self, blocks: &mut Blocks, first: usize, n: usize) {
         let (mut from, size) = (blocks.start(0), self.sizes[0]);
         if let Some(cast) = self.casts[0] {

@@ -268,6 +268,9 @@ pub(super) fn multiply<S: Scheme>(
     scale: S::Sum,
     add: bool,
 ) -> Result<()> {
+    if add {
+        out.make_readable();
+    }
     let target = Direct { out: Stack::new(out.span())?, scale, add };
     run(scheme, &out, factors, target)
 }
@@ -305,7 +308,7 @@ fn run<S: Scheme, O: Element>(
     super::check_sizes(out.span().geometry(), a.span().geometry(), b.span().geometry())?;
     let factor = |input: Input<'_, S::Element>| Stack::new(input.span());
     Job { scheme, a: factor(a)?, b: factor(b)?, target }.turned().run();
-    // SAFETY: every element of the result was visited.
+    // SAFETY: the pieces are all of the result; `run` goes on in this thread only after all are done.
     unsafe { out.complete() };
     Ok(())
 }
@@ -356,7 +359,7 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
             let mut memory = Memory::take();
             for matrix in matrices {
                 let part = Part { matrix, rows: rows.clone(), columns: columns.clone() };
-                // SAFETY: no other piece has this part of the result.
+                // SAFETY: `for_each_piece` gives out each number once, and pieces have no index in common.
                 unsafe { self.piece(part, &mut memory) }
             }
         });
@@ -395,10 +398,12 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
         let compute = |out, scale, add| {
             if self.is_thin() {
                 let thin = Thin { scheme, out, vectors: a, rows: b.transposed(), scale, add };
-                // SAFETY: `Input` and `Output` promise the elements; vectors are few, and rows lie in one piece.
+                // SAFETY: parts of matrices made of `Input`s and an `Output`, whose sizes `run` has compared; `is_thin` says
+                // that vectors are few and rows lie in one piece. `multiply` has made readable what is added to.
                 unsafe { thin.compute(panels) }
             } else {
-                // SAFETY: `Input` and `Output` promise the elements.
+                // SAFETY: parts of matrices made of `Input`s and an `Output`, whose sizes `run` has compared; `multiply` has
+                // made readable what is added to.
                 unsafe { Product { scheme, out, a, b, scale, add }.compute(panels) }
             }
         };

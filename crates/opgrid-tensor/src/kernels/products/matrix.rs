@@ -151,6 +151,10 @@ unsafe fn pairs_of_rows<S: Scheme>(to: &mut [S::Packed], width: usize, from: Mat
 }
 
 /// Columns that lie in one piece: some of them are turned at a time, in registers.
+///
+/// # Safety
+///
+/// The elements may be read.
 #[inline(always)]
 unsafe fn columns<S: Scheme, const DEPTH: usize>(
     to: &mut [S::Packed],
@@ -185,6 +189,10 @@ unsafe fn columns<S: Scheme, const DEPTH: usize>(
 }
 
 /// Element by element.
+///
+/// # Safety
+///
+/// The elements may be read.
 #[inline(always)]
 unsafe fn any<S: Scheme>(to: &mut [S::Packed], width: usize, depth: usize, from: Matrix<S::Element>) {
     for row in 0..from.rows {

@@ -104,6 +104,11 @@ impl<F, N> Kernel<F, N> {
     }
 }
 
+/// Sums some tiles.
+///
+/// # Safety
+///
+/// As [`Kernel::tile`]; the processor has the instructions of the lanes.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const HEIGHT: usize>(work: &Work<L::Factor, L::Number>)
 where
@@ -141,6 +146,11 @@ where
     }
 }
 
+/// Sums products of rows.
+///
+/// # Safety
+///
+/// As [`Kernel::dots`]; the processor has the instructions of the lanes.
 #[inline(always)]
 unsafe fn dots<L: Lanes>(
     rows: [*const L::Factor; ROWS],
@@ -196,6 +206,9 @@ macro_rules! compiled {
         mod $name {
             use super::*;
 
+            /// # Safety
+            ///
+            /// As [`super::tile`].
             $(#[target_feature(enable = $features)])?
             unsafe fn tile<T, const HEIGHT: usize>(
                 work: &Work<<$lanes<T> as Lanes>::Factor, <$lanes<T> as Lanes>::Number>,
@@ -207,6 +220,9 @@ macro_rules! compiled {
                 unsafe { super::tile::<$lanes<T>, HEIGHT>(work) }
             }
 
+            /// # Safety
+            ///
+            /// As [`super::dots`].
             $(#[target_feature(enable = $features)])?
             unsafe fn dots<T>(
                 rows: [*const <$lanes<T> as Lanes>::Factor; ROWS],

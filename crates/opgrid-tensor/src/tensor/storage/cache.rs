@@ -218,15 +218,21 @@ fn system(class: Class) -> Option<NonNull<u8>> {
 pub(super) unsafe fn give(block: NonNull<u8>, class: Class) {
     #[cfg(opgrid_asan)]
     sanitizer::take_back(block, class);
-    if class.is_small() && LOCAL.try_with(|local| local.give(block, class)).is_ok_and(|kept| kept) {
+    // SAFETY: passed on, for a small class.
+    if class.is_small() && LOCAL.try_with(|local| unsafe { local.give(block, class) }).is_ok_and(|kept| kept)
+    {
         return;
     }
-    give_slowly(block, class);
+    // SAFETY: passed on; the thread has not kept it.
+    unsafe { give_slowly(block, class) };
 }
 
+/// # Safety
+///
+/// As [`give`].
 #[cold]
 #[inline(never)]
-fn give_slowly(block: NonNull<u8>, class: Class) {
+unsafe fn give_slowly(block: NonNull<u8>, class: Class) {
     let Some(bytes) = class.bytes() else { return };
     let counted = LOCAL.try_with(|local| {
         let counts = local.counts();
@@ -238,15 +244,21 @@ fn give_slowly(block: NonNull<u8>, class: Class) {
         shared.ended.live = shared.ended.live.wrapping_sub(1);
         shared.ended.live_bytes = shared.ended.live_bytes.wrapping_sub(bytes);
     }
-    if class.is_small() || !shared().give(block, class, bytes) {
-        release(block, class);
+    // SAFETY: passed on.
+    if class.is_small() || !unsafe { shared().give(block, class, bytes) } {
+        // SAFETY: passed on; nobody has kept it.
+        unsafe { release(block, class) };
     }
 }
 
-/// Gives a block that nobody knows of to the system.
-fn release(block: NonNull<u8>, class: Class) {
+/// Gives a block to the system.
+///
+/// # Safety
+///
+/// As [`give`]; the block is in no list.
+unsafe fn release(block: NonNull<u8>, class: Class) {
     if let Some(layout) = class.layout() {
-        // SAFETY: `system` allocated it with this layout; the callers have taken it out of every list.
+        // SAFETY: `system`, where all blocks come from, allocated it with the layout of its class.
         unsafe { dealloc(block.as_ptr(), layout) }
     }
 }
@@ -264,15 +276,19 @@ impl Local {
     }
 
     /// Keeps a block, unless there are enough.
+    ///
+    /// # Safety
+    ///
+    /// As [`give`], for a small class.
     #[inline]
-    fn give(&self, block: NonNull<u8>, class: Class) -> bool {
+    unsafe fn give(&self, block: NonNull<u8>, class: Class) -> bool {
         let kept = self.kept.get() + class.small_bytes();
         if kept > PER_THREAD || self.trimmed.get() != TRIMS.load(Relaxed) {
             return self.give_after_trim();
         }
         let list = &self.lists[class.small_index()];
         let block = block.cast::<Free>();
-        // SAFETY: the block is ours, at least 128 bytes long and aligned to 64.
+        // SAFETY: the caller gives the block up; `Class::of` makes none of less than 128 bytes, and `layout` aligns to 64.
         unsafe { block.write(Free { next: list.get() }) };
         #[cfg(opgrid_asan)]
         sanitizer::keep(block, class);
@@ -332,7 +348,8 @@ unsafe fn release_list(mut list: *mut Free, class: Class) {
     while let Some(block) = NonNull::new(list) {
         // SAFETY: by the caller's promise the block is alive.
         list = unsafe { block.as_ref() }.next;
-        release(block.cast(), class);
+        // SAFETY: by the caller's promise it is in no other list, and this one has moved on.
+        unsafe { release(block.cast(), class) };
     }
 }
 
@@ -360,12 +377,17 @@ impl Shared {
         Some(block.cast())
     }
 
-    fn give(&mut self, block: NonNull<u8>, class: Class, bytes: usize) -> bool {
+    /// Keeps a block, unless there are enough.
+    ///
+    /// # Safety
+    ///
+    /// As [`give`], for the `bytes` of its class.
+    unsafe fn give(&mut self, block: NonNull<u8>, class: Class, bytes: usize) -> bool {
         let fits = self.kept.checked_add(bytes).is_some_and(|kept| kept <= self.limit);
         if fits {
             let list = &mut self.lists[usize::from(class.0)];
             let block = block.cast::<Free>();
-            // SAFETY: the block is ours, longer than a pointer and aligned to 64.
+            // SAFETY: the caller gives the block up; it is longer than a pointer and aligned to 64, as above.
             unsafe { block.write(Free { next: *list }) };
             #[cfg(opgrid_asan)]
             sanitizer::keep(block, class);
