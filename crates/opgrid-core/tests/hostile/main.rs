@@ -9,6 +9,7 @@ mod common;
 
 mod depth;
 mod destructors;
+mod elements;
 mod ending;
 mod libraries;
 mod names;
