@@ -1,14 +1,14 @@
 //! Processes and dispatchers that end while kernels run.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use opgrid_core::{DispatchKey, Dispatcher, ErrorKind, Kernel, Registration, quiesce};
 
 use crate::child::printed_by;
-use crate::common::implement;
+use crate::common::{define, implement};
 
 static STEP: AtomicU32 = AtomicU32::new(0);
 static FREED: AtomicBool = AtomicBool::new(false);
@@ -91,39 +91,45 @@ fn a_process_that_ends_inside_a_kernel_keeps_the_kernel() {
     );
 }
 
+/// The handle that a kernel keeps of its own dispatcher.
+type Own = Arc<Mutex<Option<Dispatcher>>>;
+
 /// A dispatcher with a kernel that keeps a handle of it; whether the kernel's state is alive.
-fn cyclic() -> (Dispatcher, Registration, Weak<()>) {
+fn cyclic() -> (Dispatcher, Registration, Own, Weak<()>) {
     let dispatcher = Dispatcher::new();
-    let (own, alive) = (dispatcher.clone(), Arc::new(()));
-    let state = Arc::downgrade(&alive);
-    let mut library = dispatcher.fragment("test");
-    library.define("f() -> ()");
-    library.finish().unwrap().keep();
+    let (own, alive) = (Own::new(Mutex::new(Some(dispatcher.clone()))), Arc::new(()));
+    let (kept, state) = (own.clone(), Arc::downgrade(&alive));
+    define(&dispatcher, "f() -> ()").unwrap().keep();
     let kernel = Kernel::boxed(move |_| {
-        let _ = (&own, &alive);
+        let _ = (&kept, &alive);
         Ok(())
     });
     let registration = implement(&dispatcher, "f", DispatchKey::Cpu, kernel).unwrap();
-    (dispatcher, registration, state)
+    (dispatcher, registration, own, state)
 }
 
 #[test]
 fn a_dispatcher_that_its_kernel_owns_ends_with_the_registration() {
-    let (dispatcher, registration, state) = cyclic();
+    let (dispatcher, registration, own, state) = cyclic();
     let operator = dispatcher.find("test::f").unwrap();
-    drop(dispatcher);
+    drop((dispatcher, own));
     quiesce().unwrap();
     assert!(state.upgrade().is_some() && operator.has_schema());
     drop(registration);
     quiesce().unwrap();
     assert!(state.upgrade().is_none() && !operator.has_schema());
 
-    // Kept registrations keep such a dispatcher, as said there.
-    let (dispatcher, registration, state) = cyclic();
+    // A kept registration keeps such a dispatcher, as said there, until the kernel gives its handle away.
+    let (dispatcher, registration, own, state) = cyclic();
+    let operator = dispatcher.find("test::f").unwrap();
     registration.keep();
     drop(dispatcher);
     quiesce().unwrap();
-    assert!(state.upgrade().is_some());
+    assert!(state.upgrade().is_some() && operator.has_schema());
+    let last = own.lock().unwrap().take();
+    drop(last);
+    quiesce().unwrap();
+    assert!(state.upgrade().is_none() && !operator.has_schema());
 }
 
 #[test]

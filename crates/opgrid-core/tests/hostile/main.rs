@@ -12,6 +12,7 @@ mod binding;
 mod deep_values;
 mod depth;
 mod destructors;
+mod elements;
 mod ending;
 mod ending_threads;
 mod fallbacks;
