@@ -165,11 +165,6 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "exponents beyond the range of 16-bit floats are infinite",
-        test: (TESTS, "exponents_beyond_the_range_are_infinite"),
-        matches: |seen| seen.call.family() == "pow" && seen.torch_refuses("without overflow"),
-    },
-    Rule {
         name: "pinned memory is refused",
         test: (TESTS, "pinned_memory_is_refused"),
         matches: |seen| seen.we_refuse("asks for pinned memory"),

@@ -1,0 +1,62 @@
+//! What operators answer where numbers leave the range of a dtype or have more digits than it; torch 2.15 gives the same
+//! unless a comment says otherwise.
+
+use opgrid_core::{DType, Device, Result};
+use opgrid_tensor::ops::PowTensorScalar;
+use opgrid_tensor::{Element, Tensor, bf16, f16};
+
+fn tensor<T: Element>(elements: &[T]) -> Tensor {
+    Tensor::from_slice(elements, &[elements.len() as i64]).unwrap()
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn meta(sizes: &[i64], dtype: DType) -> Tensor {
+    Tensor::empty(sizes, dtype, Device::META).unwrap()
+}
+
+#[test]
+fn exponents_fit_the_integers_that_are_raised() {
+    let far = (1i64 << 32) + 1;
+    let words = "cannot be converted to Int (int32) without overflow";
+    assert!(message(tensor(&[2i32, 3]).pow_scalar(far)).contains(words));
+    assert!(message(PowTensorScalar.call(&meta(&[2], DType::I32), far.into())).contains(words));
+    assert!(message(tensor(&[2i8]).pow_scalar(128)).contains("without overflow"));
+    assert_eq!(tensor(&[2u8, 3]).pow_scalar(255).unwrap().to_vec::<u8>().unwrap(), [0, 171]);
+    // A float makes the result one.
+    let powers = tensor(&[2i32, 3]).pow_scalar(far as f64).unwrap();
+    assert_eq!(powers.to_vec::<f32>().unwrap(), [f32::INFINITY; 2]);
+}
+
+#[test]
+fn exponents_fit_16_bit_floats() {
+    let bases = tensor(&[f16::from_f32(0.5), f16::from_f32(2.0)]);
+    assert!(
+        message(bases.pow_scalar(1e10)).contains("cannot be converted to Half (float16) without overflow")
+    );
+    assert_eq!(bases.pow_scalar(65504.0).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
+    assert_eq!(bases.pow_scalar(f64::INFINITY).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
+    let far = tensor(&[f16::NEG_INFINITY; 70]).pow_scalar(0.5).unwrap();
+    assert_eq!(far.to_vec::<f16>().unwrap(), [f16::INFINITY; 70]);
+    let bases = tensor(&[bf16::from_f32(-1.0)]);
+    assert_eq!(bases.pow_scalar(257).unwrap().to_vec::<bf16>().unwrap(), [bf16::ONE]);
+}
+
+#[test]
+fn exponents_of_single_precision_keep_their_digits() {
+    for count in [1, 100] {
+        let powers = tensor(&vec![-1.0f32; count]).pow_scalar(16_777_217).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(powers, vec![-1.0; count]);
+    }
+    let bases = tensor(&[0.3f32, 1.7, 1e-3, -2.0, f32::INFINITY, f32::NAN, 0.0]);
+    for exponent in [0.1, -2.7, 1.0 / 3.0, 1e300, 3.000_000_001] {
+        let found = bases.pow_scalar(exponent).unwrap().to_vec::<f32>().unwrap();
+        for (base, found) in bases.to_vec::<f32>().unwrap().into_iter().zip(found) {
+            let exact = f64::from(base).powf(exponent) as f32;
+            let is_near = (found - exact).abs() <= exact.abs() * f32::EPSILON;
+            assert!(is_near || found == exact || (found.is_nan() && exact.is_nan()), "{base} ^ {exponent}");
+        }
+    }
+}
