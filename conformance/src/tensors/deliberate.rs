@@ -232,17 +232,6 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "a number beside 16-bit floats is rounded to them before it is multiplied",
-        test: (TESTS, "numbers_beside_16_bit_floats_are_rounded_first"),
-        matches: |seen| {
-            let is_beyond =
-                |(_, one, other): &(DType, Complex64, Complex64)| !one.is_finite() || !other.is_finite();
-            matches!(seen.call.family(), "div" | "mul")
-                && tolerance::has_number_beside_16_bits(seen.case, seen.call)
-                && seen.elements().is_some_and(|mut each| each.all(is_beyond))
-        },
-    },
-    Rule {
         name: "averages of complex numbers are not written to reals",
         test: (TESTS, "averages_of_complex_numbers_are_complex"),
         matches: |seen| seen.call.operator == "aten::mean.out" && seen.we_refuse("can't be cast"),

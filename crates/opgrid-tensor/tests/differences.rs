@@ -6,7 +6,7 @@ use opgrid_tensor::ops::{
     LocalScalarDense, LogicalNotOut, MatmulOut, MeanOut, MmOut, MulOut, NormalInplace, PowScalar,
     PowScalarOut, ReluOut, StackOut, ToCopy,
 };
-use opgrid_tensor::{Bool, Tensor, bf16, f16};
+use opgrid_tensor::{Bool, Tensor, f16};
 
 fn count(sizes: &[i64]) -> Tensor {
     Tensor::arange(0, sizes.iter().product::<i64>(), 1).unwrap().reshape(sizes).unwrap()
@@ -199,14 +199,6 @@ fn quotients_are_cut_before_they_are_rounded() {
     let [a, b] = [a, b].map(|element| Tensor::from_slice(&[element], &[]).unwrap());
     let quotient = DivTensorMode.call(&a, &b, Some("trunc")).unwrap();
     assert_eq!(quotient.to_vec::<f16>().unwrap(), [f16::from_f32(-284.0)]);
-}
-
-#[test]
-fn numbers_beside_16_bit_floats_are_rounded_first() {
-    let x = Tensor::from_slice(&[bf16::from_f32(3.0)], &[1]).unwrap();
-    let number = f64::from(f32::from(bf16::from_f32(8.0831)));
-    let (one, other) = (x.mul_scalar(8.0831).unwrap(), x.mul_scalar(number).unwrap());
-    assert_eq!(one.to_vec::<bf16>().unwrap(), other.to_vec::<bf16>().unwrap());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What operators answer where numbers leave the range of a dtype or have more digits than it; torch 2.15 gives the same
 //! unless a comment says otherwise.
 
-use opgrid_core::{DType, Device, Result};
-use opgrid_tensor::ops::PowTensorScalar;
+use opgrid_core::{DType, Device, Result, Scalar};
+use opgrid_tensor::ops::{DivScalarMode, DivTensorMode, MulTensor, PowTensorScalar};
 use opgrid_tensor::{Element, Tensor, bf16, f16};
 
 fn tensor<T: Element>(elements: &[T]) -> Tensor {
@@ -59,4 +59,43 @@ fn exponents_of_single_precision_keep_their_digits() {
             assert!(is_near || found == exact || (found.is_nan() && exact.is_nan()), "{base} ^ {exponent}");
         }
     }
+}
+
+#[test]
+fn divisors_that_become_zero_are_refused() {
+    let bytes = tensor(&[7i8, -100]);
+    for mode in ["floor", "trunc"] {
+        let refused = message(DivScalarMode.call(&bytes, Scalar::Int(256), Some(mode)));
+        assert!(refused.contains("has a zero as int8"), "{refused}");
+        let divisor = Tensor::from_slice(&[256i64], &[]).unwrap();
+        assert!(message(DivTensorMode.call(&bytes, &divisor, Some(mode))).contains("has a zero as int8"));
+    }
+    let quotient = DivScalarMode.call(&bytes, Scalar::Int(300), Some("trunc")).unwrap();
+    assert_eq!(quotient.to_vec::<i8>().unwrap(), [0, -2]);
+}
+
+#[test]
+fn numbers_beside_16_bit_floats_keep_their_digits() {
+    for count in [1, 100] {
+        let large = tensor(&vec![f16::from_f32(6e4); count]);
+        let small = tensor(&vec![f16::from_f32(0.001); count]);
+        let single = Tensor::from_slice(&[1e6f64], &[]).unwrap();
+        for quotients in [large.div_scalar(1e6), large.div(&single)] {
+            assert_eq!(quotients.unwrap().to_vec::<f16>().unwrap(), vec![f16::from_f32(0.06); count]);
+        }
+        for products in [small.mul_scalar(1e6), small.mul(&single)] {
+            assert_eq!(products.unwrap().to_vec::<f16>().unwrap(), vec![f16::from_f32(1000.5); count]);
+        }
+        let whole = tensor(&vec![f16::from_f32(2048.0); count]);
+        for mode in ["floor", "trunc"] {
+            let quotients = DivScalarMode.call(&whole, Scalar::Int(2049), Some(mode)).unwrap();
+            assert_eq!(quotients.to_vec::<f16>().unwrap(), vec![f16::ZERO; count]);
+        }
+        // Only a second argument does, and sums round both.
+        let (one, sum) = (MulTensor.call(&single, &small).unwrap(), large.add(&single, -1).unwrap());
+        assert_eq!(one.to_vec::<f16>().unwrap(), vec![f16::INFINITY; count]);
+        assert_eq!(sum.to_vec::<f16>().unwrap(), vec![f16::NEG_INFINITY; count]);
+    }
+    let x = tensor(&[bf16::from_f32(3.0)]);
+    assert_eq!(x.mul_scalar(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
 }

@@ -4,11 +4,14 @@
 //!
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; without a `rounding_mode` integers and bools are divided in the default dtype.
+//! - Values: a number, or a tensor of one element, keeps its digits beside 16-bit floats.
 //! - Rounding: "trunc" towards zero, "floor" downwards; `None` keeps fractions.
 //! - Aliasing: `div_` writes `self`, `div.out` writes `out`, and gives it its shape if it has no elements.
-//! - Errors: another `rounding_mode`; with one, bools, complex numbers, and integers divided by zero; `div_` of
-//!   integers without one.
+//! - Errors: another `rounding_mode`; with one, bools, complex numbers, and integers divided by zero or by what
+//!   becomes zero in their dtype; `div_` of integers without one.
 //! - Source: torch.div, PyTorch 2.15.
+
+use half::{bf16, f16};
 
 use super::prelude::*;
 use crate::kernels::division::{self, Division, Rounding};
@@ -99,7 +102,17 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
-    with_dtype!(dtype, T: Inexact => elementwise::binary::<T, T, T>(out, input, other, Inexact::over))
+    match dtype {
+        DType::F16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, Inexact::over)
+        }
+        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, Inexact::over)
+        }
+        _ => {
+            with_dtype!(dtype, T: Inexact => elementwise::binary::<T, T, T>(out, input, other, Inexact::over))
+        }
+    }
 }
 
 fn mode_shape(input: &Tensor, other: &Tensor, mode: Option<&str>) -> Result<TensorSpec> {
@@ -115,15 +128,28 @@ fn mode_cpu(input: &Tensor, other: &Tensor, mode: Option<&str>, out: &Tensor) ->
     let dtype = result_type(&[input, other])?;
     let checked = |run: &dyn Fn() -> Result<()>| match dtype.is_floating_point() {
         true => run(),
-        false => division::check_no_zero(other).and_then(|()| run()),
+        false => division::check_no_zero(other, dtype).and_then(|()| run()),
     };
-    match Rounding::named(mode)? {
-        None => cpu(input, other, out),
-        Some(Rounding::Trunc) => checked(
+    match (Rounding::named(mode)?, dtype) {
+        (None, _) => cpu(input, other, out),
+        (Some(rounding), DType::F16) if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, whole_quotient(rounding))
+        }
+        (Some(rounding), DType::BF16) if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, whole_quotient(rounding))
+        }
+        (Some(Rounding::Trunc), _) => checked(
             &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::truncated)),
         ),
-        Some(Rounding::Floor) => checked(
+        (Some(Rounding::Floor), _) => checked(
             &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::floored)),
         ),
+    }
+}
+
+fn whole_quotient(rounding: Rounding) -> impl Fn(f32, f32) -> f32 + Copy {
+    move |a, b| match rounding {
+        Rounding::Trunc => a.truncated(b),
+        Rounding::Floor => a.floored(b),
     }
 }

@@ -4,9 +4,12 @@
 //!
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; the product of bools is "and". Integers wrap around.
+//! - Values: a number as `other`, or a tensor of one element, keeps its digits beside 16-bit floats.
 //! - Aliasing: `mul_` writes `self`, `mul.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: a result of another shape or a higher kind of dtype than what is written; overlap in part.
 //! - Source: torch.mul, PyTorch 2.15.
+
+use half::{bf16, f16};
 
 use super::prelude::*;
 
@@ -40,5 +43,13 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times))
+    match dtype {
+        DType::F16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, Arithmetic::times)
+        }
+        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
+        }
+        _ => with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times)),
+    }
 }

@@ -65,6 +65,13 @@ fn of_any<const N: usize>(arguments: &[(&str, &Tensor); N], dtype: DType) -> Res
     TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(arguments).unwrap_or(error))
 }
 
+/// Whether a second argument is one number for all elements, which products and quotients of 16-bit floats take as
+/// float32: rounded first it could become zero or infinite.
+#[inline]
+pub(super) fn keeps_digits(other: &Tensor, dtype: DType) -> bool {
+    other.is_number() || (other.dtype() != dtype && other.numel() == 1)
+}
+
 /// # Errors
 ///
 /// The factor of an argument is of a higher kind than the result.
