@@ -1,8 +1,8 @@
 //! What operators answer where numbers leave the range of a dtype or have more digits than it; torch 2.15 gives the same
 //! unless a comment says otherwise.
 
-use opgrid_core::{DType, Device, Result, Scalar};
-use opgrid_tensor::ops::{DivScalarMode, DivTensorMode, MulTensor, PowTensorScalar};
+use opgrid_core::{Complex64, DType, Device, Result, Scalar};
+use opgrid_tensor::ops::{DivScalarMode, DivTensorMode, MulTensor, PowTensorScalar, UniformInplace};
 use opgrid_tensor::{Element, Tensor, bf16, f16};
 
 fn tensor<T: Element>(elements: &[T]) -> Tensor {
@@ -72,6 +72,24 @@ fn divisors_that_become_zero_are_refused() {
     }
     let quotient = DivScalarMode.call(&bytes, Scalar::Int(300), Some("trunc")).unwrap();
     assert_eq!(quotient.to_vec::<i8>().unwrap(), [0, -2]);
+}
+
+#[test]
+fn bounds_of_random_numbers_fit_the_dtype() {
+    let of = |dtype| Tensor::empty(&[2], dtype, Device::CPU).unwrap();
+    for (dtype, from, to, words) in [
+        (DType::F16, 0.0, 1e5, "`to` is 100000, which is out of bounds for float16"),
+        (DType::BF16, -1e300, 0.0, "out of bounds for bfloat16"),
+        (DType::F32, f64::NAN, 1.0, "`from` is NaN, which is out of bounds"),
+        (DType::F64, 0.0, f64::INFINITY, "out of bounds for float64"),
+        (DType::Complex64, 0.0, 1e39, "out of bounds for complex64"),
+        (DType::F16, -6e4, 6e4, "above `from`"),
+        (DType::F64, -f64::MAX, f64::MAX, "above `from`"),
+    ] {
+        let refused = message(UniformInplace.call(&of(dtype), from, to, None));
+        assert!(refused.contains(words), "{refused}");
+    }
+    UniformInplace.call(&of(DType::F16), -30_000.0, 30_000.0, None).unwrap();
 }
 
 #[test]
