@@ -2,7 +2,9 @@
 //! unless a comment says otherwise.
 
 use opgrid_core::{Complex64, DType, Device, Result, Scalar};
-use opgrid_tensor::ops::{DivScalarMode, DivTensorMode, MulTensor, PowTensorScalar, UniformInplace};
+use opgrid_tensor::ops::{
+    DivScalarMode, DivTensorMode, Linspace, MulTensor, PowTensorScalar, UniformInplace,
+};
 use opgrid_tensor::{Element, Tensor, bf16, f16};
 
 fn tensor<T: Element>(elements: &[T]) -> Tensor {
@@ -90,6 +92,14 @@ fn bounds_of_random_numbers_fit_the_dtype() {
         assert!(refused.contains(words), "{refused}");
     }
     UniformInplace.call(&of(DType::F16), -30_000.0, 30_000.0, None).unwrap();
+}
+
+#[test]
+fn a_sequence_of_one_number_is_its_start() {
+    for end in [f64::INFINITY, f64::NAN, -1e30] {
+        let one = Linspace.call(4.into(), end.into(), 1, Some(DType::F32), None, None, None).unwrap();
+        assert_eq!(one.to_vec::<f32>().unwrap(), [4.0]);
+    }
 }
 
 #[test]

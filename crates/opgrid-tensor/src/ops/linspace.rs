@@ -88,7 +88,8 @@ fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<
         with_dtype!(out.dtype(), T => {
             let (start, end) = (arithmetic::element::<T>(start)?, arithmetic::element::<T>(end)?);
             let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
-            let step = (end - start) / (steps - 1).max(1) as f64;
+            // One number is `start`, whatever `end` is.
+            let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { Complex64::ZERO };
             sequence::numbered(out.array()?, move |i| {
                 let number = match i {
                     _ if i == 0 || i < steps / 2 => start + step * sequence::float(i),
