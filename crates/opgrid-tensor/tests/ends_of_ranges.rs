@@ -3,9 +3,10 @@
 
 use opgrid_core::{Complex64, DType, Device, Result, Scalar};
 use opgrid_tensor::ops::{
-    DivScalarMode, DivTensorMode, Linspace, MulTensor, PowTensorScalar, UniformInplace,
+    DivScalarMode, DivTensorMode, Exp, Isfinite, Linspace, MulTensor, PowScalar, PowTensorScalar, Sigmoid,
+    Tanh, UniformInplace,
 };
-use opgrid_tensor::{Element, Tensor, bf16, f16};
+use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
 fn tensor<T: Element>(elements: &[T]) -> Tensor {
     Tensor::from_slice(elements, &[elements.len() as i64]).unwrap()
@@ -102,6 +103,38 @@ fn a_sequence_of_one_number_is_its_start() {
     }
 }
 
+fn complex(function: impl Fn(&Tensor) -> Result<Tensor>, re: f64, im: f64) -> Complex64 {
+    function(&tensor(&[Complex64::new(re, im)])).unwrap().to_vec::<Complex64>().unwrap()[0]
+}
+
+#[test]
+fn exponentials_of_complex_numbers_reach_the_end_of_the_range() {
+    let exp = |re, im| complex(|x| Exp.call(x), re, im);
+    assert_eq!(exp(1000.0, 0.0), Complex64::new(f64::INFINITY, 0.0));
+    assert!(exp(1000.0, -0.0).im.is_sign_negative());
+    let near = exp(709.9, 0.7);
+    // By 40 digits.
+    let exact = Complex64::new(1.546_053_569_983_849_5e308, 1.302_222_957_570_858_8e308);
+    assert!(((near - exact) / 1e308).norm() < 4.0 * f64::EPSILON, "{near}");
+    assert!(exp(800.0, 1e-320).im.is_finite() && exp(1e5, 1e-320).im.is_infinite());
+    assert_eq!(exp(f64::INFINITY, 3.0), Complex64::new(f64::NEG_INFINITY, f64::INFINITY));
+    assert_eq!(exp(f64::NEG_INFINITY, f64::NAN), Complex64::new(0.0, 0.0));
+    let far = exp(f64::INFINITY, f64::INFINITY);
+    assert!(far.re.is_infinite() && far.im.is_nan());
+    let unknown = exp(f64::NAN, 0.0);
+    assert!(unknown.re.is_nan() && unknown.im == 0.0);
+    let single = tensor(&[num_complex::Complex::new(89.0f32, 0.7)]);
+    let single = Exp.call(&single).unwrap().to_vec::<num_complex::Complex<f32>>().unwrap()[0];
+    assert!(single.re.is_infinite() && (single.im / 2.892_288e38 - 1.0).abs() < 1e-5, "{single}");
+    let one = PowScalar.call(Complex64::new(1.0, -0.0).into(), &tensor(&[f64::NAN])).unwrap();
+    assert_eq!(one.to_vec::<Complex64>().unwrap(), [Complex64::new(1.0, 0.0)]);
+    let power = complex(|x| x.pow_scalar(400), 10.0, 0.0);
+    assert_eq!(power, Complex64::new(f64::INFINITY, 0.0));
+    assert_eq!(complex(|x| Tanh.call(x), 1000.0, 0.0), Complex64::new(1.0, 0.0));
+    assert_eq!(complex(|x| Tanh.call(x), f64::NAN, 0.0).im, 0.0);
+    assert_eq!(complex(|x| Sigmoid.call(x), -1000.0, 0.0), Complex64::new(0.0, 0.0));
+}
+
 #[test]
 fn numbers_beside_16_bit_floats_keep_their_digits() {
     for count in [1, 100] {
@@ -126,4 +159,10 @@ fn numbers_beside_16_bit_floats_keep_their_digits() {
     }
     let x = tensor(&[bf16::from_f32(3.0)]);
     assert_eq!(x.mul_scalar(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
+}
+
+#[test]
+fn parts_decide_whether_a_complex_number_is_finite() {
+    let far = tensor(&[Complex64::new(f64::MAX, f64::MAX), Complex64::new(f64::MAX, f64::INFINITY)]);
+    assert_eq!(Isfinite.call(&far).unwrap().to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
 }

@@ -91,11 +91,34 @@ macro_rules! real {
 real!(f32, f64);
 
 macro_rules! complex {
-    ($($part:ty),*) => {
+    ($($part:ident),*) => {
         $(impl Inexact for Complex<$part> {
+            /// At infinity and for NaN as in C. Beyond the range of the real exponential the result may still be in it,
+            /// and is multiplied up to there.
             #[inline]
             fn exp(self) -> Self {
-                Complex::exp(self)
+                let Self { re, im } = self;
+                if im == 0.0 {
+                    return Self::new(re.exp(), im);
+                }
+                if !im.is_finite() && re.is_infinite() {
+                    let (re, im) = if re > 0.0 { (re, <$part>::NAN) } else { (0.0, 0.0) };
+                    return Self::new(re, im);
+                }
+                let (sin, cos) = im.sin_cos();
+                let whole = re.exp();
+                if whole.is_finite() {
+                    return Self::new(whole * cos, whole * sin);
+                }
+                // The difference is exact, and so is the number of times that it is made up for.
+                const STEP: $part = <$part>::MAX_EXP as $part / 2.0;
+                let (mut rest, mut steps) = (re, 0);
+                while rest > STEP && steps < 3 {
+                    (rest, steps) = (rest - STEP, steps + 1);
+                }
+                let (first, step) = (rest.exp(), STEP.exp());
+                let scaled = |part: $part| (0..steps).fold(part * first, |scaled, _| scaled * step);
+                Self::new(scaled(cos), scaled(sin))
             }
 
             #[inline]
@@ -144,6 +167,9 @@ macro_rules! complex {
             /// Analysis (1987).
             #[inline]
             fn tanh(self) -> Self {
+                if self.im == 0.0 {
+                    return Self::new(self.re.tanh(), self.im);
+                }
                 if self.re.is_infinite() || (self.re.abs() > 20.0 && self.im.is_finite()) {
                     let far = <$part>::exp(-2.0 * self.re.abs());
                     let turn = if far == 0.0 { 0.0 } else { 4.0 * self.im.sin() * self.im.cos() * far };
