@@ -3,8 +3,8 @@
 
 use opgrid_core::{Complex64, DType, Device, Result, Scalar};
 use opgrid_tensor::ops::{
-    DivScalarMode, DivTensorMode, Exp, Isfinite, Linspace, MulTensor, PowScalar, PowTensorScalar, Sigmoid,
-    Tanh, UniformInplace,
+    DivScalarMode, DivTensorMode, Exp, Isfinite, Linspace, Mean, MeanOut, MulTensor, PowScalar,
+    PowTensorScalar, Sigmoid, Tanh, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -133,6 +133,17 @@ fn exponentials_of_complex_numbers_reach_the_end_of_the_range() {
     assert_eq!(complex(|x| Tanh.call(x), 1000.0, 0.0), Complex64::new(1.0, 0.0));
     assert_eq!(complex(|x| Tanh.call(x), f64::NAN, 0.0).im, 0.0);
     assert_eq!(complex(|x| Sigmoid.call(x), -1000.0, 0.0), Complex64::new(0.0, 0.0));
+}
+
+#[test]
+fn averages_of_16_bits_are_rounded_once() {
+    let numbers = tensor(&[257i64, 259, 257, 257]);
+    let mean = Mean.call(&numbers, Some(DType::BF16)).unwrap();
+    assert_eq!(mean.to_vec::<bf16>().unwrap(), [bf16::from_f32(258.0)]);
+    let out = Tensor::empty(&[], DType::BF16, Device::CPU).unwrap();
+    let floats = ToCopy.call(&numbers, Some(DType::F32), None, None, None, false, None).unwrap();
+    MeanOut.call(&floats, None, false, None, &out).unwrap();
+    assert_eq!(out.to_vec::<bf16>().unwrap(), [bf16::from_f32(258.0)]);
 }
 
 #[test]

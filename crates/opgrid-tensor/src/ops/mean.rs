@@ -3,7 +3,8 @@
 //! `out[j] = (self[0, j] + self[1, j] + …) / n`
 //!
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
-//! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`.
+//! - Dtypes: `dtype` if given, to which each element is converted first, or to float32 where that has 16 bits;
+//!   otherwise that of `self`.
 //! - Values: NaN for no elements.
 //! - Aliasing: `mean.out` writes `out`, in whose dtype it computes.
 //! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`.
