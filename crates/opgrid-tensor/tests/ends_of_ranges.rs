@@ -177,3 +177,15 @@ fn parts_decide_whether_a_complex_number_is_finite() {
     let far = tensor(&[Complex64::new(f64::MAX, f64::MAX), Complex64::new(f64::MAX, f64::INFINITY)]);
     assert_eq!(Isfinite.call(&far).unwrap().to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
 }
+
+#[test]
+fn weights_of_products_of_16_bits_have_the_range_of_single_precision() {
+    let of = |elements: &[f32]| {
+        let elements: Vec<f16> = elements.iter().map(|element| f16::from_f32(*element)).collect();
+        Tensor::from_slice(&elements, &[1, 1]).unwrap()
+    };
+    let sum = of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e6, 1).unwrap();
+    assert_eq!(sum.to_vec::<f16>().unwrap(), [f16::from_f32(1e6 * f32::from(f16::from_f32(0.01)))]);
+    let refused = message(of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e39, 1));
+    assert!(refused.contains("without overflow"), "{refused}");
+}

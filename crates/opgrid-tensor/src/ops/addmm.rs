@@ -67,8 +67,9 @@ fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scal
     let sizes = sizes(a.sizes(), b.sizes())?;
     products::check_factors(&[("mat1", a), ("mat2", b), ("self", c)])?;
     with_dtype!(a.dtype(), T: Number => {
-        arithmetic::element::<T>(beta)?;
-        arithmetic::element::<T>(alpha).map(|_| ())
+        // What is computed in holds them: single precision for 16-bit floats.
+        arithmetic::element::<Math<T>>(beta)?;
+        arithmetic::element::<Math<T>>(alpha).map(drop)
     })?;
     if c.geometry().expand(&sizes).is_err() {
         let message = format!(
