@@ -111,7 +111,8 @@ fn what_has_no_elements_shares_none() {
 fn what_is_refused_with_elements_is_refused_without() {
     let (whole, flags) = (empty(&[0], DType::I64), empty(&[2, 0], DType::Bool));
     assert!(message(NormalInplace.call(&whole, 0.0, 1.0, None)).contains("not implemented for 'Long'"));
-    assert!(message(whole.gather(0, &empty(&[0], DType::F32))).contains("expected int32 or int64"));
+    let select = count(&[2]).index_select(0, &empty(&[0], DType::F32));
+    assert!(message(select).contains("expected int32 or int64"));
     assert!(message(flags.mm(&flags.t().unwrap())).contains("not implemented for 'Bool'"));
     assert!(
         message(empty(&[2, 0], DType::F32).mm(&empty(&[0, 2], DType::F64))).contains("convert one of them")
@@ -140,8 +141,6 @@ fn an_index_list_without_indices_gives_everything() {
     }
     x.index_put_(&[None], &Tensor::from_slice(&[7i64], &[]).unwrap(), true).unwrap();
     assert_eq!(x.to_vec::<i64>().unwrap(), [7, 8, 9, 10, 11, 12]);
-    let truth = Tensor::from_slice(&[Bool::TRUE], &[]).unwrap();
-    assert!(message(x.index(&[Some(truth)])).contains("the mask in `indices` has no dimensions"));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use opgrid_core::{Complex64, DType, Device, Result, Scalar};
 use opgrid_tensor::ops::{
-    DivScalarMode, DivTensorMode, Exp, Isfinite, Linspace, Mean, MeanOut, MulTensor, PowScalar,
-    PowTensorScalar, Sigmoid, Tanh, ToCopy, UniformInplace,
+    DivScalarMode, DivTensorMode, Exp, Gather, IndexPut, Isfinite, Linspace, Mean, MeanOut, MulTensor,
+    PowScalar, PowTensorScalar, Sigmoid, Tanh, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -170,6 +170,59 @@ fn numbers_beside_16_bit_floats_keep_their_digits() {
     }
     let x = tensor(&[bf16::from_f32(3.0)]);
     assert_eq!(x.mul_scalar(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
+}
+
+#[test]
+fn indices_of_which_there_are_none_may_have_any_dtype() {
+    let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
+    for dtype in [DType::F32, DType::Bool] {
+        let nothing =
+            Gather.call(&x, 0, &Tensor::empty(&[0, 5], dtype, Device::CPU).unwrap(), false).unwrap();
+        assert_eq!((nothing.sizes(), nothing.dtype()), (&[0, 5][..], DType::I64));
+    }
+}
+
+#[test]
+fn values_for_masks_are_taken_on_meta() {
+    let (x, value) = (meta(&[2, 3], DType::F32), meta(&[], DType::F32));
+    for sizes in [&[2, 3][..], &[2], &[]] {
+        let put = IndexPut.call(&x, &[Some(meta(sizes, DType::Bool))], &value, false).unwrap();
+        assert_eq!(put.sizes(), [2, 3]);
+    }
+    let refused = message(IndexPut.call(&x, &[Some(meta(&[3], DType::Bool))], &value, false));
+    assert!(refused.contains("the mask in `indices` has shape [3]"), "{refused}");
+    // One value is converted, several are not.
+    IndexPut.call(&x, &[Some(meta(&[2], DType::Bool))], &meta(&[], DType::F64), false).unwrap();
+    let refused =
+        message(IndexPut.call(&x, &[Some(meta(&[2], DType::Bool))], &meta(&[3], DType::F64), false));
+    assert!(refused.contains("convert it first"), "{refused}");
+}
+
+/// As torch's Python and NumPy read them; torch's own operator fails to read some and passes over others.
+#[test]
+fn masks_without_dimensions_add_one() {
+    let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
+    let [yes, no] = [Bool::TRUE, Bool::FALSE].map(|truth| Some(Tensor::from_slice(&[truth], &[]).unwrap()));
+    let pair = || Some(tensor(&[1i64, 0]));
+    let of = |indices: Vec<Option<Tensor>>| x.index(&indices).unwrap();
+    assert_eq!(of(vec![yes.clone()]).sizes(), [1, 2, 3]);
+    assert_eq!(of(vec![no.clone()]).sizes(), [0, 2, 3]);
+    assert_eq!(of(vec![None, yes.clone()]).sizes(), [2, 1, 3]);
+    assert_eq!(of(vec![yes.clone(), pair()]).to_vec::<i64>().unwrap(), [3, 4, 5, 0, 1, 2]);
+    assert!(message(x.index(&[no.clone(), pair()])).contains("do not broadcast together"));
+    let filled = |mask: &Option<Tensor>| {
+        let value = Tensor::from_slice(&[9.0f32], &[]).unwrap();
+        IndexPut.call(&x, std::slice::from_ref(mask), &value, false).unwrap().to_vec::<i64>().unwrap()
+    };
+    assert_eq!((filled(&yes), filled(&no)), (vec![9; 6], vec![0, 1, 2, 3, 4, 5]));
+}
+
+#[test]
+fn masks_count_their_dimensions() {
+    let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
+    let mask = x.gt_scalar(2).unwrap();
+    assert_eq!(x.index(&[Some(mask.clone())]).unwrap().to_vec::<i64>().unwrap(), [3, 4, 5]);
+    assert!(message(x.index(&[Some(mask), None])).contains("too many indices"));
 }
 
 #[test]

@@ -132,8 +132,8 @@ fn check(dispatcher: &Dispatcher, case: &Json) {
     let expected = &case["result"];
     for (result, device) in results.into_iter().zip([Device::CPU, Device::META]) {
         if device == Device::META && case["masks"] == true {
-            // How many elements a mask names depends on its data.
-            assert!(result.is_err(), "{case}");
+            // How many elements a mask names depends on its data; what is written in place has its shape already.
+            assert_eq!(result.is_err(), !op.contains("index_put"), "{case}");
             continue;
         }
         let result = result.unwrap_or_else(|error| panic!("{case}: {error}"));

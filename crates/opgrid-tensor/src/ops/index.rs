@@ -4,12 +4,12 @@
 //!
 //! - Shapes: tensors of indices broadcast; their dimensions take the place of those that they index, or come first if
 //!   there are others in between. A dimension without indices stays whole. A mask stands for the indices of its true
-//!   elements, one tensor for each of its dimensions.
+//!   elements, one tensor for each of its dimensions; a mask without dimensions stands for a new one of size 1 or 0.
 //! - Dtypes: that of `self`; indices are int32 or int64, masks bool (or uint8, as of old).
 //! - Strides: the dimensions have the order of those of `self` in memory.
 //! - Aliasing: `index.Tensor_out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: an index out of range (negative ones count from the end), too many indices, shapes that do not
-//!   broadcast, a mask of another shape, without dimensions or without data, overlap with `out`.
+//!   broadcast, a mask of another shape or without data, overlap with `out`.
 //! - Source: torch.Tensor.__getitem__, PyTorch 2.15.
 
 use super::indexing::Indexing;

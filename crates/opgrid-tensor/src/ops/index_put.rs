@@ -11,7 +11,7 @@
 //! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work, and a uint8 mask takes
 //!   no single value.
 
-use super::indexing::Indexing;
+use super::indexing::{self as indexing_checks, Indexing};
 use super::prelude::*;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::kernels::indexing;
@@ -75,11 +75,13 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
     let (spec, given) = (input.spec()?, values.spec()?);
     let on_meta = spec.device() == Device::META;
     if !accumulate
-        && !on_meta
         && given.numel() == 1
-        && given.device() == Device::CPU
+        && (on_meta || given.device() == Device::CPU)
         && let Some(mask) = only_mask(indices, spec)?
     {
+        if on_meta {
+            return Ok(());
+        }
         return MaskedFillInplaceScalar.call(input, &mask, LocalScalarDense.call(values)?);
     }
     if given.dtype() != spec.dtype() {
@@ -89,6 +91,10 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
             spec.dtype()
         );
         return Err(argument(message));
+    }
+    if on_meta && indices.iter().flatten().any(indexing_checks::is_mask) {
+        // How many elements masks name, and with that the shape of the values, is known from data only.
+        return indexing_checks::check(spec, indices);
     }
     let indexing = Indexing::new(input, indices)?;
     let sizes = indexing.sizes();
@@ -124,7 +130,7 @@ fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Te
     let covered = input.sizes().get(start..start + mask.dim()).unwrap_or(&[]);
     let behind = input.sizes().len().checked_sub(start + mask.dim());
     let (true, Some(behind)) = (covered == mask.sizes(), behind) else { return Ok(None) };
-    if mask.dim() == 0 || indices.len() - start - 1 > behind {
+    if indices.len() - start - 1 > behind {
         return Ok(None);
     }
     let mut stretched = mask.clone();
