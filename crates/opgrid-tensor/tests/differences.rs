@@ -68,7 +68,9 @@ fn powers_of_one_are_checked_as_all_others() {
 fn floats_beyond_the_integers() {
     let far = Tensor::from_slice(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30], &[4]).unwrap();
     assert_eq!(to(&far, DType::I64).to_vec::<i64>().unwrap(), [0, i64::MAX, i64::MIN, i64::MAX]);
-    assert_eq!(to(&far, DType::I8).to_vec::<i8>().unwrap(), [0, -1, 0, -1]);
+    assert_eq!(to(&far, DType::I8).to_vec::<i8>().unwrap(), [0, i8::MAX, i8::MIN, i8::MAX]);
+    let near = Tensor::from_slice(&[-1.0f32, 300.0, -0.5, 255.9], &[4]).unwrap();
+    assert_eq!(to(&near, DType::U8).to_vec::<u8>().unwrap(), [0, 255, 0, 255]);
 }
 
 #[test]

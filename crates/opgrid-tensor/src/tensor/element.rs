@@ -36,8 +36,8 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Se
     /// its way to an integer, an integer keeps its lowest bits, a complex number loses its imaginary part, and
     /// anything but zero is true.
     ///
-    /// A float beyond `i64` becomes the nearest one and NaN becomes 0 on the way, where torch leaves the result to
-    /// the processor.
+    /// A float beyond an integer type becomes the nearest end of its range, and NaN becomes 0, where torch leaves the
+    /// result to the processor.
     fn from_number(number: Number) -> Self;
 
     /// This element converted to `U`.
@@ -171,12 +171,12 @@ macro_rules! integer {
             #[inline(always)]
             fn from_number(number: Number) -> Self {
                 match number {
-                    Number::F32(value) => value as i64 as Self,
-                    Number::F64(value) => value as i64 as Self,
+                    Number::F32(value) => value as Self,
+                    Number::F64(value) => value as Self,
                     Number::I64(value) => value as Self,
                     Number::Bool(value) => Self::from(value),
-                    Number::Complex64(value) => value.re as i64 as Self,
-                    Number::Complex128(value) => value.re as i64 as Self,
+                    Number::Complex64(value) => value.re as Self,
+                    Number::Complex128(value) => value.re as Self,
                 }
             }
         })*
@@ -319,8 +319,8 @@ mod tests {
     fn conversions_follow_torch() {
         assert_eq!((-2.7f32).cast::<i64>(), -2);
         assert_eq!(f64::NAN.cast::<i64>(), 0);
-        assert_eq!(1e30f64.cast::<i64>(), i64::MAX);
-        assert_eq!((-1.0f32).cast::<u8>(), 255);
+        assert_eq!((1e30f64.cast::<i64>(), 1e30f64.cast::<i8>()), (i64::MAX, i8::MAX));
+        assert_eq!(((-1.0f32).cast::<u8>(), 300.0f32.cast::<u8>(), (-1i64).cast::<u8>()), (0, 255, 255));
         assert_eq!((300i64.cast::<u8>(), 40_000i64.cast::<i16>()), (44, -25_536));
         assert_eq!(Complex::new(2.5f32, 1.0).cast::<i32>(), 2);
         assert_eq!(Complex::new(0.0f32, 1.0).cast::<Bool>(), Bool::from(true));
