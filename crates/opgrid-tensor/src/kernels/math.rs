@@ -7,6 +7,7 @@ use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
 use super::polynomials::Polynomials;
+use crate::samples::Difference;
 use crate::tensor::Element;
 
 /// A type with the elementary functions.
@@ -245,6 +246,19 @@ integers! {
     i32, |value| value.wrapping_abs();
     i64, |value| value.wrapping_abs();
 }
+
+/// Of functions of complex numbers.
+pub(crate) const NOT_FINITE: Difference = Difference {
+    id: "parts-that-are-not-finite",
+    what: "torch and C compilers disagree with themselves about which parts of a complex result beyond the \
+           range are infinite and which NaN; here each follows from the formula",
+    why: "both sides say that the result is beyond the range",
+    test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+    when: |seen| {
+        seen.each(|(dtype, ours, torch)| dtype.is_complex() && !ours.is_finite() && !torch.is_finite())
+    },
+    directed: None,
+};
 
 #[cfg(test)]
 mod tests {

@@ -61,6 +61,49 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("rounding_mode", no_mode)
         .refuses_data("zero", by_zero);
     samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+    samples.differs(DivTensorMode, Difference {
+        id: "smallest-integer-by-minus-one",
+        what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
+               products do",
+        why: "a process must not die of its data",
+        test: ("opgrid-tensor/tests/differences.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
+        when: |seen| {
+            let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
+                let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
+                of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
+            };
+            let dies = seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
+            dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &|x| x == -1.0)
+        },
+        directed: Some(Directed {
+ operator: "aten::div.Tensor_mode",
+ arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("floor".to_owned()))],
+ }),
+    });
+    samples.differs(
+        DivTensorMode,
+        Difference {
+            id: "quotients-of-16-bit-floats-are-cut-once",
+            what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
+               paths; here the fraction is cut first",
+            why: "rounded first, a quotient below a whole number becomes that number",
+            test: ("opgrid-tensor/tests/differences.rs", "quotients_are_cut_before_they_are_rounded"),
+            when: |seen| {
+                let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
+                    true => torch.norm() / 128.0,
+                    false => torch.norm() / 1024.0,
+                };
+                let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
+                    (ours - torch).norm() <= step(torch).max(1.0)
+                };
+                let is_rounded = seen.argument("rounding_mode").is_some();
+                is_rounded && seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
+            },
+            directed: None,
+        },
+    );
+    samples.differs(DivTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(DivTensor, math::NOT_FINITE);
 }
 
 /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::error::argument;
 use crate::kernels::indexing::{self, Indexed, Lookup};
+use crate::samples::{Argument, Difference, Directed, Operand};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
 
@@ -230,3 +231,70 @@ pub(super) fn dimension(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Res
     }
     Ok(dim)
 }
+
+pub(super) const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
+    id: "masks-without-dimensions",
+    what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
+           not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
+    why: "one meaning in all places",
+    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
+    when: |seen| {
+        let is_such = |(name, index): &(&str, &Operand)| {
+            let is_mask = matches!(index.dtype, DType::Bool | DType::U8);
+            *name == "indices" && is_mask && index.geometry.dims() == 0
+        };
+        seen.tensors().iter().any(is_such)
+    },
+    directed: Some(Directed {
+        operator: "aten::index.Tensor",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                ("indices", Argument::Tensors(vec![Some(Operand::rows(1, DType::Bool, &[], &[1.0]))])),
+            ]
+        },
+    }),
+};
+
+pub(super) const LISTS_WITHOUT_INDICES: Difference = Difference {
+    id: "lists-without-indices",
+    what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
+           Entries that stand for no dimension are counted before they are looked at, and refused",
+    why: "one meaning for `x[...]` and `x[:]`",
+    test: ("opgrid-tensor/tests/differences.rs", "an_index_list_without_indices_gives_everything"),
+    when: |seen| {
+        let words =
+            ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
+        let has_none = match seen.argument("indices") {
+            Some(Argument::Tensors(list)) => list.iter().all(Option::is_none),
+            _ => false,
+        };
+        has_none && words.iter().any(|words| seen.torch_refuses(words))
+    },
+    directed: None,
+};
+
+pub(super) const MASKS_COUNT: Difference = Difference {
+    id: "masks-count-their-dimensions",
+    what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
+           dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",
+    why: "one meaning in all places",
+    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "masks_count_their_dimensions"),
+    when: |seen| {
+        let Some(Argument::Tensors(list)) = seen.argument("indices") else { return false };
+        let is_mask =
+            |index: &Operand| matches!(index.dtype, DType::Bool | DType::U8) && index.geometry.dims() > 1;
+        let ends_in_gap = matches!(list.last(), Some(None));
+        ends_in_gap && list.iter().flatten().any(is_mask) && seen.we_refuse("too many indices")
+    },
+    directed: Some(Directed {
+        operator: "aten::index.Tensor",
+        arguments: || {
+            let mask = Operand::rows(1, DType::Bool, &[1, 2], &[1.0, 0.0]);
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
+                ("indices", Argument::Tensors(vec![Some(mask), None])),
+            ]
+        },
+    }),
+};

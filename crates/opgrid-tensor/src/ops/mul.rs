@@ -35,6 +35,28 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(MulTensor, ANY, make::pairs, |it| it.binary(Rule::Promoted, number::times))
         .refuses("does not broadcast", make::misfits());
     samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(Rule::Promoted, number::times));
+    samples.differs(
+        MulTensor,
+        Difference {
+            id: "numbers-keep-their-digits-in-place",
+            what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
+               that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
+            why: "one rule for all overloads",
+            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "numbers_beside_16_bit_floats_keep_their_digits"),
+            when: |seen| {
+                let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
+                let is_rounded = seen.each(|(_, ours, torch)| {
+                    !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
+                });
+                seen.operator == "aten::mul_.Scalar"
+                    && seen.tensor("self").is_some_and(is_narrow)
+                    && is_rounded
+            },
+            directed: None,
+        },
+    );
+    samples.differs(MulTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(MulTensor, math::NOT_FINITE);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -57,6 +57,65 @@ pub(super) fn samples(samples: &mut Samples) {
         bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
     };
     samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
+    samples.differs(
+        PowScalar,
+        Difference {
+            id: "powers-of-a-number-lie-as-the-exponents",
+            what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_a_number_lie_as_the_exponents"),
+            when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::pow.Scalar"),
+            directed: None,
+        },
+    );
+    samples.differs(
+        PowScalar,
+        Difference {
+            id: "powers-of-one-are-checked",
+            what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
+               others",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_one_are_checked_as_all_others"),
+            when: |seen| {
+                seen.operator == "aten::pow.Scalar_out"
+                    && seen.number("self").is_some_and(is_one)
+                    && seen.we_refuse("can't be cast")
+            },
+            directed: Some(Directed {
+                operator: "aten::pow.Scalar_out",
+                arguments: || {
+                    vec![
+                        ("self", Scalar::Int(1).into()),
+                        ("exponent", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()),
+                        ("out", Operand::rows(1, DType::Bool, &[2], &[0.0, 0.0]).into()),
+                    ]
+                },
+            }),
+        },
+    );
+    samples.differs(
+        PowTensorTensor,
+        Difference {
+            id: "complex-powers-that-are-not-finite",
+            what: "torch computes complex powers of numbers near the ends of the range, and of infinity and \
+               zero, by squares that overflow or vanish, which leaves NaN; here each follows from the \
+               exponential of the logarithm",
+            why: "most such powers are in the range",
+            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            when: |seen| {
+                let is_far = |x: &Complex64| !(1e-19..1e19).contains(&x.norm());
+                let is_extreme = seen.inputs().iter().any(|input| input.elements.iter().any(is_far))
+                    || seen.numbers().any(|number| is_far(&number.to_complex()));
+                let vanishes =
+                    |ours: &Complex64, torch: &Complex64| !ours.is_finite() && torch.norm() < 1e-37;
+                is_extreme
+                    && seen.each(|(dtype, ours, torch)| {
+                        dtype.is_complex() && (!torch.is_finite() || vanishes(ours, torch))
+                    })
+            },
+            directed: None,
+        },
+    );
 }
 
 fn powers(dtype: DType) -> Vec<Sample> {

@@ -25,6 +25,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Tanh, ANY, make::unary, |it| it.inexact(f64::tanh, complex)).tolerance(8.0);
+    samples.differs(Tanh, math::NOT_FINITE);
 }
 
 /// Real numbers stay real, NaN as well.

@@ -7,6 +7,8 @@ use num_complex::Complex;
 use opgrid_core::DType;
 
 use super::half_bits::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+use super::limits::iinfo;
+use crate::samples::{Difference, Operand};
 
 mod sealed {
     pub trait Sealed {}
@@ -310,6 +312,29 @@ impl Element for Bool {
         })
     }
 }
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    id: "floats-beyond-integers",
+    what: "torch leaves what becomes of a float beyond the range of an integer dtype to the processor, \
+           most often by way of wider integers whose high bits are cut; here it becomes the nearest end of \
+           the range, and NaN becomes 0",
+    why: "a result that depends on the processor and on the width of its vectors is of no use",
+    test: ("opgrid-tensor/tests/differences.rs", "floats_beyond_the_integers"),
+    when: |seen| {
+        let Some((dtype, ..)) = seen.elements.first() else { return false };
+        let Ok(limits) = iinfo(*dtype) else { return false };
+        let (least, most) = (limits.min as f64, limits.max as f64);
+        let is_beyond = |value: f64| value.is_nan() || value.trunc() < least || value.trunc() > most;
+        let of_tensor = |(_, tensor): &(&str, &Operand)| {
+            !tensor.dtype.is_integral() && tensor.elements.iter().any(|element| is_beyond(element.re))
+        };
+        // Sums are of elements that were converted.
+        let is_end = |value: f64| value == 0.0 || value == least || value == most || seen.family() == "sum";
+        seen.tensors().iter().any(of_tensor) && seen.each(|(_, ours, _)| is_end(ours.re))
+    },
+    directed: None,
+}];
 
 #[cfg(test)]
 mod tests {
