@@ -88,6 +88,11 @@ pub fn smallest_step(case: &Case, call: &Call, result: DType) -> f64 {
     limits_of_call(case, call, result).map(|limits| limits.smallest_normal * limits.eps).fold(0.0, f64::max)
 }
 
+/// The largest number of the dtype with the lowest range that takes part in a call.
+pub fn largest_number(case: &Case, call: &Call, result: DType) -> f64 {
+    limits_of_call(case, call, result).map(|limits| limits.max).fold(f64::MAX, f64::min)
+}
+
 fn limits_of_call(case: &Case, call: &Call, result: DType) -> impl Iterator<Item = FloatLimits> {
     let mut dtypes: Vec<DType> = call.tensors().into_iter().filter_map(|at| case.dtype(at)).collect();
     if dtypes.is_empty() || dtypes.iter().any(|dtype| !dtype.is_floating_point() && !dtype.is_complex()) {
@@ -124,11 +129,6 @@ fn factors(call: &Call) -> f64 {
         _ => 1.0,
     });
     factors.filter(|factor| factor.is_finite() && *factor > 1.0).product()
-}
-
-/// The limits of the parts of a dtype, or of those of single precision.
-pub fn limits(dtype: DType) -> FloatLimits {
-    finfo(dtype).or_else(|_| finfo(DType::F32)).expect("single precision has limits")
 }
 
 /// Whether two elements agree within `distance`; parts of a complex number count together.

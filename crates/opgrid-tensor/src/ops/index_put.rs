@@ -88,13 +88,13 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: Some(Directed {
                 operator: "aten::index_put",
                 arguments: || {
+                    let places = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
+                    let values = [1.0, 4.0, 7.0, 2.0, 5.0, 8.0, 3.0, 6.0, 9.0];
+                    let indices = vec![Some(Operand::rows(1, DType::I64, &[3, 3], &places))];
                     vec![
-                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                        (
-                            "indices",
-                            Argument::Tensors(vec![Some(Operand::rows(1, DType::I64, &[2], &[0.0, 0.0]))]),
-                        ),
-                        ("values", Operand::rows(2, DType::F32, &[2], &[7.0, 8.0]).into()),
+                        ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
+                        ("indices", Argument::Tensors(indices)),
+                        ("values", Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into()),
                     ]
                 },
             }),
