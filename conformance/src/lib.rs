@@ -20,6 +20,7 @@ mod mistakes;
 pub mod classes;
 pub mod compare;
 pub mod deliberate;
+pub mod differences;
 pub mod report;
 
 pub mod driver;

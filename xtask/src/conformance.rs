@@ -1,5 +1,7 @@
 //! `cargo xtask conformance [SUITE]`: compares opgrid with PyTorch, run beside it.
 //!
+//! `differences` prints what was decided to differ, and writes it to `docs/differences.md`.
+//!
 //! A suite has a program of ours and one linked against PyTorch, or a script for it. This file prepares both and
 //! hands the rest of the command line over; what is compared stands in the crate `conformance`.
 
@@ -20,6 +22,12 @@ struct Suite {
 const SUITES: &[Suite] =
     &[Suite { name: "dispatcher", prepare: dispatcher }, Suite { name: "tensors", prepare: tensors }];
 
+/// What prints the decided differences; it needs no PyTorch.
+const LIST: &str = "differences";
+
+/// Where it writes them, below the root.
+const PAGE: &str = "docs/differences.md";
+
 /// The options of the suites. Each takes a value.
 const OPTIONS: [&str; 5] = ["--seeds", "--seed", "--show", "--break", "--record"];
 
@@ -34,6 +42,12 @@ print('\\n'.join(sorted(str(schema) for schema in torch._C._jit_get_all_schemas(
 /// The command line is wrong (a usage error); PyTorch cannot be had; the programs do not build; something differs
 /// that is not on the list of wanted differences.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    if arguments.first().is_some_and(|name| name == LIST) {
+        return match arguments {
+            [_] => list(&Workspace::current()?),
+            _ => Err(Failure::usage(format!("`{LIST}` takes no options"))),
+        };
+    }
     let (suite, options) = suite_of(arguments)?;
     let workspace = Workspace::current()?;
     let torch = Torch::prepare(&workspace)?;
@@ -46,6 +60,17 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         Some(2) => Err(Failure::usage("the suite did not understand its options")),
         _ => Err(Failure::new(format!("the suite `{}` did not pass", suite.name))),
     }
+}
+
+/// Prints the decided differences, and writes them to [`PAGE`], which a test compares with what the code says.
+fn list(workspace: &Workspace) -> Result<(), Failure> {
+    let mut command = workspace.cargo();
+    command.args(["run", "--quiet", "--package", "opgrid-conformance", "--bin"]);
+    let page = output(command.arg("opgrid-conformance-differences"))?;
+    print!("{page}");
+    let file = workspace.root().join(PAGE);
+    std::fs::write(&file, page)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 
 /// The suite that the arguments name, and the options that are left.
@@ -125,7 +150,8 @@ mod tests {
 
     #[test]
     fn a_wrong_command_line_is_told_before_anything_is_prepared() {
-        for line in ["nothing", "--what 1", "--seeds", "dispatcher --seeds 1 --show"] {
+        for line in ["nothing", "--what 1", "--seeds", "differences --seeds 3", "dispatcher --seeds 1 --show"]
+        {
             assert!(run(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

@@ -64,7 +64,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "conformance",
-        arguments: "[dispatcher|tensors] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE]",
+        arguments: "[dispatcher|tensors|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE]",
         about: "random programs or calls that opgrid and PyTorch both run; every difference that is not wanted fails",
         run: conformance::run,
     },

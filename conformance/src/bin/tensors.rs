@@ -103,18 +103,26 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     run::printing(&mut torch, seeds(PER_PRINTED), &mut report)?;
     run::cases(&setting, &mut torch, CHAINS, seeds(PER_CHAIN), &mut report, |_, _, _| ())?;
     run::cases(&setting, &mut torch, CALLS, seeds(1), &mut report, |_, _, _| ())?;
+    let unmet = match arguments.count >= SEEDS {
+        true => run::directed(&setting, &mut torch, &mut report)?,
+        false => Vec::new(),
+    };
     for text in report.shown() {
         println!("{text}");
     }
-    print!("{report}");
+    print!("{report}{}", report.table(&setting.differences));
     println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
     println!("{:.1} s", start.elapsed().as_secs_f64());
     let rare = report.hardly_compared(ENOUGH);
     match report.differences() {
+        0 if !unmet.is_empty() => Err(format!(
+            "decided differences that no call has met, give them a directed one: {}",
+            unmet.join(", ")
+        )),
         0 if rare.is_empty() => Ok(()),
         0 => Err(format!("both sides refuse nearly every call of: {}", rare.join(", "))),
         count => Err(format!(
-            "{count} differences in {} cases that no rule explains; `--show SEED` prints a case",
+            "{count} differences in {} cases that were not decided; `--show SEED` prints a case",
             report.differing_cases()
         )),
     }

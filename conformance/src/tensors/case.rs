@@ -159,12 +159,7 @@ impl Call {
     }
 }
 
-/// The family of an operator, as `add` of `aten::add_.Tensor`.
-pub fn family(operator: &str) -> &str {
-    let name = operator.trim_start_matches("aten::");
-    let name = name.split('.').next().unwrap_or(name);
-    name.strip_suffix('_').unwrap_or(name)
-}
+pub use opgrid_tensor::samples::differences::family;
 
 impl Case {
     /// The line that the other side reads.

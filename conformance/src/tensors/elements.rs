@@ -3,6 +3,7 @@
 use opgrid_core::DType;
 use opgrid_tensor::{bf16, f16};
 
+use super::case::Place;
 use crate::random::Random;
 
 /// Every dtype with data.
@@ -158,4 +159,13 @@ fn push_real(random: &mut Random, dtype: DType, style: Style, scale: f64, bytes:
         DType::F32 | DType::Complex64 => write!(f32, u32, value as f32),
         _ => write!(f64, u64, value),
     });
+}
+
+/// Where the elements of a tensor lie on its block, in row-major order.
+pub fn places(place: &Place) -> Vec<usize> {
+    let mut places = vec![place.offset];
+    for (size, stride) in place.sizes.iter().zip(&place.strides) {
+        places = places.iter().flat_map(|at| (0..*size).map(move |step| at + step * stride)).collect();
+    }
+    places.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()
 }

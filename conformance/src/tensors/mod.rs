@@ -10,6 +10,7 @@ pub mod case;
 pub mod chains;
 pub mod compare;
 pub mod deliberate;
+pub mod directed;
 pub mod elements;
 pub mod families;
 pub mod hex;

@@ -6,7 +6,7 @@ use std::fmt;
 use super::answer::Answer;
 use super::case::Case;
 use super::compare::{Difference, Part};
-use super::deliberate::{self, RULES, Seen};
+use super::deliberate::Differences;
 
 /// How many unexplained differences of each operator and part are kept to be shown.
 const SHOWN: usize = 2;
@@ -24,7 +24,7 @@ struct Counts {
 pub struct Report {
     operators: BTreeMap<String, Counts>,
     parts: BTreeMap<&'static str, usize>,
-    explained: BTreeMap<&'static str, usize>,
+    explained: BTreeMap<(&'static str, String), usize>,
     unexplained: BTreeMap<(String, Part), usize>,
     seeds: BTreeSet<u64>,
     shown: Vec<String>,
@@ -36,9 +36,29 @@ impl Report {
         *self.parts.entry(part).or_default() += 1;
     }
 
-    /// Something differed as the rule of that name says.
-    pub fn explained(&mut self, rule: &'static str) {
-        *self.explained.entry(rule).or_default() += 1;
+    /// Something about an operator differed as was decided.
+    pub fn explained(&mut self, id: &'static str, operator: &str) {
+        *self.explained.entry((id, operator.to_owned())).or_default() += 1;
+    }
+
+    /// How often each difference that was decided was met, by operators.
+    pub fn table(&self, decided: &Differences) -> String {
+        let mut table = String::from("decided differences:\n");
+        for (difference, _) in decided.all() {
+            let hits = self.explained.iter().filter(|((id, _), _)| *id == difference.id);
+            let (mut count, mut operators) = (0, Vec::new());
+            for ((_, operator), hits) in hits {
+                count += hits;
+                operators.push(format!("{} {hits}", operator.trim_start_matches("aten::")));
+            }
+            table.push_str(&format!("{count:9}  {}: {}\n", difference.id, operators.join(", ")));
+        }
+        table
+    }
+
+    /// Whether a difference was met.
+    pub fn has_met(&self, id: &str) -> bool {
+        self.explained.keys().any(|(known, _)| *known == id)
     }
 
     /// The calls of a case were compared.
@@ -50,19 +70,15 @@ impl Report {
         }
     }
 
-    /// Something differed in a case.
+    /// Something differed in a case that was not decided.
     pub fn difference(&mut self, case: &Case, difference: &Difference) {
         let call = &case.calls[difference.call];
-        if let Some(rule) = deliberate::explains(&Seen { case, call, difference }) {
-            self.explained(rule.name);
-            return;
-        }
         self.operators.entry(call.operator.clone()).or_default().differing += 1;
         let text = format!("{call}\n    opgrid  {}\n    torch   {}", difference.ours, difference.torch);
         self.unexplained(&call.operator, difference.part, case.seed, &text);
     }
 
-    /// Something differed that no rule explains.
+    /// Something differed that was not decided.
     pub fn unexplained(&mut self, what: &str, part: Part, seed: u64, text: &str) {
         let count = self.unexplained.entry((what.to_owned(), part)).or_default();
         *count += 1;
@@ -104,10 +120,6 @@ impl fmt::Display for Report {
         writeln!(f, "compared:")?;
         for (name, count) in &self.parts {
             writeln!(f, "{count:9}  {name}")?;
-        }
-        writeln!(f, "wanted differences:")?;
-        for rule in RULES {
-            writeln!(f, "{:9}  {}", self.explained.get(rule.name).copied().unwrap_or(0), rule.name)?;
         }
         writeln!(f, "other differences: {} in {} cases", self.differences(), self.differing_cases())?;
         for ((name, part), count) in &self.unexplained {

@@ -9,7 +9,8 @@ use super::answer::Answer;
 use super::build::Builder;
 use super::case::{Case, family};
 use super::compare::{Part, compare};
-use super::deliberate;
+use super::deliberate::{self, Differences};
+use super::directed;
 use super::families::{self, Family};
 use super::ours::Ours;
 use super::printing::Printed;
@@ -24,6 +25,8 @@ const BATCH: u64 = 256;
 pub struct Setting {
     /// Our side.
     pub ours: Ours,
+    /// What was decided.
+    pub differences: Differences,
     operators: Vec<(OperatorHandle, &'static Family)>,
 }
 
@@ -42,7 +45,7 @@ impl Setting {
             let family = families::of(&operator.name().to_string());
             (operator, family)
         });
-        Ok(Self { operators: with_family.collect(), ours })
+        Ok(Self { operators: with_family.collect(), differences: Differences::new(), ours })
     }
 
     /// The overloads of these families.
@@ -118,7 +121,11 @@ pub(super) fn compared(
     watch(case, &ours, torch);
     report.calls(case, &ours, torch);
     for difference in compare(case, &ours, &meta, torch) {
-        report.difference(case, &difference);
+        let operator = &case.calls[difference.call].operator;
+        match setting.differences.explaining(&setting.ours, case, &difference) {
+            Some(decided) => report.explained(decided.id, operator),
+            None => report.difference(case, &difference),
+        }
     }
     Ok(())
 }
@@ -164,6 +171,35 @@ pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Repor
     Ok(())
 }
 
+/// Runs the directed call of each difference that was not met yet, and gives those that are not met then.
+///
+/// # Errors
+///
+/// The other side cannot be asked; a directed call is none.
+pub fn directed(
+    setting: &Setting,
+    torch: &mut Torch,
+    report: &mut Report,
+) -> Result<Vec<&'static str>, String> {
+    let mut unmet = Vec::new();
+    for (difference, _) in setting.differences.all() {
+        if report.has_met(difference.id) {
+            continue;
+        }
+        if let Some(call) = &difference.directed {
+            let case = directed::case(&setting.ours, call)?;
+            let answer = torch.ask(&[case.line()])?.pop().flatten();
+            let torch = answers(&case, answer.as_ref())?;
+            report.compared("directed calls");
+            compared(setting, &case, &torch, report, |_, _, _| ())?;
+        }
+        if !report.has_met(difference.id) {
+            unmet.push(difference.id);
+        }
+    }
+    Ok(unmet)
+}
+
 /// Compares type promotion, all of it.
 ///
 /// # Errors
@@ -184,7 +220,7 @@ pub fn promotion(torch: &mut Torch, report: &mut Report) -> Result<(), String> {
             continue;
         }
         if promotion::is_narrow_complex(&ours, &torch) {
-            report.explained(deliberate::NARROW_COMPLEX);
+            report.explained(deliberate::NARROW_COMPLEX, "promotion");
         } else {
             let text = format!("{pair}\n    opgrid  {ours}\n    torch   {torch}");
             report.unexplained("promotion", Part::DType, 0, &text);

@@ -26,7 +26,7 @@ pub enum Rounding {
 const INEXACT: &[(&[&str], Rounding)] = &[
     // Polynomials here, vector libraries there: 1 to 2 units in the last place each.
     (&["exp", "log", "tanh", "sigmoid"], Rounding::Result(4)),
-    // Here the exponent is rounded to the dtype, there not always.
+    // A logarithm and an exponential, of other digits.
     (&["pow"], Rounding::Power(4)),
     // Correctly rounded here, by a vector library there.
     (&["sqrt"], Rounding::Result(1)),
@@ -43,7 +43,7 @@ const INEXACT: &[(&[&str], Rounding)] = &[
 const COMPLEX: &[&str] = &["abs", "add", "div", "mul", "reciprocal", "rsub", "sub"];
 
 /// How the results of a call are compared.
-pub fn of(case: &Case, call: &Call, is_complex: bool) -> Rounding {
+pub fn of(call: &Call, is_complex: bool) -> Rounding {
     let family = call.family();
     match INEXACT.iter().find(|(families, _)| families.contains(&family)) {
         Some(_) if is_complex && family == "sqrt" => Rounding::Result(4),
@@ -54,10 +54,6 @@ pub fn of(case: &Case, call: &Call, is_complex: bool) -> Rounding {
         // A product and a sum, in 16 bits there; fused where the processor can.
         None if matches!(family, "add" | "sub" | "rsub") && has_factor(call) => Rounding::Sum(2),
         None if is_complex && COMPLEX.contains(&family) => Rounding::Result(4),
-        // A number is rounded to the dtype of the tensor here, and kept in single precision there.
-        None if matches!(family, "mul" | "div") && has_number_beside_16_bits(case, call) => {
-            Rounding::Result(2)
-        }
         None => Rounding::Exact,
     }
 }
@@ -66,20 +62,6 @@ pub fn of(case: &Case, call: &Call, is_complex: bool) -> Rounding {
 fn has_factor(call: &Call) -> bool {
     let factors = call.named("alpha").into_iter().chain(call.positional.get(2));
     factors.into_iter().any(|factor| !matches!(factor, Arg::Int(1) | Arg::Bool(true) | Arg::None))
-}
-
-/// Whether a number, or a tensor of one element that counts as one, meets 16-bit floats.
-pub fn has_number_beside_16_bits(case: &Case, call: &Call) -> bool {
-    let is_single =
-        |at: &usize| case.tensors.get(*at).is_some_and(|place| place.sizes.iter().product::<i64>() == 1);
-    let is_number = |arg: &Arg| matches!(arg, Arg::Int(_) | Arg::Float(_) | Arg::Complex(_) | Arg::Bool(_));
-    let tensors = call.tensors();
-    let has_number = call.positional.iter().any(is_number) || tensors.iter().any(is_single);
-    let is_narrow = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
-    // Integers become floats of the default dtype.
-    let has_narrow =
-        is_narrow(case.default) || tensors.iter().any(|at| case.dtype(*at).is_some_and(is_narrow));
-    has_number && has_narrow
 }
 
 /// How much the error of a logarithm grows in a power that gives `result`.
@@ -104,6 +86,11 @@ pub fn precision(case: &Case, call: &Call, result: DType) -> f64 {
 /// The largest distance between neighbours below the numbers with full precision, of the same dtypes.
 pub fn smallest_step(case: &Case, call: &Call, result: DType) -> f64 {
     limits_of_call(case, call, result).map(|limits| limits.smallest_normal * limits.eps).fold(0.0, f64::max)
+}
+
+/// The largest number of the dtype with the lowest range that takes part in a call.
+pub fn largest_number(case: &Case, call: &Call, result: DType) -> f64 {
+    limits_of_call(case, call, result).map(|limits| limits.max).fold(f64::MAX, f64::min)
 }
 
 fn limits_of_call(case: &Case, call: &Call, result: DType) -> impl Iterator<Item = FloatLimits> {
@@ -142,11 +129,6 @@ fn factors(call: &Call) -> f64 {
         _ => 1.0,
     });
     factors.filter(|factor| factor.is_finite() && *factor > 1.0).product()
-}
-
-/// The limits of the parts of a dtype, or of those of single precision.
-pub fn limits(dtype: DType) -> FloatLimits {
-    finfo(dtype).or_else(|_| finfo(DType::F32)).expect("single precision has limits")
 }
 
 /// Whether two elements agree within `distance`; parts of a complex number count together.

@@ -21,7 +21,7 @@ struct Running {
 }
 
 /// What a dead process leaves instead of an answer.
-pub const DIED: &str = "the process died";
+pub use opgrid_tensor::samples::differences::DIED;
 
 impl Torch {
     /// The program that `python` runs; it starts with the first question.

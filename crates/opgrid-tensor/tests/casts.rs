@@ -2,7 +2,7 @@
 
 use opgrid_core::{DType, Device};
 use opgrid_tensor::kernels::copy;
-use opgrid_tensor::tensor::Number;
+use opgrid_tensor::tensor::{Number, iinfo};
 use opgrid_tensor::{Array, Complex, Element, TensorSpec, with_dtype};
 use serde_json::Value as Json;
 
@@ -35,6 +35,29 @@ fn elements(array: &Array) -> Vec<String> {
     texts.unwrap()
 }
 
+/// The nearest integers of a dtype, without fractions; 0 for NaN.
+///
+/// DIFFERENCE: torch leaves floats beyond the range to the processor, and uint8 counts them modulo 256.
+fn nearest(dtype: DType, input: &Array) -> Array {
+    let limits = iinfo(dtype).unwrap();
+    let numbers: Vec<f64> = with_dtype!(input.dtype(), T => {
+        input.to_vec::<T>().map(|elements| elements.into_iter().map(Element::cast).collect())
+    })
+    .unwrap();
+    let whole = numbers.into_iter().map(|number| match number {
+        _ if number.is_nan() => 0,
+        _ if number <= limits.min as f64 => limits.min,
+        _ if number >= limits.max as f64 => limits.max,
+        _ => number.trunc() as i64,
+    });
+    let whole: Vec<i64> = whole.collect();
+    with_dtype!(dtype, T => {
+        let elements: Vec<T> = whole.iter().map(|number| T::from_number(Number::I64(*number))).collect();
+        Array::from_slice(&elements, &[elements.len() as i64])
+    })
+    .unwrap()
+}
+
 #[test]
 fn every_pair_of_dtypes() {
     let file: Json = serde_json::from_str(include_str!("vectors/casts.json")).unwrap();
@@ -46,6 +69,10 @@ fn every_pair_of_dtypes() {
         let input = array(from, numbers(2));
         let out = Array::empty(TensorSpec::contiguous(input.sizes(), to, Device::CPU).unwrap()).unwrap();
         copy::copy(&out, &input).unwrap();
-        assert_eq!(elements(&out), elements(&array(to, numbers(3))), "{from} to {to}");
+        let expected = match to.is_integral() && !from.is_integral() {
+            true => elements(&nearest(to, &input)),
+            false => elements(&array(to, numbers(3))),
+        };
+        assert_eq!(elements(&out), expected, "{from} to {to}");
     }
 }

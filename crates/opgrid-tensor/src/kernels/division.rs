@@ -1,9 +1,9 @@
 //! Divides elements to whole numbers, towards zero or downwards.
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 
 use super::arithmetic::Arithmetic;
-use super::choice;
+use super::{choice, elementwise};
 use crate::error::argument;
 use crate::tensor::{Array, Bool, Tensor, TensorSpec};
 
@@ -127,14 +127,29 @@ fn correction(a: f64, b: f64, left: f64) -> f64 {
 
 /// # Errors
 ///
-/// A divisor of zero among integers.
-pub(crate) fn check_no_zero(divisor: &Tensor) -> Result<()> {
+/// A divisor that is zero, or is once it is converted to the integers that are divided.
+pub(crate) fn check_no_zero(divisor: &Tensor, dtype: DType) -> Result<()> {
     let spec = divisor.spec()?;
-    let all = Array::empty(TensorSpec::contiguous(&[], opgrid_core::DType::Bool, spec.device())?)?;
-    choice::all(&all, divisor, &[])?;
+    let converted = match spec.dtype() == dtype {
+        true => None,
+        false => Some(Array::empty(TensorSpec::contiguous(spec.sizes(), dtype, spec.device())?)?),
+    };
+    let all = Array::empty(TensorSpec::contiguous(&[], DType::Bool, spec.device())?)?;
+    match &converted {
+        Some(converted) => {
+            elementwise::copy(converted, divisor)?;
+            choice::all(&all, converted, &[])?;
+        }
+        None => choice::all(&all, divisor, &[])?,
+    }
     match all.to_vec::<Bool>()?.as_slice() {
         [found] if found.is_true() => Ok(()),
-        _ => Err(argument("argument `other` has a zero, by which integers cannot be divided; divide floats")),
+        _ => {
+            let message = format!(
+                "argument `other` has a zero as {dtype}, by which integers cannot be divided; divide floats"
+            );
+            Err(argument(message))
+        }
     }
 }
 

@@ -6,12 +6,13 @@ use num_complex::Complex;
 use opgrid_core::{DType, Result};
 
 use super::elementwise::{Destination, Operand};
+use super::iter::Source;
 use super::reduce::{self, COLUMNS, Reduction, STEPS, Sum, Summed};
 use crate::tensor::{Element, Math};
 use crate::with_dtype;
 
-/// The average of `input` over `dims` (all if empty), each element first converted to `dtype`. The sum is kept in the
-/// precision of [`reduce::sum`] until it is divided.
+/// The average of `input` over `dims` (all if empty), each element first converted to `dtype`, or to single precision
+/// where that has 16 bits. The sum is kept in the precision of [`reduce::sum`] until it is divided.
 ///
 /// # Errors
 ///
@@ -30,7 +31,16 @@ use crate::with_dtype;
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn mean(out: &impl Destination, input: &impl Operand, dims: &[i64], dtype: DType) -> Result<()> {
+    let dtype = match dtype {
+        // Rounded to the dtype before it is added, an integer would lose digits that the average has room for.
+        DType::F16 | DType::BF16 if !is_of(input.source()?, dtype) => DType::F32,
+        dtype => dtype,
+    };
     with_dtype!(dtype, T: Inexact => reduce::fold(out, input, dims, &Mean::<T>(Sum(PhantomData))))
+}
+
+fn is_of(source: Source<'_>, dtype: DType) -> bool {
+    matches!(source, Source::Array(array) if array.dtype() == dtype)
 }
 
 /// What averages are kept in.

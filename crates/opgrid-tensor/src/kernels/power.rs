@@ -49,22 +49,33 @@ impl Power for f64 {
 }
 
 impl Power for f32 {
-    /// `2 ^ (exponent * log2 |self|)` in double precision, and what its sign and the ends of the range make of it.
-    /// Without a call, so that loops become vector code.
     #[inline(always)]
     fn power(self, exponent: Self) -> Self {
-        let magnitude = self.abs();
-        let power = exp2(f64::from(exponent) * log2(magnitude)) as f32;
-        let power = if magnitude == 1.0 || exponent == 0.0 { 1.0 } else { power };
-        let whole = exponent.trunc() == exponent;
-        let half = 0.5 * exponent;
-        let negative = self.is_sign_negative() && whole && half.trunc() != half;
-        let real = whole || self >= 0.0 || self == Self::NEG_INFINITY || self.is_nan();
-        let result = if negative { -power } else { power };
-        let result = if real { result } else { Self::NAN };
-        // One to any power, and anything to the power of zero, is one, NaN included.
-        if self == 1.0 || exponent == 0.0 { 1.0 } else { result }
+        let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
+        raised(self, exponent.into(), whole, whole && half.trunc() != half)
     }
+}
+
+/// A number to the power of one with more digits, which would change rounded to single precision: 16777217 is odd.
+#[inline(always)]
+pub(crate) fn by_number(base: f32, exponent: f64) -> f32 {
+    let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
+    raised(base, exponent, whole, whole && half.trunc() != half)
+}
+
+/// `2 ^ (exponent * log2 |base|)` in double precision, and what the sign and the ends of the range make of it.
+/// Without a call, so that loops become vector code.
+#[inline(always)]
+fn raised(base: f32, exponent: f64, whole: bool, odd: bool) -> f32 {
+    let magnitude = base.abs();
+    let power = exp2(exponent * log2(magnitude)) as f32;
+    let power = if magnitude == 1.0 || exponent == 0.0 { 1.0 } else { power };
+    let negative = base.is_sign_negative() && odd;
+    let real = whole || base >= 0.0 || base == f32::NEG_INFINITY || base.is_nan();
+    let result = if negative { -power } else { power };
+    let result = if real { result } else { f32::NAN };
+    // One to any power, and anything to the power of zero, is one, NaN included.
+    if base == 1.0 || exponent == 0.0 { 1.0 } else { result }
 }
 
 /// The logarithm to base 2 of a number that is not negative: `k + log2(m)` with `m` between the roots of 1/2 and 2, and
@@ -113,7 +124,7 @@ fn exp2(x: f64) -> f64 {
 impl Power for Complex<f64> {
     /// Zero to any power is what comes of its logarithm, as in C.
     fn power(self, exponent: Self) -> Self {
-        (exponent * Inexact::log(self)).exp()
+        Inexact::exp(exponent * Inexact::log(self))
     }
 }
 

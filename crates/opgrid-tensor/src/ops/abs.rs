@@ -30,6 +30,24 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     let complex = [DType::Complex64, DType::Complex128];
     samples.of(Abs, NUMBERS, make::unary, reference).tolerance(2.0).in_place_refuses(&complex);
+    samples.differs(Abs, structured::ORDER_OF_INPUTS);
+    samples.differs(
+        Abs,
+        Difference {
+            id: "distances-of-complex-numbers-lie-in-rows",
+            what: "torch gives dimensions of size 1 or 0 other strides where it copies; here distances of \
+               complex numbers that lie in rows lie in rows",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "distances_of_complex_numbers_lie_in_rows"),
+            when: |seen| {
+                let is_thin = |input: &Operand| {
+                    input.dtype.is_complex() && input.geometry.sizes().iter().any(|size| *size < 2)
+                };
+                seen.part == Part::Strides && seen.tensor("self").is_some_and(is_thin)
+            },
+            directed: None,
+        },
+    );
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

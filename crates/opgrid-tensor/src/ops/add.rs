@@ -43,6 +43,7 @@ pub(super) fn samples(samples: &mut Samples) {
             given(x.clone()).and(x).named("alpha", 0.5)
         });
     samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+    samples.differs(AddTensor, arithmetic::SIGN_OF_ZERO);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

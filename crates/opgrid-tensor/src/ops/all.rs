@@ -8,7 +8,7 @@
 //! - Values: true for no elements. NaN is other than zero.
 //! - Aliasing: `all.out`, `all.all_out` and `all.dims_out` write `out`.
 //! - Errors: a dimension out of range or named twice; an `out` of another dtype than bool and uint8.
-//! - Source: torch.all, PyTorch 2.15. DIFFERENCE: with a uint8 `out` torch cuts fractions off before it looks.
+//! - Source: torch.all, PyTorch 2.15.
 
 use super::prelude::*;
 use crate::kernels::choice;
@@ -52,6 +52,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .output_decides()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
     samples.of(AllDims, ANY, make::over_dims, |it| reference(it, it.value("dim")?)).output_decides();
+    samples.differs(All, READ_AFTER_WRITTEN);
+    samples.differs(All, reduce::TRUTH_OF_ELEMENTS);
 }
 
 fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {

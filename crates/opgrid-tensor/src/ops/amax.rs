@@ -28,6 +28,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Amax, ORDERED, make::over_dims, reference)
         .refuses("", given(make::numbers(DType::F32, &[0], 0)))
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+    samples.differs(Amax, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Amax, READ_AFTER_WRITTEN);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -28,6 +28,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Amin, ORDERED, make::over_dims, reference)
         .refuses("", given(make::numbers(DType::F32, &[0], 0)))
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+    samples.differs(Amin, arithmetic::SIGN_OF_ZERO);
+    samples.differs(Amin, READ_AFTER_WRITTEN);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

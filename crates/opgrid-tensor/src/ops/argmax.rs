@@ -28,6 +28,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Argmax, REAL, inputs, reference)
         .refuses("", given(make::numbers(DType::F32, &[0], 0)))
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+    samples.differs(Argmax, READ_AFTER_WRITTEN);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -41,6 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("no dimensions", given(vec![Plain::number(DType::F32, 1)]))
         .refuses("expected equal sizes", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
         .refuses("range", given(vec![x.clone(), x]).and(2));
+    samples.differs(Cat, ANY_STRIDES);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
@@ -179,3 +180,26 @@ fn suggested_format(geometry: &Geometry) -> MemoryFormat {
         });
     if fits { format } else { MemoryFormat::Contiguous }
 }
+
+/// Of operators that join tensors.
+pub(super) const ANY_STRIDES: Difference = Difference {
+    id: "joined-to-outputs-of-any-strides",
+    what: "torch writes what is joined to the wrong places of an output whose dimensions of size 1 have \
+           strides of their own; here to the output's elements",
+    why: "elements must not be lost",
+    test: ("opgrid-tensor/tests/differences.rs", "what_is_joined_is_written_to_outputs_of_any_strides"),
+    when: |seen| !seen.elements.is_empty() && seen.out().is_some_and(|out| out.geometry.sizes().contains(&1)),
+    directed: Some(Directed {
+        operator: "aten::stack.out",
+        arguments: || {
+            vec![
+                (
+                    "tensors",
+                    Argument::Tensors(vec![Some(Operand::rows(0, DType::F32, &[3], &[1.0, 2.0, 3.0]))]),
+                ),
+                ("dim", Scalar::Int(-1).into()),
+                ("out", Operand::strided(1, DType::F32, (&[3, 1], &[1, 6], 0), &[0.0; 3]).into()),
+            ]
+        },
+    }),
+};

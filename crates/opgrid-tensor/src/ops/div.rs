@@ -4,11 +4,14 @@
 //!
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; without a `rounding_mode` integers and bools are divided in the default dtype.
+//! - Values: a number, or a tensor of one element, keeps its digits beside 16-bit floats.
 //! - Rounding: "trunc" towards zero, "floor" downwards; `None` keeps fractions.
 //! - Aliasing: `div_` writes `self`, `div.out` writes `out`, and gives it its shape if it has no elements.
-//! - Errors: another `rounding_mode`; with one, bools, complex numbers, and integers divided by zero; `div_` of
-//!   integers without one.
+//! - Errors: another `rounding_mode`; with one, bools, complex numbers, and integers divided by zero or by what
+//!   becomes zero in their dtype; `div_` of integers without one.
 //! - Source: torch.div, PyTorch 2.15.
+
+use half::{bf16, f16};
 
 use super::prelude::*;
 use crate::kernels::division::{self, Division, Rounding};
@@ -58,6 +61,49 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("rounding_mode", no_mode)
         .refuses_data("zero", by_zero);
     samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+    samples.differs(DivTensorMode, Difference {
+        id: "smallest-integer-by-minus-one",
+        what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
+               products do",
+        why: "a process must not die of its data",
+        test: ("opgrid-tensor/tests/differences.rs", "the_smallest_integer_divided_by_minus_one_wraps"),
+        when: |seen| {
+            let has = |name: &str, is_such: &dyn Fn(f64) -> bool| {
+                let of_tensor = seen.tensor(name).is_some_and(|tensor| tensor.elements.iter().any(|x| is_such(x.re)));
+                of_tensor || seen.number(name).is_some_and(|number| is_such(number.to_complex().re))
+            };
+            let dies = seen.argument("rounding_mode").is_some() && seen.torch_refuses(differences::DIED);
+            dies && has("self", &|x| x <= f64::from(i32::MIN)) && has("other", &|x| x == -1.0)
+        },
+        directed: Some(Directed {
+ operator: "aten::div.Tensor_mode",
+ arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("floor".to_owned()))],
+ }),
+    });
+    samples.differs(
+        DivTensorMode,
+        Difference {
+            id: "quotients-of-16-bit-floats-are-cut-once",
+            what: "torch rounds quotients of 16-bit floats to 16 bits before it cuts their fraction, in some \
+               paths; here the fraction is cut first",
+            why: "rounded first, a quotient below a whole number becomes that number",
+            test: ("opgrid-tensor/tests/differences.rs", "quotients_are_cut_before_they_are_rounded"),
+            when: |seen| {
+                let step = |torch: &Complex64| match seen.meets_dtype(&[DType::BF16]) {
+                    true => torch.norm() / 128.0,
+                    false => torch.norm() / 1024.0,
+                };
+                let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
+                    (ours - torch).norm() <= step(torch).max(1.0)
+                };
+                let is_rounded = seen.argument("rounding_mode").is_some();
+                is_rounded && seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
+            },
+            directed: None,
+        },
+    );
+    samples.differs(DivTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(DivTensor, math::NOT_FINITE);
 }
 
 /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
@@ -99,7 +145,17 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
-    with_dtype!(dtype, T: Inexact => elementwise::binary::<T, T, T>(out, input, other, Inexact::over))
+    match dtype {
+        DType::F16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, Inexact::over)
+        }
+        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, Inexact::over)
+        }
+        _ => {
+            with_dtype!(dtype, T: Inexact => elementwise::binary::<T, T, T>(out, input, other, Inexact::over))
+        }
+    }
 }
 
 fn mode_shape(input: &Tensor, other: &Tensor, mode: Option<&str>) -> Result<TensorSpec> {
@@ -115,15 +171,28 @@ fn mode_cpu(input: &Tensor, other: &Tensor, mode: Option<&str>, out: &Tensor) ->
     let dtype = result_type(&[input, other])?;
     let checked = |run: &dyn Fn() -> Result<()>| match dtype.is_floating_point() {
         true => run(),
-        false => division::check_no_zero(other).and_then(|()| run()),
+        false => division::check_no_zero(other, dtype).and_then(|()| run()),
     };
-    match Rounding::named(mode)? {
-        None => cpu(input, other, out),
-        Some(Rounding::Trunc) => checked(
+    match (Rounding::named(mode)?, dtype) {
+        (None, _) => cpu(input, other, out),
+        (Some(rounding), DType::F16) if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, whole_quotient(rounding))
+        }
+        (Some(rounding), DType::BF16) if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, whole_quotient(rounding))
+        }
+        (Some(Rounding::Trunc), _) => checked(
             &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::truncated)),
         ),
-        Some(Rounding::Floor) => checked(
+        (Some(Rounding::Floor), _) => checked(
             &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::floored)),
         ),
+    }
+}
+
+fn whole_quotient(rounding: Rounding) -> impl Fn(f32, f32) -> f32 + Copy {
+    move |a, b| match rounding {
+        Rounding::Trunc => a.truncated(b),
+        Rounding::Floor => a.floored(b),
     }
 }

@@ -6,10 +6,11 @@
 use opgrid_core::operator::KernelOf;
 use opgrid_core::{
     Argument, DType, Device, DispatchKey, DispatchKeySet, Layout, Operator, Operators, Result, Return,
-    Signature, compute_dispatch_key, operator,
+    Scalar, Signature, compute_dispatch_key, operator,
 };
 
 use super::structured::Kernels;
+use crate::samples::{Difference, Directed, Operand};
 
 /// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.
 pub trait Factory: Signature {
@@ -76,3 +77,21 @@ pub(super) fn selected(
         key => Ok(key.key_set()),
     }
 }
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    id: "no-pinned-memory",
+    what: "torch pins memory for a device that is not there, or does not look; here it is refused",
+    why: "there is no device that copies from it",
+    test: ("opgrid-tensor/tests/differences.rs", "pinned_memory_is_refused"),
+    when: |seen| seen.we_refuse("asks for pinned memory"),
+    directed: Some(Directed {
+        operator: "aten::_to_copy",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[1], &[1.0]).into()),
+                ("pin_memory", Scalar::Bool(true).into()),
+            ]
+        },
+    }),
+}];

@@ -32,6 +32,7 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::of(x.dtype(), x.sizes(), &[value]).into())
         })
         .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
+    samples.differs(FillInplaceScalar, arithmetic::NUMBERS_FIT);
 }
 
 fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {

@@ -42,6 +42,7 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::of(dtype, &[2], &[number]).into())
         })
         .output_decides();
+    samples.differs(Full, arithmetic::NUMBERS_FIT);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -3,7 +3,7 @@
 //! `out[i, j, k] = self[i, index[i, j, k], k]` for dimension 1
 //!
 //! - Shapes: that of `index`, which has as many dimensions as `self`, and outside of `dim` no larger ones; row-major.
-//! - Dtypes: that of `self`; `index` is int32 or int64.
+//! - Dtypes: that of `self`; `index` is int32 or int64, or anything without elements.
 //! - Aliasing: `gather.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: other shapes, an index out of range (negative ones are), overlap with `out`.
 //! - Source: torch.gather, PyTorch 2.15. `sparse_grad` is for derivatives only.
@@ -48,7 +48,8 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
     };
     let number = given(make::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
-    cases.into_iter().map(one).chain([number]).collect()
+    let nothing = given(make::numbers(dtype, &[2, 3], 0)).and(1).and(Plain::of(DType::F32, &[0], &[0; 0]));
+    cases.into_iter().map(one).chain([number, nothing]).collect()
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
@@ -64,7 +65,10 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 fn shape(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool) -> Result<TensorSpec> {
     let (spec, index) = (input.spec()?, index.spec()?);
-    let dim = check::along(spec, dim, index)?;
+    let dim = match index.numel() {
+        0 => check::dimension(spec, dim, index)?,
+        _ => check::along(spec, dim, index)?,
+    };
     let (sizes, wanted) = (spec.sizes(), index.sizes());
     let mut pairs = wanted.iter().zip(sizes).enumerate();
     let fits = index.numel() == 0

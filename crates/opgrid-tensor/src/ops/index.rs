@@ -4,12 +4,12 @@
 //!
 //! - Shapes: tensors of indices broadcast; their dimensions take the place of those that they index, or come first if
 //!   there are others in between. A dimension without indices stays whole. A mask stands for the indices of its true
-//!   elements, one tensor for each of its dimensions.
+//!   elements, one tensor for each of its dimensions; a mask without dimensions stands for a new one of size 1 or 0.
 //! - Dtypes: that of `self`; indices are int32 or int64, masks bool (or uint8, as of old).
 //! - Strides: the dimensions have the order of those of `self` in memory.
 //! - Aliasing: `index.Tensor_out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: an index out of range (negative ones count from the end), too many indices, shapes that do not
-//!   broadcast, a mask of another shape, without dimensions or without data, overlap with `out`.
+//!   broadcast, a mask of another shape or without data, overlap with `out`.
 //! - Source: torch.Tensor.__getitem__, PyTorch 2.15.
 
 use super::indexing::Indexing;
@@ -50,6 +50,34 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
         .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
     samples.of(IndexTensor, ANY, masks, reference).not_on_meta();
+    samples.differs(
+        IndexTensor,
+        Difference {
+            id: "narrow-indices-lie-as-they-are",
+            what: "torch decides on the order of a result by copies that it makes of int32 indices; here the \
+               indices themselves decide",
+            why: "the order of a result must not depend on the dtypes of its arguments",
+            test: ("opgrid-tensor/tests/differences.rs", "converted_inputs_decide_on_the_order_as_they_lie"),
+            when: |seen| {
+                seen.part == Part::Strides && seen.inputs().iter().any(|input| input.dtype == DType::I32)
+            },
+            directed: Some(Directed {
+                operator: "aten::index.Tensor",
+                arguments: || {
+                    let index = |memory, strides: &[i64]| {
+                        Some(Operand::strided(memory, DType::I32, (&[3, 1, 2], strides, 0), &[0.0; 6]))
+                    };
+                    let input =
+                        Operand::strided(0, DType::F32, (&[3, 1, 1], &[3, 1, 3], 0), &[1.0, 2.0, 3.0]);
+                    let indices = vec![index(1, &[3, 6, 3]), index(2, &[0, 3, 1])];
+                    vec![("self", input.into()), ("indices", Argument::Tensors(indices))]
+                },
+            }),
+        },
+    );
+    samples.differs(IndexTensor, super::indexing::MASKS_WITHOUT_DIMENSIONS);
+    samples.differs(IndexTensor, super::indexing::LISTS_WITHOUT_INDICES);
+    samples.differs(IndexTensor, super::indexing::MASKS_COUNT);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -11,7 +11,7 @@
 //! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work, and a uint8 mask takes
 //!   no single value.
 
-use super::indexing::Indexing;
+use super::indexing::{self as indexing_checks, Indexing};
 use super::prelude::*;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::kernels::indexing;
@@ -47,6 +47,59 @@ pub(super) fn samples(samples: &mut Samples) {
             "does not broadcast",
             given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
         );
+    samples.differs(IndexPut, super::indexing::MASKS_WITHOUT_DIMENSIONS);
+    samples.differs(IndexPut, super::indexing::LISTS_WITHOUT_INDICES);
+    samples.differs(IndexPut, super::indexing::MASKS_COUNT);
+    samples.differs(
+        IndexPut,
+        Difference {
+            id: "single-values-for-bytes",
+            what: "torch fills by a uint8 mask only where there are several values; here also with one",
+            why: "one rule for masks",
+            test: ("opgrid-tensor/tests/differences.rs", "an_index_list_without_indices_gives_everything"),
+            when: |seen| seen.torch_refuses("masked_fill_ only"),
+            directed: Some(Directed {
+                operator: "aten::index_put",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                        (
+                            "indices",
+                            Argument::Tensors(vec![Some(Operand::rows(1, DType::U8, &[2], &[1.0, 0.0]))]),
+                        ),
+                        ("values", Operand::rows(2, DType::F32, &[], &[7.0]).into()),
+                    ]
+                },
+            }),
+        },
+    );
+    samples.differs(
+        IndexPut,
+        Difference {
+            id: "last-values-stay",
+            what: "torch leaves open which of several values for one element stays; here the last one does",
+            why: "results must not depend on the order of the loop",
+            test: ("opgrid-tensor/tests/views.rs", "later_values_stay_and_sums_add_up"),
+            when: |seen| {
+                !matches!(seen.number("accumulate"), Some(Scalar::Bool(true)))
+                    && !seen.elements.is_empty()
+                    && names_twice(seen)
+            },
+            directed: Some(Directed {
+                operator: "aten::index_put",
+                arguments: || {
+                    let places = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
+                    let values = [1.0, 4.0, 7.0, 2.0, 5.0, 8.0, 3.0, 6.0, 9.0];
+                    let indices = vec![Some(Operand::rows(1, DType::I64, &[3, 3], &places))];
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
+                        ("indices", Argument::Tensors(indices)),
+                        ("values", Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into()),
+                    ]
+                },
+            }),
+        },
+    );
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
@@ -75,11 +128,13 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
     let (spec, given) = (input.spec()?, values.spec()?);
     let on_meta = spec.device() == Device::META;
     if !accumulate
-        && !on_meta
         && given.numel() == 1
-        && given.device() == Device::CPU
+        && (on_meta || given.device() == Device::CPU)
         && let Some(mask) = only_mask(indices, spec)?
     {
+        if on_meta {
+            return Ok(());
+        }
         return MaskedFillInplaceScalar.call(input, &mask, LocalScalarDense.call(values)?);
     }
     if given.dtype() != spec.dtype() {
@@ -89,6 +144,10 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
             spec.dtype()
         );
         return Err(argument(message));
+    }
+    if on_meta && indices.iter().flatten().any(indexing_checks::is_mask) {
+        // How many elements masks name, and with that the shape of the values, is known from data only.
+        return indexing_checks::check(spec, indices);
     }
     let indexing = Indexing::new(input, indices)?;
     let sizes = indexing.sizes();
@@ -124,7 +183,7 @@ fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Te
     let covered = input.sizes().get(start..start + mask.dim()).unwrap_or(&[]);
     let behind = input.sizes().len().checked_sub(start + mask.dim());
     let (true, Some(behind)) = (covered == mask.sizes(), behind) else { return Ok(None) };
-    if mask.dim() == 0 || indices.len() - start - 1 > behind {
+    if indices.len() - start - 1 > behind {
         return Ok(None);
     }
     let mut stretched = mask.clone();
@@ -132,4 +191,26 @@ fn only_mask(indices: &[Option<Tensor>], input: &TensorSpec) -> Result<Option<Te
         stretched = Unsqueeze.call(&stretched, -1)?;
     }
     Ok(Some(stretched))
+}
+
+/// Whether an index list names an element more than once.
+fn names_twice(seen: &Seen<'_>) -> bool {
+    let (Some(input), Some(Argument::Tensors(list))) = (seen.tensor("self"), seen.argument("indices")) else {
+        return false;
+    };
+    let index = |operand: &Operand| {
+        let numbers: Vec<Scalar> =
+            operand.elements.iter().map(|number| Scalar::Int(number.re as i64)).collect();
+        let dtype = if operand.dtype == DType::U8 { DType::Bool } else { operand.dtype };
+        Plain::of(dtype, operand.geometry.sizes(), &numbers)
+    };
+    let indices: Vec<Option<Plain>> = list.iter().map(|entry| entry.as_ref().map(index)).collect();
+    let tensor = Plain::from_fn(DType::Bool, input.geometry.sizes(), |_| Scalar::Bool(false));
+    let Ok(places) = Places::new(&tensor, &indices) else { return false };
+    let mut named: Vec<Vec<i64>> =
+        naive::positions(places.sizes()).map(|position| places.of(&position)).collect();
+    let count = named.len();
+    named.sort_unstable();
+    named.dedup();
+    named.len() < count
 }

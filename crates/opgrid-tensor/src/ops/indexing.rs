@@ -1,9 +1,11 @@
 //! What operators share that take tensors of indices: what a list of them means, and checks.
 
 use opgrid_core::{DType, Result};
+use smallvec::SmallVec;
 
 use crate::error::argument;
 use crate::kernels::indexing::{self, Indexed, Lookup};
+use crate::samples::{Argument, Difference, Directed, Operand};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Dims, Geometry, Tensor, TensorSpec, broadcast};
 
@@ -29,7 +31,7 @@ impl Indexing {
     /// another shape than what it indexes, or without data.
     pub(super) fn new(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Self> {
         let spec = input.spec()?;
-        let indices = without_masks(spec, indices)?;
+        let (seen, indices) = without_masks(spec, indices, indexing::columns)?;
         let shapes: Vec<&[i64]> = indices.iter().map(|(_, index)| index.sizes()).collect();
         let shape = broadcast(&shapes).map_err(|_| {
             argument(format!(
@@ -39,11 +41,11 @@ impl Indexing {
         let dims: Vec<usize> = indices.iter().map(|(dim, _)| *dim).collect();
         let adjacent = dims.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let (geometry, start) = if adjacent {
-            (spec.geometry().clone(), dims.first().copied().unwrap_or(0))
+            (seen, dims.first().copied().unwrap_or(0))
         } else {
-            let rest = (0..spec.sizes().len()).filter(|dim| !dims.contains(dim));
+            let rest = (0..seen.dims()).filter(|dim| !dims.contains(dim));
             let order: Vec<i64> = dims.iter().copied().chain(rest).map(|dim| dim as i64).collect();
-            (spec.geometry().permute(&order)?, 0)
+            (seen.permute(&order)?, 0)
         };
         let indexing = Self { geometry, start, indices, shape };
         indexing.check_empty()?;
@@ -115,9 +117,27 @@ impl Indexing {
     }
 }
 
-/// The indices by dimension, with masks replaced by the indices of their true elements.
-fn without_masks(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<Vec<(usize, Array)>> {
-    let sizes = input.sizes();
+/// # Errors
+///
+/// As [`Indexing::new`], as far as they do not depend on which elements of masks are true.
+pub(super) fn check(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<()> {
+    let nothing = |mask: &Array| Ok((0..mask.sizes().len()).map(|_| Vec::new()).collect());
+    without_masks(input, indices, nothing).map(drop)
+}
+
+/// Whether an index is a mask, so that its elements decide how many others are named.
+pub(super) fn is_mask(index: &Tensor) -> bool {
+    index.is_defined() && matches!(index.dtype(), DType::Bool | DType::U8)
+}
+
+/// The indices by dimension, with masks replaced by the indices of their true elements, which `columns` finds; and the
+/// geometry that they are for: a mask without dimensions stands for one of size 1 in front of it and of what it masks.
+fn without_masks(
+    input: &TensorSpec,
+    indices: &[Option<Tensor>],
+    columns: impl Fn(&Array) -> Result<SmallVec<[Vec<i64>; 4]>>,
+) -> Result<(Geometry, Vec<(usize, Array)>)> {
+    let mut seen = input.geometry().clone();
     let mut result = Vec::new();
     let mut dim = 0;
     for index in indices {
@@ -131,20 +151,22 @@ fn without_masks(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<Vec<(
                 result.push((dim, index.array()?.clone()));
                 dim += 1;
             }
-            DType::Bool | DType::U8 if index.dim() == 0 => {
-                let message = "the mask in `indices` has no dimensions, expected those that it covers; put a dimension in front of both by `unsqueeze`";
-                return Err(argument(message));
-            }
             DType::Bool | DType::U8 => {
-                let covered = sizes.get(dim..dim + index.dim()).unwrap_or(&[]);
-                if covered != index.sizes() {
+                let mut mask = index.array()?.clone();
+                if mask.sizes().is_empty() && dim <= seen.dims() {
+                    mask = mask.view(mask.geometry().unsqueeze(0)?)?;
+                    seen = seen.unsqueeze(dim as i64)?;
+                }
+                let covered = seen.sizes().get(dim..dim + mask.sizes().len());
+                if covered != Some(mask.sizes()) {
                     let message = format!(
-                        "the mask in `indices` has shape {:?}, expected that of the dimensions of {sizes:?} from {dim} on",
-                        index.sizes()
+                        "the mask in `indices` has shape {:?}, expected that of the dimensions of {:?} from {dim} on",
+                        index.sizes(),
+                        seen.sizes()
                     );
                     return Err(argument(message));
                 }
-                for column in indexing::columns(index.array()?)? {
+                for column in columns(&mask)? {
                     result.push((dim, Array::from_slice(&column, &[column.len() as i64])?));
                     dim += 1;
                 }
@@ -157,11 +179,11 @@ fn without_masks(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<Vec<(
             }
         }
     }
-    if dim > sizes.len() {
-        let message = format!("too many indices for a tensor of dimension {} (got {dim})", sizes.len());
+    if dim > seen.dims() {
+        let message = format!("too many indices for a tensor of dimension {} (got {dim})", seen.dims());
         return Err(argument(message));
     }
-    Ok(result)
+    Ok((seen, result))
 }
 
 /// # Errors
@@ -185,11 +207,20 @@ fn check_device(input: &TensorSpec, index: &Tensor, name: &str) -> Result<()> {
 ///
 /// One out of range; indices that are no integers, or on another device.
 pub(super) fn along(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<usize> {
-    let dim = normalise_dim(dim, input.sizes().len())?;
     if !matches!(index.dtype(), DType::I32 | DType::I64) {
         let message = format!("argument `index` has dtype {}, expected int32 or int64", index.dtype());
         return Err(argument(message));
     }
+    dimension(input, dim, index)
+}
+
+/// The same for indices of any dtype, of which there are none.
+///
+/// # Errors
+///
+/// One out of range; indices on another device.
+pub(super) fn dimension(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<usize> {
+    let dim = normalise_dim(dim, input.sizes().len())?;
     if index.device() != input.device() {
         let message = format!(
             "argument `index` is on device {}, expected {} as `self`",
@@ -200,3 +231,70 @@ pub(super) fn along(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<
     }
     Ok(dim)
 }
+
+pub(super) const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
+    id: "masks-without-dimensions",
+    what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
+           not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
+    why: "one meaning in all places",
+    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "masks_without_dimensions_add_one"),
+    when: |seen| {
+        let is_such = |(name, index): &(&str, &Operand)| {
+            let is_mask = matches!(index.dtype, DType::Bool | DType::U8);
+            *name == "indices" && is_mask && index.geometry.dims() == 0
+        };
+        seen.tensors().iter().any(is_such)
+    },
+    directed: Some(Directed {
+        operator: "aten::index.Tensor",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                ("indices", Argument::Tensors(vec![Some(Operand::rows(1, DType::Bool, &[], &[1.0]))])),
+            ]
+        },
+    }),
+};
+
+pub(super) const LISTS_WITHOUT_INDICES: Difference = Difference {
+    id: "lists-without-indices",
+    what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
+           Entries that stand for no dimension are counted before they are looked at, and refused",
+    why: "one meaning for `x[...]` and `x[:]`",
+    test: ("opgrid-tensor/tests/differences.rs", "an_index_list_without_indices_gives_everything"),
+    when: |seen| {
+        let words =
+            ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];
+        let has_none = match seen.argument("indices") {
+            Some(Argument::Tensors(list)) => list.iter().all(Option::is_none),
+            _ => false,
+        };
+        has_none && words.iter().any(|words| seen.torch_refuses(words))
+    },
+    directed: None,
+};
+
+pub(super) const MASKS_COUNT: Difference = Difference {
+    id: "masks-count-their-dimensions",
+    what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
+           dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",
+    why: "one meaning in all places",
+    test: ("opgrid-tensor/tests/ends_of_ranges.rs", "masks_count_their_dimensions"),
+    when: |seen| {
+        let Some(Argument::Tensors(list)) = seen.argument("indices") else { return false };
+        let is_mask =
+            |index: &Operand| matches!(index.dtype, DType::Bool | DType::U8) && index.geometry.dims() > 1;
+        let ends_in_gap = matches!(list.last(), Some(None));
+        ends_in_gap && list.iter().flatten().any(is_mask) && seen.we_refuse("too many indices")
+    },
+    directed: Some(Directed {
+        operator: "aten::index.Tensor",
+        arguments: || {
+            let mask = Operand::rows(1, DType::Bool, &[1, 2], &[1.0, 0.0]);
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[1, 2], &[1.0, 2.0]).into()),
+                ("indices", Argument::Tensors(vec![Some(mask), None])),
+            ]
+        },
+    }),
+};

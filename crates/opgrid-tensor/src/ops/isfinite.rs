@@ -1,14 +1,14 @@
 //! `aten::isfinite`: whether elements are neither infinite nor NaN.
 //!
-//! `out[i] = |self[i]| < infinity`
+//! `out[i] = |self[i]| < infinity`, of complex numbers both parts
 //!
 //! - Shapes: that of `self`.
 //! - Dtypes: any; the result is bool, and true for all integers and bools.
-//! - Dispatch: a composite of `abs` and `lt`.
+//! - Dispatch: a composite of `abs` and `lt`, of complex numbers of `sub` and `eq`.
 //! - Source: torch.isfinite, PyTorch 2.15; there it is made of other operators.
 
 use super::prelude::*;
-use super::{Abs, EmptyLike, FillInplaceScalar, LtScalar};
+use super::{Abs, EmptyLike, EqScalar, FillInplaceScalar, LtScalar, SubTensor};
 
 operator! {
     home = crate::home;
@@ -27,7 +27,11 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn isfinite(input: &Tensor) -> Result<Tensor> {
     let dtype = input.dtype();
-    if dtype.is_floating_point() || dtype.is_complex() {
+    if dtype.is_complex() {
+        // The distance from zero may be infinite though both parts are finite; their difference from themselves is 0.
+        return EqScalar.call(&SubTensor.call(input, input, Scalar::Int(1))?, Scalar::Int(0));
+    }
+    if dtype.is_floating_point() {
         return LtScalar.call(&Abs.call(input)?, Scalar::Float(f64::INFINITY));
     }
     let ones = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;

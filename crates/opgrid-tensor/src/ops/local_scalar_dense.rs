@@ -30,6 +30,18 @@ pub(super) fn samples(samples: &mut Samples) {
     let two = given(make::numbers(DType::F32, &[2], 0));
     samples.of(LocalScalarDense, ANY, inputs, reference).not_on_meta().refuses("2 elements", two.clone());
     samples.of(Item, ANY, inputs, reference).not_on_meta().refuses("2 elements", two);
+    samples.differs(
+        LocalScalarDense,
+        Difference {
+            id: "one-number-of-one-element",
+            what: "torch reads the first of several elements, or memory behind none; here a tensor of one \
+               element is asked for",
+            why: "memory that is not the tensor's must not be read",
+            test: ("opgrid-tensor/tests/differences.rs", "a_number_is_read_out_of_one_element_only"),
+            when: |seen| seen.we_refuse("elements cannot be converted"),
+            directed: None,
+        },
+    );
 }
 
 fn local_scalar_dense(input: &Tensor) -> Result<Scalar> {

@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Log, ANY, make::unary, |it| it.inexact(f64::ln, Complex64::ln)).tolerance(4.0);
+    samples.differs(Log, math::NOT_FINITE);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

@@ -26,6 +26,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(LogicalAnd, ANY, make::pairs, |it| {
         it.binary(Rule::Bool, |a, b| Scalar::Bool(a.to_bool() && b.to_bool()))
     });
+    samples.differs(LogicalAnd, pointwise::TRUTH_OF_WHOLE);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -35,6 +35,32 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(64.0)
         .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
         .refuses("expected 3 rows", given(x.clone()).and(x));
+    samples.differs(Matmul, reduce::NOT_FINITE);
+    samples.differs(Matmul, products::CHECKED_WITHOUT_ELEMENTS);
+    samples.differs(Matmul, products::KEEPS_STRIDES);
+    samples.differs(Matmul, READ_AFTER_WRITTEN);
+    samples.differs(
+        Matmul,
+        Difference {
+            id: "products-are-written-to-any-strides",
+            what: "torch refuses outputs of some strides whose shape is right; here they are written",
+            why: "an output of the right shape can hold the result",
+            test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
+            when: |seen| {
+                seen.operator == "aten::matmul.out" && seen.torch_refuses("must match the size of tensor")
+            },
+            directed: Some(Directed {
+                operator: "aten::matmul.out",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                        ("other", Operand::rows(1, DType::F32, &[2, 1], &[1.0, 2.0]).into()),
+                        ("out", Operand::strided(2, DType::F32, (&[1], &[6], 0), &[0.0]).into()),
+                    ]
+                },
+            }),
+        },
+    );
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

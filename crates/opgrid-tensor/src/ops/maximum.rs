@@ -26,6 +26,7 @@ pub(super) fn samples(samples: &mut Samples) {
     let reference =
         |it: &Inputs| it.binary(Rule::Promoted, |a, b| number::chosen(a, b, |order| order.is_lt()));
     samples.of(Maximum, ORDERED, make::pairs, reference).refuses("does not broadcast", make::misfits());
+    samples.differs(Maximum, arithmetic::SIGN_OF_ZERO);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

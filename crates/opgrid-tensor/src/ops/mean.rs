@@ -3,7 +3,8 @@
 //! `out[j] = (self[0, j] + self[1, j] + …) / n`
 //!
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
-//! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`.
+//! - Dtypes: `dtype` if given, to which each element is converted first, or to float32 where that has 16 bits;
+//!   otherwise that of `self`.
 //! - Values: NaN for no elements.
 //! - Aliasing: `mean.out` writes `out`, in whose dtype it computes.
 //! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`.
@@ -36,6 +37,29 @@ pub(super) fn samples(samples: &mut Samples) {
         named.collect()
     };
     samples.of(MeanDim, ANY, converted, reference).tolerance(4.0);
+    samples.differs(MeanDim, reduce::NOT_FINITE);
+    samples.differs(MeanDim, READ_AFTER_WRITTEN);
+    samples.differs(
+        MeanDim,
+        Difference {
+            id: "averages-of-complex-numbers-are-complex",
+            what: "torch writes averages of complex numbers to real outputs, which lose the imaginary parts; \
+               here that is refused",
+            why: "nothing is lost silently",
+            test: ("opgrid-tensor/tests/differences.rs", "averages_of_complex_numbers_are_complex"),
+            when: |seen| seen.operator == "aten::mean.out" && seen.we_refuse("can't be cast"),
+            directed: Some(Directed {
+                operator: "aten::mean.out",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
+                        ("dim", Argument::None),
+                        ("out", Operand::rows(1, DType::F64, &[], &[0.0]).into()),
+                    ]
+                },
+            }),
+        },
+    );
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -26,6 +26,7 @@ pub(super) fn samples(samples: &mut Samples) {
     let reference =
         |it: &Inputs| it.binary(Rule::Promoted, |a, b| number::chosen(a, b, |order| order.is_gt()));
     samples.of(Minimum, ORDERED, make::pairs, reference).refuses("does not broadcast", make::misfits());
+    samples.differs(Minimum, arithmetic::SIGN_OF_ZERO);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -119,6 +119,10 @@ operators! {
     zeros,
 }
 
+/// The differences from torch that come of what operators share.
+pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 3] =
+    [structured::DIFFERENCES, pointwise::DIFFERENCES, factory::DIFFERENCES];
+
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
 ///
 /// # Errors

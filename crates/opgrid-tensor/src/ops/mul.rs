@@ -4,9 +4,12 @@
 //!
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; the product of bools is "and". Integers wrap around.
+//! - Values: a number as `other`, or a tensor of one element, keeps its digits beside 16-bit floats.
 //! - Aliasing: `mul_` writes `self`, `mul.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: a result of another shape or a higher kind of dtype than what is written; overlap in part.
 //! - Source: torch.mul, PyTorch 2.15.
+
+use half::{bf16, f16};
 
 use super::prelude::*;
 
@@ -32,6 +35,28 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(MulTensor, ANY, make::pairs, |it| it.binary(Rule::Promoted, number::times))
         .refuses("does not broadcast", make::misfits());
     samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(Rule::Promoted, number::times));
+    samples.differs(
+        MulTensor,
+        Difference {
+            id: "numbers-keep-their-digits-in-place",
+            what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
+               that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
+            why: "one rule for all overloads",
+            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "numbers_beside_16_bit_floats_keep_their_digits"),
+            when: |seen| {
+                let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
+                let is_rounded = seen.each(|(_, ours, torch)| {
+                    !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
+                });
+                seen.operator == "aten::mul_.Scalar"
+                    && seen.tensor("self").is_some_and(is_narrow)
+                    && is_rounded
+            },
+            directed: None,
+        },
+    );
+    samples.differs(MulTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(MulTensor, math::NOT_FINITE);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
@@ -40,5 +65,13 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times))
+    match dtype {
+        DType::F16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, Arithmetic::times)
+        }
+        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
+        }
+        _ => with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times)),
+    }
 }

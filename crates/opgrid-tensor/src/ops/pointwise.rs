@@ -1,10 +1,11 @@
 //! What element-wise operators share: the shape of the result and what arguments may be.
 
-use opgrid_core::{DType, Device, Result, Scalar};
+use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
 
 use crate::error::argument;
+use crate::samples::{Difference, Part, Seen};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Tensor, TensorSpec, broadcast, result_type};
+use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
 
 /// What an element-wise operator on these arguments gives, in the promoted dtype.
 ///
@@ -63,6 +64,13 @@ fn of_any<const N: usize>(arguments: &[(&str, &Tensor); N], dtype: DType) -> Res
     let device = common_device(&specs)?;
     let geometries = specs.map(TensorSpec::geometry);
     TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(arguments).unwrap_or(error))
+}
+
+/// Whether a second argument is one number for all elements, which products and quotients of 16-bit floats take as
+/// float32: rounded first it could become zero or infinite.
+#[inline]
+pub(super) fn keeps_digits(other: &Tensor, dtype: DType) -> bool {
+    other.is_number() || (other.dtype() != dtype && other.numel() == 1)
 }
 
 /// # Errors
@@ -202,3 +210,60 @@ fn misfit(arguments: &[(&str, &Tensor)]) -> Option<opgrid_core::Error> {
     );
     Some(argument(message))
 }
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    id: "converted-inputs-lie-as-they-are",
+    what: "torch decides on the order of a result by the copies that it makes of inputs of other dtypes; \
+           here the inputs themselves decide",
+    why: "the order of a result must not depend on the dtypes of its arguments",
+    test: ("opgrid-tensor/tests/differences.rs", "converted_inputs_decide_on_the_order_as_they_lie"),
+    when: |seen| seen.part == Part::Strides && is_order_of_copies(seen),
+    directed: None,
+}];
+
+/// Whether the strides of torch's result are those that come of dense copies of the inputs that are not of the dtype
+/// that is computed in, whichever that is.
+fn is_order_of_copies(seen: &Seen<'_>) -> bool {
+    let inputs = seen.inputs();
+    let strides = |is_copied: &dyn Fn(DType) -> bool, number: bool, reversed: bool| -> Option<String> {
+        let mut geometries = Vec::new();
+        for input in &inputs {
+            geometries.push(match is_copied(input.dtype) {
+                true => input.geometry.like(MemoryFormat::Preserve).ok()?,
+                false => input.geometry.clone(),
+            });
+        }
+        if number {
+            geometries.push(Geometry::contiguous(&[]).ok()?);
+        }
+        if reversed {
+            geometries.reverse();
+        }
+        let spec =
+            TensorSpec::elementwise(&geometries.iter().collect::<Vec<_>>(), DType::F32, Device::CPU).ok()?;
+        Some(format!("{:?}", spec.strides()))
+    };
+    let is_torch = |is_copied: &dyn Fn(DType) -> bool| {
+        let orders = [(false, false), (false, true), (true, false), (true, true)];
+        orders
+            .iter()
+            .any(|(number, reversed)| strides(is_copied, *number, *reversed).as_deref() == Some(seen.torch))
+    };
+    let dtypes = inputs.iter().map(|input| input.dtype).chain([seen.default, DType::Bool]);
+    dtypes.into_iter().any(|computed| is_torch(&|dtype| dtype != computed)) || is_torch(&|_| true)
+}
+
+/// Of operators that look whether numbers are zero.
+pub(super) const TRUTH_OF_WHOLE: Difference = Difference {
+    id: "truth-of-whole-numbers",
+    what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
+           here it is the number that is true",
+    why: "256 is true",
+    test: ("opgrid-tensor/tests/differences.rs", "truth_is_that_of_the_whole_integer"),
+    when: |seen| {
+        let inputs = seen.inputs();
+        !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)
+    },
+    directed: None,
+};

@@ -5,12 +5,16 @@
 //! - Shapes: `self` and `exponent` broadcast.
 //! - Dtypes: promoted. Integers wrap around; to a negative power they are 0 unless 1 or -1.
 //! - Aliasing: `pow_` writes `self`, the `out` overloads write `out`.
-//! - Errors: integers to the power of a negative integer number; bools, unless one of both is a number that makes
-//!   the result a constant or a copy.
+//! - Values: a number as the exponent keeps its digits beside float32, and is rounded beside 16-bit floats.
+//! - Errors: integers to the power of a negative integer number; an exponent beyond the range of integers or 16-bit
+//!   floats; bools, unless one of both is a number that makes the result a constant or a copy.
 //! - Source: torch.pow, PyTorch 2.15.
 
+use num_complex::Complex;
+
 use super::prelude::*;
-use crate::kernels::power::Power;
+use crate::kernels::power::{self, Power};
+use crate::tensor::Element;
 
 operator! {
     home = crate::home;
@@ -53,6 +57,65 @@ pub(super) fn samples(samples: &mut Samples) {
         bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
     };
     samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
+    samples.differs(
+        PowScalar,
+        Difference {
+            id: "powers-of-a-number-lie-as-the-exponents",
+            what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_a_number_lie_as_the_exponents"),
+            when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::pow.Scalar"),
+            directed: None,
+        },
+    );
+    samples.differs(
+        PowScalar,
+        Difference {
+            id: "powers-of-one-are-checked",
+            what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
+               others",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_one_are_checked_as_all_others"),
+            when: |seen| {
+                seen.operator == "aten::pow.Scalar_out"
+                    && seen.number("self").is_some_and(is_one)
+                    && seen.we_refuse("can't be cast")
+            },
+            directed: Some(Directed {
+                operator: "aten::pow.Scalar_out",
+                arguments: || {
+                    vec![
+                        ("self", Scalar::Int(1).into()),
+                        ("exponent", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()),
+                        ("out", Operand::rows(1, DType::Bool, &[2], &[0.0, 0.0]).into()),
+                    ]
+                },
+            }),
+        },
+    );
+    samples.differs(
+        PowTensorTensor,
+        Difference {
+            id: "complex-powers-that-are-not-finite",
+            what: "torch computes complex powers of numbers near the ends of the range, and of infinity and \
+               zero, by squares that overflow or vanish, which leaves NaN; here each follows from the \
+               exponential of the logarithm",
+            why: "most such powers are in the range",
+            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            when: |seen| {
+                let is_far = |x: &Complex64| !(1e-19..1e19).contains(&x.norm());
+                let is_extreme = seen.inputs().iter().any(|input| input.elements.iter().any(is_far))
+                    || seen.numbers().any(|number| is_far(&number.to_complex()));
+                let vanishes =
+                    |ours: &Complex64, torch: &Complex64| !ours.is_finite() && torch.norm() < 1e-37;
+                is_extreme
+                    && seen.each(|(dtype, ours, torch)| {
+                        dtype.is_complex() && (!torch.is_finite() || vanishes(ours, torch))
+                    })
+            },
+            directed: None,
+        },
+    );
 }
 
 fn powers(dtype: DType) -> Vec<Sample> {
@@ -113,7 +176,12 @@ fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
     if is_zero(exponent) || is_one(exponent) {
         return Ok(spec);
     }
-    pointwise::check_numbers(spec.dtype()).map(|()| spec)
+    pointwise::check_numbers(spec.dtype())?;
+    let is_rounded = whole || matches!(spec.dtype(), DType::F16 | DType::BF16);
+    if is_rounded {
+        with_dtype!(spec.dtype(), T => arithmetic::element::<T>(exponent).map(drop))?;
+    }
+    Ok(spec)
 }
 
 fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
@@ -125,10 +193,12 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     }
     let number = exponent.into();
     let dtype = result_type(&[input, &number])?;
-    if let Scalar::Float(0.5) = exponent {
+    // As in torch, where roots of 16 bits are powers: that of minus infinity is infinite, and not NaN.
+    let is_root = dtype != DType::F16;
+    if is_root && exponent == Scalar::Float(0.5) {
         return with_dtype!(dtype, T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt));
     }
-    if let Scalar::Float(-0.5) = exponent {
+    if is_root && exponent == Scalar::Float(-0.5) {
         return with_dtype!(dtype, T: Inexact => {
             elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal())
         });
@@ -141,7 +211,21 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
             elementwise::unary::<T, T>(out, input, |a| a.times(a).times(a))
         });
     }
-    with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, &number, Power::power))
+    match dtype {
+        DType::F32 => {
+            let exponent = exponent.to_complex().re;
+            elementwise::unary::<f32, f32>(out, input, move |a| power::by_number(a, exponent))
+        }
+        DType::Complex64 => {
+            let exponent = exponent.to_complex();
+            elementwise::unary::<Complex<f32>, Complex<f32>>(out, input, move |a| {
+                Complex64::new(a.re.into(), a.im.into()).power(exponent).cast()
+            })
+        }
+        _ => {
+            with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, &number, Power::power))
+        }
+    }
 }
 
 /// Whether all powers of a number are one, in any dtype but bool, which has none.
@@ -150,9 +234,9 @@ fn gives_ones(base: Scalar) -> bool {
 }
 
 fn is_zero(value: Scalar) -> bool {
-    matches!(value, Scalar::Int(0) | Scalar::Bool(false)) || value == Scalar::Float(0.0)
+    value.to_complex() == Complex64::ZERO
 }
 
 fn is_one(value: Scalar) -> bool {
-    matches!(value, Scalar::Int(1) | Scalar::Bool(true)) || value == Scalar::Float(1.0)
+    value.to_complex() == Complex64::ONE
 }

@@ -6,14 +6,15 @@ pub(super) use opgrid_core::{
 };
 
 pub(super) use super::structured::Kernels;
-pub(super) use super::{pointwise, products};
+pub(super) use super::{pointwise, products, structured};
 pub(super) use crate::error::argument;
+pub(super) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
-pub(super) use crate::kernels::math::Inexact;
+pub(super) use crate::kernels::math::{self, Inexact};
 pub(super) use crate::kernels::{elementwise, reduce};
 pub(super) use crate::samples::{
-    ANY, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS, ORDERED, Plain, REAL, Rule, Sample,
-    Samples, given, make, naive, number,
+    ANY, Argument, Difference, Directed, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS, ORDERED,
+    Operand, Part, Plain, REAL, Rule, Sample, Samples, Seen, differences, given, make, naive, number,
 };
 pub(super) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,

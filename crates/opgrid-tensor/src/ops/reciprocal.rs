@@ -25,6 +25,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Reciprocal, ANY, make::unary, |it| it.inexact(f64::recip, |x| x.inv())).tolerance(4.0);
+    samples.differs(Reciprocal, math::NOT_FINITE);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

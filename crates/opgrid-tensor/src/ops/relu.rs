@@ -28,6 +28,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(Relu, REAL, make::unary, |it| {
         it.unary(Rule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
     });
+    samples.differs(Relu, structured::ORDER_OF_INPUTS);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

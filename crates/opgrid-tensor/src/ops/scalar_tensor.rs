@@ -30,6 +30,7 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
         })
         .refuses_data("overflow", given(300).named("dtype", DType::U8));
+    samples.differs(ScalarTensor, arithmetic::NUMBERS_FIT);
 }
 
 fn scalar_tensor(

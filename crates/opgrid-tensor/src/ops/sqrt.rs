@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Sqrt, ANY, make::unary, |it| it.inexact(f64::sqrt, Complex64::sqrt)).tolerance(4.0);
+    samples.differs(Sqrt, math::NOT_FINITE);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

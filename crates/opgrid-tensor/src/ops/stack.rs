@@ -34,6 +34,41 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("non-empty list", given(Vec::<Plain>::new()))
         .refuses("expected [2, 3]", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
         .refuses("range", given(vec![x.clone(), x]).and(3));
+    samples.differs(Stack, structured::ORDER_OF_INPUTS);
+    samples.differs(Stack, super::cat::ANY_STRIDES);
+    samples.differs(
+        Stack,
+        Difference {
+            id: "empty-outputs-among-what-is-stacked",
+            what: "torch gives an output without elements its shape before it looks at the tensors that are \
+               stacked, of which it may be one; here they are looked at first",
+            why: "arguments mean what they are when the call begins",
+            test: ("opgrid-tensor/tests/differences.rs", "what_has_no_elements_shares_none"),
+            when: |seen| {
+                let is_among = |out: &Operand| {
+                    out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)
+                };
+                seen.torch_refuses("Tensors must have same number of dimensions")
+                    && seen.out().is_some_and(is_among)
+            },
+            directed: Some(Directed {
+                operator: "aten::stack.out",
+                arguments: || {
+                    vec![
+                        (
+                            "tensors",
+                            Argument::Tensors(vec![
+                                Some(Operand::rows(0, DType::F32, &[4, 0], &[])),
+                                Some(Operand::rows(1, DType::F32, &[4, 0], &[])),
+                            ]),
+                        ),
+                        ("dim", Scalar::Int(1).into()),
+                        ("out", Operand::rows(1, DType::F32, &[4, 0], &[]).into()),
+                    ]
+                },
+            }),
+        },
+    );
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -11,6 +11,7 @@ use opgrid_core::{
 
 use crate::error::argument;
 use crate::kernels::access::check_written;
+use crate::samples::{Difference, Operand, Part};
 use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
 
 /// The signature of an operator whose first argument is a tensor, beside that of its `out` overload.
@@ -284,7 +285,7 @@ pub(super) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
 ///
 /// # Errors
 ///
-/// Elements, and another shape. DIFFERENCE: torch warns and resizes, under the hands of those who look at the tensor.
+/// Elements, and another shape. Torch warns and resizes.
 pub(super) fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     if out.sizes() == spec.sizes() {
         return Ok(());
@@ -304,3 +305,50 @@ fn wrong_shape(name: &str, out: &Tensor, spec: &TensorSpec) -> Error {
     );
     argument(message)
 }
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    Difference {
+        id: "outputs-keep-their-shape",
+        what: "torch gives an output of another shape the shape of the result, with a warning; here it is \
+               refused unless it has no elements",
+        why: "tensors would change under the hands of those who look at them",
+        test: ("opgrid-tensor/tests/views.rs", "outputs_beside_their_inputs"),
+        when: |seen| {
+            let is_named = seen.we_refuse("argument `out`") && seen.we_refuse("shape");
+            is_named && seen.out().is_some_and(|out| !out.is_empty())
+        },
+        directed: None,
+    },
+    Difference {
+        id: "outputs-that-get-a-shape-get-memory",
+        what: "torch enlarges the memory under an output without elements where it lies; here the output \
+               gets memory of its own",
+        why: "others who look at the memory keep what they see",
+        test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
+        when: |seen| {
+            matches!(seen.part, Part::Offset | Part::Written) && seen.out().is_some_and(Operand::is_empty)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "refused-without-elements",
+        what: "torch does not look at dtypes and numbers where there are no elements; here a call is \
+               refused whatever the sizes are",
+        why: "whether a program is right must not depend on its data",
+        test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+        when: |seen| seen.we_refuse("") && seen.torch_gives_nothing(),
+        directed: None,
+    },
+];
+
+/// Of operators that torch makes of others.
+pub(crate) const ORDER_OF_INPUTS: Difference = Difference {
+    id: "outputs-that-get-a-shape-get-an-order",
+    what: "torch copies to an output without elements, which then lies in rows; here it gets the order of \
+           the inputs as with all other operators",
+    why: "one rule for all operators",
+    test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
+    when: |seen| seen.part == Part::Strides && seen.out().is_some_and(Operand::is_empty),
+    directed: None,
+};

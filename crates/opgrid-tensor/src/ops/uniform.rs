@@ -6,7 +6,7 @@
 //! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in the order in which
 //!   elements lie in memory.
 //! - Aliasing: writes `self`, which must not repeat elements.
-//! - Errors: another dtype; `from` larger than `to`.
+//! - Errors: another dtype; `from` larger than `to`; bounds, or a distance between them, beyond the range of the dtype.
 //! - Source: torch.Tensor.uniform_, PyTorch 2.15.
 
 use half::{bf16, f16};
@@ -17,7 +17,7 @@ use super::prelude::*;
 use crate::kernels::iter::produce::Sequence;
 use crate::kernels::random::{self, Random};
 use crate::kernels::sequence;
-use crate::tensor::{Array, Element, Number};
+use crate::tensor::{Array, Element, Number, finfo};
 
 operator! {
     home = crate::home;
@@ -38,7 +38,13 @@ pub(super) fn samples(samples: &mut Samples) {
             let (x, [from, to]) = (it.tensor("self")?, [it.value::<f64>("from")?, it.value("to")?]);
             Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::uniform(from, to)))
         })
-        .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0));
+        .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
+        .refuses("out of bounds for float16", given(make::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
+        .refuses(
+            "out of bounds for float64",
+            given(make::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
+        )
+        .refuses("above `from`", given(make::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
 }
 
 fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
@@ -47,6 +53,24 @@ fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> 
         return Err(argument(format!("argument `from` is {from}, expected at most `to`, which is {to}")));
     }
     pointwise::check_inexact(spec.dtype())?;
+    let limit = finfo(spec.dtype())?.max;
+    if let Some((name, bound)) =
+        [("from", from), ("to", to)].into_iter().find(|(_, bound)| !(-limit..=limit).contains(bound))
+    {
+        let message = format!(
+            "argument `{name}` is {bound}, which is out of bounds for {}; expected a number between {:e} and {limit:e}",
+            spec.dtype(),
+            -limit
+        );
+        return Err(argument(message));
+    }
+    if to - from > limit {
+        let message = format!(
+            "argument `to` is {to}, expected at most {limit:e} above `from`, which is {from}, for {}",
+            spec.dtype()
+        );
+        return Err(argument(message));
+    }
     Ok(spec.clone())
 }
 

@@ -25,7 +25,15 @@ pub fn inputs(dtype: DType) -> Vec<Sample> {
 /// A tensor and masks.
 pub fn masks(dtype: DType) -> Vec<Sample> {
     let mask = |sizes: &[i64]| Some(make::numbers(DType::Bool, sizes, 1));
-    let cases = [vec![mask(&[2, 3])], vec![mask(&[2])], vec![None, mask(&[3])]];
+    let truth = |value: i64| Some(Plain::number(DType::Bool, value));
+    let cases = [
+        vec![mask(&[2, 3])],
+        vec![mask(&[2])],
+        vec![None, mask(&[3])],
+        vec![truth(1)],
+        vec![None, truth(0)],
+        vec![truth(1), Some(Plain::of(DType::I64, &[2], &[1, 0]))],
+    ];
     cases.map(|indices| given(make::numbers(dtype, &[2, 3], 0)).and(indices)).to_vec()
 }
 
@@ -34,8 +42,10 @@ pub fn masks(dtype: DType) -> Vec<Sample> {
 pub struct Places {
     /// The sizes of what indexing gives.
     sizes: Vec<i64>,
-    /// Those of the tensor, each with its indices.
+    /// Those of the tensor, each with its indices, and those that masks without dimensions put among them.
     dims: Vec<(i64, Option<Plain>)>,
+    /// Which of them are not the tensor's.
+    added: Vec<usize>,
     /// Where the dimensions of the indices stand in the result, and how many there are.
     start: usize,
     count: usize,
@@ -46,17 +56,28 @@ impl Places {
     ///
     /// Indices that do not broadcast.
     pub fn new(tensor: &Plain, indices: &[Option<Plain>]) -> Result<Self> {
-        let mut by_dim: Vec<Option<Plain>> = indices.iter().flat_map(without_mask).collect();
-        by_dim.resize(tensor.sizes().len(), None);
+        let (mut by_dim, mut seen, mut added): (Vec<Option<Plain>>, _, _) =
+            (Vec::new(), tensor.sizes().to_vec(), Vec::new());
+        for index in indices {
+            match index {
+                Some(mask) if mask.dtype() == DType::Bool && mask.sizes().is_empty() => {
+                    seen.insert(by_dim.len(), 1);
+                    added.push(by_dim.len());
+                    by_dim.extend(without_mask(&Some(mask.with_sizes(&[1]))));
+                }
+                index => by_dim.extend(without_mask(index)),
+            }
+        }
+        by_dim.resize(seen.len(), None);
         let shape = naive::broadcast(by_dim.iter().flatten().map(Plain::sizes))?;
-        let dims: Vec<_> = tensor.sizes().iter().copied().zip(by_dim).collect();
+        let dims: Vec<_> = seen.into_iter().zip(by_dim).collect();
         let indexed: Vec<usize> = (0..dims.len()).filter(|&dim| dims[dim].1.is_some()).collect();
         let adjacent = indexed.windows(2).all(|pair| pair[1] == pair[0] + 1);
         let start = if adjacent { indexed.first().copied().unwrap_or(0) } else { 0 };
         let mut sizes: Vec<i64> =
             dims.iter().filter(|(_, index)| index.is_none()).map(|(size, _)| *size).collect();
         sizes.splice(start..start, shape.iter().copied());
-        Ok(Self { sizes, dims, start, count: shape.len() })
+        Ok(Self { sizes, dims, added, start, count: shape.len() })
     }
 
     /// The sizes of what indexing gives.
@@ -73,7 +94,8 @@ impl Places {
             Some(index) => number::whole(index.at(within)).rem_euclid(*size),
             None => free.next().unwrap_or(0),
         };
-        self.dims.iter().map(place).collect()
+        let places = self.dims.iter().map(place).collect::<Vec<_>>().into_iter().enumerate();
+        places.filter(|(dim, _)| !self.added.contains(dim)).map(|(_, place)| place).collect()
     }
 }
 

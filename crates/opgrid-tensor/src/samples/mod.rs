@@ -26,6 +26,7 @@
 //! assert_eq!(own.operators()[0].name(), "docs::double");
 //! ```
 
+pub mod differences;
 pub mod indexing;
 mod inputs;
 pub mod make;
@@ -38,6 +39,7 @@ use std::fmt;
 
 use opgrid_core::{Boxed, DType, Dispatcher, Operator, Result, Return, Returns, Signature, Value};
 
+pub use differences::{Argument, Difference, Directed, Operand, Part, Seen};
 pub use inputs::Inputs;
 pub use naive::Rule;
 pub use plain::Plain;
@@ -70,9 +72,12 @@ pub const INEXACT: &[DType] = ANY.split_at(6).1;
 /// How a typed call of an operator is made from values, as the suite has them.
 type TypedCall = fn(&Dispatcher, &str, &[Boxed<'_>]) -> Result<Vec<Value>>;
 
-/// The samples of some operators.
+/// The samples of some operators, and how they differ from torch.
 #[derive(Clone, Debug, Default)]
-pub struct Samples(Vec<OperatorSamples>);
+pub struct Samples {
+    operators: Vec<OperatorSamples>,
+    differences: Vec<(String, Difference)>,
+}
 
 impl Samples {
     /// No samples.
@@ -103,7 +108,7 @@ impl Samples {
         inputs: fn(DType) -> Vec<Sample>,
         reference: fn(&Inputs) -> Result<Expected>,
     ) -> &mut OperatorSamples {
-        self.0.push_mut(OperatorSamples {
+        self.operators.push_mut(OperatorSamples {
             name: name.into(),
             typed: None,
             dtypes: dtypes.to_vec(),
@@ -119,14 +124,25 @@ impl Samples {
         })
     }
 
+    /// Adds a difference from torch of an operator, in all its overloads.
+    pub fn differs<O: Operator>(&mut self, _operator: O, difference: Difference) {
+        self.differences.push((differences::family(&O::name().to_string()).to_owned(), difference));
+    }
+
+    /// The differences from torch, each with the family of the operator that it belongs to, as `add` of
+    /// `aten::add_.Tensor`.
+    pub fn differences(&self) -> impl Iterator<Item = (&str, &Difference)> {
+        self.differences.iter().map(|(family, difference)| (family.as_str(), difference))
+    }
+
     /// The operators, in the order in which they were added. One may stand there several times.
     pub fn operators(&self) -> &[OperatorSamples] {
-        &self.0
+        &self.operators
     }
 
     /// Those whose names fulfil a condition.
     pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
-        self.0.retain(|operator| wanted(&operator.name));
+        self.operators.retain(|operator| wanted(&operator.name));
         self
     }
 }

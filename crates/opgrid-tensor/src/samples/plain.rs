@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use num_complex::{Complex, Complex64};
 use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
 
-use crate::tensor::{Array, Element, Number, Tensor};
+use crate::tensor::{Array, Element, Number, Tensor, iinfo};
 use crate::with_dtype;
 
 /// A tensor as plain numbers, in row-major order. Each is a number that the dtype has.
@@ -158,8 +158,8 @@ pub fn positions(sizes: &[i64]) -> impl Iterator<Item = Vec<i64>> {
     })
 }
 
-/// The number that a dtype has for another: the nearest float, an integer without its fraction and its high bits, the
-/// real part, or whether it is not zero.
+/// The number that a dtype has for another: the nearest float, the nearest integer to a float without its fraction, an
+/// integer without its high bits, the real part, or whether it is not zero.
 pub fn convert(number: Scalar, dtype: DType) -> Scalar {
     match dtype {
         DType::Bool => Scalar::Bool(number.to_bool()),
@@ -175,7 +175,11 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
         _ => {
             let whole = match number {
                 Scalar::Int(value) => value,
-                other => real(other) as i64,
+                other => {
+                    let (least, most) =
+                        iinfo(dtype).map_or((i64::MIN, i64::MAX), |limits| (limits.min, limits.max));
+                    (real(other) as i64).clamp(least, most)
+                }
             };
             Scalar::Int(match dtype {
                 DType::U8 => i64::from(whole as u8),

@@ -7,6 +7,8 @@ use num_complex::Complex;
 use opgrid_core::DType;
 
 use super::half_bits::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+use super::limits::iinfo;
+use crate::samples::{Difference, Operand};
 
 mod sealed {
     pub trait Sealed {}
@@ -36,8 +38,8 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Se
     /// its way to an integer, an integer keeps its lowest bits, a complex number loses its imaginary part, and
     /// anything but zero is true.
     ///
-    /// A float beyond `i64` becomes the nearest one and NaN becomes 0 on the way, where torch leaves the result to
-    /// the processor.
+    /// A float beyond an integer type becomes the nearest end of its range, and NaN becomes 0, where torch leaves the
+    /// result to the processor.
     fn from_number(number: Number) -> Self;
 
     /// This element converted to `U`.
@@ -171,12 +173,12 @@ macro_rules! integer {
             #[inline(always)]
             fn from_number(number: Number) -> Self {
                 match number {
-                    Number::F32(value) => value as i64 as Self,
-                    Number::F64(value) => value as i64 as Self,
+                    Number::F32(value) => value as Self,
+                    Number::F64(value) => value as Self,
                     Number::I64(value) => value as Self,
                     Number::Bool(value) => Self::from(value),
-                    Number::Complex64(value) => value.re as i64 as Self,
-                    Number::Complex128(value) => value.re as i64 as Self,
+                    Number::Complex64(value) => value.re as Self,
+                    Number::Complex128(value) => value.re as Self,
                 }
             }
         })*
@@ -311,6 +313,29 @@ impl Element for Bool {
     }
 }
 
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    id: "floats-beyond-integers",
+    what: "torch leaves what becomes of a float beyond the range of an integer dtype to the processor, \
+           most often by way of wider integers whose high bits are cut; here it becomes the nearest end of \
+           the range, and NaN becomes 0",
+    why: "a result that depends on the processor and on the width of its vectors is of no use",
+    test: ("opgrid-tensor/tests/differences.rs", "floats_beyond_the_integers"),
+    when: |seen| {
+        let Some((dtype, ..)) = seen.elements.first() else { return false };
+        let Ok(limits) = iinfo(*dtype) else { return false };
+        let (least, most) = (limits.min as f64, limits.max as f64);
+        let is_beyond = |value: f64| value.is_nan() || value.trunc() < least || value.trunc() > most;
+        let of_tensor = |(_, tensor): &(&str, &Operand)| {
+            !tensor.dtype.is_integral() && tensor.elements.iter().any(|element| is_beyond(element.re))
+        };
+        // Sums are of elements that were converted.
+        let is_end = |value: f64| value == 0.0 || value == least || value == most || seen.family() == "sum";
+        seen.tensors().iter().any(of_tensor) && seen.each(|(_, ours, _)| is_end(ours.re))
+    },
+    directed: None,
+}];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,8 +344,8 @@ mod tests {
     fn conversions_follow_torch() {
         assert_eq!((-2.7f32).cast::<i64>(), -2);
         assert_eq!(f64::NAN.cast::<i64>(), 0);
-        assert_eq!(1e30f64.cast::<i64>(), i64::MAX);
-        assert_eq!((-1.0f32).cast::<u8>(), 255);
+        assert_eq!((1e30f64.cast::<i64>(), 1e30f64.cast::<i8>()), (i64::MAX, i8::MAX));
+        assert_eq!(((-1.0f32).cast::<u8>(), 300.0f32.cast::<u8>(), (-1i64).cast::<u8>()), (0, 255, 255));
         assert_eq!((300i64.cast::<u8>(), 40_000i64.cast::<i16>()), (44, -25_536));
         assert_eq!(Complex::new(2.5f32, 1.0).cast::<i32>(), 2);
         assert_eq!(Complex::new(0.0f32, 1.0).cast::<Bool>(), Bool::from(true));

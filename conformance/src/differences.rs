@@ -1,0 +1,75 @@
+//! The page of all differences from PyTorch, printed from where each is decided.
+
+use std::fmt::Write;
+
+use crate::deliberate;
+use crate::tensors::deliberate::Differences;
+
+/// The page as it is in the repository, below the root.
+pub const PAGE: &str = "docs/differences.md";
+
+/// A difference as the page shows it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its short name; that of the rule for the dispatcher's.
+    pub id: String,
+    /// The operators that it is about, or nothing where it is about all.
+    pub operators: String,
+    /// What is different.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// The test that shows it: file below `crates`, and function.
+    pub test: (&'static str, &'static str),
+}
+
+/// The dispatcher's.
+pub fn of_the_dispatcher() -> Vec<Row> {
+    let row = |rule: &deliberate::Rule| Row {
+        id: String::new(),
+        operators: String::new(),
+        what: rule.name.to_owned(),
+        why: String::new(),
+        test: rule.test,
+    };
+    deliberate::RULES.iter().map(row).collect()
+}
+
+/// Those of tensors and operators.
+pub fn of_tensors() -> Vec<Row> {
+    let differences = Differences::new();
+    let all = differences.all();
+    let row = |(difference, families): &(&_, std::collections::BTreeSet<&str>)| {
+        let difference: &crate::tensors::deliberate::Decided = difference;
+        let operators: Vec<String> = families.iter().map(|family| format!("`{family}`")).collect();
+        Row {
+            id: difference.id.to_owned(),
+            operators: operators.join(" "),
+            what: difference.what.to_owned(),
+            why: difference.why.to_owned(),
+            test: difference.test,
+        }
+    };
+    all.iter().map(row).collect()
+}
+
+/// The whole page.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Differences from PyTorch\n\nWhat opgrid decided to do otherwise than PyTorch 2.15, and the test that shows \
+         it. `cargo xtask conformance differences` writes this page from where each difference is decided; the \
+         comparison with PyTorch takes nothing else for wanted.\n",
+    );
+    for (title, rows) in [("Dispatcher", of_the_dispatcher()), ("Tensors and operators", of_tensors())] {
+        let _ = write!(page, "\n## {title}\n\n| difference | operators | test |\n|---|---|---|\n");
+        for row in rows {
+            let name = if row.id.is_empty() { String::new() } else { format!("**{}**: ", row.id) };
+            let why = if row.why.is_empty() { String::new() } else { format!(" Reason: {}.", row.why) };
+            let operators = if row.operators.is_empty() { "all" } else { &row.operators };
+            let what = format!("{name}{}.{why}", row.what).replace('|', "\\|");
+            let (file, function) = row.test;
+            let _ = writeln!(page, "| {what} | {operators} | `{file}` `{function}` |");
+        }
+    }
+    page
+}

@@ -1,0 +1,244 @@
+//! What operators answer where numbers leave the range of a dtype or have more digits than it; torch 2.15 gives the same
+//! unless a comment says otherwise.
+
+use opgrid_core::{Complex64, DType, Device, Result, Scalar};
+use opgrid_tensor::ops::{
+    DivScalarMode, DivTensorMode, Exp, Gather, IndexPut, Isfinite, Linspace, Mean, MeanOut, MulTensor,
+    PowScalar, PowTensorScalar, Sigmoid, Tanh, ToCopy, UniformInplace,
+};
+use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
+
+fn tensor<T: Element>(elements: &[T]) -> Tensor {
+    Tensor::from_slice(elements, &[elements.len() as i64]).unwrap()
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn meta(sizes: &[i64], dtype: DType) -> Tensor {
+    Tensor::empty(sizes, dtype, Device::META).unwrap()
+}
+
+#[test]
+fn exponents_fit_the_integers_that_are_raised() {
+    let far = (1i64 << 32) + 1;
+    let words = "cannot be converted to Int (int32) without overflow";
+    assert!(message(tensor(&[2i32, 3]).pow_scalar(far)).contains(words));
+    assert!(message(PowTensorScalar.call(&meta(&[2], DType::I32), far.into())).contains(words));
+    assert!(message(tensor(&[2i8]).pow_scalar(128)).contains("without overflow"));
+    assert_eq!(tensor(&[2u8, 3]).pow_scalar(255).unwrap().to_vec::<u8>().unwrap(), [0, 171]);
+    // A float makes the result one.
+    let powers = tensor(&[2i32, 3]).pow_scalar(far as f64).unwrap();
+    assert_eq!(powers.to_vec::<f32>().unwrap(), [f32::INFINITY; 2]);
+}
+
+#[test]
+fn exponents_fit_16_bit_floats() {
+    let bases = tensor(&[f16::from_f32(0.5), f16::from_f32(2.0)]);
+    assert!(
+        message(bases.pow_scalar(1e10)).contains("cannot be converted to Half (float16) without overflow")
+    );
+    assert_eq!(bases.pow_scalar(65504.0).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
+    assert_eq!(bases.pow_scalar(f64::INFINITY).unwrap().to_vec::<f16>().unwrap(), [f16::ZERO, f16::INFINITY]);
+    let far = tensor(&[f16::NEG_INFINITY; 70]).pow_scalar(0.5).unwrap();
+    assert_eq!(far.to_vec::<f16>().unwrap(), [f16::INFINITY; 70]);
+    let bases = tensor(&[bf16::from_f32(-1.0)]);
+    assert_eq!(bases.pow_scalar(257).unwrap().to_vec::<bf16>().unwrap(), [bf16::ONE]);
+}
+
+#[test]
+fn exponents_of_single_precision_keep_their_digits() {
+    for count in [1, 100] {
+        let powers = tensor(&vec![-1.0f32; count]).pow_scalar(16_777_217).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(powers, vec![-1.0; count]);
+    }
+    let bases = tensor(&[0.3f32, 1.7, 1e-3, -2.0, f32::INFINITY, f32::NAN, 0.0]);
+    for exponent in [0.1, -2.7, 1.0 / 3.0, 1e300, 3.000_000_001] {
+        let found = bases.pow_scalar(exponent).unwrap().to_vec::<f32>().unwrap();
+        for (base, found) in bases.to_vec::<f32>().unwrap().into_iter().zip(found) {
+            let exact = f64::from(base).powf(exponent) as f32;
+            let is_near = (found - exact).abs() <= exact.abs() * f32::EPSILON;
+            assert!(is_near || found == exact || (found.is_nan() && exact.is_nan()), "{base} ^ {exponent}");
+        }
+    }
+}
+
+#[test]
+fn divisors_that_become_zero_are_refused() {
+    let bytes = tensor(&[7i8, -100]);
+    for mode in ["floor", "trunc"] {
+        let refused = message(DivScalarMode.call(&bytes, Scalar::Int(256), Some(mode)));
+        assert!(refused.contains("has a zero as int8"), "{refused}");
+        let divisor = Tensor::from_slice(&[256i64], &[]).unwrap();
+        assert!(message(DivTensorMode.call(&bytes, &divisor, Some(mode))).contains("has a zero as int8"));
+    }
+    let quotient = DivScalarMode.call(&bytes, Scalar::Int(300), Some("trunc")).unwrap();
+    assert_eq!(quotient.to_vec::<i8>().unwrap(), [0, -2]);
+}
+
+#[test]
+fn bounds_of_random_numbers_fit_the_dtype() {
+    let of = |dtype| Tensor::empty(&[2], dtype, Device::CPU).unwrap();
+    for (dtype, from, to, words) in [
+        (DType::F16, 0.0, 1e5, "`to` is 100000, which is out of bounds for float16"),
+        (DType::BF16, -1e300, 0.0, "out of bounds for bfloat16"),
+        (DType::F32, f64::NAN, 1.0, "`from` is NaN, which is out of bounds"),
+        (DType::F64, 0.0, f64::INFINITY, "out of bounds for float64"),
+        (DType::Complex64, 0.0, 1e39, "out of bounds for complex64"),
+        (DType::F16, -6e4, 6e4, "above `from`"),
+        (DType::F64, -f64::MAX, f64::MAX, "above `from`"),
+    ] {
+        let refused = message(UniformInplace.call(&of(dtype), from, to, None));
+        assert!(refused.contains(words), "{refused}");
+    }
+    UniformInplace.call(&of(DType::F16), -30_000.0, 30_000.0, None).unwrap();
+}
+
+#[test]
+fn a_sequence_of_one_number_is_its_start() {
+    for end in [f64::INFINITY, f64::NAN, -1e30] {
+        let one = Linspace.call(4.into(), end.into(), 1, Some(DType::F32), None, None, None).unwrap();
+        assert_eq!(one.to_vec::<f32>().unwrap(), [4.0]);
+    }
+}
+
+fn complex(function: impl Fn(&Tensor) -> Result<Tensor>, re: f64, im: f64) -> Complex64 {
+    function(&tensor(&[Complex64::new(re, im)])).unwrap().to_vec::<Complex64>().unwrap()[0]
+}
+
+#[test]
+fn exponentials_of_complex_numbers_reach_the_end_of_the_range() {
+    let exp = |re, im| complex(|x| Exp.call(x), re, im);
+    assert_eq!(exp(1000.0, 0.0), Complex64::new(f64::INFINITY, 0.0));
+    assert!(exp(1000.0, -0.0).im.is_sign_negative());
+    let near = exp(709.9, 0.7);
+    // By 40 digits.
+    let exact = Complex64::new(1.546_053_569_983_849_5e308, 1.302_222_957_570_858_8e308);
+    assert!(((near - exact) / 1e308).norm() < 4.0 * f64::EPSILON, "{near}");
+    assert!(exp(800.0, 1e-320).im.is_finite() && exp(1e5, 1e-320).im.is_infinite());
+    assert_eq!(exp(f64::INFINITY, 3.0), Complex64::new(f64::NEG_INFINITY, f64::INFINITY));
+    assert_eq!(exp(f64::NEG_INFINITY, f64::NAN), Complex64::new(0.0, 0.0));
+    let far = exp(f64::INFINITY, f64::INFINITY);
+    assert!(far.re.is_infinite() && far.im.is_nan());
+    let unknown = exp(f64::NAN, 0.0);
+    assert!(unknown.re.is_nan() && unknown.im == 0.0);
+    let single = tensor(&[num_complex::Complex::new(89.0f32, 0.7)]);
+    let single = Exp.call(&single).unwrap().to_vec::<num_complex::Complex<f32>>().unwrap()[0];
+    assert!(single.re.is_infinite() && (single.im / 2.892_288e38 - 1.0).abs() < 1e-5, "{single}");
+    let one = PowScalar.call(Complex64::new(1.0, -0.0).into(), &tensor(&[f64::NAN])).unwrap();
+    assert_eq!(one.to_vec::<Complex64>().unwrap(), [Complex64::new(1.0, 0.0)]);
+    let power = complex(|x| x.pow_scalar(400), 10.0, 0.0);
+    assert_eq!(power, Complex64::new(f64::INFINITY, 0.0));
+    assert_eq!(complex(|x| Tanh.call(x), 1000.0, 0.0), Complex64::new(1.0, 0.0));
+    assert_eq!(complex(|x| Tanh.call(x), f64::NAN, 0.0).im, 0.0);
+    assert_eq!(complex(|x| Sigmoid.call(x), -1000.0, 0.0), Complex64::new(0.0, 0.0));
+}
+
+#[test]
+fn averages_of_16_bits_are_rounded_once() {
+    let numbers = tensor(&[257i64, 259, 257, 257]);
+    let mean = Mean.call(&numbers, Some(DType::BF16)).unwrap();
+    assert_eq!(mean.to_vec::<bf16>().unwrap(), [bf16::from_f32(258.0)]);
+    let out = Tensor::empty(&[], DType::BF16, Device::CPU).unwrap();
+    let floats = ToCopy.call(&numbers, Some(DType::F32), None, None, None, false, None).unwrap();
+    MeanOut.call(&floats, None, false, None, &out).unwrap();
+    assert_eq!(out.to_vec::<bf16>().unwrap(), [bf16::from_f32(258.0)]);
+}
+
+#[test]
+fn numbers_beside_16_bit_floats_keep_their_digits() {
+    for count in [1, 100] {
+        let large = tensor(&vec![f16::from_f32(6e4); count]);
+        let small = tensor(&vec![f16::from_f32(0.001); count]);
+        let single = Tensor::from_slice(&[1e6f64], &[]).unwrap();
+        for quotients in [large.div_scalar(1e6), large.div(&single)] {
+            assert_eq!(quotients.unwrap().to_vec::<f16>().unwrap(), vec![f16::from_f32(0.06); count]);
+        }
+        for products in [small.mul_scalar(1e6), small.mul(&single)] {
+            assert_eq!(products.unwrap().to_vec::<f16>().unwrap(), vec![f16::from_f32(1000.5); count]);
+        }
+        let whole = tensor(&vec![f16::from_f32(2048.0); count]);
+        for mode in ["floor", "trunc"] {
+            let quotients = DivScalarMode.call(&whole, Scalar::Int(2049), Some(mode)).unwrap();
+            assert_eq!(quotients.to_vec::<f16>().unwrap(), vec![f16::ZERO; count]);
+        }
+        // Only a second argument does, and sums round both.
+        let (one, sum) = (MulTensor.call(&single, &small).unwrap(), large.add(&single, -1).unwrap());
+        assert_eq!(one.to_vec::<f16>().unwrap(), vec![f16::INFINITY; count]);
+        assert_eq!(sum.to_vec::<f16>().unwrap(), vec![f16::NEG_INFINITY; count]);
+    }
+    let x = tensor(&[bf16::from_f32(3.0)]);
+    assert_eq!(x.mul_scalar(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
+}
+
+#[test]
+fn indices_of_which_there_are_none_may_have_any_dtype() {
+    let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
+    for dtype in [DType::F32, DType::Bool] {
+        let nothing =
+            Gather.call(&x, 0, &Tensor::empty(&[0, 5], dtype, Device::CPU).unwrap(), false).unwrap();
+        assert_eq!((nothing.sizes(), nothing.dtype()), (&[0, 5][..], DType::I64));
+    }
+}
+
+#[test]
+fn values_for_masks_are_taken_on_meta() {
+    let (x, value) = (meta(&[2, 3], DType::F32), meta(&[], DType::F32));
+    for sizes in [&[2, 3][..], &[2], &[]] {
+        let put = IndexPut.call(&x, &[Some(meta(sizes, DType::Bool))], &value, false).unwrap();
+        assert_eq!(put.sizes(), [2, 3]);
+    }
+    let refused = message(IndexPut.call(&x, &[Some(meta(&[3], DType::Bool))], &value, false));
+    assert!(refused.contains("the mask in `indices` has shape [3]"), "{refused}");
+    // One value is converted, several are not.
+    IndexPut.call(&x, &[Some(meta(&[2], DType::Bool))], &meta(&[], DType::F64), false).unwrap();
+    let refused =
+        message(IndexPut.call(&x, &[Some(meta(&[2], DType::Bool))], &meta(&[3], DType::F64), false));
+    assert!(refused.contains("convert it first"), "{refused}");
+}
+
+/// As torch's Python and NumPy read them; torch's own operator fails to read some and passes over others.
+#[test]
+fn masks_without_dimensions_add_one() {
+    let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
+    let [yes, no] = [Bool::TRUE, Bool::FALSE].map(|truth| Some(Tensor::from_slice(&[truth], &[]).unwrap()));
+    let pair = || Some(tensor(&[1i64, 0]));
+    let of = |indices: Vec<Option<Tensor>>| x.index(&indices).unwrap();
+    assert_eq!(of(vec![yes.clone()]).sizes(), [1, 2, 3]);
+    assert_eq!(of(vec![no.clone()]).sizes(), [0, 2, 3]);
+    assert_eq!(of(vec![None, yes.clone()]).sizes(), [2, 1, 3]);
+    assert_eq!(of(vec![yes.clone(), pair()]).to_vec::<i64>().unwrap(), [3, 4, 5, 0, 1, 2]);
+    assert!(message(x.index(&[no.clone(), pair()])).contains("do not broadcast together"));
+    let filled = |mask: &Option<Tensor>| {
+        let value = Tensor::from_slice(&[9.0f32], &[]).unwrap();
+        IndexPut.call(&x, std::slice::from_ref(mask), &value, false).unwrap().to_vec::<i64>().unwrap()
+    };
+    assert_eq!((filled(&yes), filled(&no)), (vec![9; 6], vec![0, 1, 2, 3, 4, 5]));
+}
+
+#[test]
+fn masks_count_their_dimensions() {
+    let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
+    let mask = x.gt_scalar(2).unwrap();
+    assert_eq!(x.index(&[Some(mask.clone())]).unwrap().to_vec::<i64>().unwrap(), [3, 4, 5]);
+    assert!(message(x.index(&[Some(mask), None])).contains("too many indices"));
+}
+
+#[test]
+fn parts_decide_whether_a_complex_number_is_finite() {
+    let far = tensor(&[Complex64::new(f64::MAX, f64::MAX), Complex64::new(f64::MAX, f64::INFINITY)]);
+    assert_eq!(Isfinite.call(&far).unwrap().to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
+}
+
+#[test]
+fn weights_of_products_of_16_bits_have_the_range_of_single_precision() {
+    let of = |elements: &[f32]| {
+        let elements: Vec<f16> = elements.iter().map(|element| f16::from_f32(*element)).collect();
+        Tensor::from_slice(&elements, &[1, 1]).unwrap()
+    };
+    let sum = of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e6, 1).unwrap();
+    assert_eq!(sum.to_vec::<f16>().unwrap(), [f16::from_f32(1e6 * f32::from(f16::from_f32(0.01)))]);
+    let refused = message(of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e39, 1));
+    assert!(refused.contains("without overflow"), "{refused}");
+}
