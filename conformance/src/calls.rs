@@ -114,10 +114,16 @@ impl Way {
     pub(crate) fn of(operator: &OperatorHandle, mut keys: DispatchKeySet) -> Result<Self, Error> {
         let (dump, table) = (operator.dump_computed_table()?, operator.table()?);
         let mut lines = Vec::new();
+        let mut is_shown = true;
         loop {
             let key = keys.highest_priority_key();
             let start = format!("{key}: ");
-            lines.push(dump.lines().find(|line| line.starts_with(&start)).unwrap_or_default());
+            let line = dump.lines().find(|line| line.starts_with(&start)).unwrap_or_default();
+            if is_shown {
+                lines.push(line);
+            }
+            // Dumps have no line for a layer without a backend, whose column is that of some backend.
+            is_shown &= line.ends_with("[backend fallback]");
             let column = &table[keys.torch_column()];
             let is_of_torch = column.kernel.as_ref().is_some_and(|kernel| {
                 kernel.description.is_none() && kernel.place.contains("opgrid-core/src/dispatcher.rs")
