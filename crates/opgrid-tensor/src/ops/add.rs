@@ -44,6 +44,7 @@ pub(super) fn samples(samples: &mut Samples) {
         });
     samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
     samples.differs(AddTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(AddTensor, math::NOT_FINITE);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

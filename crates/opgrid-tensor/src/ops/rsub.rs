@@ -28,6 +28,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
     samples.differs(RsubTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(RsubTensor, math::NOT_FINITE);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -42,6 +42,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
     samples.differs(SubTensor, arithmetic::SIGN_OF_ZERO);
+    samples.differs(SubTensor, math::NOT_FINITE);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
