@@ -25,14 +25,14 @@ pub struct Row {
 
 /// The dispatcher's.
 pub fn of_the_dispatcher() -> Vec<Row> {
-    let row = |rule: &deliberate::Rule| Row {
-        id: String::new(),
+    let row = |difference: deliberate::Difference| Row {
+        id: difference.id.to_owned(),
         operators: String::new(),
-        what: rule.name.to_owned(),
+        what: difference.text.to_owned(),
         why: String::new(),
-        test: rule.test,
+        test: difference.test,
     };
-    deliberate::RULES.iter().map(row).collect()
+    deliberate::differences().map(row).collect()
 }
 
 /// Those of tensors and operators.
@@ -63,7 +63,7 @@ pub fn page() -> String {
     for (title, rows) in [("Dispatcher", of_the_dispatcher()), ("Tensors and operators", of_tensors())] {
         let _ = write!(page, "\n## {title}\n\n| difference | operators | test |\n|---|---|---|\n");
         for row in rows {
-            let name = if row.id.is_empty() { String::new() } else { format!("**{}**: ", row.id) };
+            let name = format!("**{}**: ", row.id);
             let why = if row.why.is_empty() { String::new() } else { format!(" Reason: {}.", row.why) };
             let operators = if row.operators.is_empty() { "all" } else { &row.operators };
             let what = format!("{name}{}.{why}", row.what).replace('|', "\\|");

@@ -5,7 +5,7 @@ pub mod device_key;
 pub mod dtype;
 pub mod layout;
 pub mod scalar;
+pub mod sequence;
 pub mod tensor;
 pub(crate) mod user_backends;
 pub mod value;
-pub mod values;

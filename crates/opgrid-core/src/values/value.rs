@@ -23,8 +23,8 @@ use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt, SymNode, print_complex};
+pub use crate::values::sequence::Values;
 use crate::values::tensor::AnyTensor;
-pub use crate::values::values::Values;
 
 /// An owned value of any kind that a schema can name.
 ///
