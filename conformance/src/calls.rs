@@ -126,7 +126,7 @@ impl Way {
             is_shown &= line.ends_with("[backend fallback]");
             let column = &table[keys.torch_column()];
             let is_of_torch = column.kernel.as_ref().is_some_and(|kernel| {
-                kernel.description.is_none() && kernel.place.contains("opgrid-core/src/dispatcher.rs")
+                kernel.description.is_none() && kernel.place.contains("opgrid-core/src/")
             });
             let is_fallback = is_of_torch && !column.fallthrough;
             if !is_fallback || !passes_on(key) {

@@ -313,21 +313,25 @@ mod tests {
 
     #[test]
     fn a_home_is_asked_by_every_overload() {
-        let found =
-            without_blanks(&expanded(quote!(home = crate::library::home; F = "f() -> ()"; G = "g() -> ()";)));
+        let found = without_blanks(&expanded(
+            quote!(home = crate::library::home; F = "t::f() -> ()"; G = "t::g() -> ()";),
+        ));
         let function = tokens(quote!(
             fn home() -> core::Result<()> {
                 crate::library::home()
             }
         ));
         assert_eq!(found.matches(&function).count(), 2, "{found}");
-        assert!(!expanded(quote!(F = "f() -> ()";)).contains("home"));
+        assert!(!expanded(quote!(F = "t::f() -> ()";)).contains("home"));
         // A string makes it an overload that happens to have this name.
-        assert!(expanded(quote!(home = "f() -> ()";)).contains("struct home ;"));
+        assert!(expanded(quote!(home = "t::f() -> ()";)).contains("struct home ;"));
         for (items, part) in [
             (quote!(home = f), "expected the path of a function and `;` but the input ends here"),
-            (quote!(home = f(); F = "f() -> ()"), "expected the path of a function and `;` but found `()`"),
-            (quote!(F = "f() -> ()"; home = f;), "expected the schema as a string but found `f`"),
+            (
+                quote!(home = f(); F = "t::f() -> ()"),
+                "expected the path of a function and `;` but found `()`",
+            ),
+            (quote!(F = "t::f() -> ()"; home = f;), "expected the schema as a string but found `f`"),
         ] {
             let text = expanded(items);
             assert!(text.contains(part), "{text}");
@@ -376,7 +380,7 @@ mod tests {
                 quote!(&core::Dict<::std::string::String, ::std::vec::Vec<Tensor>>),
             ),
         ] {
-            let (signature, call) = typed(&format!("f({schema_type} x) -> ()"));
+            let (signature, call) = typed(&format!("t::f({schema_type} x) -> ()"));
             assert_eq!(signature, tokens(quote!(fn(#owned) -> ())), "{schema_type}");
             assert_eq!(call, tokens(quote!((self, x: #parameter) -> core::Result<()>)), "{schema_type}");
         }
@@ -399,12 +403,12 @@ mod tests {
         ] {
             let printed = opgrid_schema::Type::parse(schema_type).expect("a type");
             let remedy = "which has no Rust type here; register this operator boxed, by its schema text";
-            let message = error(&format!("f({schema_type} x) -> ()"));
+            let message = error(&format!("t::f({schema_type} x) -> ()"));
             assert!(
                 message.contains(&format!("argument `x` has the type `{printed}`, {remedy}")),
                 "{message}"
             );
-            let message = error(&format!("f() -> (int, {schema_type})"));
+            let message = error(&format!("t::f() -> (int, {schema_type})"));
             assert!(message.contains(&format!("return 1 has the type `{printed}`, {remedy}")), "{message}");
         }
     }
@@ -420,7 +424,7 @@ mod tests {
             ("(Tensor(a), Tensor?)", quote!((Tensor, ::std::option::Option<Tensor>))),
             ("str", quote!(::std::string::String)),
         ] {
-            let (signature, call) = typed(&format!("f(Tensor(a) x) -> {returns}"));
+            let (signature, call) = typed(&format!("t::f(Tensor(a) x) -> {returns}"));
             assert_eq!(signature, tokens(quote!(fn(Tensor) -> #expected)), "{returns}");
             assert_eq!(call, tokens(quote!((self, x: &Tensor) -> core::Result<#expected>)), "{returns}");
         }
@@ -429,13 +433,13 @@ mod tests {
     #[test]
     fn written_returns_are_markers() {
         for (schema, marker) in [
-            ("f(Tensor(a!) self) -> Tensor(a!)", quote!(core::First)),
-            ("f(Tensor(a!) self, int n) -> Tensor(a!)", quote!(core::First)),
-            ("f(Tensor(a!)[] self, int n) -> Tensor(a!)[]", quote!(core::First)),
-            ("f(int n, *, Tensor(a!) out) -> Tensor(a!)", quote!(core::Last)),
-            ("f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
-            ("f(*, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
-            ("f(Tensor(a!) x) -> ()", quote!(())),
+            ("t::f(Tensor(a!) self) -> Tensor(a!)", quote!(core::First)),
+            ("t::f(Tensor(a!) self, int n) -> Tensor(a!)", quote!(core::First)),
+            ("t::f(Tensor(a!)[] self, int n) -> Tensor(a!)[]", quote!(core::First)),
+            ("t::f(int n, *, Tensor(a!) out) -> Tensor(a!)", quote!(core::Last)),
+            ("t::f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
+            ("t::f(*, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
+            ("t::f(Tensor(a!) x) -> ()", quote!(())),
         ] {
             let (signature, call) = typed(schema);
             assert!(signature.ends_with(&tokens(quote!(-> #marker))), "{schema}: {signature}");
@@ -446,10 +450,10 @@ mod tests {
     #[test]
     fn other_written_returns_are_errors() {
         for (schema, index) in [
-            ("f(int n, Tensor(a!) x, int m) -> Tensor(a!)", 0),
-            ("f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))", 0),
-            ("f(Tensor(a!) x, int n) -> (Tensor, Tensor(a!))", 1),
-            ("f() -> Tensor(a!)", 0),
+            ("t::f(int n, Tensor(a!) x, int m) -> Tensor(a!)", 0),
+            ("t::f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))", 0),
+            ("t::f(Tensor(a!) x, int n) -> (Tensor, Tensor(a!))", 1),
+            ("t::f() -> Tensor(a!)", 0),
         ] {
             let message = error(schema);
             assert!(message.contains(&format!("return {index} is `")), "{message}");
@@ -459,12 +463,12 @@ mod tests {
 
     #[test]
     fn names_in_rust() {
-        let (_, call) = typed("f(int self, int type, int _, int A, int _0, int from) -> ()");
+        let (_, call) = typed("t::f(int self, int type, int _, int A, int _0, int from) -> ()");
         let expected = quote!(
             (self, input: i64, type_: i64, __: i64, A: i64, _0: i64, from: i64) -> core::Result<()>
         );
         assert_eq!(call, tokens(expected));
-        for schema in ["f(int self, int input) -> ()", "f(int type, int type_) -> ()"] {
+        for schema in ["t::f(int self, int input) -> ()", "t::f(int type, int type_) -> ()"] {
             let message = error(schema);
             assert!(message.contains("in Rust, one of them"), "{message}");
         }
@@ -472,14 +476,14 @@ mod tests {
 
     #[test]
     fn mistakes_in_schemas_are_shown_with_their_place() {
-        let message = error("f(Tensor x,) -> ()");
-        let caret = "expected ident but found ')' here:\\nf(Tensor x,) -> ()\\n           ~ <--- HERE";
+        let message = error("t::f(Tensor x,) -> ()");
+        let caret = "expected ident but found ')' here:\\nt::f(Tensor x,) -> ()\\n              ~ <--- HERE";
         assert!(message.contains(caret), "{message}");
         for (schema, part) in [
-            ("f(tensor x) -> ()", "unknown type specifier"),
-            ("f(int x, int x) -> ()", "two arguments are named `x`"),
-            ("f(int x=1.5) -> ()", "the default is a value of type float, which is not a int"),
-            ("f(int x, ...) -> ()", "an operator with `...` has no fixed signature"),
+            ("t::f(tensor x) -> ()", "unknown type specifier"),
+            ("t::f(int x, int x) -> ()", "two arguments are named `x`"),
+            ("t::f(int x=1.5) -> ()", "the default is a value of type float, which is not a int"),
+            ("t::f(int x, ...) -> ()", "an operator with `...` has no fixed signature"),
             ("f", "only the operator name was given"),
         ] {
             assert!(error(schema).contains(part), "{schema}");
@@ -490,27 +494,27 @@ mod tests {
     fn mistakes_in_items() {
         let form = "an operator is written `pub Name = \\\"ns::name(…) -> …\\\";`";
         for (items, part) in [
-            (quote!(F "f() -> ()";), "expected `=` but found"),
+            (quote!(F "t::f() -> ()";), "expected `=` but found"),
             (quote!(F = 1;), "expected the schema as a string but found `1`"),
             (quote!(F = f;), "expected the schema as a string but found `f`"),
-            (quote!(F = "f() -> ()" G = "g() -> ()";), "expected `;` but found `G`"),
+            (quote!(F = "t::f() -> ()" G = "t::g() -> ()";), "expected `;` but found `G`"),
             (quote!(F), "expected `=` but the input ends here"),
             (quote!(#[doc]), "expected the name of the type but the input ends here"),
             ("# F".parse().expect("tokens"), "expected an attribute in brackets but found `F`"),
-            (quote!(pub = "f() -> ()";), "expected the name of the type but found `=`"),
+            (quote!(pub = "t::f() -> ()";), "expected the name of the type but found `=`"),
         ] {
             let text = expanded(items);
             assert!(text.starts_with(":: core :: compile_error !") && text.contains(part), "{text}");
             let names_form = !part.contains("ends here") && !part.contains("`1`");
             assert_eq!(text.contains(form), names_form, "{text}");
         }
-        let text = operator_items(quote!(F = "f() -> ()";)).to_string();
+        let text = operator_items(quote!(F = "t::f() -> ()";)).to_string();
         assert!(text.contains("expected the path of the core crate in parentheses but found `F`"), "{text}");
     }
 
     #[test]
     fn a_repeated_name_is_an_error_and_the_rest_expands() {
-        let text = expanded(quote!(F = "f() -> ()"; F = "g() -> ()"; H = "h() -> ()"));
+        let text = expanded(quote!(F = "t::f() -> ()"; F = "t::g() -> ()"; H = "t::h() -> ()"));
         assert!(text.contains("two operators here are named `F`; each needs a name of its own"), "{text}");
         assert!(text.contains("struct F ;") && text.contains("struct H ;"), "{text}");
         assert_eq!(text.matches("compile_error").count(), 1);
@@ -518,7 +522,7 @@ mod tests {
 
     #[test]
     fn conditions_hold_for_mistakes_too() {
-        let text = expanded(quote!(#[cfg(a)] F = "f(" ; #[cfg(b)] F = "g() -> ()"));
+        let text = expanded(quote!(#[cfg(a)] F = "t::f(" ; #[cfg(b)] F = "t::g() -> ()"));
         assert!(text.starts_with("# [cfg (a)] :: core :: compile_error !"), "{text}");
         assert_eq!((text.matches("compile_error").count(), text.matches("cfg (b)").count()), (1, 3));
     }
@@ -530,16 +534,16 @@ mod tests {
 
     #[test]
     fn types_without_documentation_show_their_schema() {
-        let text = expanded(quote!(pub F = "f(int x) -> ()";));
-        assert!(text.contains("# [doc = \" The operator `f(int x) -> ()`.\"]"), "{text}");
-        let text = expanded(quote!(#[deprecated] pub F = "f(int x) -> ()";));
+        let text = expanded(quote!(pub F = "t::f(int x) -> ()";));
+        assert!(text.contains("# [doc = \" The operator `t::f(int x) -> ()`.\"]"), "{text}");
+        let text = expanded(quote!(#[deprecated] pub F = "t::f(int x) -> ()";));
         assert_eq!(text.matches("deprecated").count(), 1, "{text}");
     }
 
     #[test]
     fn the_text_reads_back_even_where_the_canonical_form_does_not() {
-        let text = expanded(quote!(F = "f(Device d='cpu', int[3] x=[1, 1]) -> ()";));
-        let literal = quote!("f(Device d=\"cpu\", int[3] x=[1, 1]) -> ()").to_string();
+        let text = expanded(quote!(F = "t::f(Device d='cpu', int[3] x=[1, 1]) -> ()";));
+        let literal = quote!("t::f(Device d=\"cpu\", int[3] x=[1, 1]) -> ()").to_string();
         assert!(text.contains(&format!("SCHEMA : & 'static str = {literal}")), "{text}");
     }
 }

@@ -132,7 +132,8 @@ fn check(dispatcher: &Dispatcher, case: &Json) {
         for result in results.into_iter().take(seen) {
             let message = result.expect_err(&case.to_string()).to_string();
             let family = op.split('.').next().unwrap();
-            assert!(message.starts_with(family), "{message}");
+            // A call that reaches no kernel is told of in other words, with the name behind them.
+            assert!(message.contains(family), "{message}");
         }
         return;
     }

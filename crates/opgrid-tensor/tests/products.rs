@@ -43,12 +43,14 @@ fn empty(sizes: &[i64], dtype: DType) -> Array {
 /// `numbers` as another dtype: wrapped around or rounded once.
 fn typed(numbers: &[Number], sizes: &[i64], dtype: DType) -> Array {
     let out = empty(sizes, dtype);
-    let imaginary = numbers.iter().any(|number| number.im != 0.0);
-    let exact = match imaginary {
-        true => Array::from_slice(numbers, sizes).unwrap(),
-        false => {
-            Array::from_slice(&numbers.iter().map(|number| number.re).collect::<Vec<_>>(), sizes).unwrap()
-        }
+    let real = || numbers.iter().map(|number| number.re);
+    let exact = if dtype.is_integral() {
+        // Integers wrap around among each other only; a float beyond their range becomes the nearest end of it.
+        Array::from_slice(&real().map(|number| number as i64).collect::<Vec<_>>(), sizes).unwrap()
+    } else if numbers.iter().any(|number| number.im != 0.0) {
+        Array::from_slice(numbers, sizes).unwrap()
+    } else {
+        Array::from_slice(&real().collect::<Vec<_>>(), sizes).unwrap()
     };
     copy::copy(&out, &exact).unwrap();
     out

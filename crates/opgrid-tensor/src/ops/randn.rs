@@ -30,7 +30,8 @@ pub(super) fn samples(samples: &mut Samples) {
         [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
     };
     samples.of(Randn, INEXACT, inputs, reference).refuses("", given([-1].to_vec()));
-    let seeded = |dtype| vec![given([2000].to_vec()).and(random::generator(3)).named("dtype", dtype)];
+    let seeded =
+        |dtype| vec![given([2000].to_vec()).named("generator", random::generator(3)).named("dtype", dtype)];
     samples.of(RandnGenerator, INEXACT, seeded, reference);
 }
 
