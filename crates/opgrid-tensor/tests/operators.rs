@@ -126,6 +126,12 @@ fn has_negative_floats(case: &Json) -> bool {
 fn check(dispatcher: &Dispatcher, case: &Json) {
     let results = [Device::CPU, Device::META].map(|device| run(dispatcher, case, device));
     let op = case["op"].as_str().unwrap();
+    // DIFFERENCE: torch refuses a list of no indices; here it names everything.
+    let names_everything = op == "aten::index.Tensor" && case["args"][1] == Json::Array(Vec::new());
+    if !case["error"].is_null() && names_everything {
+        results.into_iter().for_each(|result| assert!(result.is_ok(), "{case}"));
+        return;
+    }
     if !case["error"].is_null() {
         // Errors that depend on elements show on tensors that have some.
         let seen = if case["error"] == "data" { 1 } else { 2 };
