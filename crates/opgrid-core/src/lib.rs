@@ -82,7 +82,8 @@ pub use stack::{Returns, Stack};
 pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};
 pub use user_layers::NewLayer;
-pub use value::{Boxed, Class, DEEPEST_SHOWN, DictValue, Generator, List, Object, Value, Values, View};
+pub use value::{Class, DictValue, Generator, List, Object, Value, Values};
+pub use values::borrowed::{Boxed, DEEPEST_SHOWN, View};
 
 #[doc(hidden)]
 pub mod __private {

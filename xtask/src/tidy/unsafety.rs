@@ -11,6 +11,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-core",
         &[
+            "values/borrowed",
             "values/value",
             "values/tensor",
             "signatures/signature",

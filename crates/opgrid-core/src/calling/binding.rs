@@ -12,10 +12,11 @@ use num_complex::Complex64;
 
 use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
+use crate::values::borrowed::{Boxed, View};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
-use crate::values::value::{Boxed, DictValue, List, Value, Values, View};
+use crate::values::value::{DictValue, List, Value, Values};
 
 /// A default as the argument's type says: a number for `ScalarType` is a dtype.
 fn default_value(constant: &Constant, argument: &Argument) -> Value {
@@ -167,7 +168,7 @@ fn fit(schema: &FunctionSchema, argument: &Argument, value: Value) -> Result<Val
         .map_err(|error| Error::new(ErrorKind::Value, format!("{}: {}", subject(), error.message())))?
         .ok_or_else(|| {
             let expected = argument.real_type.python_name();
-            let error = crate::values::value::mismatch(&expected, value.borrow());
+            let error = crate::values::borrowed::mismatch(&expected, value.borrow());
             Error::new(
                 error.kind(),
                 format!("{}: {}, {value}; the schema is {schema}", subject(), error.message()),

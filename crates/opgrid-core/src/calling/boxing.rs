@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::{Return, Signature};
 use crate::signatures::stack::Returns;
-use crate::values::value::Boxed;
-use crate::values::value::{View, kind, mismatch};
+use crate::values::borrowed::Boxed;
+use crate::values::borrowed::{View, kind, mismatch};
 use opgrid_schema::Type;
 
 /// Calls a kernel with typed arguments.
@@ -157,7 +157,7 @@ fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) 
     for (place, declared) in expected.iter().enumerate() {
         let value = returns.value(place).map_or(Boxed::NONE, |value| value.borrow());
         if !fits(value, &declared.real_type) {
-            let error = crate::values::value::mismatch(&declared.real_type.python_name(), value);
+            let error = crate::values::borrowed::mismatch(&declared.real_type.python_name(), value);
             return Err(of_kernel(error.within(format_args!("return {}", place + 1)), kernel, table));
         }
     }

@@ -22,8 +22,9 @@ use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::excluded_below;
 use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::Returns;
+use crate::values::borrowed::Boxed;
 use crate::values::tensor::AnyTensor;
-use crate::values::value::{Boxed, Value};
+use crate::values::value::Value;
 
 /// How a call of signature `S` finds its operator when the pointer at hand cannot be used.
 pub(crate) trait Route<S> {
@@ -567,7 +568,7 @@ impl<'c> BoxedCall<'c> {
     pub fn tensor(&self, index: usize) -> Result<&'c AnyTensor> {
         let value = self.args.get(index).copied().unwrap_or(Boxed::NONE);
         value.as_tensor().ok_or_else(|| {
-            crate::values::value::mismatch("Tensor", value).within(format_args!(
+            crate::values::borrowed::mismatch("Tensor", value).within(format_args!(
                 "{}: argument {}",
                 self.operator().name(),
                 index + 1

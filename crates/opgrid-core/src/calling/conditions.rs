@@ -17,7 +17,7 @@ use crate::calling::table::{Slot, TableRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::Signature;
-use crate::values::value::Boxed;
+use crate::values::borrowed::Boxed;
 
 /// A condition over values.
 type Holds = dyn Fn(&[Boxed<'_>]) -> Result<bool> + Send + Sync;

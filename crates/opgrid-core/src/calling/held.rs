@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::stack::Returns;
-use crate::values::value::Boxed;
+use crate::values::borrowed::Boxed;
 
 /// The kernel that was computed for a key when it was asked for, whatever is registered later.
 ///

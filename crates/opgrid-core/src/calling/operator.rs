@@ -19,7 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::{Returns, Stack};
-use crate::values::value::{Boxed, Value};
+use crate::values::borrowed::Boxed;
+use crate::values::value::Value;
 
 /// The global dispatcher's table of one overload, null until the first call.
 ///

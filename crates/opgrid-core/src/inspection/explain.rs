@@ -19,7 +19,7 @@ use crate::keys::parts::Functionality;
 use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::excluded_below;
 use crate::signatures::stack::Returns;
-use crate::values::value::Boxed;
+use crate::values::borrowed::Boxed;
 
 /// One hop of an explained call.
 #[derive(Clone, Debug)]

@@ -12,12 +12,13 @@ use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::dict::Dict;
 use crate::signatures::element::{Element, foreign, wrong_length};
+use crate::values::borrowed::{Boxed, View, mismatch};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::TensorType;
-use crate::values::value::{Boxed, Class, Generator, List, Value, View, mismatch};
+use crate::values::value::{Class, Generator, List, Value};
 
 mod sealed {
     /// Keeps [`Argument`](super::Argument) to this crate.

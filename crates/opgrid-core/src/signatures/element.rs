@@ -9,12 +9,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::argument::Argument;
 use crate::signatures::dict::Dict;
+use crate::values::borrowed::{Boxed, View, mismatch};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::{AnyTensor, TensorType};
-use crate::values::value::{Boxed, Class, DictValue, Generator, List, Object, Value, Values, View, mismatch};
+use crate::values::value::{Class, DictValue, Generator, List, Object, Value, Values};
 
 /// A type whose values can be owned on their own: as a result, or as an element of a list, a dict or a tuple.
 pub trait Element: Clone + 'static {

@@ -20,12 +20,13 @@ use crate::signatures::argument::Argument;
 use crate::signatures::dict::Dict;
 use crate::signatures::element::Element;
 use crate::signatures::stack::Returns;
+use crate::values::borrowed::Boxed;
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt};
 use crate::values::tensor::TensorType;
-use crate::values::value::{Boxed, Class, Generator, Value};
+use crate::values::value::{Class, Generator, Value};
 
 /// The return of an in-place operator: the result is the first argument, and kernels return `()`.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,6 @@
-//! Values of any kind that a schema can name: owned ([`Value`]) and borrowed ([`Boxed`]), two words each.
+//! Owned values of any kind that a schema can name, two words each.
 //!
-//! What fits into a word lies in the value itself; everything else lies behind one counted pointer. A [`Boxed`]
-//! borrows: it holds the address of the caller's tensor, text or list, so that packing the arguments of a call
-//! allocates nothing and counts nothing.
+//! What fits into a word lies in the value itself; everything else lies behind one counted pointer.
 //!
 //! Lists, tuples and dicts are values: a copy shares the memory until one of the two is changed, and then only
 //! that one changes. (In torch two copies stay one list.)
@@ -10,19 +8,18 @@
 
 use std::any::Any;
 use std::fmt;
-use std::ptr::NonNull;
-use std::slice;
 use std::sync::Arc;
 
 use num_complex::Complex64;
 use opgrid_schema::Type;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
+use crate::values::borrowed::{Boxed, mismatch};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
-use crate::values::scalar::{Scalar, SymInt, SymNode, print_complex};
+use crate::values::scalar::{Scalar, SymInt, SymNode};
 pub use crate::values::sequence::Values;
 use crate::values::tensor::AnyTensor;
 
@@ -78,9 +75,6 @@ pub enum Value {
 }
 
 const _: () = assert!(size_of::<Value>() == 16 && size_of::<Boxed<'static>>() == 16);
-
-/// How deep values are printed and their types are told. They may be nested deeper.
-pub const DEEPEST_SHOWN: usize = 64;
 
 /// A list with elements of one type; the common ones lie as typed kernels read them.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,7 +146,7 @@ impl List {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] naming the first value that is not of the element type.
+    /// [`ErrorKind::Value`](crate::ErrorKind::Value) naming the first value that is not of the element type.
     pub fn of(element: Type, values: Vec<Value>) -> Result<Self> {
         fn each<T>(values: &[Value], pick: impl Fn(&Value) -> Option<T>, expected: &Type) -> Result<Vec<T>> {
             let one = |(place, value): (usize, &Value)| {
@@ -180,24 +174,13 @@ impl List {
             _ => Self::Values(element, values.into()),
         })
     }
-
-    fn borrow(&self) -> Boxed<'_> {
-        match self {
-            Self::Ints(items) => Boxed::from(items.as_slice()),
-            Self::Floats(items) => Boxed::from(items.as_slice()),
-            Self::Bools(items) => Boxed::from(items.as_slice()),
-            Self::Tensors(items) => Boxed::from(items.as_slice()),
-            Self::OptionalTensors(items) => Boxed::from(items.as_slice()),
-            Self::Values(..) => Boxed(Repr::List(self)),
-        }
-    }
 }
 
 /// A dict: pairs in the order in which they were put in.
 #[derive(Clone, Debug)]
 pub struct DictValue {
-    key: Type,
-    value: Type,
+    pub(crate) key: Type,
+    pub(crate) value: Type,
     entries: Vec<(Value, Value)>,
 }
 
@@ -312,30 +295,6 @@ impl Value {
         Some(taken)
     }
 
-    /// The value, lent: nothing is copied or counted.
-    #[inline]
-    pub fn borrow(&self) -> Boxed<'_> {
-        Boxed(match self {
-            Self::None => Repr::None,
-            Self::Tensor(tensor) => Repr::Tensor(tensor),
-            Self::Int(value) => Repr::Int(*value),
-            Self::SymInt(node) => Repr::SymInt(node),
-            Self::Float(value) => Repr::Float(*value),
-            Self::Complex(value) => Repr::Complex(value),
-            Self::Bool(value) => Repr::Bool(*value),
-            Self::Str(text) => return Boxed::from(text.as_str()),
-            Self::DType(value) => Repr::DType(*value),
-            Self::Layout(value) => Repr::Layout(*value),
-            Self::MemoryFormat(value) => Repr::MemoryFormat(*value),
-            Self::Device(value) => Repr::Device(*value),
-            Self::Generator(value) => Repr::Generator(value),
-            Self::List(list) => return list.borrow(),
-            Self::Tuple(items) => Repr::Tuple(items),
-            Self::Dict(dict) => Repr::Dict(dict),
-            Self::Object(object) => Repr::Object(object),
-        })
-    }
-
     /// The schema type of this value, as found in it: a list of integers is `int[]`.
     pub fn value_type(&self) -> Type {
         self.borrow().value_type()
@@ -351,547 +310,6 @@ impl fmt::Display for Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.borrow().fmt(f)
-    }
-}
-
-/// A borrowed value of any kind that a schema can name.
-///
-/// Made from references with `From`; looked at through [`view`](Self::view) or the `as_…` methods.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_core::{Boxed, View};
-///
-/// let sizes = [2, 3];
-/// let boxed = Boxed::from(&sizes[..]);
-/// assert!(matches!(boxed.view(), View::Ints([2, 3])));
-/// assert_eq!(boxed.to_value().to_string(), "[2, 3]");
-/// ```
-#[derive(Clone, Copy)]
-pub struct Boxed<'a>(Repr<'a>);
-
-/// The two words. A slice's length stands beside the tag, which is why its parts are fields of the variant.
-///
-/// Invariant: pointer and length of a slice variant come from one `&'a [T]`, those of `Str` from a `&'a str`. Only the
-/// `From` implementations of [`Boxed`], in this file, make slice variants, with [`parts`].
-#[derive(Clone, Copy)]
-enum Repr<'a> {
-    None,
-    Tensor(&'a AnyTensor),
-    Int(i64),
-    SymInt(&'a SymNode),
-    Float(f64),
-    Complex(&'a Complex64),
-    Bool(bool),
-    Str(Length, NonNull<u8>),
-    DType(DType),
-    Layout(Layout),
-    MemoryFormat(MemoryFormat),
-    Device(Device),
-    Generator(&'a Generator),
-    Ints(Length, NonNull<i64>),
-    Floats(Length, NonNull<f64>),
-    Bools(Length, NonNull<bool>),
-    Tensors(Length, NonNull<AnyTensor>),
-    OptionalTensors(Length, NonNull<Option<AnyTensor>>),
-    List(&'a List),
-    Tuple(&'a Values),
-    Dict(&'a DictValue),
-    Object(&'a Object),
-}
-
-/// A bit for each kind of value, in the order of the variants, so that a kind is the tag shifted.
-pub(crate) mod kind {
-    pub(crate) const NONE: u32 = 1 << 0;
-    pub(crate) const TENSOR: u32 = 1 << 1;
-    pub(crate) const INT: u32 = 1 << 2;
-    pub(crate) const SYM_INT: u32 = 1 << 3;
-    pub(crate) const FLOAT: u32 = 1 << 4;
-    pub(crate) const COMPLEX: u32 = 1 << 5;
-    pub(crate) const BOOL: u32 = 1 << 6;
-    pub(crate) const STR: u32 = 1 << 7;
-    pub(crate) const DTYPE: u32 = 1 << 8;
-    pub(crate) const LAYOUT: u32 = 1 << 9;
-    pub(crate) const MEMORY_FORMAT: u32 = 1 << 10;
-    pub(crate) const DEVICE: u32 = 1 << 11;
-    pub(crate) const GENERATOR: u32 = 1 << 12;
-    pub(crate) const INTS: u32 = 1 << 13;
-    pub(crate) const FLOATS: u32 = 1 << 14;
-    pub(crate) const BOOLS: u32 = 1 << 15;
-    pub(crate) const TENSORS: u32 = 1 << 16;
-    pub(crate) const OPTIONAL_TENSORS: u32 = 1 << 17;
-    pub(crate) const LIST: u32 = 1 << 18;
-    pub(crate) const TUPLE: u32 = 1 << 19;
-    pub(crate) const DICT: u32 = 1 << 20;
-    pub(crate) const OBJECT: u32 = 1 << 21;
-}
-
-// SAFETY: every variant is a number or a shared reference, slices are such references in parts, and what is referred to is
-// asserted to be `Sync` below.
-unsafe impl Send for Boxed<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Boxed<'_> {}
-
-const _: () = {
-    const fn shared<T: Send + Sync>() {}
-    shared::<(AnyTensor, SymNode, Complex64, DType, Layout, MemoryFormat, Device, Generator)>();
-    shared::<(List, Vec<Value>, DictValue, Object)>();
-};
-
-/// A borrowed value opened for matching.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub enum View<'a> {
-    /// Nothing: an optional that is absent.
-    None,
-    /// A tensor.
-    Tensor(&'a AnyTensor),
-    /// An integer.
-    Int(i64),
-    /// An integer not known yet.
-    SymInt(&'a SymNode),
-    /// A floating-point number.
-    Float(f64),
-    /// A complex number.
-    Complex(Complex64),
-    /// True or false.
-    Bool(bool),
-    /// A text.
-    Str(&'a str),
-    /// A dtype.
-    DType(DType),
-    /// A layout.
-    Layout(Layout),
-    /// A memory format.
-    MemoryFormat(MemoryFormat),
-    /// A device.
-    Device(Device),
-    /// A source of random numbers.
-    Generator(&'a Generator),
-    /// `int[]`
-    Ints(&'a [i64]),
-    /// `float[]`
-    Floats(&'a [f64]),
-    /// `bool[]`
-    Bools(&'a [bool]),
-    /// `Tensor[]`
-    Tensors(&'a [AnyTensor]),
-    /// `Tensor?[]`
-    OptionalTensors(&'a [Option<AnyTensor>]),
-    /// A list of anything else.
-    List(&'a Type, &'a [Value]),
-    /// A tuple.
-    Tuple(&'a [Value]),
-    /// A dict.
-    Dict(&'a DictValue),
-    /// Any Rust object.
-    Object(&'a Object),
-}
-
-/// The length of a slice in the 48 bits beside the tag: more than there can be elements in any memory.
-#[derive(Clone, Copy)]
-struct Length([u16; 3]);
-
-impl Length {
-    #[inline]
-    fn of(length: usize) -> Self {
-        let length = length as u64;
-        assert!(length >> 48 == 0, "no processor addresses 2^48 elements");
-        Self([length as u16, (length >> 16) as u16, (length >> 32) as u16])
-    }
-
-    #[inline]
-    fn get(self) -> usize {
-        let [low, middle, high] = self.0.map(u64::from);
-        (high << 32 | middle << 16 | low) as usize
-    }
-}
-
-/// The parts of a slice as a variant holds them.
-#[inline]
-fn parts<T>(items: &[T]) -> (Length, NonNull<T>) {
-    (Length::of(items.len()), NonNull::from(items).cast())
-}
-
-/// Puts the parts of a slice together again.
-///
-/// # Safety
-///
-/// The parts come from one `&'a [T]`.
-#[inline]
-unsafe fn whole<'a, T>(len: Length, start: NonNull<T>) -> &'a [T] {
-    // SAFETY: guaranteed by the caller, see `# Safety`.
-    unsafe { slice::from_raw_parts(start.as_ptr(), len.get()) }
-}
-
-impl<'a> Boxed<'a> {
-    /// The absent optional.
-    pub const NONE: Self = Self(Repr::None);
-
-    /// The value opened for matching.
-    #[inline]
-    pub fn view(self) -> View<'a> {
-        // SAFETY, for every `whole` below: the invariant of `Repr`.
-        match self.0 {
-            Repr::None => View::None,
-            Repr::Tensor(tensor) => View::Tensor(tensor),
-            Repr::Int(value) => View::Int(value),
-            Repr::SymInt(node) => View::SymInt(node),
-            Repr::Float(value) => View::Float(value),
-            Repr::Complex(value) => View::Complex(*value),
-            Repr::Bool(value) => View::Bool(value),
-            // SAFETY: the invariant of `Repr`; `From<&str>` is the only maker of this variant, so it is UTF-8.
-            Repr::Str(len, start) => View::Str(unsafe { std::str::from_utf8_unchecked(whole(len, start)) }),
-            Repr::DType(value) => View::DType(value),
-            Repr::Layout(value) => View::Layout(value),
-            Repr::MemoryFormat(value) => View::MemoryFormat(value),
-            Repr::Device(value) => View::Device(value),
-            Repr::Generator(value) => View::Generator(value),
-            // SAFETY: the invariant of `Repr`.
-            Repr::Ints(len, start) => View::Ints(unsafe { whole(len, start) }),
-            // SAFETY: the invariant of `Repr`.
-            Repr::Floats(len, start) => View::Floats(unsafe { whole(len, start) }),
-            // SAFETY: the invariant of `Repr`.
-            Repr::Bools(len, start) => View::Bools(unsafe { whole(len, start) }),
-            // SAFETY: the invariant of `Repr`.
-            Repr::Tensors(len, start) => View::Tensors(unsafe { whole(len, start) }),
-            // SAFETY: the invariant of `Repr`.
-            Repr::OptionalTensors(len, start) => View::OptionalTensors(unsafe { whole(len, start) }),
-            Repr::List(List::Values(element, items)) => View::List(element, items),
-            Repr::List(list) => list.borrow().view(),
-            Repr::Tuple(items) => View::Tuple(items),
-            Repr::Dict(dict) => View::Dict(dict),
-            Repr::Object(object) => View::Object(object),
-        }
-    }
-
-    /// Whether this is the absent optional.
-    #[inline]
-    pub fn is_none(self) -> bool {
-        matches!(self.0, Repr::None)
-    }
-
-    /// The tensor, if this is one.
-    #[inline]
-    pub fn as_tensor(self) -> Option<&'a AnyTensor> {
-        if let Repr::Tensor(tensor) = self.0 { Some(tensor) } else { None }
-    }
-
-    /// The integer, if this is one. Floats and bools are not integers.
-    #[inline]
-    pub fn as_int(self) -> Option<i64> {
-        if let Repr::Int(value) = self.0 { Some(value) } else { None }
-    }
-
-    /// The float, if this is one. Integers are not floats.
-    #[inline]
-    pub fn as_float(self) -> Option<f64> {
-        if let Repr::Float(value) = self.0 { Some(value) } else { None }
-    }
-
-    /// The bool, if this is one.
-    #[inline]
-    pub fn as_bool(self) -> Option<bool> {
-        if let Repr::Bool(value) = self.0 { Some(value) } else { None }
-    }
-
-    /// The text, if this is one.
-    #[inline]
-    pub fn as_str(self) -> Option<&'a str> {
-        if let View::Str(text) = self.view() { Some(text) } else { None }
-    }
-
-    /// The number, if this is one of any kind.
-    #[inline]
-    pub fn as_scalar(self) -> Option<Scalar> {
-        match self.0 {
-            Repr::Int(value) => Some(Scalar::Int(value)),
-            Repr::Float(value) => Some(Scalar::Float(value)),
-            Repr::Complex(value) => Some(Scalar::Complex(*value)),
-            Repr::Bool(value) => Some(Scalar::Bool(value)),
-            _ => None,
-        }
-    }
-
-    /// An owned copy: handles are counted, slices copied.
-    pub fn to_value(self) -> Value {
-        match self.0 {
-            Repr::Complex(value) => Value::Complex(Arc::new(*value)),
-            Repr::List(list) => Value::List(Arc::new(list.clone())),
-            Repr::Tuple(items) => Value::Tuple(Arc::new(items.clone())),
-            Repr::Dict(dict) => Value::Dict(Arc::new(dict.clone())),
-            _ => match self.view() {
-                View::Tensor(tensor) => Value::Tensor(tensor.clone()),
-                View::Int(value) => Value::Int(value),
-                View::SymInt(node) => Value::SymInt(node.clone()),
-                View::Float(value) => Value::Float(value),
-                View::Bool(value) => Value::Bool(value),
-                View::Str(text) => Value::from(text),
-                View::DType(value) => Value::DType(value),
-                View::Layout(value) => Value::Layout(value),
-                View::MemoryFormat(value) => Value::MemoryFormat(value),
-                View::Device(value) => Value::Device(value),
-                View::Generator(value) => Value::Generator(value.clone()),
-                View::Ints(items) => Value::from(items.to_vec()),
-                View::Floats(items) => Value::from(items.to_vec()),
-                View::Bools(items) => Value::from(items.to_vec()),
-                View::Tensors(items) => Value::from(items.to_vec()),
-                View::OptionalTensors(items) => Value::List(Arc::new(List::OptionalTensors(items.to_vec()))),
-                View::Object(object) => Value::Object(object.clone()),
-                _ => Value::None,
-            },
-        }
-    }
-
-    /// The schema type of this value, as found in it. Of tuples that are nested deeper than [`DEEPEST_SHOWN`], the inner
-    /// ones count as `Any`.
-    pub fn value_type(self) -> Type {
-        self.type_at(0)
-    }
-
-    fn type_at(self, depth: usize) -> Type {
-        let list = |element: Type| Type::List(Box::new(element));
-        match self.view() {
-            View::None => Type::None,
-            View::Tensor(_) => Type::Tensor,
-            View::Int(_) => Type::Int,
-            View::SymInt(_) => Type::SymInt,
-            View::Float(_) => Type::Float,
-            View::Complex(_) => Type::Complex,
-            View::Bool(_) => Type::Bool,
-            View::Str(_) => Type::Str,
-            View::DType(_) => Type::ScalarType,
-            View::Layout(_) => Type::Layout,
-            View::MemoryFormat(_) => Type::MemoryFormat,
-            View::Device(_) => Type::Device,
-            View::Generator(_) => Type::Generator,
-            View::Ints(_) => list(Type::Int),
-            View::Floats(_) => list(Type::Float),
-            View::Bools(_) => list(Type::Bool),
-            View::Tensors(_) => list(Type::Tensor),
-            View::OptionalTensors(_) => list(Type::Optional(Box::new(Type::Tensor))),
-            View::List(element, _) => list(element.clone()),
-            View::Tuple(_) if depth == DEEPEST_SHOWN => Type::Any,
-            View::Tuple(items) => {
-                Type::Tuple(items.iter().map(|item| item.borrow().type_at(depth + 1)).collect())
-            }
-            View::Dict(dict) => Type::Dict(Box::new(dict.key.clone()), Box::new(dict.value.clone())),
-            View::Object(object) => Type::Class(format!("__torch__.torch.classes.{}", object.class())),
-        }
-    }
-
-    /// The bit of the value's kind.
-    #[inline]
-    pub(crate) fn kind(&self) -> u32 {
-        match self.0 {
-            Repr::None => kind::NONE,
-            Repr::Tensor(..) => kind::TENSOR,
-            Repr::Int(..) => kind::INT,
-            Repr::SymInt(..) => kind::SYM_INT,
-            Repr::Float(..) => kind::FLOAT,
-            Repr::Complex(..) => kind::COMPLEX,
-            Repr::Bool(..) => kind::BOOL,
-            Repr::Str(..) => kind::STR,
-            Repr::DType(..) => kind::DTYPE,
-            Repr::Layout(..) => kind::LAYOUT,
-            Repr::MemoryFormat(..) => kind::MEMORY_FORMAT,
-            Repr::Device(..) => kind::DEVICE,
-            Repr::Generator(..) => kind::GENERATOR,
-            Repr::Ints(..) => kind::INTS,
-            Repr::Floats(..) => kind::FLOATS,
-            Repr::Bools(..) => kind::BOOLS,
-            Repr::Tensors(..) => kind::TENSORS,
-            Repr::OptionalTensors(..) => kind::OPTIONAL_TENSORS,
-            Repr::List(..) => kind::LIST,
-            Repr::Tuple(..) => kind::TUPLE,
-            Repr::Dict(..) => kind::DICT,
-            Repr::Object(..) => kind::OBJECT,
-        }
-    }
-
-    /// The keys that this value brings into a boxed call: those of a tensor or of a list's tensors.
-    #[inline]
-    pub fn tensor_keys(&self) -> DispatchKeySet {
-        match &self.0 {
-            Repr::Tensor(tensor) => tensor.keys(),
-            _ => self.list_keys(),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn list_keys(&self) -> DispatchKeySet {
-        let union = |keys: DispatchKeySet, tensor: &AnyTensor| keys | tensor.keys();
-        match self.view() {
-            View::Tensors(items) => items.iter().fold(DispatchKeySet::EMPTY, union),
-            View::OptionalTensors(items) => items.iter().flatten().fold(DispatchKeySet::EMPTY, union),
-            View::List(_, items) => {
-                items.iter().filter_map(|item| item.borrow().as_tensor()).fold(DispatchKeySet::EMPTY, union)
-            }
-            _ => DispatchKeySet::EMPTY,
-        }
-    }
-}
-
-/// The error for a value of the wrong kind.
-#[cold]
-#[inline(never)]
-pub(crate) fn mismatch(expected: &str, found: Boxed<'_>) -> Error {
-    let message = format!("expected {expected} but got {}", found.value_type().python_name());
-    Error::new(ErrorKind::Value, message)
-}
-
-/// Writes `items` between `open` and `close`.
-fn print_all<T>(
-    f: &mut fmt::Formatter<'_>,
-    (open, close): (&str, &str),
-    items: impl IntoIterator<Item = T>,
-    mut one: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
-) -> fmt::Result {
-    f.write_str(open)?;
-    for (place, item) in items.into_iter().enumerate() {
-        if place > 0 {
-            f.write_str(", ")?;
-        }
-        one(f, item)?;
-    }
-    f.write_str(close)
-}
-
-impl fmt::Display for Boxed<'_> {
-    /// Values that are nested deeper than [`DEEPEST_SHOWN`] are printed as `…`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.print(f, 0)
-    }
-}
-
-impl Boxed<'_> {
-    fn print(self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
-        const SQUARE: (&str, &str) = ("[", "]");
-        let inner = |f: &mut fmt::Formatter<'_>, item: &Value| item.borrow().print(f, depth + 1);
-        match self.view() {
-            View::List(..) | View::Tuple(_) | View::Dict(_) if depth == DEEPEST_SHOWN => f.write_str("…"),
-            View::None => f.write_str("None"),
-            View::Tensor(tensor) => write!(f, "{tensor}"),
-            View::Int(value) => write!(f, "{value}"),
-            View::SymInt(node) => write!(f, "{node}"),
-            View::Float(value) => f.write_str(&opgrid_schema::print_float(value)),
-            View::Complex(value) => print_complex(value, f),
-            View::Bool(value) => write!(f, "{}", Scalar::Bool(value)),
-            View::Str(text) => f.write_str(text),
-            View::DType(value) => write!(f, "{value}"),
-            View::Layout(value) => write!(f, "{value}"),
-            View::MemoryFormat(value) => write!(f, "{value}"),
-            View::Device(value) => write!(f, "{value}"),
-            View::Generator(value) => write!(f, "generator({})", value.device()),
-            View::Ints(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
-            View::Floats(items) => {
-                print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Float(item)))
-            }
-            View::Bools(items) => print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Bool(item))),
-            View::Tensors(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
-            View::OptionalTensors(items) => print_all(f, SQUARE, items, |f, item| match item {
-                Some(tensor) => write!(f, "{tensor}"),
-                None => f.write_str("None"),
-            }),
-            View::List(_, items) => print_all(f, SQUARE, items, inner),
-            View::Tuple([only]) => {
-                f.write_str("(")?;
-                inner(f, only)?;
-                f.write_str(",)")
-            }
-            View::Tuple(items) => print_all(f, ("(", ")"), items, inner),
-            View::Dict(dict) => print_all(f, ("{", "}"), dict.entries(), |f, (key, value)| {
-                inner(f, key)?;
-                f.write_str(": ")?;
-                inner(f, value)
-            }),
-            View::Object(object) => write!(f, "<{}>", object.class()),
-        }
-    }
-}
-
-impl fmt::Debug for Boxed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
-impl<'a> From<&'a AnyTensor> for Boxed<'a> {
-    #[inline]
-    fn from(value: &'a AnyTensor) -> Self {
-        Self(Repr::Tensor(value))
-    }
-}
-
-impl<'a> From<&'a Value> for Boxed<'a> {
-    #[inline]
-    fn from(value: &'a Value) -> Self {
-        value.borrow()
-    }
-}
-
-/// Implements `From` for what a variant takes as it is.
-macro_rules! from_plain {
-    ($($source:ty => $variant:ident),* $(,)?) => {
-        $(impl<'a> From<$source> for Boxed<'a> {
-            #[inline]
-            fn from(value: $source) -> Self {
-                Self(Repr::$variant(value))
-            }
-        })*
-    };
-}
-
-from_plain! {
-    i64 => Int,
-    f64 => Float,
-    bool => Bool,
-    DType => DType,
-    Layout => Layout,
-    MemoryFormat => MemoryFormat,
-    Device => Device,
-    &'a SymNode => SymInt,
-    &'a Complex64 => Complex,
-    &'a Generator => Generator,
-    &'a DictValue => Dict,
-    &'a Object => Object,
-    &'a Values => Tuple,
-}
-
-/// Implements `From` for slices.
-macro_rules! from_slice {
-    ($($element:ty => $variant:ident),* $(,)?) => {
-        $(impl<'a> From<&'a [$element]> for Boxed<'a> {
-            #[inline]
-            fn from(items: &'a [$element]) -> Self {
-                let (len, start) = parts(items);
-                Self(Repr::$variant(len, start))
-            }
-        })*
-    };
-}
-
-from_slice! {
-    i64 => Ints,
-    f64 => Floats,
-    bool => Bools,
-    AnyTensor => Tensors,
-    Option<AnyTensor> => OptionalTensors,
-}
-
-impl<'a> From<&'a str> for Boxed<'a> {
-    #[inline]
-    fn from(text: &'a str) -> Self {
-        let (len, start) = parts(text.as_bytes());
-        Self(Repr::Str(len, start))
-    }
-}
-
-impl<'a> From<&'a List> for Boxed<'a> {
-    fn from(list: &'a List) -> Self {
-        list.borrow()
     }
 }
 
