@@ -204,7 +204,8 @@ pub(crate) fn kinds_of(declared: &Type) -> u32 {
 /// [`ErrorKind::Value`] naming the operator and the argument.
 #[cold]
 #[inline(never)]
-pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: Boxed<'_>) -> Result<()> {
+pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: &Boxed<'_>) -> Result<()> {
+    let value = *value;
     let argument = table.definition().and_then(|definition| definition.schema.arguments.get(place));
     // Those behind the last argument of a schema that ends in `...` can be anything.
     let Some(argument) = argument else { return Ok(()) };

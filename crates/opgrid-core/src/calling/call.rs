@@ -10,7 +10,7 @@ use crate::calling::conditions::{Condition, Settled, holds, holds_of_values, set
 use crate::calling::kernel::KernelRecord;
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::observe::{CallKind, Refusal, Step, watched};
-use crate::calling::operator::{OperatorCell, OperatorHandle, TypedHandle};
+use crate::calling::operator::{Definition, OperatorCell, OperatorHandle, TypedHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{Published, attend, flag, orphan};
@@ -272,7 +272,7 @@ fn watch<X>(
 /// # Errors
 ///
 /// [`ErrorKind::Value`] where the number or the kind of a value is wrong.
-#[inline]
+#[inline(always)]
 fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
     let Some(definition) = table.definition() else {
         // Which arguments select is up to the schema.
@@ -282,20 +282,48 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
     if args.len() != expected && !(definition.schema.is_vararg && args.len() > expected) {
         return Err(wrong_count(table, expected, args.len()));
     }
-    let mut tensors = definition.tensors;
-    let mut keys = DispatchKeySet::EMPTY;
+    let (mut keys, mut tensors) = (DispatchKeySet::EMPTY, definition.tensors);
     for (place, arg) in args.iter().enumerate() {
-        match arg.as_tensor() {
+        match arg.tensor_in_place() {
             Some(tensor) if tensors & 1 != 0 => keys |= tensor.keys(),
+            _ => return other_keys(table, definition, args, place, keys),
+        }
+        tensors >>= 1;
+    }
+    Ok(keys)
+}
+
+/// Checks the number and the kinds of values that a kernel passes on.
+///
+/// # Errors
+///
+/// As [`boxed_keys`].
+#[inline(never)]
+fn check_arguments(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<()> {
+    boxed_keys(table, args).map(|_| ())
+}
+
+/// Goes on with [`boxed_keys`] from the first argument that is no tensor, where the schema wants one or not.
+#[inline(never)]
+fn other_keys(
+    table: TableRef<'_>,
+    definition: &Definition,
+    args: &[Boxed<'_>],
+    from: usize,
+    mut keys: DispatchKeySet,
+) -> Result<DispatchKeySet> {
+    for (place, arg) in args.iter().enumerate().skip(from) {
+        let brings = |mask: u64| place < definition.kinds.len() && mask >> place & 1 != 0;
+        match arg.tensor_in_place() {
+            Some(tensor) if brings(definition.tensors) => keys |= tensor.keys(),
             _ if definition.kinds.get(place).is_some_and(|kinds| kinds & arg.kind() != 0) => {}
             _ => {
-                check_argument(table, place, *arg)?;
-                if place < expected && definition.dispatch_arguments >> place & 1 != 0 {
+                check_argument(table, place, arg)?;
+                if brings(definition.dispatch_arguments) {
                     keys |= arg.tensor_keys();
                 }
             }
         }
-        tensors >>= 1;
     }
     Ok(keys)
 }
@@ -358,7 +386,7 @@ pub(crate) fn redispatch_boxed(
 ) -> Result<()> {
     with_thread(|thread| {
         prepared(thread, operator, |table| {
-            boxed_keys(table, args)?;
+            check_arguments(table, args)?;
             let mut asked = |condition: &Condition| holds_of_values(condition, args);
             watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
                 enter_values(kernel, table, keys, args, returns)
@@ -396,7 +424,7 @@ pub(crate) fn call_held(
 ) -> Result<()> {
     with_thread(|thread| {
         prepared(thread, operator, |table| {
-            boxed_keys(table, args)?;
+            check_arguments(table, args)?;
             let kernel = find()?;
             enter_values(&kernel, table, keys, args, returns)
         })
@@ -604,7 +632,7 @@ impl<'c> BoxedCall<'c> {
     /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; those of the kernel below;
     /// [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
-        boxed_keys(self.table, args)?;
+        check_arguments(self.table, args)?;
         self.pass_below(args)
     }
 
@@ -630,7 +658,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
-        boxed_keys(self.table, args)?;
+        check_arguments(self.table, args)?;
         self.pass(keys, args)
     }
 

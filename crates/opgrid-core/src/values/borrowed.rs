@@ -351,6 +351,13 @@ impl<'a> Boxed<'a> {
         }
     }
 
+    /// The tensor, if this is one, looked at where the value lies. A value that was just written is written in two parts, and
+    /// the processor waits for both before it copies all of it.
+    #[inline(always)]
+    pub(crate) fn tensor_in_place(&self) -> Option<&'a AnyTensor> {
+        if let Repr::Tensor(tensor) = &self.0 { Some(tensor) } else { None }
+    }
+
     /// The bit of the value's kind.
     #[inline]
     pub(crate) fn kind(&self) -> u32 {
