@@ -226,32 +226,40 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
 /// that is computed in, whichever that is.
 fn is_order_of_copies(seen: &Seen<'_>) -> bool {
     let inputs = seen.inputs();
-    let strides = |is_copied: &dyn Fn(DType) -> bool, number: bool, reversed: bool| -> Option<String> {
-        let mut geometries = Vec::new();
-        for input in &inputs {
-            geometries.push(match is_copied(input.dtype) {
-                true => input.geometry.like(MemoryFormat::Preserve).ok()?,
-                false => input.geometry.clone(),
-            });
-        }
-        if number {
-            geometries.push(Geometry::contiguous(&[]).ok()?);
-        }
-        if reversed {
-            geometries.reverse();
-        }
-        let spec =
-            TensorSpec::elementwise(&geometries.iter().collect::<Vec<_>>(), DType::F32, Device::CPU).ok()?;
-        Some(format!("{:?}", spec.strides()))
-    };
-    let is_torch = |is_copied: &dyn Fn(DType) -> bool| {
+    let strides =
+        |is_copied: &dyn Fn(usize, DType) -> bool, number: bool, reversed: bool| -> Option<String> {
+            let mut geometries = Vec::new();
+            for (place, input) in inputs.iter().enumerate() {
+                geometries.push(match is_copied(place, input.dtype) {
+                    true => input.geometry.like(MemoryFormat::Preserve).ok()?,
+                    false => input.geometry.clone(),
+                });
+            }
+            if number {
+                geometries.push(Geometry::contiguous(&[]).ok()?);
+            }
+            if reversed {
+                geometries.reverse();
+            }
+            let spec =
+                TensorSpec::elementwise(&geometries.iter().collect::<Vec<_>>(), DType::F32, Device::CPU)
+                    .ok()?;
+            Some(format!("{:?}", spec.strides()))
+        };
+    let is_torch = |is_copied: &dyn Fn(usize, DType) -> bool| {
         let orders = [(false, false), (false, true), (true, false), (true, true)];
         orders
             .iter()
             .any(|(number, reversed)| strides(is_copied, *number, *reversed).as_deref() == Some(seen.torch))
     };
     let dtypes = inputs.iter().map(|input| input.dtype).chain([seen.default, DType::Bool]);
-    dtypes.into_iter().any(|computed| is_torch(&|dtype| dtype != computed)) || is_torch(&|_| true)
+    // The condition before two values stays what it is.
+    let condition = usize::from(inputs.len() == 3);
+    let is_order = |computed| {
+        is_torch(&|_, dtype| dtype != computed)
+            || condition > 0 && is_torch(&|place, dtype| place >= condition && dtype != computed)
+    };
+    dtypes.into_iter().any(is_order) || is_torch(&|_, _| true)
 }
 
 /// Of operators that look whether numbers are zero.
