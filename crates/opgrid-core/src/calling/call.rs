@@ -272,6 +272,9 @@ fn watch<X>(
 /// # Errors
 ///
 /// [`ErrorKind::Value`] where the number or the kind of a value is wrong.
+//
+// Always inlined: two words that come back through memory are written in parts and read as a whole, for which the processor
+// waits longer than the check takes.
 #[inline(always)]
 fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
     let Some(definition) = table.definition() else {
