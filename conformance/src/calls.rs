@@ -95,7 +95,7 @@ pub(crate) fn find(dispatcher: &Dispatcher, name: &str, overload: &str) -> Optio
 /// The keys that a plain call reaches its kernel with.
 pub(crate) fn keys_of(
     operator: &OperatorHandle,
-    args: &[opgrid_core::Boxed<'_>],
+    args: &[opgrid_core::ValueRef<'_>],
 ) -> Result<DispatchKeySet, Error> {
     let named = operator.explain(args)?.arguments;
     let all = named.iter().fold(DispatchKeySet::EMPTY, |all, (_, keys)| all | *keys);

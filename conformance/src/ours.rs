@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use opgrid_core::{
     DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, ExcludeGuard, ForceGuard, IncludeGuard,
-    Kernel, LocalKeys, OperatorHandle, Options, Override, Registration, Returns, Rules, Value,
+    Kernel, LegacyOptions, LocalKeys, OperatorHandle, Override, Registration, Returns, Rules, Value,
 };
 use opgrid_schema::{Declaration, FunctionSchema, ParseOptions, Type};
 
@@ -99,7 +99,7 @@ impl Ours {
     }
 
     fn legacy(&mut self, legacy: &Legacy) -> Fields {
-        let mut options = Options::new();
+        let mut options = LegacyOptions::new();
         if let Some(schema) = &legacy.schema {
             options = options.schema(schema);
         }

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, DispatchKeySet, Dispatcher, ExcludeGuard, Kernel,
-    OperatorHandle, Registration, Result, Returns, TensorData, operator,
+    AnyTensor as Tensor, DispatchKey, DispatchKeySet, Dispatcher, ExcludeGuard, Kernel, OperatorHandle,
+    Registration, Result, Returns, TensorData, ValueRef, operator,
 };
 
 operator! {
@@ -90,11 +90,11 @@ const CASES: [Case; 10] = [
     ("layer_redispatch", None, |subject| Layered2.call(&subject.tensors[0], &subject.tensors[1])),
     ("boxed_hook", None, |subject| Hooked2.call(&subject.tensors[0], &subject.tensors[1])),
     ("boxed_call_2", None, |subject| {
-        let args = [Boxed::from(&subject.tensors[0]), Boxed::from(&subject.tensors[1])];
+        let args = [ValueRef::from(&subject.tensors[0]), ValueRef::from(&subject.tensors[1])];
         subject.nothing2.call_boxed(&args, &mut Returns::new())
     }),
     ("boxed_call_handle", None, |subject| {
-        let args = [Boxed::from(&subject.tensors[0]), Boxed::from(&subject.tensors[1])];
+        let args = [ValueRef::from(&subject.tensors[0]), ValueRef::from(&subject.tensors[1])];
         let mut returns = Returns::new();
         subject.same2.call_boxed(&args, &mut returns)?;
         drop(black_box(returns));

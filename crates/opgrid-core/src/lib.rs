@@ -34,12 +34,15 @@ pub use calling::{call, held, kernel, observe, retirement as retire, slow_path, 
 pub use inspection::explain;
 pub use keys::{key, named as named_sets, set as key_set, user_keys, user_layers};
 pub use registration::{dispatcher, legacy, library, listener, provider, resolve};
-pub use signatures::{argument, dict, element, signature, stack};
+pub use signatures::{argument, dict, signature, stack, value_type};
 pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
 
 pub use argument::Argument;
 pub use call::{BoxedCall, Next};
+pub use calling::columns::{Column, ColumnInfo};
+pub use calling::forms::Forms;
 pub use calling::kernel_info::KernelInfo;
+pub use calling::kind::Kind;
 pub use calling::reason::Reason;
 pub use device::{Device, DeviceType};
 pub use device_key::{
@@ -48,19 +51,18 @@ pub use device_key::{
 pub use dict::Dict;
 pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
-pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Explanation, Hop};
 pub use held::HeldKernel;
-pub use inspection::dump::Column;
+pub use inspection::dump::TableSlot;
 pub use inspection::stats::{SlowPathCount, Stats, reset_stats, stats};
 pub use kernel::Kernel;
 pub use key::{DispatchKey, KeyKind, alias_backends, columns, torch_columns};
 pub use key_set::DispatchKeySet;
 pub use keys::parts::{BackendComponent, Functionality};
 pub use layout::{Layout, MemoryFormat};
-pub use legacy::Options;
-pub use library::{Library, Operators, Registration, Target};
+pub use legacy::LegacyOptions;
+pub use library::{Library, OperatorBuilder, Registration, Target};
 pub use listener::{Listener, Override};
 pub use local::{
     ExcludeGuard, ForceGuard, IncludeGuard, LocalKeys, excluding, including, inference_mode, is_excluded,
@@ -68,7 +70,7 @@ pub use local::{
 };
 pub use named_sets::{NAMED_SETS, autocast_key, autocast_related, autograd_key, autograd_related};
 pub use num_complex::Complex64;
-pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record};
+pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record_calls};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
 pub use provider::Provider;
@@ -76,14 +78,15 @@ pub use provider::Provider;
 pub use resolve::{Rule, Rules};
 pub use retire::{quiesce, retired_tables};
 pub use scalar::{Scalar, SymInt, SymNode, SymbolicInt};
-pub use signature::{First, Last, Return, Signature};
-pub use slow_path::{SlowPath, note};
+pub use signature::{Return, Signature, WritesFirst, WritesLast};
+pub use slow_path::{SlowPath, note_slow_path};
 pub use stack::{Returns, Stack};
 pub use strict::{Strict, set_strict, strict};
 pub use tensor::{AnyTensor, TensorData, TensorType};
 pub use user_layers::NewLayer;
 pub use value::{Class, DictValue, Generator, List, Object, Value, Values};
-pub use values::borrowed::{Boxed, DEEPEST_SHOWN, View};
+pub use value_type::ValueType;
+pub use values::borrowed::{DEEPEST_SHOWN, ValueRef, ValueView};
 
 #[doc(hidden)]
 pub mod __private {

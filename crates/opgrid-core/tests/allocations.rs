@@ -8,8 +8,8 @@ use std::cell::Cell;
 
 use common::cpu;
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, Complex64, DispatchKey, Dispatcher, ExcludeGuard, First, Kernel, Result,
-    Returns, Scalar, operator,
+    AnyTensor as Tensor, Complex64, DispatchKey, Dispatcher, ExcludeGuard, Kernel, Result, Returns, Scalar,
+    ValueRef, WritesFirst, operator,
 };
 
 /// The system's allocator, which counts what each thread asks for.
@@ -85,10 +85,10 @@ fn calls_allocate_nothing() {
         assert_eq!(allocations(|| Touch.call(a).unwrap()), 0);
         let (zip, four, touch) =
             (find("allocations::zip"), find("allocations::four"), find("allocations::touch"));
-        let typed = touch.typed::<fn(Tensor) -> First>().unwrap();
+        let typed = touch.typed::<fn(Tensor) -> WritesFirst>().unwrap();
         assert_eq!(allocations(|| typed.call((a,)).unwrap()), 0);
-        let all = [Boxed::from(a); 4];
-        let boxed = |operator: &opgrid_core::OperatorHandle, args: &[Boxed<'_>]| {
+        let all = [ValueRef::from(a); 4];
+        let boxed = |operator: &opgrid_core::OperatorHandle, args: &[ValueRef<'_>]| {
             let mut returns = Returns::new();
             operator.call_boxed(args, &mut returns).unwrap();
         };
@@ -96,12 +96,12 @@ fn calls_allocate_nothing() {
         assert_eq!(allocations(|| boxed(&touch, &all[..1])), 0);
         let complex = Complex64::new(1.0, 2.0);
         let args = [
-            Boxed::from(a),
-            Boxed::NONE,
-            Boxed::from(&list[..]),
-            Boxed::from(&sizes[..]),
-            Boxed::from(&complex),
-            Boxed::from("text"),
+            ValueRef::from(a),
+            ValueRef::NONE,
+            ValueRef::from(&list[..]),
+            ValueRef::from(&sizes[..]),
+            ValueRef::from(&complex),
+            ValueRef::from("text"),
         ];
         assert_eq!(allocations(|| boxed(&zip, &args)), 0);
     }

@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex};
 use common::tensor;
 use opgrid_core::signature::Return;
 use opgrid_core::{
-    AnyTensor, DispatchKey, Dispatcher, Kernel, OperatorHandle, Options, Registration, Returns, Value,
+    AnyTensor, DispatchKey, Dispatcher, Kernel, LegacyOptions, OperatorHandle, Registration, Returns, Value,
 };
-use opgrid_core::{Argument, Dict, Element};
+use opgrid_core::{Argument, Dict, ValueType};
 
 /// What a type must be able to do to be sent around.
-trait Sample: Argument + Element + Return<Output = Self> + Debug + PartialEq + Send + Sync {}
+trait Sample: Argument + ValueType + Return<Output = Self> + Debug + PartialEq + Send + Sync {}
 
-impl<T: Argument + Element + Return<Output = T> + Debug + PartialEq + Send + Sync> Sample for T {}
+impl<T: Argument + ValueType + Return<Output = T> + Debug + PartialEq + Send + Sync> Sample for T {}
 
 /// From what a caller owns to what a kernel takes, and back.
 struct Way<T: Argument> {
@@ -43,7 +43,7 @@ fn register(
 ) -> Registration {
     if legacy {
         let text = if explicit { format!("test::{schema}") } else { "test::op".to_owned() };
-        return dispatcher.register(&text, Options::new().catch_all(kernel)).unwrap();
+        return dispatcher.register(&text, LegacyOptions::new().catch_all(kernel)).unwrap();
     }
     let mut library = dispatcher.library("test");
     if explicit {
@@ -55,7 +55,7 @@ fn register(
 }
 
 /// Calls `test::op` with one value and gives back its results.
-fn call_boxed<T: Element>(operator: &OperatorHandle, value: &T) -> Vec<Value> {
+fn call_boxed<T: ValueType>(operator: &OperatorHandle, value: &T) -> Vec<Value> {
     let value = value.clone().into_value();
     let mut returns = Returns::new();
     operator.call_boxed(&[value.borrow()], &mut returns).unwrap();

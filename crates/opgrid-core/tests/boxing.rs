@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use common::{cpu, define, implement, tensor};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, Class, Complex64, DType, Device, Dict, DispatchKey, Dispatcher, Element,
-    Error, ErrorKind, First, Generator, Kernel, Last, Layout, List, MemoryFormat, Result, Returns, Scalar,
-    Signature, Stack, SymInt, SymNode, SymbolicInt, TypedHandle, Value,
+    AnyTensor as Tensor, Class, Complex64, DType, Device, Dict, DispatchKey, Dispatcher, Error, ErrorKind,
+    Generator, Kernel, Layout, List, MemoryFormat, Result, Returns, Scalar, Signature, Stack, SymInt,
+    SymNode, SymbolicInt, TypedHandle, Value, ValueRef, ValueType, WritesFirst, WritesLast,
 };
 
 const KEY: DispatchKey = DispatchKey::CompositeExplicitAutograd;
 
-fn own<T: Element>(item: T) -> Value {
+fn own<T: ValueType>(item: T) -> Value {
     item.into_value()
 }
 
@@ -196,12 +196,12 @@ fn several_results_and_results_that_are_arguments() {
         "f(int n) -> (int, int, int, int, int, int)", fn(i64) -> (i64, i64, i64, i64, i64, i64):
             |n| Ok((n, n + 1, n + 2, n + 3, n + 4, n + 5)); (0,);
             [0_i64] => [0_i64, 1_i64, 2_i64, 3_i64, 4_i64, 5_i64]; (a, b, c, d, e, f) => [a, b, c, d, e, f];
-        "f(Tensor(a!) self, Tensor y) -> Tensor(a!)", fn(Tensor, Tensor) -> First: |_, _| Ok(()); (&x, &y);
+        "f(Tensor(a!) self, Tensor y) -> Tensor(a!)", fn(Tensor, Tensor) -> WritesFirst: |_, _| Ok(()); (&x, &y);
             [x.clone(), y.clone()] => [x.clone()]; () => [x.clone()];
-        "f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", fn(Tensor, Tensor) -> Last: |_, _| Ok(()); (&x, &y);
+        "f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", fn(Tensor, Tensor) -> WritesLast: |_, _| Ok(()); (&x, &y);
             [x.clone(), y.clone()] => [y.clone()]; () => [y.clone()];
         "f(Tensor x, *, Tensor(a!) p, Tensor(b!) q) -> (Tensor(a!), Tensor(b!))",
-            fn(Tensor, Tensor, Tensor) -> Last<2>: |_, _, _| Ok(()); (&x, &y, &z);
+            fn(Tensor, Tensor, Tensor) -> WritesLast<2>: |_, _, _| Ok(()); (&x, &y, &z);
             [x.clone(), y.clone(), z.clone()] => [y.clone(), z.clone()]; () => [y.clone(), z.clone()];
     }
 }
@@ -476,7 +476,7 @@ fn typed_callers_check_what_boxed_kernels_leave() {
     let dispatcher = Dispatcher::new();
     let _defined = define(&dispatcher, "f(Tensor(a!) x) -> Tensor(a!)").unwrap();
     let _kernel = implement(&dispatcher, "f", KEY, Kernel::boxed(|_| Ok(()))).unwrap();
-    let typed = dispatcher.find("test::f").unwrap().typed::<fn(Tensor) -> First>().unwrap();
+    let typed = dispatcher.find("test::f").unwrap().typed::<fn(Tensor) -> WritesFirst>().unwrap();
     let error = typed.call((&cpu(),)).unwrap_err();
     assert!(error.to_string().contains("expected to return 1 values on the stack, but left 0"), "{error}");
 }
@@ -512,14 +512,16 @@ fn what_lies_below_in_the_results_stays_and_failed_kernels_leave_nothing() {
     let autograd = tensor(keys - DispatchKey::Tracer.key_set());
     let mut returns = Returns::new();
     returns.push("kept");
-    operator.call_boxed(&[Boxed::from(&x)], &mut returns).unwrap();
-    assert!(operator.call_boxed(&[Boxed::from(&plain)], &mut returns).is_err());
+    operator.call_boxed(&[ValueRef::from(&x)], &mut returns).unwrap();
+    assert!(operator.call_boxed(&[ValueRef::from(&plain)], &mut returns).is_err());
     assert_eq!(returns.into_vec(), [Value::from("kept"), Value::from(2)]);
     let mut returns = Returns::new();
-    assert!(operator.call_boxed(&[Boxed::from(&plain)], &mut returns).is_err());
+    assert!(operator.call_boxed(&[ValueRef::from(&plain)], &mut returns).is_err());
     assert!(returns.is_empty());
-    operator.redispatch_boxed(keys, &[Boxed::from(&x)], &mut returns).unwrap();
-    operator.call_boxed_for_key(DispatchKey::AutogradCpu, &[Boxed::from(&autograd)], &mut returns).unwrap();
+    operator.redispatch_boxed(keys, &[ValueRef::from(&x)], &mut returns).unwrap();
+    operator
+        .call_boxed_for_key(DispatchKey::AutogradCpu, &[ValueRef::from(&autograd)], &mut returns)
+        .unwrap();
     assert_eq!(returns.len(), 2);
 }
 

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{cpu, define, implement, on_own_thread};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Error, ErrorKind, ExcludeGuard, Kernel, LocalKeys,
-    Observer, Result, Returns, Step, Value, observe, operator, quiesce, record, set_depth_limit,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, Error, ErrorKind, ExcludeGuard, Kernel, LocalKeys,
+    Observer, Result, Returns, Step, Value, ValueRef, observe, operator, quiesce, record_calls,
+    set_depth_limit,
 };
 
 operator! {
@@ -48,7 +49,7 @@ fn a_kernel_that_calls_itself_is_an_error_long_before_the_stack_ends() {
         let error = operator.call_values(vec![cpu().into()]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Depth, "{error}");
         // The same with everything that watching adds.
-        let (result, steps) = record(|| operator.call_values(vec![cpu().into()]));
+        let (result, steps) = record_calls(|| operator.call_values(vec![cpu().into()]));
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Depth);
         // The limit, or fewer where frames are large, as in a build without optimisation.
         assert!((100..=1000).contains(&steps.len()), "{}", steps.len());
@@ -120,7 +121,7 @@ fn a_typed_call_of_a_boxed_kernel_that_calls_itself_is_an_error() {
     let _registration = library.finish().unwrap();
     on_own_thread(move || {
         let args = (&cpu(), &cpu(), opgrid_core::Scalar::Int(1), None, &[1, 2][..]);
-        let (result, _) = record(|| dispatcher.call(Down, args));
+        let (result, _) = record_calls(|| dispatcher.call(Down, args));
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Depth);
     });
 }
@@ -141,7 +142,7 @@ fn a_panic_leaves_guards_and_nesting_as_before() {
         let before = LocalKeys::current();
         let x = common::tensor(DispatchKey::Cpu.key_set() | DispatchKey::AutogradCpu.key_set());
         let call = || operator.call_values(vec![x.clone().into()]);
-        assert!(catch_unwind(AssertUnwindSafe(|| record(call))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| record_calls(call))).is_err());
         assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
         assert_eq!(LocalKeys::current(), before);
         assert_eq!(Arc::new(Dispatcher::current()).operators().len(), Dispatcher::global().operators().len());
@@ -206,9 +207,9 @@ fn a_recording_holds_the_steps_of_recordings_within() {
     let inner = dispatcher.find("test::inner").unwrap();
     let x = Value::from(cpu());
     let call = || inner.call_boxed(&[x.borrow()], &mut Returns::new());
-    let ((result, within), all) = record(|| {
+    let ((result, within), all) = record_calls(|| {
         call().unwrap();
-        let within = record(call);
+        let within = record_calls(call);
         call().unwrap();
         within
     });
@@ -258,7 +259,7 @@ fn observers_see_calls_of_every_thread_those_of_ending_ones_too() {
     let observation = observe(counter.clone());
     let call = move || {
         let x = cpu();
-        assert!(seen.call_boxed(&[Boxed::from(&x)], &mut Returns::new()).is_err());
+        assert!(seen.call_boxed(&[ValueRef::from(&x)], &mut Returns::new()).is_err());
     };
     let last = call.clone();
     std::thread::spawn(move || {

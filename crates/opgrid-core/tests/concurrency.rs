@@ -9,7 +9,7 @@ use std::thread;
 
 use common::{cpu, define, implement};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, ErrorKind, Kernel, Returns, operator, quiesce,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Returns, ValueRef, operator, quiesce,
     retired_tables,
 };
 
@@ -75,7 +75,7 @@ fn four_threads_call_while_kernels_are_overridden_and_dropped() {
                 while !done.load(Ordering::Relaxed) {
                     let found = if boxed {
                         let mut returns = Returns::new();
-                        operator.call_boxed(&[Boxed::from(&x)], &mut returns).unwrap();
+                        operator.call_boxed(&[ValueRef::from(&x)], &mut returns).unwrap();
                         returns.into_single().unwrap().borrow().as_int().unwrap()
                     } else {
                         dispatcher.call(Busy, (&x,)).unwrap()
@@ -201,9 +201,9 @@ fn threads_that_end_may_call_and_register_to_the_last() {
         let (operator, dispatcher, count) = (operator.clone(), dispatcher.clone(), count.clone());
         move || {
             let x = cpu();
-            operator.call_boxed(&[Boxed::from(&x)], &mut Returns::new()).unwrap();
+            operator.call_boxed(&[ValueRef::from(&x)], &mut Returns::new()).unwrap();
             drop(implement(&dispatcher, "f", DispatchKey::Cpu, generation(2, &Arc::default())).unwrap());
-            operator.call_boxed(&[Boxed::from(&x)], &mut Returns::new()).unwrap();
+            operator.call_boxed(&[ValueRef::from(&x)], &mut Returns::new()).unwrap();
             quiesce().unwrap();
             count.fetch_add(1, Ordering::Relaxed);
         }

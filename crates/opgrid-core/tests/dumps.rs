@@ -9,8 +9,8 @@ use cases::What::{Binary, Define, DefineAs, Fallback, Infer, Kernel as Unary, Le
 use cases::{Step, all, check_accepted, check_error, check_refused, check_state, check_table, columns, walk};
 use opgrid_core::schema::AliasAnalysis;
 use opgrid_core::{
-    AnyTensor, Boxed, DispatchKey as Key, Dispatcher, ErrorKind, Kernel, OperatorHandle, Options,
-    Registration, Returns,
+    AnyTensor, DispatchKey as Key, Dispatcher, ErrorKind, Kernel, LegacyOptions, OperatorHandle,
+    Registration, Returns, ValueRef,
 };
 
 const DEFINITION: Step = ("def", Define("foo(Tensor x) -> Tensor"));
@@ -258,7 +258,7 @@ QuantizedCPU: quantized [kernel]
         let call = |keys: &[Key]| {
             let tensor = AnyTensor::new(keys.iter().copied().collect(), cases::Nothing);
             let operator = dispatcher.find("test::foo").unwrap();
-            operator.call_boxed(&[Boxed::from(&tensor)], &mut Returns::new()).unwrap_err()
+            operator.call_boxed(&[ValueRef::from(&tensor)], &mut Returns::new()).unwrap_err()
         };
         check_error(&call(&[Key::QuantizedCpu]), ErrorKind::Kernel, &["quantized"]);
         let ambiguous = call(&[Key::QuantizedCpu, Key::AutogradOther]);
@@ -528,7 +528,7 @@ alias analysis kind: CONSERVATIVE (default)
 ";
     check_state(&[("legacy", Legacy("test::foo(Tensor x) -> Tensor"))], expected);
     let dispatcher = Dispatcher::new();
-    let options = Options::new().alias_analysis(AliasAnalysis::Conservative);
+    let options = LegacyOptions::new().alias_analysis(AliasAnalysis::Conservative);
     let _registration = dispatcher.register("test::foo(Tensor x) -> Tensor", options).unwrap();
     let given = dispatcher.find("test::foo").unwrap().dump_state().unwrap();
     assert_eq!(given, expected.replace(" (default)", ""));

@@ -11,8 +11,8 @@ use std::thread;
 use common::{cpu, define, implement, tensor};
 use opgrid_core::schema::{FunctionSchema, Type};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Element, ErrorKind, Kernel, Listener,
-    OperatorHandle, Registration, Result, Value, quiesce,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Listener, OperatorHandle, Registration,
+    Result, Value, ValueRef, ValueType, quiesce,
 };
 
 /// Lets one test of this file run at a time: what one retires may be freed, with a panic, by another's registration.
@@ -28,7 +28,7 @@ static BEFORE_TYPE: Mutex<Option<fn()>> = Mutex::new(None);
 #[derive(Clone)]
 struct Odd(i64);
 
-impl Element for Odd {
+impl ValueType for Odd {
     type Concrete = Self;
 
     fn schema_type() -> Type {
@@ -43,8 +43,8 @@ impl Element for Odd {
         self.0.into()
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
-        <i64 as Element>::from_value(value).map(Self)
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        <i64 as ValueType>::from_value(value).map(Self)
     }
 }
 

@@ -11,8 +11,8 @@ use answers::{
 use common::{define, implement, tensor};
 use opgrid_core::schema::AliasAnalysis;
 use opgrid_core::{
-    AnyTensor, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Options, Registration, Returns,
-    Value,
+    AnyTensor, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, LegacyOptions, Registration,
+    Returns, Value,
 };
 
 const QUALIFIED: &str = "test::op(Tensor x) -> str";
@@ -37,7 +37,7 @@ fn r1_a_registration_without_name_fails() {
             &dispatcher,
             ErrorKind::Registration,
             &["without specifying a schema or operator name"],
-            || dispatcher.register("", Options::new().kernel(DispatchKey::Cpu, answer("cpu"))),
+            || dispatcher.register("", LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu"))),
         );
     }
 }
@@ -45,11 +45,11 @@ fn r1_a_registration_without_name_fails() {
 /// R2, R3, R4, R5: schema or name can stand before the kernel, behind it, or in front of the options.
 #[test]
 fn r2_r3_r4_r5_the_place_of_the_schema_among_the_options_does_not_matter() {
-    type Form = fn(&'static str) -> (&'static str, Options);
+    type Form = fn(&'static str) -> (&'static str, LegacyOptions);
     let forms: [Form; 3] = [
-        |text| ("", Options::new().schema(text).kernel(DispatchKey::Cpu, answer("cpu"))),
-        |text| ("", Options::new().kernel(DispatchKey::Cpu, answer("cpu")).schema(text)),
-        |text| (text, Options::new().kernel(DispatchKey::Cpu, answer("cpu"))),
+        |text| ("", LegacyOptions::new().schema(text).kernel(DispatchKey::Cpu, answer("cpu"))),
+        |text| ("", LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu")).schema(text)),
+        |text| (text, LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu"))),
     ];
     for text in [QUALIFIED, "test::op"] {
         for form in forms {
@@ -65,7 +65,7 @@ fn r2_r3_r4_r5_the_place_of_the_schema_among_the_options_does_not_matter() {
     }
     let dispatcher = Dispatcher::new();
     refused(&dispatcher, ErrorKind::Registration, &["only specify the schema once"], || {
-        dispatcher.register(QUALIFIED, Options::new().schema(QUALIFIED))
+        dispatcher.register(QUALIFIED, LegacyOptions::new().schema(QUALIFIED))
     });
 }
 
@@ -73,7 +73,7 @@ fn r2_r3_r4_r5_the_place_of_the_schema_among_the_options_does_not_matter() {
 #[test]
 fn r6_a_call_with_another_key_could_not_run() {
     for dispatcher in dispatchers() {
-        let options = Options::new().kernel(DispatchKey::Cuda, answer("cuda"));
+        let options = LegacyOptions::new().kernel(DispatchKey::Cuda, answer("cuda"));
         let _registered = dispatcher.register(QUALIFIED, options).unwrap();
         expect(&dispatcher, DispatchKey::Cuda, Expected::Answer("cuda"));
         refused(
@@ -90,7 +90,7 @@ fn r6_a_call_with_another_key_could_not_run() {
 fn r7_a_catch_all_kernel_is_called_for_any_key() {
     for dispatcher in dispatchers() {
         let _registered =
-            dispatcher.register(QUALIFIED, Options::new().catch_all(answer("catch-all"))).unwrap();
+            dispatcher.register(QUALIFIED, LegacyOptions::new().catch_all(answer("catch-all"))).unwrap();
         for backend in BACKENDS {
             for grad in [false, true] {
                 expect(&dispatcher, keys_of(backend, grad), Expected::Answer("catch-all"));
@@ -103,8 +103,8 @@ fn r7_a_catch_all_kernel_is_called_for_any_key() {
 #[test]
 fn r8_r9_kernels_of_a_key_and_catch_all_kernels_follow_each_other() {
     let kernel = |catch_all: bool| match catch_all {
-        true => Options::new().catch_all(answer("catch-all")),
-        false => Options::new().kernel(DispatchKey::Cpu, answer("cpu")),
+        true => LegacyOptions::new().catch_all(answer("catch-all")),
+        false => LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu")),
     };
     for dispatcher in dispatchers() {
         for catch_all_first in [false, true] {
@@ -125,7 +125,7 @@ fn r8_r9_kernels_of_a_key_and_catch_all_kernels_follow_each_other() {
 #[test]
 fn r10_a_schema_alone_registers_and_cannot_be_called() {
     for dispatcher in dispatchers() {
-        let _registered = dispatcher.register(QUALIFIED, Options::new()).unwrap();
+        let _registered = dispatcher.register(QUALIFIED, LegacyOptions::new()).unwrap();
         assert!(dispatcher.find("test::op").unwrap().has_schema());
         let words = ["could not run 'test::op'", "'CPU' backend"];
         refused(&dispatcher, ErrorKind::MissingKernel, &words, || ask(&dispatcher, DispatchKey::Cpu));
@@ -140,7 +140,7 @@ fn r11_a_name_without_kernels_fails() {
             &dispatcher,
             ErrorKind::Registration,
             &["cannot infer operator schema", "test::op", "no kernel specified"],
-            || dispatcher.register("test::op", Options::new()),
+            || dispatcher.register("test::op", LegacyOptions::new()),
         );
         assert!(dispatcher.find_with_or_without_schema("test::op").is_err());
     }
@@ -150,7 +150,7 @@ fn r11_a_name_without_kernels_fails() {
 #[test]
 fn r12_a_schema_disappears_with_its_registration() {
     for dispatcher in dispatchers() {
-        let registered = dispatcher.register(QUALIFIED, Options::new()).unwrap();
+        let registered = dispatcher.register(QUALIFIED, LegacyOptions::new()).unwrap();
         let operator = dispatcher.find("test::op").unwrap();
         drop(registered);
         assert_eq!(dispatcher.find("test::op").unwrap_err().kind(), ErrorKind::Unknown);
@@ -165,7 +165,7 @@ fn r12_a_schema_disappears_with_its_registration() {
 #[test]
 fn r13_a_kernel_registered_later_is_called() {
     for dispatcher in dispatchers() {
-        let _schema = dispatcher.register(QUALIFIED, Options::new()).unwrap();
+        let _schema = dispatcher.register(QUALIFIED, LegacyOptions::new()).unwrap();
         let typed = dispatcher.find("test::op").unwrap().typed::<Answering>().unwrap();
         let argument = tensor(DispatchKey::Cpu);
         assert_eq!(typed.call((&argument,)).unwrap_err().kind(), ErrorKind::MissingKernel);
@@ -179,12 +179,14 @@ fn r13_a_kernel_registered_later_is_called() {
 #[test]
 fn r14_a_later_registration_with_another_schema_fails() {
     for dispatcher in dispatchers() {
-        let options = Options::new().kernel(DispatchKey::Cpu, answer("cpu"));
+        let options = LegacyOptions::new().kernel(DispatchKey::Cpu, answer("cpu"));
         let _registered = dispatcher.register(QUALIFIED, options).unwrap();
         let other = "test::op(Tensor x, int y) -> str";
         let words =
             ["(test::op(Tensor x, int y) -> str)", "multiple times", "registered by RegisterOperators"];
-        refused(&dispatcher, ErrorKind::Duplicate, &words, || dispatcher.register(other, Options::new()));
+        refused(&dispatcher, ErrorKind::Duplicate, &words, || {
+            dispatcher.register(other, LegacyOptions::new())
+        });
         type Other = fn(AnyTensor, i64) -> String;
         let kernel = || Kernel::closure::<Other>(|_| Ok("other".into()));
         let words = ["test::op(Tensor x) -> str", "number of arguments is different", "1 vs 2"];
@@ -220,13 +222,14 @@ fn r16_an_operator_without_tensor_inputs_registers() {
     type NoInputs = fn() -> String;
     let kernel = |label: &'static str| Kernel::closure::<NoInputs>(move |()| Ok(label.to_owned()));
     for dispatcher in dispatchers() {
-        let options = Options::new().kernel(DispatchKey::Cpu, kernel("cpu")).catch_all(kernel("catch-all"));
+        let options =
+            LegacyOptions::new().kernel(DispatchKey::Cpu, kernel("cpu")).catch_all(kernel("catch-all"));
         let registered = dispatcher.register("test::op() -> str", options).unwrap();
         let operator = dispatcher.find("test::op").unwrap();
         assert_eq!(operator.typed::<NoInputs>().unwrap().call(()).unwrap(), "catch-all");
         assert_eq!(operator.call_values(vec![]).unwrap(), [Value::from("catch-all")]);
         drop(registered);
-        let options = Options::new().kernel(DispatchKey::Cpu, kernel("cpu"));
+        let options = LegacyOptions::new().kernel(DispatchKey::Cpu, kernel("cpu"));
         let _registered = dispatcher.register("test::op() -> str", options).unwrap();
         let error = dispatcher.find("test::op").unwrap().call_values(vec![]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingKernel);
@@ -294,10 +297,10 @@ fn r18_r21_two_kernels_for_one_key_in_one_call_fail() {
         for text in [QUALIFIED, "test::op"] {
             let words = ["multiple kernels with same dispatch key CPU", text];
             refused(&dispatcher, ErrorKind::Registration, &words, || {
-                let options = Options::new().kernel(DispatchKey::Cpu, answer("first"));
+                let options = LegacyOptions::new().kernel(DispatchKey::Cpu, answer("first"));
                 dispatcher.register(text, options.kernel(DispatchKey::Cpu, answer("second")))
             });
-            let catch_all = || Options::new().catch_all(answer("first"));
+            let catch_all = || LegacyOptions::new().catch_all(answer("first"));
             let twice = [
                 catch_all().catch_all(answer("second")),
                 catch_all().kernel(DispatchKey::CatchAll, answer("second")),
@@ -373,8 +376,9 @@ fn r19_r22_to_r30_the_newest_kernel_that_is_left_is_called() {
 #[test]
 fn r31_a_redispatch_ignores_the_keys_of_the_tensor() {
     for dispatcher in dispatchers() {
-        let options =
-            Options::new().kernel(DispatchKey::Cpu, answer("cpu")).kernel(DispatchKey::Cuda, answer("cuda"));
+        let options = LegacyOptions::new()
+            .kernel(DispatchKey::Cpu, answer("cpu"))
+            .kernel(DispatchKey::Cuda, answer("cuda"));
         let _registered = dispatcher.register(QUALIFIED, options).unwrap();
         let operator = dispatcher.find("test::op").unwrap();
         let typed = operator.typed::<Answering>().unwrap();
@@ -396,8 +400,9 @@ fn r31_a_redispatch_ignores_the_keys_of_the_tensor() {
 #[test]
 fn r32_r33_several_kernels_in_one_call() {
     for dispatcher in dispatchers() {
-        let options =
-            Options::new().kernel(DispatchKey::Cpu, answer("cpu")).kernel(DispatchKey::Cuda, answer("cuda"));
+        let options = LegacyOptions::new()
+            .kernel(DispatchKey::Cpu, answer("cpu"))
+            .kernel(DispatchKey::Cuda, answer("cuda"));
         let registered = dispatcher.register(QUALIFIED, options).unwrap();
         expect(&dispatcher, DispatchKey::Cpu, Expected::Answer("cpu"));
         expect(&dispatcher, DispatchKey::Cuda, Expected::Answer("cuda"));
@@ -418,7 +423,7 @@ fn r32_r33_several_kernels_in_one_call() {
 #[test]
 fn r34_r35_boxed_kernels_alone_need_a_schema() {
     let boxed = || {
-        Options::new()
+        LegacyOptions::new()
             .kernel(DispatchKey::Cpu, answer_boxed("cpu"))
             .kernel(DispatchKey::Cuda, answer_boxed("cuda"))
     };
@@ -443,7 +448,7 @@ fn r36_r37_one_typed_kernel_tells_the_schema() {
         for typed in 0..kernels.len() {
             for dispatcher in dispatchers() {
                 let options = kernels.iter().zip(labels).enumerate().fold(
-                    Options::new(),
+                    LegacyOptions::new(),
                     |options, (place, (key, label))| {
                         let kernel = if place == typed { answer(label) } else { answer_boxed(label) };
                         options.kernel(*key, kernel)
@@ -471,7 +476,7 @@ fn r38_mismatching_kernels_in_one_call_fail() {
                 refused(&dispatcher, ErrorKind::Signature, &["test::op"], || {
                     let (first, second) =
                         if swapped { (other(), answer("one")) } else { (answer("one"), other()) };
-                    let options = Options::new().kernel(DispatchKey::Cpu, first);
+                    let options = LegacyOptions::new().kernel(DispatchKey::Cpu, first);
                     dispatcher.register(text, options.kernel(DispatchKey::Cuda, second))
                 });
                 assert!(dispatcher.find_with_or_without_schema("test::op").is_err());
@@ -485,8 +490,8 @@ fn r38_mismatching_kernels_in_one_call_fail() {
 fn r39_r42_a_second_definition_is_refused_with_every_alias_analysis() {
     let kinds = [None, Some(AliasAnalysis::Conservative), Some(AliasAnalysis::PureFunction)];
     let options = |kind: Option<AliasAnalysis>| match kind {
-        Some(kind) => Options::new().catch_all(answer("kernel")).alias_analysis(kind),
-        None => Options::new().catch_all(answer("kernel")),
+        Some(kind) => LegacyOptions::new().catch_all(answer("kernel")).alias_analysis(kind),
+        None => LegacyOptions::new().catch_all(answer("kernel")),
     };
     for dispatcher in dispatchers() {
         for first in kinds {
@@ -512,8 +517,8 @@ fn r40_r41_the_alias_analysis_kind_can_be_read_back() {
     for dispatcher in dispatchers() {
         for (kind, line) in cases {
             let options = match kind {
-                Some(kind) => Options::new().alias_analysis(kind),
-                None => Options::new(),
+                Some(kind) => LegacyOptions::new().alias_analysis(kind),
+                None => LegacyOptions::new(),
             };
             let _registered = dispatcher.register(QUALIFIED, options).unwrap();
             let operator = dispatcher.find("test::op").unwrap();
@@ -523,7 +528,7 @@ fn r40_r41_the_alias_analysis_kind_can_be_read_back() {
         }
         refused(&dispatcher, ErrorKind::Registration, &["only call alias_analysis() once"], || {
             let kind = AliasAnalysis::PureFunction;
-            dispatcher.register(QUALIFIED, Options::new().alias_analysis(kind).alias_analysis(kind))
+            dispatcher.register(QUALIFIED, LegacyOptions::new().alias_analysis(kind).alias_analysis(kind))
         });
     }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use common::{cpu, define, implement};
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, ErrorKind, Kernel, Library, Listener,
-    OperatorHandle, Registration, Returns, Value, operator, quiesce,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Library, Listener, OperatorHandle,
+    Registration, Returns, Value, ValueRef, operator, quiesce,
 };
 
 const KEY: DispatchKey = DispatchKey::CompositeExplicitAutograd;
@@ -179,7 +179,7 @@ fn handles_of_operators_that_are_gone_stay_stale_and_overloads_find_the_new_one(
 
 fn assert_stale(operator: &OperatorHandle) {
     let x = cpu();
-    let args = [Boxed::from(&x)];
+    let args = [ValueRef::from(&x)];
     let errors = [
         operator.call_boxed(&args, &mut Returns::new()).unwrap_err(),
         operator.redispatch_boxed(DispatchKey::Cpu.key_set(), &args, &mut Returns::new()).unwrap_err(),
@@ -295,7 +295,7 @@ impl AtTheEnd {
         let end = define(&self.0, &format!("end{}() -> ()", self.1.load(Ordering::Relaxed))).unwrap();
         let listening = self.0.listen(Arc::new(Nobody));
         drop((end, listening));
-        opgrid_core::record(|| self.0.find("test::nothing").unwrap_err());
+        opgrid_core::record_calls(|| self.0.find("test::nothing").unwrap_err());
         self.1.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -5,8 +5,8 @@ mod common;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Library, Provider,
-    Registration, Result, Returns, SlowPath, Value, operator, record, strict,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Library, Provider, Registration,
+    Result, Returns, SlowPath, Value, ValueRef, operator, record_calls, strict,
 };
 
 operator! {
@@ -53,8 +53,8 @@ fn pick(dispatcher: &Dispatcher, n: i64) -> Result<i64> {
     let typed = dispatcher.call(Pick, (&tensor, n));
     let mut returns = Returns::new();
     let handle = dispatcher.find("t::pick").unwrap();
-    let boxed = handle.call_boxed(&[Boxed::from(&tensor), n.into()], &mut returns);
-    let (recorded, _) = record(|| dispatcher.call(Pick, (&tensor, n)));
+    let boxed = handle.call_boxed(&[ValueRef::from(&tensor), n.into()], &mut returns);
+    let (recorded, _) = record_calls(|| dispatcher.call(Pick, (&tensor, n)));
     match (&typed, boxed) {
         (Ok(value), Ok(())) => assert_eq!(returns.into_single().unwrap(), Value::from(*value)),
         (Err(typed), Err(boxed)) => assert_eq!(typed.message(), boxed.message()),
@@ -126,7 +126,7 @@ fn a_preference_follows_nested_calls_and_ends_with_its_scope() {
             Kernel::boxed(|call| {
                 let (tensor, n) = (call.tensor(0)?, call.args()[1]);
                 let inner = Dispatcher::current().find("t::pick")?;
-                inner.call_boxed(&[Boxed::from(tensor), n], call.returns())
+                inner.call_boxed(&[ValueRef::from(tensor), n], call.returns())
             })
             .at(DispatchKey::Cpu),
         );
@@ -135,7 +135,7 @@ fn a_preference_follows_nested_calls_and_ends_with_its_scope() {
     let outer = dispatcher.find("t::outer").unwrap();
     let call = || {
         let mut returns = Returns::new();
-        outer.call_boxed(&[Boxed::from(&tensor), 4.into()], &mut returns).unwrap();
+        outer.call_boxed(&[ValueRef::from(&tensor), 4.into()], &mut returns).unwrap();
         returns.into_single().unwrap()
     };
     assert_eq!(call(), Value::from(1));
@@ -245,7 +245,7 @@ fn a_layer_that_refuses_is_stepped_over() {
     let tensor = common::tensor(DispatchKey::Cpu.key_set() | DispatchKey::Tracer.key_set());
     assert_eq!(dispatcher.call(Pick, (&tensor, 4)).unwrap(), 1);
     assert_eq!(dispatcher.call(Pick, (&tensor, 5)).unwrap(), 2);
-    let (result, steps) = record(|| dispatcher.call(Pick, (&tensor, 5)));
+    let (result, steps) = record_calls(|| dispatcher.call(Pick, (&tensor, 5)));
     assert_eq!(result.unwrap(), 2);
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].key, DispatchKey::Cpu);
@@ -299,7 +299,7 @@ fn errors_and_panics_of_conditions_are_those_of_the_call() {
 fn explanations_name_those_that_refused() {
     let (dispatcher, _registration) = dispatcher(three_providers);
     let (tensor, handle) = (cpu(), dispatcher.find("t::pick").unwrap());
-    let known = handle.explain(&[Boxed::from(&tensor), 5.into()]).unwrap();
+    let known = handle.explain(&[ValueRef::from(&tensor), 5.into()]).unwrap();
     let hop = &known.hops[0];
     assert_eq!(hop.kernel.as_ref().unwrap().name.as_deref(), Some("default"));
     let refused: Vec<_> = hop.refused.iter().map(ToString::to_string).collect();
@@ -312,7 +312,7 @@ fn explanations_name_those_that_refused() {
     assert_eq!(unknown.hops[0].refused.len(), 2);
 
     let mut returns = Returns::new();
-    let (result, made) = handle.call_explained(&[Boxed::from(&tensor), 5.into()], &mut returns).unwrap();
+    let (result, made) = handle.call_explained(&[ValueRef::from(&tensor), 5.into()], &mut returns).unwrap();
     result.unwrap();
     assert_eq!(made.hops[0].refused.len(), 2);
     let state = handle.dump_state().unwrap();
@@ -379,7 +379,7 @@ fn a_held_chain_ends_with_any_of_its_providers() {
     let held = dispatcher.find("t::pick").unwrap().held_kernel(DispatchKey::Cpu).unwrap();
     let tensor = cpu();
     let mut returns = Returns::new();
-    held.call_boxed(tensor.keys(), &[Boxed::from(&tensor), 5.into()], &mut returns).unwrap();
+    held.call_boxed(tensor.keys(), &[ValueRef::from(&tensor), 5.into()], &mut returns).unwrap();
     assert_eq!(returns.into_single().unwrap(), Value::from(3));
     drop(default);
     assert!(!held.is_valid());

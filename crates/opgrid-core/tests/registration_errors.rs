@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use opgrid_core::schema::{AliasAnalysis, FunctionSchema};
 use opgrid_core::{
-    AnyTensor, Boxed, DispatchKey as Key, Dispatcher, Error, ErrorKind, Kernel, Options, Registration,
-    Result, Returns,
+    AnyTensor, DispatchKey as Key, Dispatcher, Error, ErrorKind, Kernel, LegacyOptions, Registration, Result,
+    Returns, ValueRef,
 };
 
 type Unary = fn(AnyTensor) -> AnyTensor;
@@ -298,7 +298,7 @@ fn definitions_have_a_schema() {
                 &["many: the function schema has 65 arguments", "64", CONTEXT],
             ),
             (
-                |dispatcher| dispatcher.register(&format!("test::{}", schema_of(65)), Options::new()),
+                |dispatcher| dispatcher.register(&format!("test::{}", schema_of(65)), LegacyOptions::new()),
                 &["test::many: the function schema has 65 arguments", "64"],
             ),
             (
@@ -724,7 +724,7 @@ fn looking_up_says_what_is_missing() {
 
     let operator = dispatcher.find("test::foo").unwrap();
     let x = AnyTensor::new(Key::Cpu.key_set(), Nothing);
-    let call = |key| operator.call_boxed_for_key(key, &[Boxed::from(&x)], &mut Returns::new());
+    let call = |key| operator.call_boxed_for_key(key, &[ValueRef::from(&x)], &mut Returns::new());
     call(Key::Cpu).unwrap();
     check_error(
         &call(Key::Cuda).unwrap_err(),
@@ -772,53 +772,54 @@ fn legacy_registrations_are_refused_in_the_same_way() {
         ErrorKind::Registration,
         &[
             (
-                |dispatcher| dispatcher.register("", Options::new().catch_all(unary())),
+                |dispatcher| dispatcher.register("", LegacyOptions::new().catch_all(unary())),
                 &["in operator registration", "without specifying a schema or operator name"],
             ),
             (
-                |dispatcher| dispatcher.register("test::bar", Options::new()),
+                |dispatcher| dispatcher.register("test::bar", LegacyOptions::new()),
                 &[
                     "cannot infer operator schema in registration of operator test::bar",
                     "no kernel specified",
                 ],
             ),
             (
-                |dispatcher| dispatcher.register("test::bar", Options::new().catch_all(boxed())),
+                |dispatcher| dispatcher.register("test::bar", LegacyOptions::new().catch_all(boxed())),
                 &[
                     "cannot infer operator schema for this kind of kernel in registration of operator test::bar",
                 ],
             ),
             (
                 |dispatcher| {
-                    let options = Options::new().kernel(Key::Cpu, unary()).kernel(Key::Cpu, unary());
+                    let options = LegacyOptions::new().kernel(Key::Cpu, unary()).kernel(Key::Cpu, unary());
                     dispatcher.register("test::bar(Tensor x) -> Tensor", options)
                 },
                 &["multiple kernels with same dispatch key CPU", "test::bar(Tensor x) -> Tensor"],
             ),
             (
                 |dispatcher| {
-                    let options = Options::new().catch_all(unary()).catch_all(unary());
+                    let options = LegacyOptions::new().catch_all(unary()).catch_all(unary());
                     dispatcher.register("test::bar(Tensor x) -> Tensor", options)
                 },
                 &["multiple catch-all kernels for operator schema test::bar(Tensor x) -> Tensor"],
             ),
             (
                 |dispatcher| {
-                    let options = Options::new().catch_all(unary()).kernel(Key::CatchAll, unary());
+                    let options = LegacyOptions::new().catch_all(unary()).kernel(Key::CatchAll, unary());
                     dispatcher.register("test::bar(Tensor x) -> Tensor", options)
                 },
                 &["multiple catch-all kernels for operator schema test::bar(Tensor x) -> Tensor"],
             ),
             (
                 |dispatcher| {
-                    let options = Options::new().schema("test::bar(Tensor x) -> Tensor");
+                    let options = LegacyOptions::new().schema("test::bar(Tensor x) -> Tensor");
                     dispatcher.register("test::bar(Tensor x) -> Tensor", options)
                 },
                 &["you can only specify the schema once"],
             ),
             (
                 |dispatcher| {
-                    let options = Options::new().schema("test::bar() -> ()").schema("test::bar() -> ()");
+                    let options =
+                        LegacyOptions::new().schema("test::bar() -> ()").schema("test::bar() -> ()");
                     dispatcher.register("", options)
                 },
                 &["you can only specify the schema once"],
@@ -826,13 +827,13 @@ fn legacy_registrations_are_refused_in_the_same_way() {
             (
                 |dispatcher| {
                     let kind = AliasAnalysis::PureFunction;
-                    let options = Options::new().alias_analysis(kind).alias_analysis(kind);
+                    let options = LegacyOptions::new().alias_analysis(kind).alias_analysis(kind);
                     dispatcher.register("test::bar(Tensor x) -> Tensor", options)
                 },
                 &["you can only call alias_analysis() once"],
             ),
             (
-                |dispatcher| dispatcher.register("bar() -> ()", Options::new()),
+                |dispatcher| dispatcher.register("bar() -> ()", LegacyOptions::new()),
                 &["operator bar has no namespace"],
             ),
         ],
@@ -840,7 +841,7 @@ fn legacy_registrations_are_refused_in_the_same_way() {
     check_refused(
         ErrorKind::Duplicate,
         &[(
-            |dispatcher| dispatcher.register("test::foo(Tensor x) -> Tensor", Options::new()),
+            |dispatcher| dispatcher.register("test::foo(Tensor x) -> Tensor", LegacyOptions::new()),
             &[
                 "multiple times",
                 "Duplicate registration: registered by RegisterOperators",
@@ -853,14 +854,14 @@ fn legacy_registrations_are_refused_in_the_same_way() {
         &[
             (
                 |dispatcher| {
-                    let options = Options::new().kernel(Key::Cpu, unary()).kernel(Key::Cuda, binary());
+                    let options = LegacyOptions::new().kernel(Key::Cpu, unary()).kernel(Key::Cuda, binary());
                     dispatcher.register("test::bar", options)
                 },
                 &["test::bar"],
             ),
             (
                 |dispatcher| {
-                    dispatcher.register("test::bar(Tensor x) -> ()", Options::new().catch_all(unary()))
+                    dispatcher.register("test::bar(Tensor x) -> ()", LegacyOptions::new().catch_all(unary()))
                 },
                 &["test::bar(Tensor x) -> ()", "The number of returns is different. 0 vs 1."],
             ),

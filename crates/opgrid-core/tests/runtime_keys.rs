@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::{cpu, define, implement, nothing, tensor};
 use opgrid_core::{
-    BackendComponent, Boxed, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind,
-    Functionality, Kernel, KeyKind, Layout, OperatorHandle, Reason, Registration, Returns, Value,
+    BackendComponent, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind,
+    Functionality, Kernel, KeyKind, Layout, OperatorHandle, Reason, Registration, Returns, Value, ValueRef,
     autocast_key, autograd_key, columns, compute_dispatch_key, device_key, excluding, including,
-    key_to_options, record, set_excluded, tensor_key_set, torch_columns,
+    key_to_options, record_calls, set_excluded, tensor_key_set, torch_columns,
 };
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn says(text: &'static str) -> Kernel {
 /// What an operator of one tensor that returns a text says.
 fn ask(operator: &OperatorHandle, keys: impl Into<DispatchKeySet>) -> String {
     let mut returns = Returns::new();
-    operator.call_boxed(&[Boxed::from(&tensor(keys))], &mut returns).unwrap();
+    operator.call_boxed(&[ValueRef::from(&tensor(keys))], &mut returns).unwrap();
     match returns.into_single().unwrap() {
         Value::Str(text) => text.to_string(),
         other => format!("{other:?}"),
@@ -264,7 +264,7 @@ fn fallbacks_of_private_use_1_serve_nobody_else() {
     let stranger = backend("Stranger");
     let call = |keys: DispatchKeySet| {
         let mut returns = Returns::new();
-        operator.call_boxed(&[Boxed::from(&tensor(keys))], &mut returns)
+        operator.call_boxed(&[ValueRef::from(&tensor(keys))], &mut returns)
     };
     assert_eq!(reason(&operator, stranger.key()), Reason::Missing);
     let missing = call(stranger.key().into()).unwrap_err();
@@ -495,9 +495,9 @@ fn calls_step_over_a_new_layer_until_it_has_something() {
     );
     assert!(early.dump_computed_table().unwrap().contains("\nWatch: "));
     assert!(early.dump_state().unwrap().contains("Watch: "));
-    let explained = including(watch, || early.explain(&[Boxed::from(&cpu())]).unwrap());
+    let explained = including(watch, || early.explain(&[ValueRef::from(&cpu())]).unwrap());
     assert!(explained.to_string().contains(" 1  Watch  "), "{explained}");
-    let (_, steps) = record(|| including(watch, || ask(&early, DispatchKey::Cpu)));
+    let (_, steps) = record_calls(|| including(watch, || ask(&early, DispatchKey::Cpu)));
     assert_eq!(steps.iter().map(|step| step.key).collect::<Vec<_>>(), [watch, DispatchKey::Cpu]);
     let (dumped, torch) = (early.table().unwrap(), torch_columns());
     assert!(dumped.iter().map(|column| column.key).take(torch.len()).eq(torch), "torch's columns come first");
@@ -531,7 +531,7 @@ fn a_layer_says_what_is_skipped_below_it() {
     });
     let calls_inner = Kernel::boxed(move |call| {
         let mut returns = Returns::new();
-        inner.call_boxed(&[Boxed::from(call.tensor(0)?)], &mut returns)?;
+        inner.call_boxed(&[ValueRef::from(call.tensor(0)?)], &mut returns)?;
         call.push(returns.into_single()?);
         Ok(())
     });
@@ -541,8 +541,8 @@ fn a_layer_says_what_is_skipped_below_it() {
     ];
     let x = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
     let path = |layer: DispatchKey| {
-        let (_, steps) = record(|| including(layer, || ask(&outer, x)));
-        let explained = including(layer, || outer.explain(&[Boxed::from(&tensor(x))]).unwrap());
+        let (_, steps) = record_calls(|| including(layer, || ask(&outer, x)));
+        let explained = including(layer, || outer.explain(&[ValueRef::from(&tensor(x))]).unwrap());
         let names = |step: &opgrid_core::Step| format!("{} {}", step.operator.name().name, step.key);
         let hops: Vec<_> = explained.hops.iter().map(|hop| hop.key).collect();
         (steps.iter().map(names).collect::<Vec<_>>(), hops)

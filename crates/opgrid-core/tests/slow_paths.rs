@@ -8,9 +8,9 @@ use std::sync::{Barrier, Mutex, PoisonError};
 
 use common::{cpu, on_own_thread, tensor};
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Registration,
-    Result, Returns, SlowPath, Stats, Strict, including, note, operator, reset_stats, set_strict, stats,
-    strict,
+    AnyTensor as Tensor, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Registration, Result,
+    Returns, SlowPath, Stats, Strict, ValueRef, including, note_slow_path, operator, reset_stats, set_strict,
+    stats, strict,
 };
 
 operator! {
@@ -173,8 +173,8 @@ fn others_note_slow_paths_of_their_own() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (dispatcher, _registrations) = populated(Arc::default());
     let plain = dispatcher.find("ledger::plain").unwrap();
-    note(DISK, &plain).unwrap();
-    note(DISK, &plain).unwrap();
+    note_slow_path(DISK, &plain).unwrap();
+    note_slow_path(DISK, &plain).unwrap();
     dispatcher.call(Copied, (&tensor(DispatchKey::PrivateUse1),)).unwrap();
     let expected = [
         ("copy through the CPU", "ledger::copied", Some(DispatchKey::PrivateUse1), 1),
@@ -182,7 +182,7 @@ fn others_note_slow_paths_of_their_own() {
     ];
     assert_eq!(counts(&dispatcher.stats()), expected);
     assert_eq!(stats().of(DISK, "ledger::plain"), 2);
-    let error = strict(|| note(DISK, &plain)).unwrap_err();
+    let error = strict(|| note_slow_path(DISK, &plain)).unwrap_err();
     let message =
         "ledger::plain: copy through the disk is refused in strict mode; give it more memory, or allow it";
     assert!(error.to_string().starts_with(message), "{error}");
@@ -209,7 +209,7 @@ fn strict_mode_refuses_before_anything_is_done() {
     let hooked = || including(HOOK, || dispatcher.call(Plain, (&x,)));
     let boxed = || {
         let plain = dispatcher.find("ledger::plain")?;
-        including(HOOK, || plain.call_boxed(&[Boxed::from(&x)], &mut Returns::new()))
+        including(HOOK, || plain.call_boxed(&[ValueRef::from(&x)], &mut Returns::new()))
     };
     let copied = || dispatcher.call(Copied, (&tensor(DispatchKey::PrivateUse1),));
     // Counted lines must not hide the rules.

@@ -10,7 +10,7 @@ use answers::{
 use common::{define, implement, tensor};
 use opgrid_core::{
     AnyTensor, CallKind, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, ExcludeGuard, Kernel,
-    Registration, Result, Signature, Value, operator, record,
+    Registration, Result, Signature, Value, operator, record_calls,
 };
 
 use DispatchKey as Key;
@@ -428,7 +428,7 @@ mod passing {
 fn check_way(dispatcher: &Dispatcher, boxed: bool) {
     let operator = dispatcher.find("test::op").unwrap();
     let argument = tensor(DispatchKeySet::of(&[Key::Tracer, Key::AutogradCpu, Key::Cpu]));
-    let (result, steps) = record(|| -> Result<Value> {
+    let (result, steps) = record_calls(|| -> Result<Value> {
         if boxed {
             Ok(operator.call_values(vec![argument.into()])?.remove(0))
         } else {

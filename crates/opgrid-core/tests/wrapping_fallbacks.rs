@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::tensor;
 use opgrid_core::{
-    AnyTensor, Boxed, BoxedCall, DispatchKey as Key, Dispatcher, ErrorKind, IncludeGuard, Kernel,
-    Registration, Result, Returns, Stack, TensorData, Value, excluding,
+    AnyTensor, BoxedCall, DispatchKey as Key, Dispatcher, ErrorKind, IncludeGuard, Kernel, Registration,
+    Result, Returns, Stack, TensorData, Value, ValueRef, excluding,
 };
 
 const MODE: Key = Key::TestingOnlyGenericMode;
@@ -55,14 +55,14 @@ fn operators(dispatcher: &Dispatcher) -> Result<Registration> {
     library.finish()
 }
 
-fn call_on(name: &str, args: &[Boxed<'_>]) -> Result<Returns> {
+fn call_on(name: &str, args: &[ValueRef<'_>]) -> Result<Returns> {
     let mut returns = Returns::new();
     Dispatcher::current().find(&format!("test::{name}"))?.call_boxed(args, &mut returns)?;
     Ok(returns)
 }
 
 /// Calls an operator from outside of kernels.
-fn call(dispatcher: &Dispatcher, name: &str, args: &[Boxed<'_>]) -> Result<Vec<Value>> {
+fn call(dispatcher: &Dispatcher, name: &str, args: &[ValueRef<'_>]) -> Result<Vec<Value>> {
     let mut returns = Returns::new();
     dispatcher.find(&format!("test::{name}"))?.call_boxed(args, &mut returns)?;
     Ok(returns.into_vec())
@@ -118,7 +118,7 @@ fn f1_f2_a_mode_is_asked_once_per_call() {
             assert_eq!(counter.take(), 2, "{way} {name}");
         }
         let x = tensor(Key::Cpu);
-        call(&dispatcher, "norm", &[Boxed::from(&x)]).unwrap();
+        call(&dispatcher, "norm", &[ValueRef::from(&x)]).unwrap();
         assert_eq!(counter.take(), 0, "{way}: the mode is off");
     }
 }
@@ -149,7 +149,7 @@ fn wrap(inner: AnyTensor) -> AnyTensor {
 
 /// Calls on with what the tensors wrap, and wraps what comes back.
 fn unwrap_and_rewrap(call: &mut BoxedCall<'_>) -> Result<()> {
-    let inner = |value: &Boxed<'_>| match value.as_tensor().and_then(|tensor| tensor.data::<Wrapped>()) {
+    let inner = |value: &ValueRef<'_>| match value.as_tensor().and_then(|tensor| tensor.data::<Wrapped>()) {
         Some(wrapped) => Value::Tensor(wrapped.0.clone()),
         None => value.to_value(),
     };
@@ -188,7 +188,7 @@ fn f3_a_wrapper_is_unwrapped_and_results_are_wrapped() {
         assert_eq!(product.data::<Wrapped>().unwrap().0.keys(), Key::Cpu.key_set());
         assert_eq!(counter.take(), 1);
     };
-    let results = call(&dispatcher, "mul", &[Boxed::from(&x), Boxed::from(&x)]).unwrap();
+    let results = call(&dispatcher, "mul", &[ValueRef::from(&x), ValueRef::from(&x)]).unwrap();
     check(results[0].borrow().as_tensor().unwrap());
     let typed =
         dispatcher.find("test::mul").unwrap().typed::<fn(AnyTensor, AnyTensor) -> AnyTensor>().unwrap();

@@ -433,12 +433,15 @@ mod tests {
     #[test]
     fn written_returns_are_markers() {
         for (schema, marker) in [
-            ("t::f(Tensor(a!) self) -> Tensor(a!)", quote!(core::First)),
-            ("t::f(Tensor(a!) self, int n) -> Tensor(a!)", quote!(core::First)),
-            ("t::f(Tensor(a!)[] self, int n) -> Tensor(a!)[]", quote!(core::First)),
-            ("t::f(int n, *, Tensor(a!) out) -> Tensor(a!)", quote!(core::Last)),
-            ("t::f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
-            ("t::f(*, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::Last<2>)),
+            ("t::f(Tensor(a!) self) -> Tensor(a!)", quote!(core::WritesFirst)),
+            ("t::f(Tensor(a!) self, int n) -> Tensor(a!)", quote!(core::WritesFirst)),
+            ("t::f(Tensor(a!)[] self, int n) -> Tensor(a!)[]", quote!(core::WritesFirst)),
+            ("t::f(int n, *, Tensor(a!) out) -> Tensor(a!)", quote!(core::WritesLast)),
+            (
+                "t::f(int n, *, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))",
+                quote!(core::WritesLast<2>),
+            ),
+            ("t::f(*, Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))", quote!(core::WritesLast<2>)),
             ("t::f(Tensor(a!) x) -> ()", quote!(())),
         ] {
             let (signature, call) = typed(schema);

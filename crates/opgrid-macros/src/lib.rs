@@ -63,7 +63,7 @@
 //! # Returns
 //!
 //! One return is its type, several are a tuple, none is `()`. Returns that are written arguments become markers,
-//! and `call` gives `()`: `K::First` for the first argument (in-place), `K::Last` or `K::Last<N>` for the last one
+//! and `call` gives `()`: `K::WritesFirst` for the first argument (in-place), `K::WritesLast` or `K::WritesLast<N>` for the last one
 //! or N (out). Views such as `-> Tensor(a)` are plain types.
 //!
 //! # Names

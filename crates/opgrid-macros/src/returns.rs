@@ -57,13 +57,13 @@ fn written_marker(schema: &FunctionSchema, types: &Types<'_>) -> Option<TokenStr
     if let ([value], [first, ..]) = (returns.as_slice(), arguments.as_slice())
         && is_same(value, first)
     {
-        return Some(types.in_core("First"));
+        return Some(types.in_core("WritesFirst"));
     }
     let last = &arguments[arguments.len().checked_sub(count)?..];
     if count == 0 || !returns.iter().zip(last).all(|(value, argument)| is_same(value, argument)) {
         return None;
     }
-    let marker = types.in_core("Last");
+    let marker = types.in_core("WritesLast");
     let number = Literal::usize_unsuffixed(count);
     Some(if count == 1 { marker } else { quote!(#marker<#number>) })
 }

@@ -26,8 +26,8 @@ mod core_crate {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Scalar(pub f64);
 
-    pub struct First;
-    pub struct Last<const N: usize = 1>;
+    pub struct WritesFirst;
+    pub struct WritesLast<const N: usize = 1>;
 
     pub mod operator {
         use std::fmt::Debug;
@@ -84,7 +84,7 @@ macro_rules! captured {
 
 captured!(pub Captured "my::captured(int x) -> ()");
 
-use core_crate::{First, Last, Operator, Scalar};
+use core_crate::{Operator, Scalar, WritesFirst, WritesLast};
 
 fn is_signature<O: Operator<Signature = S>, S>(_: O) -> bool {
     true
@@ -104,8 +104,8 @@ fn calls_pass_the_arguments() {
 
 #[test]
 fn signatures_are_owned_types_and_markers() {
-    assert!(is_signature::<_, fn(Tensor, f64) -> First>(Fill));
-    assert!(is_signature::<_, fn(f64, Tensor, Tensor) -> Last<2>>(FillOut));
+    assert!(is_signature::<_, fn(Tensor, f64) -> WritesFirst>(Fill));
+    assert!(is_signature::<_, fn(f64, Tensor, Tensor) -> WritesLast<2>>(FillOut));
     assert!(is_signature::<_, fn()>(Nothing));
     type Joined = fn(Tensor, String, Vec<Option<Tensor>>, Option<Vec<i64>>, Scalar) -> String;
     assert!(is_signature::<_, Joined>(Join));

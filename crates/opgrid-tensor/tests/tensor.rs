@@ -244,7 +244,7 @@ fn a_number_is_a_tensor_without_memory_until_it_is_asked_for() {
 #[test]
 fn layers_see_one_operator_for_numbers_and_tensors() {
     let x = floats(&[1.0, 2.0]);
-    let (result, steps) = opgrid_core::record(|| AddScalar.call(&x, 3.into(), 2.into()));
+    let (result, steps) = opgrid_core::record_calls(|| AddScalar.call(&x, 3.into(), 2.into()));
     assert_eq!(result.unwrap().to_vec::<f32>().unwrap(), [7.0, 8.0]);
     let names: Vec<_> = steps.iter().map(|step| step.operator.name().to_string()).collect();
     assert_eq!(names, ["aten::add.Scalar", "aten::add.Tensor"]);

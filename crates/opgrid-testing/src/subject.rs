@@ -1,7 +1,7 @@
 //! What is tested: an operator on a device, and one of its samples with all that checks ask for.
 
 use opgrid_core::schema::FunctionSchema;
-use opgrid_core::{Boxed, DType, Device, OperatorHandle, Result, Value};
+use opgrid_core::{DType, Device, OperatorHandle, Result, Value, ValueRef};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
 
@@ -85,7 +85,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn call_typed(&self, sample: &Sample) -> Option<Result<Vec<Value>>> {
         let call = || {
             let arguments = self.arguments(&self.place, sample, Memory::Contiguous)?;
-            let lent: Vec<Boxed<'_>> = arguments.iter().map(Value::borrow).collect();
+            let lent: Vec<ValueRef<'_>> = arguments.iter().map(Value::borrow).collect();
             self.samples.call_typed(self.place.dispatcher, &lent).transpose()
         };
         guarded(call).transpose()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_core::{DType, DispatchKey, Dispatcher, Error, ErrorKind, Registration, Result, Scalar, operator};
-use opgrid_tensor::samples::{Distribution, Expected, REAL, Rule, Sample, Samples, given, make, number};
+use opgrid_tensor::samples::{DTypeRule, Distribution, Expected, REAL, Sample, Samples, given, make, number};
 use opgrid_tensor::{Geometry, Tensor, ops};
 use opgrid_testing::{Check, Suite};
 
@@ -79,7 +79,7 @@ fn register(dispatcher: &Dispatcher, kernels: Kernels) -> Result<Registration> {
 fn samples() -> Samples {
     let mut samples = Samples::new();
     samples
-        .of(Double, REAL, make::unary, |it| it.unary(Rule::Promoted, |x| number::plus(x, x)))
+        .of(Double, REAL, make::unary, |it| it.unary(DTypeRule::Promoted, |x| number::plus(x, x)))
         .refuses("five dimensions", given(make::numbers(DType::F32, &[1, 1, 1, 1, 1], 0)));
     samples.of(Same, REAL, only_real, |it| Ok(it.tensor("self")?.clone().into())).view();
     let drawn = |dtype| if dtype == DType::F64 { vec![given(2000), given(3)] } else { Vec::new() };

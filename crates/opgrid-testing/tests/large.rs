@@ -2,7 +2,7 @@
 
 use opgrid_core::{Complex64, DType, Dispatcher, Result, Scalar};
 use opgrid_tensor::ops;
-use opgrid_tensor::samples::{Expected, Inputs, Rule, Sample, Samples, given, make, number};
+use opgrid_tensor::samples::{DTypeRule, Expected, Inputs, Sample, Samples, given, make, number};
 use opgrid_testing::{Check, Suite};
 
 const SIZES: &[i64] = &[380, 390];
@@ -30,10 +30,11 @@ fn sum(it: &Inputs) -> Result<Expected> {
 
 fn samples() -> Samples {
     let mut samples = Samples::new();
-    samples.of(ops::AddTensor, DTYPES, two, |it| it.binary(Rule::Promoted, number::plus));
-    samples.of(ops::MulTensor, DTYPES, two, |it| it.binary(Rule::Promoted, number::times));
-    samples
-        .of(ops::EqTensor, DTYPES, two, |it| it.binary(Rule::Bool, |a, b| Scalar::Bool(number::same(a, b))));
+    samples.of(ops::AddTensor, DTYPES, two, |it| it.binary(DTypeRule::Promoted, number::plus));
+    samples.of(ops::MulTensor, DTYPES, two, |it| it.binary(DTypeRule::Promoted, number::times));
+    samples.of(ops::EqTensor, DTYPES, two, |it| {
+        it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(number::same(a, b)))
+    });
     let exp = |it: &Inputs| it.inexact(f64::exp, Complex64::exp);
     samples.of(ops::Exp, DTYPES, one, exp).tolerance(4.0);
     samples.of(ops::Clone, DTYPES, one, |it| Ok(it.tensor("self")?.clone().into()));

@@ -36,7 +36,7 @@
 pub mod profile;
 
 pub use opgrid_core::*;
-// `Element` is that of tensors here; that of lists and dicts is `element::Element`.
+// `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
 pub use opgrid_tensor::{
     Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, files, home, kernels, ops, register,
     samples, with_dtype,

@@ -6,7 +6,7 @@
 //!
 //! While no profile runs, nothing is paid: watching is a bit in a word that every call tests anyway. While one runs, a
 //! step costs a few hundred nanoseconds more, most of which fall outside of its own event but inside of those around it.
-//! Operators that are defined as [`unobserved`](crate::Operators::unobserved) are left out.
+//! Operators that are defined as [`unobserved`](crate::OperatorBuilder::unobserved) are left out.
 //!
 //! # Examples
 //!

@@ -2,7 +2,7 @@
 
 use custom_operator::{MyAdd, register, register_autograd};
 use opgrid::prelude::*;
-use opgrid::{Boxed, Returns, Value};
+use opgrid::{Returns, Value, ValueRef};
 
 fn main() -> Result<()> {
     let dispatcher = opgrid::dispatcher()?;
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let operator = dispatcher.find("myops::myadd")?;
     let arguments = [Value::from(x.clone()), Value::from(y.clone())];
     let mut returns = Returns::new();
-    operator.call_boxed(&arguments.each_ref().map(Boxed::from), &mut returns)?;
+    operator.call_boxed(&arguments.each_ref().map(ValueRef::from), &mut returns)?;
     println!("boxed    {}", returns.into_single()?);
 
     let by_name = operator.typed::<fn(Tensor, Tensor) -> Tensor>()?;
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
 
     let _autograd = register_autograd(dispatcher)?;
     let (result, explanation) =
-        operator.call_explained(&arguments.each_ref().map(Boxed::from), &mut Returns::new())?;
+        operator.call_explained(&arguments.each_ref().map(ValueRef::from), &mut Returns::new())?;
     result?;
     println!("\n{explanation}");
     Ok(())

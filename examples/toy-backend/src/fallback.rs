@@ -4,7 +4,7 @@
 //! do, a result that is a view of an argument becomes a view of the original, and what was written is written back.
 
 use opgrid::prelude::*;
-use opgrid::{Array, List, SlowPath, Storage, TensorSpec, TensorType, View};
+use opgrid::{Array, List, SlowPath, Storage, TensorSpec, TensorType, ValueView};
 
 use crate::device;
 use crate::kernels::{cpu_view, to, write_back};
@@ -49,20 +49,20 @@ struct Crossing {
 
 impl Crossing {
     /// An argument as the CPU takes it.
-    fn there(&mut self, argument: View<'_>, value: Value) -> Result<Value> {
+    fn there(&mut self, argument: ValueView<'_>, value: Value) -> Result<Value> {
         Ok(match argument {
-            View::Tensor(tensor) => self.tensor_there(tensor)?.into(),
-            View::Tensors(tensors) => {
+            ValueView::Tensor(tensor) => self.tensor_there(tensor)?.into(),
+            ValueView::Tensors(tensors) => {
                 let copies = tensors.iter().map(|tensor| self.tensor_there(tensor));
                 copies.collect::<Result<Vec<_>>>()?.into()
             }
-            View::OptionalTensors(tensors) => {
+            ValueView::OptionalTensors(tensors) => {
                 let copies = tensors
                     .iter()
                     .map(|gap| gap.as_ref().map(|tensor| self.tensor_there(tensor)).transpose());
                 List::OptionalTensors(copies.collect::<Result<_>>()?).into()
             }
-            View::Device(device) if device.kind() == self.device.kind() => Device::CPU.into(),
+            ValueView::Device(device) if device.kind() == self.device.kind() => Device::CPU.into(),
             _ => value,
         })
     }
@@ -157,9 +157,9 @@ impl Crossing {
 fn holds(value: &Value, tensor: &Tensor) -> bool {
     let is = |other: &AnyTensor| other.is_same(tensor.as_any());
     match value.borrow().view() {
-        View::Tensor(other) => is(other),
-        View::Tensors(others) => others.iter().any(is),
-        View::OptionalTensors(others) => others.iter().flatten().any(is),
+        ValueView::Tensor(other) => is(other),
+        ValueView::Tensors(others) => others.iter().any(is),
+        ValueView::OptionalTensors(others) => others.iter().flatten().any(is),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! `opgrid table`: the dispatch table of an operator, with the rule that filled each column.
 
-use opgrid::{Column, Result};
+use opgrid::{Result, TableSlot};
 use serde_json::{Value as Json, json};
 
 use super::operator;
@@ -40,7 +40,7 @@ impl Table {
     }
 }
 
-fn row(column: &Column) -> [String; 4] {
+fn row(column: &TableSlot) -> [String; 4] {
     let (title, place) = match &column.kernel {
         Some(kernel) if column.fallthrough => {
             ("fallthrough", kernel.description.as_deref().unwrap_or(&kernel.place))
@@ -51,7 +51,7 @@ fn row(column: &Column) -> [String; 4] {
     [column.key.to_string(), title.to_owned(), column.reason.to_string(), place.to_owned()]
 }
 
-fn describe(column: &Column) -> Json {
+fn describe(column: &TableSlot) -> Json {
     json!({
         "key": column.key.to_string(),
         "column": column.key.torch_column(),

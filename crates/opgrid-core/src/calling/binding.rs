@@ -12,7 +12,7 @@ use num_complex::Complex64;
 
 use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
-use crate::values::borrowed::{Boxed, View};
+use crate::values::borrowed::{ValueRef, ValueView};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -240,11 +240,11 @@ fn converted(value: &Value, declared: &Type, size: Option<usize>) -> Result<Opti
 }
 
 /// Whether the value is of the type as it is.
-fn accepts(declared: &Type, value: Boxed<'_>) -> bool {
+fn accepts(declared: &Type, value: ValueRef<'_>) -> bool {
     let found = value.value_type();
     found.is_subtype_of(declared)
         || found.is_subtype_of(&declared.fake())
-        || matches!((declared, value.view()), (Type::Scalar, View::Bool(_)))
+        || matches!((declared, value.view()), (Type::Scalar, ValueView::Bool(_)))
 }
 
 /// Whether a list needs no conversion for elements of that type. An empty one of another type does.

@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::{Return, Signature};
 use crate::signatures::stack::Returns;
-use crate::values::borrowed::Boxed;
-use crate::values::borrowed::{View, kind, mismatch};
+use crate::values::borrowed::ValueRef;
+use crate::values::borrowed::{ValueView, kind, mismatch};
 use opgrid_schema::Type;
 
 /// Calls a kernel with typed arguments.
@@ -110,7 +110,7 @@ pub(crate) fn enter_values(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
-    values: &[Boxed<'_>],
+    values: &[ValueRef<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     if !returns.is_empty() {
@@ -135,7 +135,7 @@ fn enter_apart(
     kernel: &KernelRecord,
     table: TableRef<'_>,
     keys: DispatchKeySet,
-    values: &[Boxed<'_>],
+    values: &[ValueRef<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     let mut own = Returns::new();
@@ -155,7 +155,7 @@ fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) 
         return Err(wrong_results(kernel, table, expected.len(), returns.len()));
     }
     for (place, declared) in expected.iter().enumerate() {
-        let value = returns.value(place).map_or(Boxed::NONE, |value| value.borrow());
+        let value = returns.value(place).map_or(ValueRef::NONE, |value| value.borrow());
         if !fits(value, &declared.real_type) {
             let error = crate::values::borrowed::mismatch(&declared.real_type.python_name(), value);
             return Err(of_kernel(error.within(format_args!("return {}", place + 1)), kernel, table));
@@ -204,13 +204,13 @@ pub(crate) fn kinds_of(declared: &Type) -> u32 {
 /// [`ErrorKind::Value`] naming the operator and the argument.
 #[cold]
 #[inline(never)]
-pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: &Boxed<'_>) -> Result<()> {
+pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: &ValueRef<'_>) -> Result<()> {
     let value = *value;
     let argument = table.definition().and_then(|definition| definition.schema.arguments.get(place));
     // Those behind the last argument of a schema that ends in `...` can be anything.
     let Some(argument) = argument else { return Ok(()) };
     let declared = &argument.real_type;
-    let is_list = matches!((value.view(), declared.without_optional()), (View::List(..), Type::List(_)));
+    let is_list = matches!((value.view(), declared.without_optional()), (ValueView::List(..), Type::List(_)));
     if is_list || fits(value, declared) {
         return Ok(());
     }
@@ -219,42 +219,51 @@ pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: &Boxed<'_
 }
 
 /// Whether a value is of a kind that a schema type admits.
-fn fits(value: Boxed<'_>, declared: &Type) -> bool {
+fn fits(value: ValueRef<'_>, declared: &Type) -> bool {
     match (value.view(), declared) {
-        (View::Tensor(_), Type::Tensor)
-        | (View::Int(_), Type::Int | Type::SymInt | Type::ScalarType | Type::Layout | Type::MemoryFormat)
-        | (View::Float(_), Type::Float)
-        | (View::Bool(_), Type::Bool | Type::SymBool)
-        | (View::None, Type::Optional(_) | Type::None)
-        | (View::Str(_), Type::Str)
+        (ValueView::Tensor(_), Type::Tensor)
+        | (
+            ValueView::Int(_),
+            Type::Int | Type::SymInt | Type::ScalarType | Type::Layout | Type::MemoryFormat,
+        )
+        | (ValueView::Float(_), Type::Float)
+        | (ValueView::Bool(_), Type::Bool | Type::SymBool)
+        | (ValueView::None, Type::Optional(_) | Type::None)
+        | (ValueView::Str(_), Type::Str)
         | (_, Type::Any | Type::Var(_) | Type::Union(_)) => true,
         (_, Type::Optional(inner)) => fits(value, inner),
-        (View::Tensor(_) | View::None, _) => false,
+        (ValueView::Tensor(_) | ValueView::None, _) => false,
         (
-            View::Int(_) | View::Float(_) | View::Complex(_) | View::Bool(_) | View::SymInt(_),
+            ValueView::Int(_)
+            | ValueView::Float(_)
+            | ValueView::Complex(_)
+            | ValueView::Bool(_)
+            | ValueView::SymInt(_),
             Type::Scalar,
         ) => true,
         (
-            View::Ints([])
-            | View::Floats([])
-            | View::Bools([])
-            | View::Tensors([])
-            | View::OptionalTensors([]),
+            ValueView::Ints([])
+            | ValueView::Floats([])
+            | ValueView::Bools([])
+            | ValueView::Tensors([])
+            | ValueView::OptionalTensors([]),
             _,
         ) => {
             matches!(declared, Type::List(_))
         }
-        (View::Ints(_), Type::List(element)) => fits(Boxed::from(0), element),
-        (View::Floats(_), Type::List(element)) => fits(Boxed::from(0.0), element),
-        (View::Bools(_), Type::List(element)) => fits(Boxed::from(false), element),
-        (View::Tensors(_), Type::List(element)) => {
+        (ValueView::Ints(_), Type::List(element)) => fits(ValueRef::from(0), element),
+        (ValueView::Floats(_), Type::List(element)) => fits(ValueRef::from(0.0), element),
+        (ValueView::Bools(_), Type::List(element)) => fits(ValueRef::from(false), element),
+        (ValueView::Tensors(_), Type::List(element)) => {
             matches!(element.without_optional(), Type::Tensor | Type::Any | Type::Var(_) | Type::Union(_))
         }
-        (View::OptionalTensors(items), Type::List(element)) => match &**element {
+        (ValueView::OptionalTensors(items), Type::List(element)) => match &**element {
             Type::Tensor => items.iter().all(Option::is_some),
-            element => *element.without_optional() == Type::Tensor || fits(Boxed::NONE, element),
+            element => *element.without_optional() == Type::Tensor || fits(ValueRef::NONE, element),
         },
-        (View::List(_, items), Type::List(element)) => items.iter().all(|item| fits(item.borrow(), element)),
+        (ValueView::List(_, items), Type::List(element)) => {
+            items.iter().all(|item| fits(item.borrow(), element))
+        }
         (_, declared) => value.value_type().is_subtype_of(declared),
     }
 }

@@ -13,7 +13,7 @@ use crate::calling::observe::{CallKind, Refusal, Step, watched};
 use crate::calling::operator::{Definition, OperatorCell, OperatorHandle, TypedHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
-use crate::calling::retirement::{Published, attend, flag, orphan};
+use crate::calling::retirement::{Published, count_if_ended, enlist, flag};
 use crate::calling::table::TableRef;
 use crate::calling::thread::{self, ThreadState, with_thread};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,7 +22,7 @@ use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::excluded_below;
 use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::Returns;
-use crate::values::borrowed::Boxed;
+use crate::values::borrowed::ValueRef;
 use crate::values::tensor::AnyTensor;
 use crate::values::value::Value;
 
@@ -163,13 +163,13 @@ fn prepared<X>(
     operator: &OperatorHandle,
     body: impl FnOnce(TableRef<'_>) -> Result<X>,
 ) -> Result<X> {
-    attend(thread);
-    let _orphan = orphan(thread);
+    enlist(thread);
+    let _counted = count_if_ended(thread);
     let _nested = thread.enter()?;
     // After the mark: should the call be the last to hold the dispatcher, what that retires is seen by whoever sees the
     // call end.
     let _dispatcher = OnDispatcher::switch(thread, operator)?;
-    // SAFETY: `attend` put the thread on the list or `orphan` counts this call, and `enter` marked it, before the pointer
+    // SAFETY: `enlist` put the thread on the list or `count_if_ended` counts this call, and `enter` marked it, before the pointer
     // is read here.
     let table = unsafe { TableRef::new(operator.0.table.read()) };
     body(table.ok_or_else(|| operator.stale())?)
@@ -181,8 +181,8 @@ fn prepared_typed<S, X>(
     route: &dyn Route<S>,
     body: impl FnOnce(TableRef<'_>, bool) -> Result<X>,
 ) -> Result<X> {
-    attend(thread);
-    let _orphan = orphan(thread);
+    enlist(thread);
+    let _counted = count_if_ended(thread);
     let target = route.target()?;
     let operator = target.operator();
     let _nested = thread.enter()?;
@@ -276,7 +276,7 @@ fn watch<X>(
 // Always inlined: two words that come back through memory are written in parts and read as a whole, for which the processor
 // waits longer than the check takes.
 #[inline(always)]
-fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet> {
+fn boxed_keys(table: TableRef<'_>, args: &[ValueRef<'_>]) -> Result<DispatchKeySet> {
     let Some(definition) = table.definition() else {
         // Which arguments select is up to the schema.
         return Ok(DispatchKeySet::EMPTY);
@@ -302,7 +302,7 @@ fn boxed_keys(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<DispatchKeySet>
 ///
 /// As [`boxed_keys`].
 #[inline(never)]
-fn check_arguments(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<()> {
+fn check_arguments(table: TableRef<'_>, args: &[ValueRef<'_>]) -> Result<()> {
     boxed_keys(table, args).map(|_| ())
 }
 
@@ -311,7 +311,7 @@ fn check_arguments(table: TableRef<'_>, args: &[Boxed<'_>]) -> Result<()> {
 fn other_keys(
     table: TableRef<'_>,
     definition: &Definition,
-    args: &[Boxed<'_>],
+    args: &[ValueRef<'_>],
     from: usize,
     mut keys: DispatchKeySet,
 ) -> Result<DispatchKeySet> {
@@ -345,7 +345,11 @@ fn wrong_count(table: TableRef<'_>, expected: usize, found: usize) -> Error {
 
 /// A boxed call.
 #[inline]
-pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
+pub(crate) fn call_boxed(
+    operator: &OperatorHandle,
+    args: &[ValueRef<'_>],
+    returns: &mut Returns,
+) -> Result<()> {
     // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     let entry = &*operator.0;
@@ -367,7 +371,7 @@ pub(crate) fn call_boxed(operator: &OperatorHandle, args: &[Boxed<'_>], returns:
 fn call_boxed_watched(
     thread: &ThreadState,
     operator: &OperatorHandle,
-    args: &[Boxed<'_>],
+    args: &[ValueRef<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     prepared(thread, operator, |table| {
@@ -384,7 +388,7 @@ fn call_boxed_watched(
 pub(crate) fn redispatch_boxed(
     operator: &OperatorHandle,
     keys: DispatchKeySet,
-    args: &[Boxed<'_>],
+    args: &[ValueRef<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
@@ -402,7 +406,7 @@ pub(crate) fn redispatch_boxed(
 pub(crate) fn call_boxed_for_key(
     operator: &OperatorHandle,
     key: DispatchKey,
-    args: &[Boxed<'_>],
+    args: &[ValueRef<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
@@ -422,7 +426,7 @@ pub(crate) fn call_held(
     operator: &OperatorHandle,
     find: impl FnOnce() -> Result<Arc<KernelRecord>>,
     keys: DispatchKeySet,
-    args: &[Boxed<'_>],
+    args: &[ValueRef<'_>],
     returns: &mut Returns,
 ) -> Result<()> {
     with_thread(|thread| {
@@ -547,7 +551,7 @@ impl<'n, S: Signature> Next<'n, S> {
 pub struct BoxedCall<'c> {
     table: TableRef<'c>,
     keys: DispatchKeySet,
-    args: &'c [Boxed<'c>],
+    args: &'c [ValueRef<'c>],
     returns: &'c mut Returns,
 }
 
@@ -556,7 +560,7 @@ impl<'c> BoxedCall<'c> {
     pub(crate) fn new(
         table: TableRef<'c>,
         keys: DispatchKeySet,
-        args: &'c [Boxed<'c>],
+        args: &'c [ValueRef<'c>],
         returns: &'c mut Returns,
     ) -> Self {
         Self { table, keys, args, returns }
@@ -587,7 +591,7 @@ impl<'c> BoxedCall<'c> {
     }
 
     /// The arguments, in the order of the schema.
-    pub fn args(&self) -> &'c [Boxed<'c>] {
+    pub fn args(&self) -> &'c [ValueRef<'c>] {
         self.args
     }
 
@@ -597,7 +601,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// [`ErrorKind::Value`] where it is none.
     pub fn tensor(&self, index: usize) -> Result<&'c AnyTensor> {
-        let value = self.args.get(index).copied().unwrap_or(Boxed::NONE);
+        let value = self.args.get(index).copied().unwrap_or(ValueRef::NONE);
         value.as_tensor().ok_or_else(|| {
             crate::values::borrowed::mismatch("Tensor", value).within(format_args!(
                 "{}: argument {}",
@@ -634,12 +638,12 @@ impl<'c> BoxedCall<'c> {
     ///
     /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; those of the kernel below;
     /// [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
-    pub fn below_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+    pub fn below_with(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
         check_arguments(self.table, args)?;
         self.pass_below(args)
     }
 
-    fn pass_below(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+    fn pass_below(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
         let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the guard that borrows from the reference ends in this function.
         let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
@@ -660,12 +664,12 @@ impl<'c> BoxedCall<'c> {
     /// # Errors
     ///
     /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
-    pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
+    pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
         check_arguments(self.table, args)?;
         self.pass(keys, args)
     }
 
-    fn pass(&mut self, keys: DispatchKeySet, args: &[Boxed<'_>]) -> Result<()> {
+    fn pass(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
         let asked = |condition: &Condition| holds_of_values(condition, args);
         nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {
@@ -687,7 +691,7 @@ impl<'c> BoxedCall<'c> {
     /// # Errors
     ///
     /// As [`call`](Self::call).
-    pub fn call_with(&mut self, args: &[Boxed<'_>]) -> Result<()> {
+    pub fn call_with(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
         call_boxed(self.operator(), args, self.returns)
     }
 }

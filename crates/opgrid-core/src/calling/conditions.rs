@@ -17,10 +17,10 @@ use crate::calling::table::{Slot, TableRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::Signature;
-use crate::values::borrowed::Boxed;
+use crate::values::borrowed::ValueRef;
 
 /// A condition over values.
-type Holds = dyn Fn(&[Boxed<'_>]) -> Result<bool> + Send + Sync;
+type Holds = dyn Fn(&[ValueRef<'_>]) -> Result<bool> + Send + Sync;
 
 /// What has to hold of the arguments for a kernel to run.
 pub(crate) struct Condition {
@@ -32,13 +32,13 @@ pub(crate) struct Condition {
 
 impl Condition {
     pub(crate) fn typed<S: Signature>(text: &str, holds: S::Returning<bool>) -> Self {
-        let values = move |values: &[Boxed<'_>]| S::unpack(values, |args| S::apply(holds, args))?;
+        let values = move |values: &[ValueRef<'_>]| S::unpack(values, |args| S::apply(holds, args))?;
         Self { text: text.into(), typed: Some(Box::new(holds)), values: Box::new(values) }
     }
 
     pub(crate) fn of_values(
         text: &str,
-        holds: impl Fn(&[Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
+        holds: impl Fn(&[ValueRef<'_>]) -> Result<bool> + Send + Sync + 'static,
     ) -> Self {
         Self { text: text.into(), typed: None, values: Box::new(holds) }
     }
@@ -171,7 +171,7 @@ pub(crate) fn holds<S: Signature>(condition: &Condition, args: S::Args<'_>) -> R
 }
 
 /// Whether a condition holds of values.
-pub(crate) fn holds_of_values(condition: &Condition, values: &[Boxed<'_>]) -> Result<bool> {
+pub(crate) fn holds_of_values(condition: &Condition, values: &[ValueRef<'_>]) -> Result<bool> {
     (condition.values)(values)
 }
 

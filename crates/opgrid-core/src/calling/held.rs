@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::stack::Returns;
-use crate::values::borrowed::Boxed;
+use crate::values::borrowed::ValueRef;
 
 /// The kernel that was computed for a key when it was asked for, whatever is registered later.
 ///
@@ -143,7 +143,12 @@ impl HeldKernel {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where the kernel's registration was dropped; else those of the kernel.
-    pub fn call_boxed(&self, keys: DispatchKeySet, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
+    pub fn call_boxed(
+        &self,
+        keys: DispatchKeySet,
+        args: &[ValueRef<'_>],
+        returns: &mut Returns,
+    ) -> Result<()> {
         if !self.is_valid() {
             return Err(self.invalidated());
         }

@@ -410,7 +410,7 @@ impl Kernel {
     pub fn when(
         mut self,
         text: &str,
-        holds: impl Fn(&[crate::values::borrowed::Boxed<'_>]) -> Result<bool> + Send + Sync + 'static,
+        holds: impl Fn(&[crate::values::borrowed::ValueRef<'_>]) -> Result<bool> + Send + Sync + 'static,
     ) -> Self {
         self.record.condition = Some(Box::new(Condition::of_values(text, holds)));
         self

@@ -3,11 +3,14 @@
 mod binding;
 pub(crate) mod boxing;
 pub mod call;
+pub mod columns;
 pub(crate) mod conditions;
+pub mod forms;
 pub mod held;
 pub(crate) mod inferred;
 pub mod kernel;
 pub mod kernel_info;
+pub mod kind;
 pub(crate) mod listing;
 pub(crate) mod missing;
 pub mod observe;

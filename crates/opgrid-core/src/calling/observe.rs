@@ -169,7 +169,7 @@ fn exchange(record: Option<Vec<Step>>) -> Option<Vec<Step>> {
 
 /// Runs `body` and returns, beside its result, every step that its calls took on this thread. A recording around
 /// this one gets the steps too.
-pub fn record<X>(body: impl FnOnce() -> X) -> (X, Vec<Step>) {
+pub fn record_calls<X>(body: impl FnOnce() -> X) -> (X, Vec<Step>) {
     let mut recording = Recording { outer: exchange(Some(Vec::new())), thread: PhantomData };
     with_thread(|thread| thread.set_flag(flag::RECORDED, true));
     let result = body();

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::{Returns, Stack};
-use crate::values::borrowed::Boxed;
+use crate::values::borrowed::ValueRef;
 use crate::values::value::Value;
 
 /// The global dispatcher's table of one overload, null until the first call.
@@ -313,7 +313,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
     #[inline]
-    pub fn call_boxed(&self, args: &[Boxed<'_>], returns: &mut Returns) -> Result<()> {
+    pub fn call_boxed(&self, args: &[ValueRef<'_>], returns: &mut Returns) -> Result<()> {
         call::call_boxed(self, args, returns)
     }
 
@@ -325,7 +325,7 @@ impl OperatorHandle {
     pub fn redispatch_boxed(
         &self,
         keys: DispatchKeySet,
-        args: &[Boxed<'_>],
+        args: &[ValueRef<'_>],
         returns: &mut Returns,
     ) -> Result<()> {
         call::redispatch_boxed(self, keys, args, returns)
@@ -339,7 +339,7 @@ impl OperatorHandle {
     pub fn call_boxed_for_key(
         &self,
         key: crate::keys::key::DispatchKey,
-        args: &[Boxed<'_>],
+        args: &[ValueRef<'_>],
         returns: &mut Returns,
     ) -> Result<()> {
         call::call_boxed_for_key(self, key, args, returns)

@@ -21,7 +21,7 @@ use crate::calling::thread::{ThreadState, with_thread};
 use crate::error::{Error, ErrorKind, Result};
 use crate::panics::Panics;
 
-pub(crate) use protocol::{Mark, Nested, Orphan, Published, flag};
+pub(crate) use protocol::{CountedCall, Mark, Nested, Published, flag};
 
 /// What waits until no call can hold it any more.
 pub(crate) enum Retired {
@@ -54,7 +54,7 @@ thread_local! {
 
 /// Attends to what writers want from this thread. Called before a call that is not nested begins.
 #[cold]
-pub(crate) fn attend(thread: &ThreadState) {
+pub(crate) fn enlist(thread: &ThreadState) {
     if thread.mark.flags() & flag::NEW != 0 {
         thread.measure_stack();
         join(thread);
@@ -80,17 +80,17 @@ fn join(thread: &ThreadState) {
 pub(crate) fn marked<X>(body: impl FnOnce() -> X) -> X {
     with_thread(|thread| {
         if thread.flags() != 0 {
-            attend(thread);
+            enlist(thread);
         }
-        let _orphan = orphan(thread);
+        let _counted = count_if_ended(thread);
         let _nested = thread.mark();
         body()
     })
 }
 
 /// Counts a call of a thread that is on no list; the others count themselves by their nesting mark.
-pub(crate) fn orphan(thread: &ThreadState) -> Option<Orphan<'static>> {
-    LIMBO.orphan(&thread.mark)
+pub(crate) fn count_if_ended(thread: &ThreadState) -> Option<CountedCall<'static>> {
+    LIMBO.count_if_ended(&thread.mark)
 }
 
 /// Raises or lowers a flag on every thread, and on those to come.

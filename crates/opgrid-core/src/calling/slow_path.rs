@@ -5,7 +5,7 @@
 //! error, so all of them are easily overlooked.
 //!
 //! The dispatcher counts its own. Whoever adds another one, such as a backend that computes through the CPU, makes a
-//! [`SlowPath`] and calls [`note`] or [`BoxedCall::note_slow_path`](crate::BoxedCall::note_slow_path) **before** taking
+//! [`SlowPath`] and calls [`note_slow_path`] or [`BoxedCall::note_slow_path`](crate::BoxedCall::note_slow_path) **before** taking
 //! it, because in strict mode that is where the error comes from.
 //!
 //! What is no slow path: a boxed call of a typed kernel, whose caller has values already; calls that fail for want of
@@ -98,7 +98,7 @@ impl fmt::Display for SlowPath {
 /// # Errors
 ///
 /// [`ErrorKind::SlowPath`](crate::ErrorKind::SlowPath) in strict mode; then the slow path must not be taken.
-pub fn note(path: SlowPath, operator: &OperatorHandle) -> Result<()> {
+pub fn note_slow_path(path: SlowPath, operator: &OperatorHandle) -> Result<()> {
     note_subject(Subject { path, operator: operator.clone(), key: None }, None, None)
 }
 
@@ -106,7 +106,7 @@ pub fn note(path: SlowPath, operator: &OperatorHandle) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`note`].
+/// As [`note_slow_path`].
 #[cold]
 #[inline(never)]
 pub(crate) fn note_adapted(kernel: &KernelRecord, table: TableRef<'_>, keys: DispatchKeySet) -> Result<()> {
@@ -126,7 +126,7 @@ pub(crate) fn note_adapted(kernel: &KernelRecord, table: TableRef<'_>, keys: Dis
 ///
 /// # Errors
 ///
-/// As [`note`].
+/// As [`note_slow_path`].
 #[cold]
 #[inline(never)]
 pub(crate) fn note_refused(provider: &KernelRecord, table: TableRef<'_>, keys: DispatchKeySet) -> Result<()> {
@@ -144,7 +144,7 @@ pub(crate) fn note_refused(provider: &KernelRecord, table: TableRef<'_>, keys: D
 ///
 /// # Errors
 ///
-/// As [`note`].
+/// As [`note_slow_path`].
 pub(crate) fn note_fallback(kernel: &KernelRecord, call: &BoxedCall<'_>) -> Result<()> {
     let tag = Tag::fell_back(call.operator(), call.keys());
     if with_thread(|thread| thread.lines.get()).count(tag) {
@@ -175,7 +175,7 @@ impl BoxedCall<'_> {
     ///
     /// # Errors
     ///
-    /// As [`note`].
+    /// As [`note_slow_path`].
     ///
     /// # Examples
     ///
@@ -201,7 +201,7 @@ impl<S: Signature> Next<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`note`].
+    /// As [`note_slow_path`].
     pub fn note_slow_path(&self, path: SlowPath) -> Result<()> {
         let key = Some(self.keys().highest_priority_key());
         let subject = Subject { path, operator: self.operator().clone(), key };

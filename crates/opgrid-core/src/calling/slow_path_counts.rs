@@ -176,9 +176,9 @@ struct Shards {
 static SHARDS: Mutex<Shards> = Mutex::new(Shards { all: Vec::new(), free: Vec::new() });
 
 /// Gives the thread's shard back when the thread ends.
-struct Tenancy(Cell<Option<&'static Shard>>);
+struct ShardLease(Cell<Option<&'static Shard>>);
 
-impl Drop for Tenancy {
+impl Drop for ShardLease {
     fn drop(&mut self) {
         if let Some(shard) = self.0.take() {
             with_thread(|thread| thread.lines.set(Lines::none()));
@@ -188,11 +188,11 @@ impl Drop for Tenancy {
 }
 
 thread_local! {
-    static TENANCY: Tenancy = const { Tenancy(Cell::new(None)) };
+    static LEASE: ShardLease = const { ShardLease(Cell::new(None)) };
 }
 
 impl Shard {
-    fn rent() -> &'static Self {
+    fn lease() -> &'static Self {
         let mut shards = lock(&SHARDS);
         if let Some(shard) = shards.free.pop() {
             return shard;
@@ -207,13 +207,13 @@ impl Shard {
     /// Counts `subject` on this thread: on a line if it has a tag, else in the map. `short` says whether the thread may
     /// find its lines by itself from now on.
     pub(crate) fn count(tag: Option<Tag>, subject: Subject, short: bool) {
-        let own = TENANCY.try_with(|tenancy| {
-            let shard = tenancy.0.get().unwrap_or_else(Self::rent);
-            tenancy.0.set(Some(shard));
+        let own = LEASE.try_with(|lease| {
+            let shard = lease.0.get().unwrap_or_else(Self::lease);
+            lease.0.set(Some(shard));
             shard
         });
         // A thread that ends has given its shard back already, and rents one for this count.
-        let shard = own.unwrap_or_else(|_| Self::rent());
+        let shard = own.unwrap_or_else(|_| Self::lease());
         match tag {
             Some(tag) if shard.lines.count(tag) => {}
             Some(tag) => shard.settle(tag, subject),

@@ -4,7 +4,7 @@
 //!  -4096 …  rows, up to 0: a u16 kernel number per backend (32), or one for all; the operator's own, then the base's
 //!    0      mask: u64 per backend (32)      layers that are not fallen through
 //!  256      row: u16 per layer (64)         where the layer's row begins, and whether it has a number per backend
-//!  384      the operator, its definition, the base, the sizes of the parts
+//!  384      the operator, its definition and columns, the base, the sizes of the parts
 //!    …      pointers to kernels, 8 bytes each: those of the base, then the operator's own
 //!    …      the reasons of the operator's own kernels
 //! ```
@@ -25,6 +25,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::calling::columns::Columns;
 use crate::calling::kernel::{Kernel, KernelRecord};
 use crate::calling::operator::{Definition, OperatorHandle};
 use crate::calling::reason::Reason;
@@ -224,11 +225,11 @@ impl Draft {
     }
 
     /// The finished block.
-    pub(crate) fn publish(self, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Table {
+    pub(crate) fn publish(self, subject: Subject) -> Table {
         if self.base.rows.len() + self.rows.len() * BACKENDS <= ROWS {
-            return Table::new(self, operator, definition);
+            return Table::new(self, subject);
         }
-        Table::new(Self::of(&Arc::new(self.own_base())), operator, definition)
+        Table::new(Self::of(&Arc::new(self.own_base())), subject)
     }
 
     /// All of the draft as a base of its own, without the kernels that no cell holds: fallbacks that the operator's
@@ -249,6 +250,13 @@ impl Draft {
     }
 }
 
+/// Whose table it is, and what its operator carries beside kernels.
+pub(crate) struct Subject {
+    pub(crate) operator: OperatorHandle,
+    pub(crate) definition: Option<Arc<Definition>>,
+    pub(crate) columns: Option<Arc<Columns>>,
+}
+
 /// The middle of a block.
 ///
 /// Invariant: the places in `rows` lie within the `rows_bytes` before the head, and the numbers there below the count
@@ -258,8 +266,7 @@ impl Draft {
 struct Head {
     masks: [u64; BACKENDS],
     rows: [RowPlace; LAYERS],
-    operator: OperatorHandle,
-    definition: Option<Arc<Definition>>,
+    subject: Subject,
     base: Arc<Base>,
     rows_bytes: u16,
     own_kernels: u16,
@@ -285,12 +292,12 @@ unsafe impl Send for Table {}
 
 const _: () = {
     const fn shared<T: Send + Sync>() {}
-    shared::<(KernelRecord, OperatorHandle, Definition, Base, Reason)>();
+    shared::<(KernelRecord, Subject, Base, Reason)>();
 };
 
 impl Table {
     /// Writes the block: the rows of `draft` are at most `ROWS` long together, which `Draft::publish` sees to.
-    fn new(draft: Draft, operator: OperatorHandle, definition: Option<Arc<Definition>>) -> Self {
+    fn new(draft: Draft, subject: Subject) -> Self {
         let Draft { base, slots, rows: changed, masks } = draft;
         // Numbers in rows are those of slots: `Base::set_row` and `Draft::set_row` have looked each of them up, and
         // `number_of` has fitted them into a `Number`.
@@ -327,16 +334,7 @@ impl Table {
             }
             let (rows, rows_bytes, size) = (rows.places, rows_bytes as u16, layout.size() as u32);
             let base = base.clone();
-            head.cast().write(Head {
-                masks,
-                rows,
-                operator,
-                definition,
-                base,
-                rows_bytes,
-                own_kernels,
-                size,
-            });
+            head.cast().write(Head { masks, rows, subject, base, rows_bytes, own_kernels, size });
             Self(head.cast())
         }
     }
@@ -459,13 +457,19 @@ impl<'t> TableRef<'t> {
     /// The operator whose table this is.
     #[inline]
     pub(crate) fn operator(self) -> &'t OperatorHandle {
-        &self.head().operator
+        &self.head().subject.operator
     }
 
     /// What the operator's definition said when the table was published.
     #[inline]
     pub(crate) fn definition(self) -> Option<&'t Definition> {
-        self.head().definition.as_deref()
+        self.head().subject.definition.as_deref()
+    }
+
+    /// What the operator carried beside kernels when the table was published.
+    #[inline]
+    pub(crate) fn columns(self) -> Option<&'t Columns> {
+        self.head().subject.columns.as_deref()
     }
 
     fn slot_number(self, number: Number) -> SlotRef<'t> {

@@ -12,11 +12,11 @@ use crate::calling::thread::LocalKeys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::{DispatchKey, columns};
 use crate::keys::set::DispatchKeySet;
-use crate::registration::record::Record;
+use crate::registration::record::OperatorRecord;
 
-/// One column of an operator's table.
+/// One slot of an operator's table.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct TableSlot {
     /// The runtime key.
     pub key: DispatchKey,
     /// The rule that filled the slot.
@@ -60,11 +60,11 @@ impl OperatorHandle {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
-    pub fn table(&self) -> Result<Vec<Column>> {
+    pub fn table(&self) -> Result<Vec<TableSlot>> {
         self.look(|table| {
             let column = |key: DispatchKey| {
                 let slot = table.slot_of(key);
-                Column {
+                TableSlot {
                     key,
                     reason: slot.reason,
                     fallthrough: slot.kernel.is_fallthrough(),
@@ -119,7 +119,7 @@ impl OperatorHandle {
     }
 }
 
-fn dump_record(record: &Record) -> String {
+fn dump_record(record: &OperatorRecord) -> String {
     let name = record.handle.name();
     let mut text = format!("name: {name}\n");
     match &record.definition {

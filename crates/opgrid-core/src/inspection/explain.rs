@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::calling::conditions::{Condition, Settled, holds_of_values, settle};
 use crate::calling::kernel_info::KernelInfo;
-use crate::calling::observe::{CallKind, Refusal, Step, record};
+use crate::calling::observe::{CallKind, Refusal, Step, record_calls};
 use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
 use crate::calling::table::TableRef;
@@ -19,7 +19,7 @@ use crate::keys::parts::Functionality;
 use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::excluded_below;
 use crate::signatures::stack::Returns;
-use crate::values::borrowed::Boxed;
+use crate::values::borrowed::ValueRef;
 
 /// One hop of an explained call.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl fmt::Display for Explanation {
 }
 
 /// What answers the conditions of chains in a prediction: the arguments, where they are known.
-type Asked<'a> = Option<&'a [Boxed<'a>]>;
+type Asked<'a> = Option<&'a [ValueRef<'a>]>;
 
 fn hop_of(
     table: TableRef<'_>,
@@ -236,10 +236,10 @@ fn hop_of_step(step: Step) -> Hop {
 
 impl OperatorHandle {
     /// The names of the arguments with the keys that each brings into a boxed call.
-    fn contributions(&self, args: &[Boxed<'_>]) -> Result<Vec<(String, DispatchKeySet)>> {
+    fn contributions(&self, args: &[ValueRef<'_>]) -> Result<Vec<(String, DispatchKeySet)>> {
         self.look(|table| {
             let definition = table.definition();
-            let named = |(place, value): (usize, &Boxed<'_>)| {
+            let named = |(place, value): (usize, &ValueRef<'_>)| {
                 let declared = definition.and_then(|definition| definition.schema.arguments.get(place));
                 let brings =
                     definition.is_none_or(|definition| definition.dispatch_arguments >> place & 1 != 0);
@@ -259,7 +259,7 @@ impl OperatorHandle {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
-    pub fn explain(&self, args: &[Boxed<'_>]) -> Result<Explanation> {
+    pub fn explain(&self, args: &[ValueRef<'_>]) -> Result<Explanation> {
         self.explain_call(self.contributions(args)?, Some(args))
     }
 
@@ -286,11 +286,11 @@ impl OperatorHandle {
     /// [`ErrorKind::Stale`] where the operator is gone; the error of the call itself stands beside the explanation.
     pub fn call_explained(
         &self,
-        args: &[Boxed<'_>],
+        args: &[ValueRef<'_>],
         returns: &mut Returns,
     ) -> Result<(Result<()>, Explanation)> {
         let (arguments, local) = (self.contributions(args)?, LocalKeys::current());
-        let (result, steps) = record(|| self.call_boxed(args, returns));
+        let (result, steps) = record_calls(|| self.call_boxed(args, returns));
         let hops = steps.into_iter().map(hop_of_step).collect();
         Ok((result, Explanation { operator: self.title(), arguments, local, hops }))
     }

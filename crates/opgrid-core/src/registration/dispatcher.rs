@@ -14,11 +14,11 @@ use crate::keys::key::DispatchKey;
 use crate::keys::named::autograd_key;
 use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;
-use crate::registration::library::{Kind, Library, Registration};
+use crate::registration::library::{Library, LibraryKind, Registration};
 use crate::registration::listener::{Listener, Override};
 use crate::registration::overload::{ArgsOf, Operator, OutputOf, call_on};
-use crate::registration::record::Record;
-use crate::registration::registry::{Inner, Item, Registry};
+use crate::registration::record::OperatorRecord;
+use crate::registration::registry::{DispatcherState, Item, Registry};
 use crate::registration::resolve::{Kernels, Rule, Rules};
 use crate::ticket::Ticket;
 
@@ -34,7 +34,7 @@ use crate::ticket::Ticket;
 /// assert!(dispatcher.find("aten::nothing").is_err());
 /// ```
 #[derive(Clone)]
-pub struct Dispatcher(pub(crate) Arc<Inner>);
+pub struct Dispatcher(pub(crate) Arc<DispatcherState>);
 
 /// The keys for which torch has a backend fallback, and whether that fallback is a fallthrough.
 const REFERENCE_FALLBACKS: [(DispatchKey, bool); 38] = {
@@ -119,7 +119,7 @@ impl Dispatcher {
     /// DIFFERENCE: where torch has fallback kernels that only look and pass on (its Autograd fallbacks among them),
     /// calls here step over the key. [`with_reference_fallbacks`](Self::with_reference_fallbacks) has torch's.
     pub fn new() -> Self {
-        Self(Inner::new(true, Rules::ALL, layers_to_come()))
+        Self(DispatcherState::new(true, Rules::ALL, layers_to_come()))
     }
 
     /// A dispatcher whose table columns are filled as torch's are before any operator is registered.
@@ -131,7 +131,7 @@ impl Dispatcher {
     /// programs that show that a missing rule is noticed.
     #[doc(hidden)]
     pub fn with_reference_fallbacks_and_rules(rules: Rules) -> Self {
-        let dispatcher = Self(Inner::new(true, rules, Vec::new()));
+        let dispatcher = Self(DispatcherState::new(true, rules, Vec::new()));
         let exclude = |call: &mut BoxedCall<'_>| call.below();
         let passes_on = rules.has(Rule::PassingOn);
         let pass_on = move || match passes_on {
@@ -165,13 +165,13 @@ impl Dispatcher {
 
     /// A dispatcher with neither operators nor fallbacks, which steps over nothing.
     pub fn bare() -> Self {
-        Self(Inner::new(true, Rules::ALL, Vec::new()))
+        Self(DispatcherState::new(true, Rules::ALL, Vec::new()))
     }
 
     /// The process's own dispatcher, the one that typed overloads call outside of kernels.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Dispatcher> = OnceLock::new();
-        GLOBAL.get_or_init(|| Self(Inner::new(false, Rules::ALL, layers_to_come())))
+        GLOBAL.get_or_init(|| Self(DispatcherState::new(false, Rules::ALL, layers_to_come())))
     }
 
     /// The key of a user's backend, allocated at run time if it is new: [`BackendComponent::register`] for those who
@@ -195,19 +195,19 @@ impl Dispatcher {
     /// A library that defines the operators of a namespace; there is one at a time for each.
     #[track_caller]
     pub fn library(&self, namespace: &str) -> Library {
-        Library::new(self, Kind::Library, namespace, None)
+        Library::new(self, LibraryKind::Library, namespace, None)
     }
 
     /// A library that adds operators to a namespace without claiming it.
     #[track_caller]
     pub fn fragment(&self, namespace: &str) -> Library {
-        Library::new(self, Kind::Fragment, namespace, None)
+        Library::new(self, LibraryKind::Fragment, namespace, None)
     }
 
     /// A library that adds kernels to operators of a namespace, or fallbacks where the namespace is `_`.
     #[track_caller]
     pub fn implementations(&self, namespace: &str, key: impl Into<Option<DispatchKey>>) -> Library {
-        Library::new(self, Kind::Implementations, namespace, key.into())
+        Library::new(self, LibraryKind::Implementations, namespace, key.into())
     }
 
     /// The operator of that name, as in `aten::add.Tensor`, if it is defined.
@@ -272,7 +272,7 @@ impl Dispatcher {
         self.names_where(|record| key.is_none_or(|key| record.cell(key).is_some()))
     }
 
-    fn names_where(&self, admit: impl Fn(&Record) -> bool) -> Vec<OperatorHandle> {
+    fn names_where(&self, admit: impl Fn(&OperatorRecord) -> bool) -> Vec<OperatorHandle> {
         let mut handles: Vec<_> = self.0.look(|registry| {
             registry
                 .operators
@@ -314,7 +314,7 @@ impl Dispatcher {
     pub fn register(
         &self,
         schema_or_name: &str,
-        options: crate::registration::legacy::Options,
+        options: crate::registration::legacy::LegacyOptions,
     ) -> Result<Registration> {
         crate::registration::legacy::register(self, schema_or_name, options)
     }
@@ -371,13 +371,13 @@ impl OperatorHandle {
         std::ptr::addr_eq(self.0.dispatcher.as_ptr(), Arc::as_ptr(&dispatcher.0))
     }
 
-    pub(crate) fn with_record<X>(&self, body: impl FnOnce(&Record) -> X) -> Option<X> {
+    pub(crate) fn with_record<X>(&self, body: impl FnOnce(&OperatorRecord) -> X) -> Option<X> {
         self.with_registry(|registry| registry.operators.of(self).map(body)).ok().flatten()
     }
 
     /// Looks into the registry of the operator's dispatcher. `body` runs no code of users.
     pub(crate) fn with_registry<X>(&self, body: impl FnOnce(&Registry) -> X) -> Result<X> {
-        self.with_owner(|owner| Inner::of(owner).look(body))
+        self.with_owner(|owner| DispatcherState::of(owner).look(body))
     }
 
     /// Whether a kernel is registered for exactly this key, alias or not.
@@ -387,8 +387,9 @@ impl OperatorHandle {
 
     /// Whether a kernel is registered for some key of `keys`; aliases do not count.
     pub fn has_kernel_for_any(&self, keys: DispatchKeySet) -> bool {
-        let covered =
-            |record: &Record| record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key));
+        let covered = |record: &OperatorRecord| {
+            record.kernels.iter().any(|(key, _)| !key.is_alias() && keys.contains(*key))
+        };
         self.with_record(covered).unwrap_or(false)
     }
 

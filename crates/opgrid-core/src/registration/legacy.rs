@@ -10,14 +10,14 @@ use crate::registration::library::Registration;
 
 /// The kernels and settings of one legacy registration.
 #[derive(Default)]
-pub struct Options {
+pub struct LegacyOptions {
     schema: Option<String>,
     kernels: Vec<(Option<DispatchKey>, Kernel)>,
     alias_analysis: Option<AliasAnalysis>,
     contradiction: Option<&'static str>,
 }
 
-impl Options {
+impl LegacyOptions {
     /// No kernels yet.
     pub fn new() -> Self {
         Self::default()
@@ -61,7 +61,7 @@ fn refused(message: String) -> Error {
 pub(crate) fn register(
     dispatcher: &Dispatcher,
     schema_or_name: &str,
-    mut options: Options,
+    mut options: LegacyOptions,
 ) -> Result<Registration> {
     if let Some(message) = options.contradiction {
         return Err(refused(message.into()));

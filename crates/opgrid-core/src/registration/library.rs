@@ -10,8 +10,10 @@ use std::sync::Weak;
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
 use crate::calling::call::{BoxedCall, Next};
+use crate::calling::columns::{Column, HeldColumn};
 use crate::calling::conditions::{Condition, names_of};
 use crate::calling::kernel::{Kernel, Origin};
+use crate::calling::kind::Kind;
 use crate::calling::operator::Definition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
@@ -19,17 +21,17 @@ use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
 use crate::registration::overload::{ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf};
-use crate::registration::registry::{Change, Inner, Item};
+use crate::registration::registry::{Change, DispatcherState, Item};
 
 /// The kinds of libraries, with different rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LibraryKind {
     Library,
     Fragment,
     Implementations,
 }
 
-impl Kind {
+impl LibraryKind {
     fn name(self) -> &'static str {
         match self {
             Self::Library => "library",
@@ -62,7 +64,7 @@ impl Kind {
 #[must_use = "a library does nothing until `finish`"]
 pub struct Library {
     dispatcher: Dispatcher,
-    kind: Kind,
+    kind: LibraryKind,
     /// `None` for `_`.
     namespace: Option<String>,
     key: Option<DispatchKey>,
@@ -108,8 +110,8 @@ struct Begun {
 impl Begun {
     const BROKEN: Self = Self { name: None, defined: None };
 
-    fn of<T>(self, library: &mut Library) -> Operators<'_, T> {
-        Operators { library, operator: self, target: PhantomData }
+    fn of<T>(self, library: &mut Library) -> OperatorBuilder<'_, T> {
+        OperatorBuilder { library, operator: self, target: PhantomData }
     }
 }
 
@@ -117,7 +119,7 @@ impl Library {
     #[track_caller]
     pub(crate) fn new(
         dispatcher: &Dispatcher,
-        kind: Kind,
+        kind: LibraryKind,
         namespace: &str,
         key: Option<DispatchKey>,
     ) -> Self {
@@ -133,7 +135,7 @@ impl Library {
             items: Vec::new(),
             error: None,
         };
-        if wildcard && kind != Kind::Implementations {
+        if wildcard && kind != LibraryKind::Implementations {
             library.refuse(
                 ErrorKind::Registration,
                 format!(
@@ -147,7 +149,7 @@ impl Library {
                 ErrorKind::Registration,
                 format!("`{namespace}` is no namespace: expected an identifier"),
             );
-        } else if kind == Kind::Library {
+        } else if kind == LibraryKind::Library {
             library.items.push(Item::Namespace(namespace.to_owned()));
         }
         library
@@ -178,7 +180,7 @@ impl Library {
 
     /// Defines an operator by a schema text or an overload known at compile time.
     #[track_caller]
-    pub fn define<T: Target>(&mut self, target: T) -> Operators<'_, T> {
+    pub fn define<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
         self.define_text(target.text(), Location::caller()).of(self)
     }
 
@@ -202,13 +204,13 @@ impl Library {
 
     /// Defines an operator by a schema that is parsed already; its alias analysis stays as it is.
     #[track_caller]
-    pub fn define_schema(&mut self, schema: FunctionSchema) -> Operators<'_, &'static str> {
+    pub fn define_schema(&mut self, schema: FunctionSchema) -> OperatorBuilder<'_, &'static str> {
         self.define_parsed(schema, Location::caller()).of(self)
     }
 
     /// Defines an operator by its name and a kernel; argument and return types come from the kernel.
     #[track_caller]
-    pub fn define_inferred(&mut self, name: &str, kernel: Kernel) -> Operators<'_, &'static str> {
+    pub fn define_inferred(&mut self, name: &str, kernel: Kernel) -> OperatorBuilder<'_, &'static str> {
         let operator = self.infer(name, &kernel, Location::caller());
         operator.of(self).add(kernel)
     }
@@ -237,7 +239,7 @@ impl Library {
 
     fn define_parsed(&mut self, mut schema: FunctionSchema, place: &'static Location<'static>) -> Begun {
         let name = schema.name.clone();
-        if self.kind == Kind::Implementations {
+        if self.kind == LibraryKind::Implementations {
             self.refuse(
                 ErrorKind::Registration,
                 format!(
@@ -279,7 +281,7 @@ impl Library {
     /// Adds kernels to an operator, given by name or as an overload known at compile time; the operator may be
     /// defined later.
     #[track_caller]
-    pub fn implement<T: Target>(&mut self, target: T) -> Operators<'_, T> {
+    pub fn implement<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
         self.implement_text(target.text(), T::IS_OVERLOAD).of(self)
     }
 
@@ -378,7 +380,7 @@ impl Library {
     #[track_caller]
     pub fn fallback(&mut self, kernel: impl Into<Kernel>) -> &mut Self {
         let kernel = kernel.into().placed(Location::caller());
-        if self.kind != Kind::Implementations {
+        if self.kind != LibraryKind::Implementations {
             let message = format!(
                 "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside an \
                  implementations block of namespace _?",
@@ -426,12 +428,30 @@ impl Library {
     /// Puts the providers of fallbacks of `key` into an order: those named come first, then the others as they were
     /// registered. Only for [`implementations`](Dispatcher::implementations) of the namespace `_`.
     pub fn fallback_order(&mut self, key: DispatchKey, names: &[&str]) -> &mut Self {
-        if self.kind != Kind::Implementations || self.namespace.is_some() {
+        if self.kind != LibraryKind::Implementations || self.namespace.is_some() {
             let message =
                 "fallback_order(...): fallbacks belong to no namespace; use implementations(\"_\", key)";
             self.refuse(ErrorKind::Registration, message.into());
         } else {
             self.items.push(Item::Order { name: None, key: Some(key), names: names_of(names) });
+        }
+        self
+    }
+
+    /// Registers a value of a column for all operators of a kind, those of the kinds under it included, unless they have
+    /// a value of their own. Only for [`implementations`](Dispatcher::implementations) of the namespace `_`: kinds belong
+    /// to no namespace.
+    #[track_caller]
+    pub fn kind_column<C: Column>(&mut self, kind: &Kind, value: C) -> &mut Self {
+        let column = HeldColumn::new(value, Origin::at(Location::caller()), Some(kind.clone()));
+        if self.kind != LibraryKind::Implementations || self.namespace.is_some() {
+            let message = format!(
+                "kind_column(\"{kind}\", {}): kinds belong to no namespace; use implementations(\"_\", None)",
+                C::NAME
+            );
+            self.refuse(ErrorKind::Registration, message);
+        } else {
+            self.items.push(Item::Column { name: None, column, may_replace: self.may_replace });
         }
         self
     }
@@ -457,14 +477,14 @@ impl Library {
 ///
 /// Methods that take plain functions are there for overloads known at compile time, where the compiler checks each
 /// against the schema; [`add`](Self::add) takes any [`Kernel`].
-pub struct Operators<'l, T> {
+pub struct OperatorBuilder<'l, T> {
     library: &'l mut Library,
     operator: Begun,
     /// Invariant, as everything that a signature belongs to.
     target: PhantomData<fn(T) -> T>,
 }
 
-impl<T> Operators<'_, T> {
+impl<T> OperatorBuilder<'_, T> {
     /// Tags the definition. Of an operator that is only implemented here, this is an error of the library.
     pub fn tag(self, tag: &str) -> Self {
         if let Some(definition) = self.library.definition(&self.operator, "a tag") {
@@ -512,6 +532,18 @@ impl<T> Operators<'_, T> {
         self
     }
 
+    /// Gives the operator a value of a column, which goes when the registration does. One that is defined elsewhere may
+    /// get it too.
+    #[track_caller]
+    pub fn column<C: Column>(self, value: C) -> Self {
+        if let Some(name) = self.operator.name.clone() {
+            let column = HeldColumn::new(value, Origin::at(Location::caller()), None);
+            let may_replace = self.library.may_replace;
+            self.library.items.push(Item::Column { name: Some(name), column, may_replace });
+        }
+        self
+    }
+
     /// Puts providers into an order: those named come first, then the others as they were registered. With a key for
     /// that cell, without one for every cell of the operator that has no order of its own; the newest order counts.
     pub fn order(self, key: impl Into<Option<DispatchKey>>, names: &[&str]) -> Self {
@@ -542,7 +574,7 @@ impl<T> Operators<'_, T> {
     }
 }
 
-impl<O: Operator> Operators<'_, O> {
+impl<O: Operator> OperatorBuilder<'_, O> {
     /// Adds a function as the kernel for `key`.
     #[track_caller]
     pub fn kernel(self, key: DispatchKey, kernel: KernelOf<O>) -> Self {
@@ -626,11 +658,11 @@ impl<O: Operator> Operators<'_, O> {
 /// was dropped see nothing of it; [`quiesce`](crate::quiesce) waits for those before.
 #[must_use = "what was registered is undone when this is dropped"]
 pub struct Registration {
-    parts: Vec<(Weak<Inner>, Vec<Change>)>,
+    parts: Vec<(Weak<DispatcherState>, Vec<Change>)>,
 }
 
 impl Registration {
-    pub(crate) fn new(dispatcher: Weak<Inner>, changes: Vec<Change>) -> Self {
+    pub(crate) fn new(dispatcher: Weak<DispatcherState>, changes: Vec<Change>) -> Self {
         Self { parts: vec![(dispatcher, changes)] }
     }
 

@@ -9,7 +9,7 @@ use crate::calling::operator::OperatorCell;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher::Dispatcher;
-use crate::registration::registry::Inner;
+use crate::registration::registry::DispatcherState;
 use crate::signatures::signature::Signature;
 
 /// An overload known at compile time; [`operator!`](crate::operator!) implements it.
@@ -78,7 +78,7 @@ pub fn redispatch<O: Operator>(
 /// Calls an overload on a dispatcher, whichever one runs the kernel around.
 #[inline]
 pub(crate) fn call_on<O: Operator>(
-    dispatcher: &Inner,
+    dispatcher: &DispatcherState,
     _operator: O,
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
@@ -87,7 +87,7 @@ pub(crate) fn call_on<O: Operator>(
 }
 
 /// Finds the operator of an overload on a given dispatcher.
-struct OverloadOn<'d, O>(&'d Inner, PhantomData<O>);
+struct OverloadOn<'d, O>(&'d DispatcherState, PhantomData<O>);
 
 impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
     fn target(&self) -> Result<Target<'_, O::Signature>> {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use opgrid_schema::check_signature;
 
+use crate::calling::columns::{Columns, HeldColumn};
 use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{KernelRecord, Origin, SignatureOf};
 use crate::calling::operator::{Definition, OperatorCell, OperatorHandle, SignatureCell};
 use crate::calling::retirement::Published;
-use crate::calling::table::{Base, Table};
+use crate::calling::table::{Base, Subject, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::registration::chain::Chain;
@@ -48,7 +49,7 @@ impl CallersCell {
 }
 
 /// One operator in the registry.
-pub(crate) struct Record {
+pub(crate) struct OperatorRecord {
     pub(crate) handle: OperatorHandle,
     pub(crate) definition: Option<Arc<Definition>>,
     pub(crate) kernels: Vec<(DispatchKey, Chain)>,
@@ -57,10 +58,12 @@ pub(crate) struct Record {
     pub(crate) typed: Option<Pinned>,
     pub(crate) symbolic: Option<Pinned>,
     cells: Vec<CallersCell>,
+    /// What the operator carries beside kernels, in the order in which it was registered.
+    pub(crate) columns: Vec<HeldColumn>,
     pub(crate) table: Option<Table>,
 }
 
-impl Kernels for Record {
+impl Kernels for OperatorRecord {
     fn cell(&self, key: DispatchKey) -> Option<&Chain> {
         let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
         Some(&self.kernels[place].1)
@@ -75,7 +78,7 @@ impl Kernels for Record {
     }
 }
 
-impl Record {
+impl OperatorRecord {
     pub(crate) fn new(handle: OperatorHandle) -> Self {
         let (typed, symbolic) = (None, None);
         Self {
@@ -86,6 +89,7 @@ impl Record {
             typed,
             symbolic,
             cells: Vec::new(),
+            columns: Vec::new(),
             table: None,
         }
     }
@@ -104,7 +108,10 @@ impl Record {
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.definition.is_none() && self.kernels.is_empty() && self.orders.is_empty()
+        self.definition.is_none()
+            && self.kernels.is_empty()
+            && self.orders.is_empty()
+            && self.columns.is_empty()
     }
 
     /// The schema, or the name alone, as errors print it.
@@ -313,9 +320,11 @@ impl Record {
         Error::new(ErrorKind::Signature, message)
     }
 
-    /// The table that the rules give for the operator over a base.
-    pub(crate) fn table_over(&self, rules: Rules, base: &Arc<Base>) -> Table {
-        draft_of(rules, self, base).publish(self.handle.clone(), self.definition.clone())
+    /// The table that the rules give for the operator over a base, with the columns that its kind gives it.
+    pub(crate) fn table_over(&self, rules: Rules, base: &Arc<Base>, defaults: &[HeldColumn]) -> Table {
+        let columns = Columns::of(&self.columns, defaults);
+        let (operator, definition) = (self.handle.clone(), self.definition.clone());
+        draft_of(rules, self, base).publish(Subject { operator, definition, columns })
     }
 
     pub(crate) fn handle(&self) -> OperatorHandle {

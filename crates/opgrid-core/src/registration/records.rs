@@ -6,26 +6,26 @@ use opgrid_schema::OperatorName;
 use std::hash::BuildHasher;
 
 use crate::calling::operator::OperatorHandle;
-use crate::registration::record::Record;
+use crate::registration::record::OperatorRecord;
 
-/// Records with numbers that stay theirs while they are here.
+/// OperatorRecords with numbers that stay theirs while they are here.
 ///
 /// Invariant: `names` holds the number of every record, by the hash of its name.
 #[derive(Default)]
-pub(crate) struct Records {
-    records: Vec<Option<Box<Record>>>,
+pub(crate) struct OperatorRecords {
+    records: Vec<Option<Box<OperatorRecord>>>,
     free: Vec<u32>,
     names: HashTable<u32>,
     hasher: RandomState,
 }
 
-impl Records {
+impl OperatorRecords {
     fn hash(&self, base: &str, overload: &str) -> u64 {
         self.hasher.hash_one((base, overload))
     }
 
     /// The record of that name.
-    pub(crate) fn named(&self, base: &str, overload: &str) -> Option<&Record> {
+    pub(crate) fn named(&self, base: &str, overload: &str) -> Option<&OperatorRecord> {
         let known = |number: &u32| {
             self.get(*number).is_some_and(|record| {
                 let name = record.handle.name();
@@ -36,20 +36,20 @@ impl Records {
     }
 
     /// The record of a handle, unless the operator is gone.
-    pub(crate) fn of(&self, operator: &OperatorHandle) -> Option<&Record> {
+    pub(crate) fn of(&self, operator: &OperatorHandle) -> Option<&OperatorRecord> {
         self.get(operator.0.number).filter(|record| record.handle == *operator)
     }
 
     /// As [`of`](Self::of).
-    pub(crate) fn of_mut(&mut self, operator: &OperatorHandle) -> Option<&mut Record> {
+    pub(crate) fn of_mut(&mut self, operator: &OperatorHandle) -> Option<&mut OperatorRecord> {
         self.get_mut(operator.0.number).filter(|record| record.handle == *operator)
     }
 
-    pub(crate) fn get(&self, number: u32) -> Option<&Record> {
+    pub(crate) fn get(&self, number: u32) -> Option<&OperatorRecord> {
         self.records.get(number as usize)?.as_deref()
     }
 
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Record> {
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut OperatorRecord> {
         self.records.get_mut(number as usize)?.as_deref_mut()
     }
 
@@ -58,7 +58,7 @@ impl Records {
         &mut self,
         name: &OperatorName,
         make: impl FnOnce(u32) -> OperatorHandle,
-    ) -> &mut Record {
+    ) -> &mut OperatorRecord {
         let number = match self.named(&name.name, &name.overload) {
             Some(record) => record.handle.0.number,
             None => {
@@ -66,11 +66,12 @@ impl Records {
                     self.records.push(None);
                     u32::try_from(self.records.len() - 1).expect("operators fit into memory")
                 });
-                self.records[number as usize] = Some(Box::new(Record::new(make(number))));
+                self.records[number as usize] = Some(Box::new(OperatorRecord::new(make(number))));
                 let hash = self.hash(&name.name, &name.overload);
                 let (records, hasher) = (&self.records, &self.hasher);
                 self.names.insert_unique(hash, number, |number| {
-                    let record = records[*number as usize].as_ref().expect("the invariant of `Records`");
+                    let record =
+                        records[*number as usize].as_ref().expect("the invariant of `OperatorRecords`");
                     let name = record.handle.name();
                     hasher.hash_one((name.name.as_str(), name.overload.as_str()))
                 });
@@ -81,7 +82,7 @@ impl Records {
     }
 
     /// Takes a record away.
-    pub(crate) fn remove(&mut self, number: u32) -> Option<Box<Record>> {
+    pub(crate) fn remove(&mut self, number: u32) -> Option<Box<OperatorRecord>> {
         let record = self.records.get_mut(number as usize)?.take()?;
         let name = record.handle.name();
         let hash = self.hash(&name.name, &name.overload);
@@ -92,11 +93,11 @@ impl Records {
         Some(record)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Record> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OperatorRecord> {
         self.records.iter().filter_map(Option::as_deref)
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Record> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OperatorRecord> {
         self.records.iter_mut().filter_map(Option::as_deref_mut)
     }
 

@@ -15,9 +15,11 @@ use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
 use crate::calling::call::Target;
+use crate::calling::columns::HeldColumn;
 use crate::calling::conditions::Names;
 use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{Kernel, KernelRecord, Life, Origin, SignatureOf};
+use crate::calling::kind::Kind;
 use crate::calling::operator::{Definition, Entry, OperatorHandle, SignatureCell, TypedHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
@@ -32,8 +34,8 @@ use crate::registration::library::Registration;
 use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
 use crate::registration::overload::Operator;
 use crate::registration::provider::Orders;
-use crate::registration::record::Record;
-use crate::registration::records::Records;
+use crate::registration::record::OperatorRecord;
+use crate::registration::records::OperatorRecords;
 use crate::registration::resolve::{Kernels, Rules, base_of};
 use crate::sync::lock;
 use crate::ticket::Ticket;
@@ -59,6 +61,12 @@ pub(crate) enum Item {
         key: Option<DispatchKey>,
         names: Names,
     },
+    /// Without a name, for the operators of a kind.
+    Column {
+        name: Option<OperatorName>,
+        column: HeldColumn,
+        may_replace: bool,
+    },
 }
 
 /// One thing that was done, to be undone.
@@ -68,18 +76,21 @@ pub(crate) enum Change {
     Implemented(u32, DispatchKey, Arc<KernelRecord>, bool),
     FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
     Ordered(Option<u32>, Names),
+    Columned(Option<u32>, HeldColumn),
 }
 
 /// Everything behind the lock.
 pub(crate) struct Registry {
     rules: Rules,
-    pub(crate) operators: Records,
+    pub(crate) operators: OperatorRecords,
     namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
     fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
     base: Arc<Base>,
+    /// The columns of kinds, in the order in which they were registered.
+    kind_columns: Vec<HeldColumn>,
 }
 
 /// What a transaction leaves to be done after the lock is released.
@@ -91,6 +102,8 @@ struct Aftermath {
     unregistered: Vec<Arc<KernelRecord>>,
     /// Counts of kernels that are still registered, or were never seen by calls.
     removed: Vec<Arc<KernelRecord>>,
+    /// Columns that are no longer registered, or never were: their values are not dropped under the lock.
+    removed_columns: Vec<HeldColumn>,
     /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
     frees_state: bool,
     unapplied: Vec<Item>,
@@ -110,10 +123,10 @@ impl Aftermath {
 }
 
 /// A dispatcher, behind its handle.
-pub(crate) struct Inner {
+pub(crate) struct DispatcherState {
     registry: Mutex<Registry>,
     foreign: bool,
-    me: Weak<Inner>,
+    me: Weak<DispatcherState>,
     /// Overloads of other dispatchers than the global one, by their type: a [`TypedHandle`] each.
     overloads: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>, foldhash::fast::RandomState>>,
     listeners: Listeners,
@@ -121,18 +134,19 @@ pub(crate) struct Inner {
     warned: AtomicBool,
 }
 
-impl Inner {
+impl DispatcherState {
     /// A dispatcher without operators, whose calls step over the given columns.
     pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
         crate::calling::observe::trace_if_asked();
         let registry = Registry {
             rules,
-            operators: Records::default(),
+            operators: OperatorRecords::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
             fallback_orders: Orders::default(),
             base: Arc::new(base_of(rules, &[], &Orders::default(), &stepped_over)),
             stepped_over,
+            kind_columns: Vec::new(),
         };
         Arc::new_cyclic(|me| Self {
             registry: Mutex::new(registry),
@@ -188,13 +202,22 @@ impl Inner {
     /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
     /// may panic.
     fn finish(&self, aftermath: Aftermath) {
-        let Aftermath { overrides, unregistered, removed, frees_state, unapplied, events: _ } = aftermath;
+        let Aftermath {
+            overrides,
+            unregistered,
+            removed,
+            removed_columns,
+            frees_state,
+            unapplied,
+            events: _,
+        } = aftermath;
         debug_assert!(unregistered.is_empty(), "what calls may have found is retired with the tables");
         let mut panics = Panics::default();
         if frees_state || retirement::is_collection_due() {
             panics.catch(retirement::collect);
         }
         panics.drop_each(removed);
+        panics.drop_each(removed_columns);
         panics.drop_each(unapplied);
         panics.catch(|| self.listeners.tell());
         for warning in &overrides {
@@ -282,7 +305,7 @@ impl Inner {
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
-        lock(&self.registry).operators.named(&name.name, &name.overload).map(Record::handle)
+        lock(&self.registry).operators.named(&name.name, &name.overload).map(OperatorRecord::handle)
     }
 
     /// The operator of that name, if it has a definition.
@@ -303,15 +326,15 @@ impl Inner {
     }
 }
 
-impl Inner {
+impl DispatcherState {
     /// The registry behind what calls see of a dispatcher.
     pub(crate) fn of(owner: &dyn Owner) -> &Self {
         let owner: &dyn Any = owner;
-        owner.downcast_ref().expect("`Inner` alone implements `Owner`")
+        owner.downcast_ref().expect("`DispatcherState` alone implements `Owner`")
     }
 }
 
-impl Owner for Inner {
+impl Owner for DispatcherState {
     fn shared(&self) -> Option<Arc<dyn Owner>> {
         Some(self.me.upgrade()?)
     }
@@ -343,7 +366,7 @@ impl Owner for Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for DispatcherState {
     fn drop(&mut self) {
         let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         retirement::retire(|| {
@@ -374,7 +397,7 @@ struct Touched {
 }
 
 impl Registry {
-    fn record(&mut self, inner: &Inner, name: &OperatorName) -> &mut Record {
+    fn record(&mut self, inner: &DispatcherState, name: &OperatorName) -> &mut OperatorRecord {
         self.operators.named_or_new(name, |number| {
             OperatorHandle(Arc::new(Entry {
                 table: Published::new(),
@@ -388,7 +411,7 @@ impl Registry {
 
     fn apply_all(
         &mut self,
-        inner: &Inner,
+        inner: &DispatcherState,
         items: Vec<Item>,
         place: &'static Location<'static>,
         aftermath: &mut Aftermath,
@@ -418,6 +441,7 @@ impl Registry {
                 self.undo(change, &mut touched, &mut forgotten, true);
             }
             aftermath.removed.append(&mut forgotten.removed);
+            aftermath.removed_columns.append(&mut forgotten.removed_columns);
             aftermath.events.clear();
             // Nothing was published; operators that exist for this library alone go again.
             for number in touched.numbers {
@@ -434,7 +458,7 @@ impl Registry {
 
     fn apply(
         &mut self,
-        inner: &Inner,
+        inner: &DispatcherState,
         item: Item,
         place: &'static Location<'static>,
         touched: &mut Touched,
@@ -451,6 +475,9 @@ impl Registry {
                 let kernel = Arc::new(kernel.record);
                 aftermath.removed.push(kernel.clone());
                 self.fall_back(&keys, kernel, may_replace, aftermath)
+            }
+            Item::Column { name, column, may_replace } => {
+                self.carry(inner, name, column, may_replace, touched, aftermath)
             }
             Item::Order { name, key, names } => {
                 let number = match name {
@@ -471,6 +498,47 @@ impl Registry {
         }
     }
 
+    /// Adds a column to an operator or a kind.
+    fn carry(
+        &mut self,
+        inner: &DispatcherState,
+        name: Option<OperatorName>,
+        column: HeldColumn,
+        may_replace: bool,
+        touched: &mut Touched,
+        aftermath: &mut Aftermath,
+    ) -> Result<Change> {
+        // Whatever becomes of it, the value is not dropped under the lock.
+        aftermath.removed_columns.push(column.clone());
+        let (number, subject, columns) = match &name {
+            Some(name) => {
+                let record = self.record(inner, name);
+                (Some(record.handle.0.number), name.to_string(), &mut record.columns)
+            }
+            None => {
+                let kind = column.kind.as_ref().map_or("", Kind::name);
+                (None, format!("kind {kind}"), &mut self.kind_columns)
+            }
+        };
+        let same = |known: &&HeldColumn| known.id == column.id && known.kind == column.kind;
+        if let Some(first) = columns.iter().find(same).filter(|_| !may_replace) {
+            let message = format!(
+                "{subject}: there is a value of the column `{}` already. First value: {}. New value: {}. Drop the first \
+                 registration, or allow overriding",
+                column.name, first.origin, column.origin
+            );
+            // An operator that exists for this item alone goes again.
+            touched.numbers.extend(number);
+            return Err(Error::new(ErrorKind::Duplicate, message));
+        }
+        columns.push(column.clone());
+        match number {
+            Some(number) => touched.numbers.push(number),
+            None => touched.all = true,
+        }
+        Ok(Change::Columned(number, column))
+    }
+
     fn claim(&mut self, namespace: String, place: &'static Location<'static>) -> Result<Change> {
         if let Some(first) = self.namespaces.get(&namespace) {
             let message = format!(
@@ -488,7 +556,7 @@ impl Registry {
 
     fn define(
         &mut self,
-        inner: &Inner,
+        inner: &DispatcherState,
         definition: Definition,
         touched: &mut Touched,
         aftermath: &mut Aftermath,
@@ -523,7 +591,7 @@ impl Registry {
     #[allow(clippy::too_many_arguments)]
     fn implement(
         &mut self,
-        inner: &Inner,
+        inner: &DispatcherState,
         name: OperatorName,
         key: Option<DispatchKey>,
         kernel: Kernel,
@@ -697,6 +765,22 @@ impl Registry {
                 }
                 touched.numbers.push(number);
             }
+            Change::Columned(number, column) => {
+                let columns = match number {
+                    Some(number) => self.operators.get_mut(number).map(|record| &mut record.columns),
+                    None => Some(&mut self.kind_columns),
+                };
+                if let Some(columns) = columns
+                    && let Some(place) = columns.iter().position(|known| known.is(&column))
+                {
+                    aftermath.removed_columns.push(columns.remove(place));
+                }
+                match number {
+                    Some(number) => touched.numbers.push(number),
+                    None => touched.all = true,
+                }
+                aftermath.removed_columns.push(column);
+            }
             Change::FellBack(columns, kernel) => {
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
@@ -719,7 +803,7 @@ impl Registry {
         let base = new_base.as_ref().unwrap_or(&self.base);
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
-            record.map(|record| record.table_over(self.rules, base))
+            record.map(|record| record.table_over(self.rules, base, &self.kind_columns))
         });
         let tables: Vec<_> = built.collect();
         if let Some(base) = new_base {
@@ -740,8 +824,8 @@ impl Registry {
     }
 
     /// The table that the rules give for an operator now, to be compared with the published one.
-    pub(crate) fn recompute(&self, record: &Record) -> Table {
-        record.table_over(self.rules, &self.new_base())
+    pub(crate) fn recompute(&self, record: &OperatorRecord) -> Table {
+        record.table_over(self.rules, &self.new_base(), &self.kind_columns)
     }
 
     /// The base that the fallbacks give now.

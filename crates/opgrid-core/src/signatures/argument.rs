@@ -11,8 +11,8 @@ use opgrid_schema::Type;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::dict::Dict;
-use crate::signatures::element::{Element, foreign, wrong_length};
-use crate::values::borrowed::{Boxed, View, mismatch};
+use crate::signatures::value_type::{ValueType, foreign, wrong_length};
+use crate::values::borrowed::{ValueRef, ValueView, mismatch};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -28,7 +28,7 @@ mod sealed {
 /// A type that can stand as a parameter in a [`Signature`](crate::Signature).
 ///
 /// Only this crate implements it; parameters of one's own are tensors ([`TensorType`]), objects ([`Class`]), and lists,
-/// dicts and tuples of one's own [`Element`]s.
+/// dicts and tuples of one's own [`ValueType`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of an operator",
     note = "arguments are tensors, i64, f64, bool, String, Scalar, Complex64, SymInt, DType, Layout, MemoryFormat, \
@@ -61,7 +61,7 @@ pub trait Argument: sealed::Sealed + 'static {
     fn shorten<'long: 'short, 'short>(argument: Self::At<'long>) -> Self::At<'short>;
 
     /// The argument as a borrowed value.
-    fn pack<'a>(argument: Self::At<'a>, hold: &'a mut Self::Hold) -> Boxed<'a>;
+    fn pack<'a>(argument: Self::At<'a>, hold: &'a mut Self::Hold) -> ValueRef<'a>;
 
     /// The argument read from a borrowed value. The value is not moved: it was just written in parts, and a processor
     /// that reads it as a whole waits until all parts are in memory.
@@ -69,7 +69,7 @@ pub trait Argument: sealed::Sealed + 'static {
     /// # Errors
     ///
     /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the value is of another kind; nothing is converted.
-    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<Self::At<'a>>;
+    fn unpack<'a>(value: &ValueRef<'a>, hold: &'a mut Self::Hold) -> Result<Self::At<'a>>;
 }
 
 /// Plain values that travel as they are.
@@ -93,12 +93,12 @@ macro_rules! by_value {
                 }
 
                 #[inline]
-                fn pack<'a>(argument: $type, _: &'a mut ()) -> Boxed<'a> {
-                    Boxed::from(argument)
+                fn pack<'a>(argument: $type, _: &'a mut ()) -> ValueRef<'a> {
+                    ValueRef::from(argument)
                 }
 
                 #[inline]
-                fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<$type> {
+                fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<$type> {
                     if let $view = value.view()
                         && let Some(read) = $read
                     {
@@ -128,38 +128,38 @@ impl Argument for i64 {
     }
 
     #[inline]
-    fn pack<'a>(argument: Self, _: &'a mut ()) -> Boxed<'a> {
+    fn pack<'a>(argument: Self, _: &'a mut ()) -> ValueRef<'a> {
         argument.into()
     }
 
     /// A symbolic integer is fixed: the kernel needs the number now.
     #[inline]
-    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<Self> {
+    fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<Self> {
         match value.view() {
-            View::Int(value) => Ok(value),
-            View::SymInt(node) => node.guard(),
+            ValueView::Int(value) => Ok(value),
+            ValueView::SymInt(node) => node.guard(),
             _ => Err(mismatch("int", *value)),
         }
     }
 }
 
 by_value! {
-    f64: Float, View::Float(value) => Some(value);
-    bool: Bool, View::Bool(value) => Some(value);
-    Device: Device, View::Device(value) => Some(value);
+    f64: Float, ValueView::Float(value) => Some(value);
+    bool: Bool, ValueView::Bool(value) => Some(value);
+    Device: Device, ValueView::Device(value) => Some(value);
     DType: ScalarType, value => match value {
-        View::DType(value) => Some(value),
-        View::Int(number) => DType::from_number(number),
+        ValueView::DType(value) => Some(value),
+        ValueView::Int(number) => DType::from_number(number),
         _ => None,
     };
     Layout: Layout, value => match value {
-        View::Layout(value) => Some(value),
-        View::Int(number) => Layout::from_number(number),
+        ValueView::Layout(value) => Some(value),
+        ValueView::Int(number) => Layout::from_number(number),
         _ => None,
     };
     MemoryFormat: MemoryFormat, value => match value {
-        View::MemoryFormat(value) => Some(value),
-        View::Int(number) => MemoryFormat::from_number(number),
+        ValueView::MemoryFormat(value) => Some(value),
+        ValueView::Int(number) => MemoryFormat::from_number(number),
         _ => None,
     };
 }
@@ -179,13 +179,17 @@ impl Argument for Complex64 {
         argument
     }
 
-    fn pack<'a>(argument: Self, hold: &'a mut Self) -> Boxed<'a> {
+    fn pack<'a>(argument: Self, hold: &'a mut Self) -> ValueRef<'a> {
         *hold = argument;
-        Boxed::from(&*hold)
+        ValueRef::from(&*hold)
     }
 
-    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut Self) -> Result<Self> {
-        if let View::Complex(value) = value.view() { Ok(value) } else { Err(mismatch("complex", *value)) }
+    fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut Self) -> Result<Self> {
+        if let ValueView::Complex(value) = value.view() {
+            Ok(value)
+        } else {
+            Err(mismatch("complex", *value))
+        }
     }
 }
 
@@ -206,7 +210,7 @@ impl Argument for Scalar {
     }
 
     #[inline]
-    fn pack<'a>(argument: Self, hold: &'a mut Complex64) -> Boxed<'a> {
+    fn pack<'a>(argument: Self, hold: &'a mut Complex64) -> ValueRef<'a> {
         match argument {
             Self::Int(value) => value.into(),
             Self::Float(value) => value.into(),
@@ -216,7 +220,7 @@ impl Argument for Scalar {
     }
 
     #[inline]
-    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut Complex64) -> Result<Self> {
+    fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut Complex64) -> Result<Self> {
         value.as_scalar().ok_or_else(|| mismatch("number", *value))
     }
 }
@@ -233,18 +237,18 @@ macro_rules! by_reference {
                 type Concrete = $concrete;
 
                 fn schema_type() -> Type {
-                    <Self as Element>::schema_type()
+                    <Self as ValueType>::schema_type()
                 }
 
                 fn shorten<'long: 'short, 'short>(argument: &'long Self) -> &'short Self {
                     argument
                 }
 
-                fn pack<'a>(argument: &'a Self, hold: &'a mut Self::Hold) -> Boxed<'a> {
+                fn pack<'a>(argument: &'a Self, hold: &'a mut Self::Hold) -> ValueRef<'a> {
                     hold.0.insert(argument.clone().into_value()).borrow()
                 }
 
-                fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a Self> {
+                fn unpack<'a>(value: &ValueRef<'a>, hold: &'a mut Self::Hold) -> Result<&'a Self> {
                     Ok(hold.1.insert(Self::from_value(*value)?))
                 }
             }
@@ -256,10 +260,10 @@ by_reference! {
     [] SymInt, i64;
     [] Value, Value;
     [T: Class] Arc<T>, Self;
-    [A: Element] (A,), (A::Concrete,);
-    [A: Element, B: Element] (A, B), (A::Concrete, B::Concrete);
-    [A: Element, B: Element, C: Element] (A, B, C), (A::Concrete, B::Concrete, C::Concrete);
-    [K: Element + PartialEq, V: Element] Dict<K, V>, Dict<K, V::Concrete>;
+    [A: ValueType] (A,), (A::Concrete,);
+    [A: ValueType, B: ValueType] (A, B), (A::Concrete, B::Concrete);
+    [A: ValueType, B: ValueType, C: ValueType] (A, B, C), (A::Concrete, B::Concrete, C::Concrete);
+    [K: ValueType + PartialEq, V: ValueType] Dict<K, V>, Dict<K, V::Concrete>;
 }
 
 impl sealed::Sealed for String {}
@@ -277,11 +281,11 @@ impl Argument for String {
         argument
     }
 
-    fn pack<'a>(argument: &'a str, _: &'a mut ()) -> Boxed<'a> {
+    fn pack<'a>(argument: &'a str, _: &'a mut ()) -> ValueRef<'a> {
         argument.into()
     }
 
-    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<&'a str> {
+    fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a str> {
         value.as_str().ok_or_else(|| mismatch("str", *value))
     }
 }
@@ -305,12 +309,12 @@ impl Argument for Generator {
         argument
     }
 
-    fn pack<'a>(argument: &'a Self, _: &'a mut ()) -> Boxed<'a> {
+    fn pack<'a>(argument: &'a Self, _: &'a mut ()) -> ValueRef<'a> {
         argument.into()
     }
 
-    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<&'a Self> {
-        if let View::Generator(generator) = value.view() {
+    fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a Self> {
+        if let ValueView::Generator(generator) = value.view() {
             Ok(generator)
         } else {
             Err(mismatch("Generator", *value))
@@ -340,12 +344,12 @@ impl<T: TensorType> Argument for T {
     }
 
     #[inline]
-    fn pack<'a>(argument: &'a T, _: &'a mut ()) -> Boxed<'a> {
-        Boxed::from(argument.as_any())
+    fn pack<'a>(argument: &'a T, _: &'a mut ()) -> ValueRef<'a> {
+        ValueRef::from(argument.as_any())
     }
 
     #[inline]
-    fn unpack<'a>(value: &Boxed<'a>, _: &'a mut ()) -> Result<&'a T> {
+    fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a T> {
         match value.as_tensor() {
             Some(tensor) => T::from_any_ref(tensor).ok_or_else(|| foreign::<T>(tensor)),
             None => Err(mismatch("Tensor", *value)),
@@ -375,25 +379,25 @@ impl<T: Argument> Argument for Option<T> {
     }
 
     #[inline]
-    fn pack<'a>(argument: Option<T::At<'a>>, hold: &'a mut T::Hold) -> Boxed<'a> {
-        argument.map_or(Boxed::NONE, |argument| T::pack(argument, hold))
+    fn pack<'a>(argument: Option<T::At<'a>>, hold: &'a mut T::Hold) -> ValueRef<'a> {
+        argument.map_or(ValueRef::NONE, |argument| T::pack(argument, hold))
     }
 
     #[inline]
-    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut T::Hold) -> Result<Option<T::At<'a>>> {
+    fn unpack<'a>(value: &ValueRef<'a>, hold: &'a mut T::Hold) -> Result<Option<T::At<'a>>> {
         if value.is_none() { Ok(None) } else { T::unpack(value, hold).map(Some) }
     }
 }
 
-impl<T: Element> sealed::Sealed for Vec<T> {}
+impl<T: ValueType> sealed::Sealed for Vec<T> {}
 
-impl<T: Element> Argument for Vec<T> {
+impl<T: ValueType> Argument for Vec<T> {
     type At<'a> = &'a [T];
     type Hold = (Option<List>, Vec<T>);
     type Concrete = Vec<T::Concrete>;
 
     fn schema_type() -> Type {
-        <Self as Element>::schema_type()
+        <Self as ValueType>::schema_type()
     }
 
     #[inline]
@@ -413,25 +417,25 @@ impl<T: Element> Argument for Vec<T> {
     }
 
     #[inline]
-    fn pack<'a>(argument: &'a [T], hold: &'a mut Self::Hold) -> Boxed<'a> {
+    fn pack<'a>(argument: &'a [T], hold: &'a mut Self::Hold) -> ValueRef<'a> {
         T::pack_slice(argument, &mut hold.0)
     }
 
     #[inline]
-    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T]> {
+    fn unpack<'a>(value: &ValueRef<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T]> {
         T::unpack_slice(*value, &mut hold.1)
     }
 }
 
-impl<T: Element, const N: usize> sealed::Sealed for [T; N] {}
+impl<T: ValueType, const N: usize> sealed::Sealed for [T; N] {}
 
-impl<T: Element, const N: usize> Argument for [T; N] {
+impl<T: ValueType, const N: usize> Argument for [T; N] {
     type At<'a> = &'a [T; N];
     type Hold = (Option<List>, Vec<T>);
     type Concrete = [T::Concrete; N];
 
     fn schema_type() -> Type {
-        <Self as Element>::schema_type()
+        <Self as ValueType>::schema_type()
     }
 
     fn keys(argument: &[T; N]) -> DispatchKeySet {
@@ -447,11 +451,11 @@ impl<T: Element, const N: usize> Argument for [T; N] {
         argument
     }
 
-    fn pack<'a>(argument: &'a [T; N], hold: &'a mut Self::Hold) -> Boxed<'a> {
+    fn pack<'a>(argument: &'a [T; N], hold: &'a mut Self::Hold) -> ValueRef<'a> {
         T::pack_slice(argument, &mut hold.0)
     }
 
-    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T; N]> {
+    fn unpack<'a>(value: &ValueRef<'a>, hold: &'a mut Self::Hold) -> Result<&'a [T; N]> {
         let items = T::unpack_slice(*value, &mut hold.1)?;
         items.try_into().map_err(|_| wrong_length(N, items.len()))
     }

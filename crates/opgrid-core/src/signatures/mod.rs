@@ -2,6 +2,6 @@
 
 pub mod argument;
 pub mod dict;
-pub mod element;
 pub mod signature;
 pub mod stack;
+pub mod value_type;

@@ -18,9 +18,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::argument::Argument;
 use crate::signatures::dict::Dict;
-use crate::signatures::element::Element;
 use crate::signatures::stack::Returns;
-use crate::values::borrowed::Boxed;
+use crate::signatures::value_type::ValueType;
+use crate::values::borrowed::ValueRef;
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -30,19 +30,19 @@ use crate::values::value::{Class, Generator, Value};
 
 /// The return of an in-place operator: the result is the first argument, and kernels return `()`.
 #[derive(Clone, Copy, Debug)]
-pub struct First;
+pub struct WritesFirst;
 
 /// The return of an `out` operator: the results are the last `N` arguments, and kernels return `()`.
 #[derive(Clone, Copy, Debug)]
-pub struct Last<const N: usize = 1>;
+pub struct WritesLast<const N: usize = 1>;
 
 /// A type that can stand as the return of a [`Signature`].
 ///
 /// Only this crate implements it; results of one's own are tensors ([`TensorType`]), objects
-/// ([`Class`]), and lists, dicts and tuples of one's own [`Element`]s.
+/// ([`Class`]), and lists, dicts and tuples of one's own [`ValueType`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the return of an operator",
-    note = "returns are `()`, one value, a tuple of values, `First` (in-place) or `Last<N>` (out)"
+    note = "returns are `()`, one value, a tuple of values, `WritesFirst` (in-place) or `WritesLast<N>` (out)"
 )]
 pub trait Return: sealed::Returned + 'static {
     /// What typed kernels return and typed callers get.
@@ -54,7 +54,7 @@ pub trait Return: sealed::Returned + 'static {
     fn types() -> Vec<Type>;
 
     /// Leaves the results of a typed kernel for a boxed caller.
-    fn push(output: Self::Output, arguments: &[Boxed<'_>], returns: &mut Returns);
+    fn push(output: Self::Output, arguments: &[ValueRef<'_>], returns: &mut Returns);
 
     /// Reads the results of a boxed kernel from number `start` on for a typed caller.
     ///
@@ -64,7 +64,7 @@ pub trait Return: sealed::Returned + 'static {
     fn pop(returns: &mut Returns, start: usize) -> Result<Self::Output>;
 }
 
-fn take<T: Element>(returns: &mut Returns, index: usize) -> Result<T> {
+fn take<T: ValueType>(returns: &mut Returns, index: usize) -> Result<T> {
     let taken = match returns.value_mut(index) {
         Some(place) => T::take_from(place),
         None => T::take(Value::None),
@@ -83,11 +83,11 @@ macro_rules! single {
                 const COUNT: usize = 1;
 
                 fn types() -> Vec<Type> {
-                    vec![<Self as Element>::schema_type()]
+                    vec![<Self as ValueType>::schema_type()]
                 }
 
                 #[inline]
-                fn push(output: Self, _: &[Boxed<'_>], returns: &mut Returns) {
+                fn push(output: Self, _: &[ValueRef<'_>], returns: &mut Returns) {
                     returns.push(output.into_value());
                 }
 
@@ -116,10 +116,10 @@ single! {
     [] Generator;
     [] Value;
     [T: Class] Arc<T>;
-    [T: Element] Option<T>;
-    [T: Element] Vec<T>;
-    [T: Element, const N: usize] [T; N];
-    [K: Element + PartialEq, V: Element] Dict<K, V>;
+    [T: ValueType] Option<T>;
+    [T: ValueType] Vec<T>;
+    [T: ValueType, const N: usize] [T; N];
+    [K: ValueType + PartialEq, V: ValueType] Dict<K, V>;
 }
 
 impl sealed::Returned for () {}
@@ -133,7 +133,7 @@ impl Return for () {
     }
 
     #[inline]
-    fn push((): (), _: &[Boxed<'_>], _: &mut Returns) {}
+    fn push((): (), _: &[ValueRef<'_>], _: &mut Returns) {}
 
     #[inline]
     fn pop(_: &mut Returns, _: usize) -> Result<()> {
@@ -141,9 +141,9 @@ impl Return for () {
     }
 }
 
-impl sealed::Returned for First {}
+impl sealed::Returned for WritesFirst {}
 
-impl Return for First {
+impl Return for WritesFirst {
     type Output = ();
     const COUNT: usize = 1;
 
@@ -152,7 +152,7 @@ impl Return for First {
     }
 
     #[inline]
-    fn push((): (), arguments: &[Boxed<'_>], returns: &mut Returns) {
+    fn push((): (), arguments: &[ValueRef<'_>], returns: &mut Returns) {
         returns.push(arguments.first().map_or(Value::None, |first| first.to_value()));
     }
 
@@ -162,9 +162,9 @@ impl Return for First {
     }
 }
 
-impl<const N: usize> sealed::Returned for Last<N> {}
+impl<const N: usize> sealed::Returned for WritesLast<N> {}
 
-impl<const N: usize> Return for Last<N> {
+impl<const N: usize> Return for WritesLast<N> {
     type Output = ();
     const COUNT: usize = N;
 
@@ -173,7 +173,7 @@ impl<const N: usize> Return for Last<N> {
     }
 
     #[inline]
-    fn push((): (), arguments: &[Boxed<'_>], returns: &mut Returns) {
+    fn push((): (), arguments: &[ValueRef<'_>], returns: &mut Returns) {
         for argument in &arguments[arguments.len().saturating_sub(N)..] {
             returns.push(argument.to_value());
         }
@@ -189,9 +189,9 @@ impl<const N: usize> Return for Last<N> {
 macro_rules! several {
     ($(($($name:ident $place:tt),+))*) => {
         $(
-            impl<$($name: Element),+> sealed::Returned for ($($name,)+) {}
+            impl<$($name: ValueType),+> sealed::Returned for ($($name,)+) {}
 
-            impl<$($name: Element),+> Return for ($($name,)+) {
+            impl<$($name: ValueType),+> Return for ($($name,)+) {
                 type Output = Self;
                 const COUNT: usize = [$($place),+].len();
 
@@ -199,7 +199,7 @@ macro_rules! several {
                     vec![$($name::schema_type()),+]
                 }
 
-                fn push(output: Self, _: &[Boxed<'_>], returns: &mut Returns) {
+                fn push(output: Self, _: &[ValueRef<'_>], returns: &mut Returns) {
                     $(returns.push(output.$place.into_value());)+
                 }
 
@@ -290,14 +290,14 @@ pub trait Signature: sealed::Sealed + Copy + Send + Sync + 'static {
     ) -> Result<X>;
 
     /// Lends the arguments as values to `body`.
-    fn pack<X>(args: Self::Args<'_>, body: impl FnOnce(&[Boxed<'_>]) -> X) -> X;
+    fn pack<X>(args: Self::Args<'_>, body: impl FnOnce(&[ValueRef<'_>]) -> X) -> X;
 
     /// Reads the arguments from values and gives them to `body`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Value`] with the number of the argument, where a value is of another kind or the count is wrong.
-    fn unpack<X>(values: &[Boxed<'_>], body: impl FnOnce(Self::Args<'_>) -> X) -> Result<X>;
+    fn unpack<X>(values: &[ValueRef<'_>], body: impl FnOnce(Self::Args<'_>) -> X) -> Result<X>;
 
     /// The function as an untyped pointer.
     fn erase(function: Self::Returning<Self::Output>) -> *const ();
@@ -395,13 +395,13 @@ macro_rules! signatures {
                 }
 
                 #[inline]
-                fn pack<X>(($($value,)*): Self::Args<'_>, body: impl FnOnce(&[Boxed<'_>]) -> X) -> X {
+                fn pack<X>(($($value,)*): Self::Args<'_>, body: impl FnOnce(&[ValueRef<'_>]) -> X) -> X {
                     $(let mut $hold = <$name::Hold>::default();)*
                     body(&[$($name::pack($name::shorten($value), &mut $hold)),*])
                 }
 
                 #[inline]
-                fn unpack<X>(values: &[Boxed<'_>], body: impl FnOnce(Self::Args<'_>) -> X) -> Result<X> {
+                fn unpack<X>(values: &[ValueRef<'_>], body: impl FnOnce(Self::Args<'_>) -> X) -> Result<X> {
                     let [$($value),*] = values else { return Err(wrong_count(Self::ARITY, values.len())) };
                     $(let mut $hold = <$name::Hold>::default();)*
                     let args = ($(

@@ -1,6 +1,6 @@
 //! Borrowed values of any kind that a schema can name, two words each, and looking at them.
 //!
-//! A [`Boxed`] holds the address of the caller's tensor, text or list, so that packing the arguments of a call allocates
+//! A [`ValueRef`] holds the address of the caller's tensor, text or list, so that packing the arguments of a call allocates
 //! nothing and counts nothing.
 #![allow(unsafe_code)]
 
@@ -31,20 +31,20 @@ pub const DEEPEST_SHOWN: usize = 64;
 /// # Examples
 ///
 /// ```
-/// use opgrid_core::{Boxed, View};
+/// use opgrid_core::{ValueRef, ValueView};
 ///
 /// let sizes = [2, 3];
-/// let boxed = Boxed::from(&sizes[..]);
-/// assert!(matches!(boxed.view(), View::Ints([2, 3])));
+/// let boxed = ValueRef::from(&sizes[..]);
+/// assert!(matches!(boxed.view(), ValueView::Ints([2, 3])));
 /// assert_eq!(boxed.to_value().to_string(), "[2, 3]");
 /// ```
 #[derive(Clone, Copy)]
-pub struct Boxed<'a>(Repr<'a>);
+pub struct ValueRef<'a>(Repr<'a>);
 
 /// The two words. A slice's length stands beside the tag, which is why its parts are fields of the variant.
 ///
 /// Invariant: pointer and length of a slice variant come from one `&'a [T]`, those of `Str` from a `&'a str`. Only the
-/// `From` implementations of [`Boxed`], in this file, make slice variants, with [`parts`].
+/// `From` implementations of [`ValueRef`], in this file, make slice variants, with [`parts`].
 #[derive(Clone, Copy)]
 enum Repr<'a> {
     None,
@@ -99,9 +99,9 @@ pub(crate) mod kind {
 
 // SAFETY: every variant is a number or a shared reference, slices are such references in parts, and what is referred to is
 // asserted to be `Sync` below.
-unsafe impl Send for Boxed<'_> {}
+unsafe impl Send for ValueRef<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Boxed<'_> {}
+unsafe impl Sync for ValueRef<'_> {}
 
 const _: () = {
     const fn shared<T: Send + Sync>() {}
@@ -112,7 +112,7 @@ const _: () = {
 /// A borrowed value opened for matching.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub enum View<'a> {
+pub enum ValueView<'a> {
     /// Nothing: an optional that is absent.
     None,
     /// A tensor.
@@ -195,44 +195,46 @@ unsafe fn whole<'a, T>(len: Length, start: NonNull<T>) -> &'a [T] {
     unsafe { slice::from_raw_parts(start.as_ptr(), len.get()) }
 }
 
-impl<'a> Boxed<'a> {
+impl<'a> ValueRef<'a> {
     /// The absent optional.
     pub const NONE: Self = Self(Repr::None);
 
     /// The value opened for matching.
     #[inline]
-    pub fn view(self) -> View<'a> {
+    pub fn view(self) -> ValueView<'a> {
         // SAFETY, for every `whole` below: the invariant of `Repr`.
         match self.0 {
-            Repr::None => View::None,
-            Repr::Tensor(tensor) => View::Tensor(tensor),
-            Repr::Int(value) => View::Int(value),
-            Repr::SymInt(node) => View::SymInt(node),
-            Repr::Float(value) => View::Float(value),
-            Repr::Complex(value) => View::Complex(*value),
-            Repr::Bool(value) => View::Bool(value),
+            Repr::None => ValueView::None,
+            Repr::Tensor(tensor) => ValueView::Tensor(tensor),
+            Repr::Int(value) => ValueView::Int(value),
+            Repr::SymInt(node) => ValueView::SymInt(node),
+            Repr::Float(value) => ValueView::Float(value),
+            Repr::Complex(value) => ValueView::Complex(*value),
+            Repr::Bool(value) => ValueView::Bool(value),
             // SAFETY: the invariant of `Repr`; `From<&str>` is the only maker of this variant, so it is UTF-8.
-            Repr::Str(len, start) => View::Str(unsafe { std::str::from_utf8_unchecked(whole(len, start)) }),
-            Repr::DType(value) => View::DType(value),
-            Repr::Layout(value) => View::Layout(value),
-            Repr::MemoryFormat(value) => View::MemoryFormat(value),
-            Repr::Device(value) => View::Device(value),
-            Repr::Generator(value) => View::Generator(value),
+            Repr::Str(len, start) => {
+                ValueView::Str(unsafe { std::str::from_utf8_unchecked(whole(len, start)) })
+            }
+            Repr::DType(value) => ValueView::DType(value),
+            Repr::Layout(value) => ValueView::Layout(value),
+            Repr::MemoryFormat(value) => ValueView::MemoryFormat(value),
+            Repr::Device(value) => ValueView::Device(value),
+            Repr::Generator(value) => ValueView::Generator(value),
             // SAFETY: the invariant of `Repr`.
-            Repr::Ints(len, start) => View::Ints(unsafe { whole(len, start) }),
+            Repr::Ints(len, start) => ValueView::Ints(unsafe { whole(len, start) }),
             // SAFETY: the invariant of `Repr`.
-            Repr::Floats(len, start) => View::Floats(unsafe { whole(len, start) }),
+            Repr::Floats(len, start) => ValueView::Floats(unsafe { whole(len, start) }),
             // SAFETY: the invariant of `Repr`.
-            Repr::Bools(len, start) => View::Bools(unsafe { whole(len, start) }),
+            Repr::Bools(len, start) => ValueView::Bools(unsafe { whole(len, start) }),
             // SAFETY: the invariant of `Repr`.
-            Repr::Tensors(len, start) => View::Tensors(unsafe { whole(len, start) }),
+            Repr::Tensors(len, start) => ValueView::Tensors(unsafe { whole(len, start) }),
             // SAFETY: the invariant of `Repr`.
-            Repr::OptionalTensors(len, start) => View::OptionalTensors(unsafe { whole(len, start) }),
-            Repr::List(List::Values(element, items)) => View::List(element, items),
+            Repr::OptionalTensors(len, start) => ValueView::OptionalTensors(unsafe { whole(len, start) }),
+            Repr::List(List::Values(element, items)) => ValueView::List(element, items),
             Repr::List(list) => list.borrow().view(),
-            Repr::Tuple(items) => View::Tuple(items),
-            Repr::Dict(dict) => View::Dict(dict),
-            Repr::Object(object) => View::Object(object),
+            Repr::Tuple(items) => ValueView::Tuple(items),
+            Repr::Dict(dict) => ValueView::Dict(dict),
+            Repr::Object(object) => ValueView::Object(object),
         }
     }
 
@@ -269,7 +271,7 @@ impl<'a> Boxed<'a> {
     /// The text, if this is one.
     #[inline]
     pub fn as_str(self) -> Option<&'a str> {
-        if let View::Str(text) = self.view() { Some(text) } else { None }
+        if let ValueView::Str(text) = self.view() { Some(text) } else { None }
     }
 
     /// The number, if this is one of any kind.
@@ -292,23 +294,25 @@ impl<'a> Boxed<'a> {
             Repr::Tuple(items) => Value::Tuple(Arc::new(items.clone())),
             Repr::Dict(dict) => Value::Dict(Arc::new(dict.clone())),
             _ => match self.view() {
-                View::Tensor(tensor) => Value::Tensor(tensor.clone()),
-                View::Int(value) => Value::Int(value),
-                View::SymInt(node) => Value::SymInt(node.clone()),
-                View::Float(value) => Value::Float(value),
-                View::Bool(value) => Value::Bool(value),
-                View::Str(text) => Value::from(text),
-                View::DType(value) => Value::DType(value),
-                View::Layout(value) => Value::Layout(value),
-                View::MemoryFormat(value) => Value::MemoryFormat(value),
-                View::Device(value) => Value::Device(value),
-                View::Generator(value) => Value::Generator(value.clone()),
-                View::Ints(items) => Value::from(items.to_vec()),
-                View::Floats(items) => Value::from(items.to_vec()),
-                View::Bools(items) => Value::from(items.to_vec()),
-                View::Tensors(items) => Value::from(items.to_vec()),
-                View::OptionalTensors(items) => Value::List(Arc::new(List::OptionalTensors(items.to_vec()))),
-                View::Object(object) => Value::Object(object.clone()),
+                ValueView::Tensor(tensor) => Value::Tensor(tensor.clone()),
+                ValueView::Int(value) => Value::Int(value),
+                ValueView::SymInt(node) => Value::SymInt(node.clone()),
+                ValueView::Float(value) => Value::Float(value),
+                ValueView::Bool(value) => Value::Bool(value),
+                ValueView::Str(text) => Value::from(text),
+                ValueView::DType(value) => Value::DType(value),
+                ValueView::Layout(value) => Value::Layout(value),
+                ValueView::MemoryFormat(value) => Value::MemoryFormat(value),
+                ValueView::Device(value) => Value::Device(value),
+                ValueView::Generator(value) => Value::Generator(value.clone()),
+                ValueView::Ints(items) => Value::from(items.to_vec()),
+                ValueView::Floats(items) => Value::from(items.to_vec()),
+                ValueView::Bools(items) => Value::from(items.to_vec()),
+                ValueView::Tensors(items) => Value::from(items.to_vec()),
+                ValueView::OptionalTensors(items) => {
+                    Value::List(Arc::new(List::OptionalTensors(items.to_vec())))
+                }
+                ValueView::Object(object) => Value::Object(object.clone()),
                 _ => Value::None,
             },
         }
@@ -323,31 +327,31 @@ impl<'a> Boxed<'a> {
     fn type_at(self, depth: usize) -> Type {
         let list = |element: Type| Type::List(Box::new(element));
         match self.view() {
-            View::None => Type::None,
-            View::Tensor(_) => Type::Tensor,
-            View::Int(_) => Type::Int,
-            View::SymInt(_) => Type::SymInt,
-            View::Float(_) => Type::Float,
-            View::Complex(_) => Type::Complex,
-            View::Bool(_) => Type::Bool,
-            View::Str(_) => Type::Str,
-            View::DType(_) => Type::ScalarType,
-            View::Layout(_) => Type::Layout,
-            View::MemoryFormat(_) => Type::MemoryFormat,
-            View::Device(_) => Type::Device,
-            View::Generator(_) => Type::Generator,
-            View::Ints(_) => list(Type::Int),
-            View::Floats(_) => list(Type::Float),
-            View::Bools(_) => list(Type::Bool),
-            View::Tensors(_) => list(Type::Tensor),
-            View::OptionalTensors(_) => list(Type::Optional(Box::new(Type::Tensor))),
-            View::List(element, _) => list(element.clone()),
-            View::Tuple(_) if depth == DEEPEST_SHOWN => Type::Any,
-            View::Tuple(items) => {
+            ValueView::None => Type::None,
+            ValueView::Tensor(_) => Type::Tensor,
+            ValueView::Int(_) => Type::Int,
+            ValueView::SymInt(_) => Type::SymInt,
+            ValueView::Float(_) => Type::Float,
+            ValueView::Complex(_) => Type::Complex,
+            ValueView::Bool(_) => Type::Bool,
+            ValueView::Str(_) => Type::Str,
+            ValueView::DType(_) => Type::ScalarType,
+            ValueView::Layout(_) => Type::Layout,
+            ValueView::MemoryFormat(_) => Type::MemoryFormat,
+            ValueView::Device(_) => Type::Device,
+            ValueView::Generator(_) => Type::Generator,
+            ValueView::Ints(_) => list(Type::Int),
+            ValueView::Floats(_) => list(Type::Float),
+            ValueView::Bools(_) => list(Type::Bool),
+            ValueView::Tensors(_) => list(Type::Tensor),
+            ValueView::OptionalTensors(_) => list(Type::Optional(Box::new(Type::Tensor))),
+            ValueView::List(element, _) => list(element.clone()),
+            ValueView::Tuple(_) if depth == DEEPEST_SHOWN => Type::Any,
+            ValueView::Tuple(items) => {
                 Type::Tuple(items.iter().map(|item| item.borrow().type_at(depth + 1)).collect())
             }
-            View::Dict(dict) => Type::Dict(Box::new(dict.key.clone()), Box::new(dict.value.clone())),
-            View::Object(object) => Type::Class(format!("__torch__.torch.classes.{}", object.class())),
+            ValueView::Dict(dict) => Type::Dict(Box::new(dict.key.clone()), Box::new(dict.value.clone())),
+            ValueView::Object(object) => Type::Class(format!("__torch__.torch.classes.{}", object.class())),
         }
     }
 
@@ -401,9 +405,9 @@ impl<'a> Boxed<'a> {
     fn list_keys(&self) -> DispatchKeySet {
         let union = |keys: DispatchKeySet, tensor: &AnyTensor| keys | tensor.keys();
         match self.view() {
-            View::Tensors(items) => items.iter().fold(DispatchKeySet::EMPTY, union),
-            View::OptionalTensors(items) => items.iter().flatten().fold(DispatchKeySet::EMPTY, union),
-            View::List(_, items) => {
+            ValueView::Tensors(items) => items.iter().fold(DispatchKeySet::EMPTY, union),
+            ValueView::OptionalTensors(items) => items.iter().flatten().fold(DispatchKeySet::EMPTY, union),
+            ValueView::List(_, items) => {
                 items.iter().filter_map(|item| item.borrow().as_tensor()).fold(DispatchKeySet::EMPTY, union)
             }
             _ => DispatchKeySet::EMPTY,
@@ -414,7 +418,7 @@ impl<'a> Boxed<'a> {
 /// The error for a value of the wrong kind.
 #[cold]
 #[inline(never)]
-pub(crate) fn mismatch(expected: &str, found: Boxed<'_>) -> Error {
+pub(crate) fn mismatch(expected: &str, found: ValueRef<'_>) -> Error {
     let message = format!("expected {expected} but got {}", found.value_type().python_name());
     Error::new(ErrorKind::Value, message)
 }
@@ -436,73 +440,77 @@ fn print_all<T>(
     f.write_str(close)
 }
 
-impl fmt::Display for Boxed<'_> {
+impl fmt::Display for ValueRef<'_> {
     /// Values that are nested deeper than [`DEEPEST_SHOWN`] are printed as `…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.print(f, 0)
     }
 }
 
-impl Boxed<'_> {
+impl ValueRef<'_> {
     fn print(self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         const SQUARE: (&str, &str) = ("[", "]");
         let inner = |f: &mut fmt::Formatter<'_>, item: &Value| item.borrow().print(f, depth + 1);
         match self.view() {
-            View::List(..) | View::Tuple(_) | View::Dict(_) if depth == DEEPEST_SHOWN => f.write_str("…"),
-            View::None => f.write_str("None"),
-            View::Tensor(tensor) => write!(f, "{tensor}"),
-            View::Int(value) => write!(f, "{value}"),
-            View::SymInt(node) => write!(f, "{node}"),
-            View::Float(value) => f.write_str(&opgrid_schema::print_float(value)),
-            View::Complex(value) => print_complex(value, f),
-            View::Bool(value) => write!(f, "{}", Scalar::Bool(value)),
-            View::Str(text) => f.write_str(text),
-            View::DType(value) => write!(f, "{value}"),
-            View::Layout(value) => write!(f, "{value}"),
-            View::MemoryFormat(value) => write!(f, "{value}"),
-            View::Device(value) => write!(f, "{value}"),
-            View::Generator(value) => write!(f, "generator({})", value.device()),
-            View::Ints(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
-            View::Floats(items) => {
+            ValueView::List(..) | ValueView::Tuple(_) | ValueView::Dict(_) if depth == DEEPEST_SHOWN => {
+                f.write_str("…")
+            }
+            ValueView::None => f.write_str("None"),
+            ValueView::Tensor(tensor) => write!(f, "{tensor}"),
+            ValueView::Int(value) => write!(f, "{value}"),
+            ValueView::SymInt(node) => write!(f, "{node}"),
+            ValueView::Float(value) => f.write_str(&opgrid_schema::print_float(value)),
+            ValueView::Complex(value) => print_complex(value, f),
+            ValueView::Bool(value) => write!(f, "{}", Scalar::Bool(value)),
+            ValueView::Str(text) => f.write_str(text),
+            ValueView::DType(value) => write!(f, "{value}"),
+            ValueView::Layout(value) => write!(f, "{value}"),
+            ValueView::MemoryFormat(value) => write!(f, "{value}"),
+            ValueView::Device(value) => write!(f, "{value}"),
+            ValueView::Generator(value) => write!(f, "generator({})", value.device()),
+            ValueView::Ints(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
+            ValueView::Floats(items) => {
                 print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Float(item)))
             }
-            View::Bools(items) => print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Bool(item))),
-            View::Tensors(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
-            View::OptionalTensors(items) => print_all(f, SQUARE, items, |f, item| match item {
+            ValueView::Bools(items) => {
+                print_all(f, SQUARE, items, |f, &item| write!(f, "{}", Scalar::Bool(item)))
+            }
+            ValueView::Tensors(items) => print_all(f, SQUARE, items, |f, item| write!(f, "{item}")),
+            ValueView::OptionalTensors(items) => print_all(f, SQUARE, items, |f, item| match item {
                 Some(tensor) => write!(f, "{tensor}"),
                 None => f.write_str("None"),
             }),
-            View::List(_, items) => print_all(f, SQUARE, items, inner),
-            View::Tuple([only]) => {
+            ValueView::List(_, items) => print_all(f, SQUARE, items, inner),
+            ValueView::Tuple([only]) => {
                 f.write_str("(")?;
                 inner(f, only)?;
                 f.write_str(",)")
             }
-            View::Tuple(items) => print_all(f, ("(", ")"), items, inner),
-            View::Dict(dict) => print_all(f, ("{", "}"), dict.entries(), |f, (key, value)| {
+            ValueView::Tuple(items) => print_all(f, ("(", ")"), items, inner),
+            ValueView::Dict(dict) => print_all(f, ("{", "}"), dict.entries(), |f, (key, value)| {
                 inner(f, key)?;
                 f.write_str(": ")?;
                 inner(f, value)
             }),
-            View::Object(object) => write!(f, "<{}>", object.class()),
+            ValueView::Object(object) => write!(f, "<{}>", object.class()),
         }
     }
 }
 
-impl fmt::Debug for Boxed<'_> {
+impl fmt::Debug for ValueRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-impl<'a> From<&'a AnyTensor> for Boxed<'a> {
+impl<'a> From<&'a AnyTensor> for ValueRef<'a> {
     #[inline]
     fn from(value: &'a AnyTensor) -> Self {
         Self(Repr::Tensor(value))
     }
 }
 
-impl<'a> From<&'a Value> for Boxed<'a> {
+impl<'a> From<&'a Value> for ValueRef<'a> {
     #[inline]
     fn from(value: &'a Value) -> Self {
         value.borrow()
@@ -512,7 +520,7 @@ impl<'a> From<&'a Value> for Boxed<'a> {
 /// Implements `From` for what a variant takes as it is.
 macro_rules! from_plain {
     ($($source:ty => $variant:ident),* $(,)?) => {
-        $(impl<'a> From<$source> for Boxed<'a> {
+        $(impl<'a> From<$source> for ValueRef<'a> {
             #[inline]
             fn from(value: $source) -> Self {
                 Self(Repr::$variant(value))
@@ -540,7 +548,7 @@ from_plain! {
 /// Implements `From` for slices.
 macro_rules! from_slice {
     ($($element:ty => $variant:ident),* $(,)?) => {
-        $(impl<'a> From<&'a [$element]> for Boxed<'a> {
+        $(impl<'a> From<&'a [$element]> for ValueRef<'a> {
             #[inline]
             fn from(items: &'a [$element]) -> Self {
                 let (len, start) = parts(items);
@@ -558,7 +566,7 @@ from_slice! {
     Option<AnyTensor> => OptionalTensors,
 }
 
-impl<'a> From<&'a str> for Boxed<'a> {
+impl<'a> From<&'a str> for ValueRef<'a> {
     #[inline]
     fn from(text: &'a str) -> Self {
         let (len, start) = parts(text.as_bytes());
@@ -566,21 +574,21 @@ impl<'a> From<&'a str> for Boxed<'a> {
     }
 }
 
-impl<'a> From<&'a List> for Boxed<'a> {
+impl<'a> From<&'a List> for ValueRef<'a> {
     fn from(list: &'a List) -> Self {
         list.borrow()
     }
 }
 
 impl List {
-    pub(crate) fn borrow(&self) -> Boxed<'_> {
+    pub(crate) fn borrow(&self) -> ValueRef<'_> {
         match self {
-            Self::Ints(items) => Boxed::from(items.as_slice()),
-            Self::Floats(items) => Boxed::from(items.as_slice()),
-            Self::Bools(items) => Boxed::from(items.as_slice()),
-            Self::Tensors(items) => Boxed::from(items.as_slice()),
-            Self::OptionalTensors(items) => Boxed::from(items.as_slice()),
-            Self::Values(..) => Boxed(Repr::List(self)),
+            Self::Ints(items) => ValueRef::from(items.as_slice()),
+            Self::Floats(items) => ValueRef::from(items.as_slice()),
+            Self::Bools(items) => ValueRef::from(items.as_slice()),
+            Self::Tensors(items) => ValueRef::from(items.as_slice()),
+            Self::OptionalTensors(items) => ValueRef::from(items.as_slice()),
+            Self::Values(..) => ValueRef(Repr::List(self)),
         }
     }
 }
@@ -588,8 +596,8 @@ impl List {
 impl Value {
     /// The value, lent: nothing is copied or counted.
     #[inline]
-    pub fn borrow(&self) -> Boxed<'_> {
-        Boxed(match self {
+    pub fn borrow(&self) -> ValueRef<'_> {
+        ValueRef(match self {
             Self::None => Repr::None,
             Self::Tensor(tensor) => Repr::Tensor(tensor),
             Self::Int(value) => Repr::Int(*value),
@@ -597,7 +605,7 @@ impl Value {
             Self::Float(value) => Repr::Float(*value),
             Self::Complex(value) => Repr::Complex(value),
             Self::Bool(value) => Repr::Bool(*value),
-            Self::Str(text) => return Boxed::from(text.as_str()),
+            Self::Str(text) => return ValueRef::from(text.as_str()),
             Self::DType(value) => Repr::DType(*value),
             Self::Layout(value) => Repr::Layout(*value),
             Self::MemoryFormat(value) => Repr::MemoryFormat(*value),

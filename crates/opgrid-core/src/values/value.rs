@@ -15,7 +15,7 @@ use opgrid_schema::Type;
 
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
-use crate::values::borrowed::{Boxed, mismatch};
+use crate::values::borrowed::{ValueRef, mismatch};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -74,7 +74,7 @@ pub enum Value {
     Object(Object),
 }
 
-const _: () = assert!(size_of::<Value>() == 16 && size_of::<Boxed<'static>>() == 16);
+const _: () = assert!(size_of::<Value>() == 16 && size_of::<ValueRef<'static>>() == 16);
 
 /// A list with elements of one type; the common ones lie as typed kernels read them.
 #[derive(Clone, Debug, PartialEq)]

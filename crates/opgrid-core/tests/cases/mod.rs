@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use opgrid_core::schema::{AliasAnalysis, FunctionSchema};
 use opgrid_core::{
-    AnyTensor, Boxed, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Kernel, Options,
-    Registration, Result, Returns, SymInt, TensorData,
+    AnyTensor, DispatchKey, DispatchKeySet, Dispatcher, Error, ErrorKind, Kernel, LegacyOptions,
+    Registration, Result, Returns, SymInt, TensorData, ValueRef,
 };
 
 /// What one step registers, always for `test::foo`.
@@ -66,7 +66,7 @@ pub fn apply(dispatcher: &Dispatcher, (label, what): Step) -> Result<Registratio
             library.define_inferred("foo", unary(label)).describe(label);
             library.finish()
         }
-        What::Legacy(schema) => dispatcher.register(schema, Options::new()),
+        What::Legacy(schema) => dispatcher.register(schema, LegacyOptions::new()),
         What::Kernel(key) => implement(unary(label), key),
         What::Binary(key) => {
             let run = move |_: (&AnyTensor, &AnyTensor)| Err(Error::new(ErrorKind::Kernel, label));
@@ -275,7 +275,7 @@ fn check_reached(dispatcher: &Dispatcher, key: &str, expected: &str) {
     let parsed: DispatchKey = key.parse().unwrap();
     let keys = if parsed == DispatchKey::Undefined { DispatchKeySet::EMPTY } else { parsed.key_set() };
     let tensor = AnyTensor::new(keys, Nothing);
-    let error = operator.redispatch_boxed(keys, &[Boxed::from(&tensor)], &mut Returns::new()).unwrap_err();
+    let error = operator.redispatch_boxed(keys, &[ValueRef::from(&tensor)], &mut Returns::new()).unwrap_err();
     let line = expected.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
     match line.and_then(|line| line.split_once(" [")) {
         None if line.is_some() => {} // The fallback calls on, wherever that leads.

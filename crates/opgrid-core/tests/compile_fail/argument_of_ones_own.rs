@@ -1,7 +1,7 @@
 //! Only the dispatcher implements what stands in signatures.
 
 use opgrid_core::schema::Type;
-use opgrid_core::{Argument, Boxed, Result, Return, Returns};
+use opgrid_core::{Argument, ValueRef, Result, Return, Returns};
 
 struct Mine;
 
@@ -18,11 +18,11 @@ impl Argument for Mine {
         argument
     }
 
-    fn pack<'a>(argument: i64, _: &'a mut ()) -> Boxed<'a> {
+    fn pack<'a>(argument: i64, _: &'a mut ()) -> ValueRef<'a> {
         argument.into()
     }
 
-    fn unpack<'a>(value: &Boxed<'a>, hold: &'a mut ()) -> Result<i64> {
+    fn unpack<'a>(value: &ValueRef<'a>, hold: &'a mut ()) -> Result<i64> {
         i64::unpack(value, hold)
     }
 }
@@ -35,7 +35,7 @@ impl Return for Mine {
         vec![Type::Int]
     }
 
-    fn push(output: i64, _: &[Boxed<'_>], returns: &mut Returns) {
+    fn push(output: i64, _: &[ValueRef<'_>], returns: &mut Returns) {
         returns.push(output);
     }
 

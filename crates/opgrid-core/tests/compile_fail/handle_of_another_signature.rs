@@ -1,5 +1,5 @@
 //! `Any` is a subtype of `Some`, and still what was checked for one is not seen as if it had been checked for the other.
-use opgrid_core::{Next, Operators, OperatorCell, Provider, TypedHandle};
+use opgrid_core::{Next, OperatorBuilder, OperatorCell, Provider, TypedHandle};
 
 type Some = fn(&'static str);
 type Any = for<'a> fn(&'a str);
@@ -32,7 +32,7 @@ fn provider(provider: Provider<Any>) -> Provider<Some> {
     provider
 }
 
-fn builder<'l>(builder: Operators<'l, Any>) -> Operators<'l, Some> {
+fn builder<'l>(builder: OperatorBuilder<'l, Any>) -> OperatorBuilder<'l, Some> {
     builder
 }
 

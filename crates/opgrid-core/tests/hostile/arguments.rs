@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use opgrid_core::schema::Type;
 use opgrid_core::{
-    AnyTensor, Boxed, Complex64, DType, Device, DispatchKey, Dispatcher, ErrorKind, Kernel, Layout, List,
-    MemoryFormat, Registration, Returns, TensorData, Value, View,
+    AnyTensor, Complex64, DType, Device, DispatchKey, Dispatcher, ErrorKind, Kernel, Layout, List,
+    MemoryFormat, Registration, Returns, TensorData, Value, ValueRef, ValueView,
 };
 
 struct Nothing;
@@ -80,7 +80,7 @@ fn values_of_another_kind_do_not_reach_a_boxed_kernel() {
         let f = dispatcher.find("arguments::f").unwrap();
         let fitting: Vec<_> = fitting.split(' ').collect();
         for (name, value) in &samples {
-            let args = [Boxed::from(1), value.borrow()];
+            let args = [ValueRef::from(1), value.borrow()];
             let by_call = f.call_boxed(&args, &mut Returns::new());
             let by_redispatch = f.redispatch_boxed(DispatchKey::Cpu.key_set(), &args, &mut Returns::new());
             let by_key =
@@ -98,7 +98,7 @@ fn values_of_another_kind_do_not_reach_a_boxed_kernel() {
                 }
             }
         }
-        let count = f.redispatch_boxed(DispatchKey::Cpu.key_set(), &[Boxed::from(1)], &mut Returns::new());
+        let count = f.redispatch_boxed(DispatchKey::Cpu.key_set(), &[ValueRef::from(1)], &mut Returns::new());
         assert!(count.unwrap_err().to_string().contains("expected 2 arguments but got 1"));
     }
 }
@@ -111,7 +111,7 @@ fn a_layer_cannot_pass_on_values_of_another_kind() {
     library
         .define("f(Tensor x) -> ()")
         .boxed(DispatchKey::Cpu, |_| panic!("the kernel must not be reached"))
-        .boxed(DispatchKey::AutogradCpu, |call| call.below_with(&[Boxed::from(1)]))
+        .boxed(DispatchKey::AutogradCpu, |call| call.below_with(&[ValueRef::from(1)]))
         .boxed(DispatchKey::Tracer, |call| call.redispatch_with(DispatchKey::Cpu.key_set(), &[]));
     let _registration = library.finish().unwrap();
     let f = dispatcher.find("arguments::f").unwrap();
@@ -134,7 +134,7 @@ fn lists_have_as_many_elements_as_memory_has_addresses() {
     let dispatcher = Dispatcher::new();
     let mut library = dispatcher.library("arguments");
     let kernel = Kernel::boxed(|call| {
-        let View::Bools(items) = call.args()[0].view() else { panic!("the list is lent as it is") };
+        let ValueView::Bools(items) = call.args()[0].view() else { panic!("the list is lent as it is") };
         call.push(items.len() as i64);
         Ok(())
     });
@@ -146,7 +146,7 @@ fn lists_have_as_many_elements_as_memory_has_addresses() {
     assert_eq!(count.call_values(vec![zeros.into()]).unwrap(), [Value::Int(MANY as i64)]);
     for length in [0, 1, 0xffff, 0x1_0000, 0x12_3456] {
         let text = "x".repeat(length);
-        let View::Str(text) = Boxed::from(text.as_str()).view() else { panic!() };
+        let ValueView::Str(text) = ValueRef::from(text.as_str()).view() else { panic!() };
         assert_eq!(text.len(), length);
     }
 }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use opgrid_core::{
-    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Provider, Result, Returns, record,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, Provider, Result, Returns, record_calls,
     set_depth_limit,
 };
 
@@ -54,7 +54,7 @@ const WAYS: [Way; 6] = [
     },
     Way {
         name: "recorded",
-        kernel: |dispatcher| Kernel::closure::<Of>(move |(x,)| record(|| again(&dispatcher, x)).0),
+        kernel: |dispatcher| Kernel::closure::<Of>(move |(x,)| record_calls(|| again(&dispatcher, x)).0),
     },
 ];
 

@@ -1,9 +1,9 @@
-//! Element types that lie about themselves.
+//! ValueType types that lie about themselves.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opgrid_core::schema::Type;
-use opgrid_core::{Boxed, DispatchKey, DispatchKeySet, Dispatcher, Element, Kernel, Result, Value};
+use opgrid_core::{DispatchKey, DispatchKeySet, Dispatcher, Kernel, Result, Value, ValueRef, ValueType};
 
 use crate::common::{define, implement};
 
@@ -16,7 +16,7 @@ struct Shifty<const N: usize>(i64);
 
 macro_rules! shifty {
     ($number:literal, $other:literal) => {
-        impl Element for Shifty<$number> {
+        impl ValueType for Shifty<$number> {
             type Concrete = Shifty<$other>;
 
             fn schema_type() -> Type {
@@ -28,7 +28,7 @@ macro_rules! shifty {
                 Value::from("no number")
             }
 
-            fn from_value(value: Boxed<'_>) -> Result<Self> {
+            fn from_value(value: ValueRef<'_>) -> Result<Self> {
                 Ok(Self(value.as_int().unwrap_or(-1)))
             }
 
@@ -71,10 +71,11 @@ fn elements_that_lie_reach_kernels_of_their_own_signature_alone() {
     assert!(found.iter().flatten().all(|number| *number == 7), "{found:?}");
     let boxed = operator.redispatch_boxed(
         DispatchKey::Cpu.key_set(),
-        &[Boxed::from(&[7i64][..])],
+        &[ValueRef::from(&[7i64][..])],
         &mut opgrid_core::Returns::new(),
     );
     assert!(boxed.is_ok() || kernels.iter().all(Result::is_err), "{boxed:?}");
     let every = DispatchKeySet::from_parts(u64::MAX, u32::MAX);
-    let _ = operator.redispatch_boxed(every, &[Boxed::from(&[7i64][..])], &mut opgrid_core::Returns::new());
+    let _ =
+        operator.redispatch_boxed(every, &[ValueRef::from(&[7i64][..])], &mut opgrid_core::Returns::new());
 }

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::sync::mpsc::{Sender, channel};
 
 use opgrid_core::{
-    DispatchKey, Dispatcher, Kernel, OperatorHandle, Provider, Registration, SlowPath, record, stats, strict,
+    DispatchKey, Dispatcher, Kernel, OperatorHandle, Provider, Registration, SlowPath, record_calls, stats,
+    strict,
 };
 
 type F = fn(i64) -> i64;
@@ -35,7 +36,7 @@ impl Drop for Late {
         let dispatcher = Dispatcher::new();
         let (_registration, g) = define(&dispatcher);
         let call = || g.call_values(vec![7.into()]).unwrap()[0].borrow().as_int().unwrap();
-        let (plain, steps) = record(call);
+        let (plain, steps) = record_calls(call);
         let preferred = dispatcher.prefer("destructors::g", &["second"], call).unwrap();
         assert_eq!(call(), plain, "the preference ends with its scope");
         let slow = dispatcher.find("destructors::slow").unwrap().typed::<F>().unwrap();
@@ -60,7 +61,7 @@ fn everything_that_is_scoped_works_while_a_thread_ends() {
         FIRST.set(Some(Late(sender.clone())));
         let dispatcher = Dispatcher::new();
         let (_registration, g) = define(&dispatcher);
-        let _ = record(|| g.call_values(vec![1.into()]));
+        let _ = record_calls(|| g.call_values(vec![1.into()]));
         dispatcher.prefer("destructors::g", &["second"], || ()).unwrap();
         strict(|| ());
         LAST.set(Some(Late(sender)));

@@ -121,7 +121,7 @@ impl TensorData for Nothing {
 /// A call with a reader's types never enters a kernel of others, also while kernels come.
 #[test]
 fn readers_call_while_kernels_of_other_types_come() {
-    type Boxed = fn(AnyTensor, [i64; 2]) -> i64;
+    type AsPair = fn(AnyTensor, [i64; 2]) -> i64;
     type Typed = fn(AnyTensor, Vec<i64>) -> i64;
     for round in 0..20 {
         let dispatcher = if round % 2 == 0 { Dispatcher::new() } else { Dispatcher::global().clone() };
@@ -133,7 +133,7 @@ fn readers_call_while_kernels_of_other_types_come() {
         });
         let _definition = library.finish().unwrap();
         let count = dispatcher.find("races::count").unwrap();
-        let reader = count.typed::<Boxed>().unwrap();
+        let reader = count.typed::<AsPair>().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

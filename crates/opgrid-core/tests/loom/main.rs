@@ -93,7 +93,7 @@ impl World {
         if mark.flags() != 0 {
             self.limbo.report(mark);
         }
-        let _orphan = self.limbo.orphan(mark);
+        let _counted = self.limbo.count_if_ended(mark);
         let _nested = mark.begin();
         self.look()
     }

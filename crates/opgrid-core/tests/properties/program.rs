@@ -1,8 +1,8 @@
 //! Random programs of registrations, run on a dispatcher and on the naive model side by side.
 
 use opgrid_core::{
-    AnyTensor, Boxed, DispatchKey as Key, DispatchKeySet, Dispatcher, ErrorKind, Kernel as Code, LocalKeys,
-    OperatorHandle, Reason, Registration, Returns, Value, torch_columns,
+    AnyTensor, DispatchKey as Key, DispatchKeySet, Dispatcher, ErrorKind, Kernel as Code, LocalKeys,
+    OperatorHandle, Reason, Registration, Returns, Value, ValueRef, torch_columns,
 };
 
 use crate::bare::Bare;
@@ -264,7 +264,7 @@ impl Run {
 
         let mut returns = Returns::new();
         let x = AnyTensor::new(column.key_set(), Bare);
-        let found = handle.redispatch_boxed(column.key_set(), &[Boxed::from(&x)], &mut returns);
+        let found = handle.redispatch_boxed(column.key_set(), &[ValueRef::from(&x)], &mut returns);
         let found = found.map(|()| returns.into_vec()).map_err(|error| error.kind());
         let expected = match self.model.resolve(operator, column) {
             (_, Some(Kernel { sort: Sort::Fallthrough, .. })) | (Reason::SteppedOver, _) => {

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Operator,
-    OperatorHandle, Registration, Result, Returns, TensorData, TypedHandle, including, operator, quiesce,
-    retired_tables,
+    AnyTensor as Tensor, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Kernel, Operator,
+    OperatorHandle, Registration, Result, Returns, TensorData, TypedHandle, ValueRef, including, operator,
+    quiesce, retired_tables,
 };
 
 use crate::Scale;
@@ -353,7 +353,7 @@ impl Route {
             Self::Handle(handle) => handle.call((x,)),
             Self::Boxed(handle) => {
                 let mut returns = Returns::new();
-                handle.call_boxed(&[Boxed::from(x)], &mut returns)?;
+                handle.call_boxed(&[ValueRef::from(x)], &mut returns)?;
                 Ok(returns.into_single()?.borrow().as_int().unwrap_or_default())
             }
         }

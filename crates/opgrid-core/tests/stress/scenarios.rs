@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opgrid_core::{
-    AnyTensor as Tensor, Boxed, DispatchKey, Dispatcher, ErrorKind, Kernel, OperatorHandle, Registration,
-    Returns, quiesce, retired_tables,
+    AnyTensor as Tensor, DispatchKey, Dispatcher, ErrorKind, Kernel, OperatorHandle, Registration, Returns,
+    ValueRef, quiesce, retired_tables,
 };
 
 use crate::Scale;
@@ -88,7 +88,7 @@ fn call_until_stale(handle: &OperatorHandle) -> Result<(), String> {
     let x = tensor();
     loop {
         let mut returns = Returns::new();
-        match handle.call_boxed(&[Boxed::from(&x)], &mut returns) {
+        match handle.call_boxed(&[ValueRef::from(&x)], &mut returns) {
             Ok(()) => {
                 let found = returns.into_single().map_err(|error| error.to_string())?;
                 ensure(found == 1.into(), || format!("a handle answered {found:?} for another operator"))?;
@@ -211,7 +211,7 @@ fn threads_that_never_pause(rounds: u64) -> Outcome {
                 let x = tensor();
                 while !done.load(Ordering::Relaxed) {
                     handle
-                        .call_boxed(&[Boxed::from(&x)], &mut Returns::new())
+                        .call_boxed(&[ValueRef::from(&x)], &mut Returns::new())
                         .expect("there is always a kernel");
                 }
             });

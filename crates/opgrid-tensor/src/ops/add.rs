@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let alpha = it.value("alpha")?;
-    it.binary(Rule::Promoted, |a, b| number::plus(a, number::times(alpha, b)))
+    it.binary(DTypeRule::Promoted, |a, b| number::plus(a, number::times(alpha, b)))
 }
 
 fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {

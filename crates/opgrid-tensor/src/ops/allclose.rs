@@ -14,7 +14,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Allclose).everywhere(allclose);
+    library.define(Allclose).on_every_backend(allclose);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -13,7 +13,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Clone).everywhere(clone);
+    library.define(Clone).on_every_backend(clone);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -49,10 +49,10 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples
-        .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(Rule::Inexact, number::over))
+        .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(DTypeRule::Inexact, number::over))
         .tolerance(4.0)
         .refuses("does not broadcast", make::misfits());
-    samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(Rule::Inexact, number::over)).tolerance(4.0);
+    samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over)).tolerance(4.0);
     let x = make::nonzero(DType::I32, &[2], 0);
     let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
     let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
@@ -124,7 +124,7 @@ fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
 
 fn rounded_reference(it: &Inputs) -> Result<Expected> {
     let floor = it.value::<String>("rounding_mode")? == "floor";
-    it.binary(Rule::Promoted, |a, b| match (a, b) {
+    it.binary(DTypeRule::Promoted, |a, b| match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => {
             let is_fraction = a.checked_rem(b).is_some_and(|rest| rest != 0);
             let below = floor && is_fraction && (a < 0) != (b < 0);

@@ -34,7 +34,7 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
-    it.binary(Rule::Bool, |a, b| Scalar::Bool(number::same(a, b)))
+    it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(number::same(a, b)))
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -15,7 +15,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Expand).everywhere(expand);
+    library.define(Expand).on_every_backend(expand);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -27,8 +27,8 @@ pub(super) fn register(library: &mut Library) {
         .define(Eye)
         .factory(Eye, |n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
     library.define(EyeM).factory(EyeM, eye);
-    library.define(EyeOut).everywhere(|n, out| eye_out(n, n, out));
-    library.define(EyeMOut).everywhere(eye_out);
+    library.define(EyeOut).on_every_backend(|n, out| eye_out(n, n, out));
+    library.define(EyeMOut).on_every_backend(eye_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

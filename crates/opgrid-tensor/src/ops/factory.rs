@@ -5,7 +5,7 @@
 
 use opgrid_core::operator::KernelOf;
 use opgrid_core::{
-    Argument, DType, Device, DispatchKey, DispatchKeySet, Layout, Operator, Operators, Result, Return,
+    Argument, DType, Device, DispatchKey, DispatchKeySet, Layout, Operator, OperatorBuilder, Result, Return,
     Scalar, Signature, compute_dispatch_key, operator,
 };
 
@@ -46,7 +46,7 @@ pub(super) trait Factories<O: Operator>: Sized {
         O::Signature: Factory;
 }
 
-impl<O: Operator> Factories<O> for Operators<'_, O> {
+impl<O: Operator> Factories<O> for OperatorBuilder<'_, O> {
     #[track_caller]
     fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
     where
@@ -56,7 +56,7 @@ impl<O: Operator> Factories<O> for Operators<'_, O> {
             let (dtype, layout, device) = O::Signature::options(args);
             operator::redispatch(operator, selected(dtype, layout, device)?, args)
         });
-        selected.everywhere(kernel)
+        selected.on_every_backend(kernel)
     }
 }
 

@@ -22,7 +22,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(Full).factory(Full, full);
-    library.define(FullOut).everywhere(full_out);
+    library.define(FullOut).on_every_backend(full_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,7 +21,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Isfinite, ANY, make::unary, |it| {
-        it.unary(Rule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()))
+        it.unary(DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()))
     });
 }
 

@@ -21,7 +21,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Isnan, ANY, make::unary, |it| it.unary(Rule::Bool, |x| Scalar::Bool(number::is_nan(x))));
+    samples.of(Isnan, ANY, make::unary, |it| it.unary(DTypeRule::Bool, |x| Scalar::Bool(number::is_nan(x))));
     samples.differs(Isnan, structured::ORDER_OF_INPUTS);
 }
 

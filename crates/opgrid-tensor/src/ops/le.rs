@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
-    it.binary(Rule::Bool, |a, b| Scalar::Bool(number::order(a, b).is_some_and(|order| order.is_le())))
+    it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(number::order(a, b).is_some_and(|order| order.is_le())))
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

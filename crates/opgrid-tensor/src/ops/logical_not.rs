@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(LogicalNot, ANY, make::unary, |it| it.unary(Rule::Bool, |x| Scalar::Bool(!x.to_bool())));
+    samples.of(LogicalNot, ANY, make::unary, |it| it.unary(DTypeRule::Bool, |x| Scalar::Bool(!x.to_bool())));
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

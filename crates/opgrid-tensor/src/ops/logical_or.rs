@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(LogicalOr, ANY, make::pairs, |it| {
-        it.binary(Rule::Bool, |a, b| Scalar::Bool(a.to_bool() || b.to_bool()))
+        it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() || b.to_bool()))
     });
     samples.differs(LogicalOr, pointwise::TRUTH_OF_WHOLE);
 }

@@ -26,12 +26,12 @@ pub(super) fn register(library: &mut Library) {
     library.define(MaskedFillInplaceTensor).in_place(tensor_shape, |input, mask, value, out| {
         cpu(input, mask, LocalScalarDense.call(value)?, out)
     });
-    library.define(MaskedFillScalar).everywhere(|input, mask, value| {
+    library.define(MaskedFillScalar).on_every_backend(|input, mask, value| {
         let result = stretched(input, mask)?;
         MaskedFillInplaceScalar.call(&result, mask, value)?;
         Ok(result)
     });
-    library.define(MaskedFillTensor).everywhere(|input, mask, value| {
+    library.define(MaskedFillTensor).on_every_backend(|input, mask, value| {
         let result = stretched(input, mask)?;
         MaskedFillInplaceTensor.call(&result, mask, value)?;
         Ok(result)

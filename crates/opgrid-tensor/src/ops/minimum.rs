@@ -24,7 +24,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let reference =
-        |it: &Inputs| it.binary(Rule::Promoted, |a, b| number::chosen(a, b, |order| order.is_gt()));
+        |it: &Inputs| it.binary(DTypeRule::Promoted, |a, b| number::chosen(a, b, |order| order.is_gt()));
     samples.of(Minimum, ORDERED, make::pairs, reference).refuses("does not broadcast", make::misfits());
     samples.differs(Minimum, arithmetic::SIGN_OF_ZERO);
 }

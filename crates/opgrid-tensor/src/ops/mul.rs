@@ -32,9 +32,9 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples
-        .of(MulTensor, ANY, make::pairs, |it| it.binary(Rule::Promoted, number::times))
+        .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
         .refuses("does not broadcast", make::misfits());
-    samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(Rule::Promoted, number::times));
+    samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
     samples.differs(
         MulTensor,
         Difference {

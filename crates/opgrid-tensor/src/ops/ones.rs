@@ -22,7 +22,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(Ones).factory(Ones, ones);
-    library.define(OnesOut).everywhere(ones_out);
+    library.define(OnesOut).on_every_backend(ones_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -14,7 +14,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Permute).everywhere(|input, dims| input.view_as(input.spec()?.geometry().permute(dims)?));
+    library.define(Permute).on_every_backend(|input, dims| input.view_as(input.spec()?.geometry().permute(dims)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -43,7 +43,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let reference = |it: &Inputs| it.binary(Rule::Promoted, number::power);
+    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::power);
     let minus = given(make::numbers(DType::I32, &[2], 0)).and(-1);
     samples.of(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
     samples

@@ -13,8 +13,8 @@ pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(super) use crate::kernels::math::{self, Inexact};
 pub(super) use crate::kernels::{elementwise, reduce};
 pub(super) use crate::samples::{
-    ANY, Argument, Difference, Directed, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS, ORDERED,
-    Operand, Part, Plain, REAL, Rule, Sample, Samples, Seen, differences, given, make, naive, number,
+    ANY, Argument, DTypeRule, Difference, Directed, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS,
+    ORDERED, Operand, Part, Plain, REAL, Sample, Samples, Seen, differences, given, make, naive, number,
 };
 pub(super) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,

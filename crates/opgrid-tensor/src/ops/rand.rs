@@ -19,10 +19,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Rand).everywhere(|size, dtype, layout, device, pin_memory| {
+    library.define(Rand).on_every_backend(|size, dtype, layout, device, pin_memory| {
         drawn(size, None, dtype, layout, device, pin_memory)
     });
-    library.define(RandGenerator).everywhere(drawn);
+    library.define(RandGenerator).on_every_backend(drawn);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

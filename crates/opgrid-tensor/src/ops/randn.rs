@@ -19,10 +19,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Randn).everywhere(|size, dtype, layout, device, pin_memory| {
+    library.define(Randn).on_every_backend(|size, dtype, layout, device, pin_memory| {
         drawn(size, None, dtype, layout, device, pin_memory)
     });
-    library.define(RandnGenerator).everywhere(drawn);
+    library.define(RandnGenerator).on_every_backend(drawn);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -26,7 +26,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Relu, REAL, make::unary, |it| {
-        it.unary(Rule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
+        it.unary(DTypeRule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
     });
     samples.differs(Relu, structured::ORDER_OF_INPUTS);
 }

@@ -16,8 +16,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(RsubTensor).everywhere(rsub);
-    library.define(RsubScalar).everywhere(|input, other, alpha| rsub(input, &other.into(), alpha));
+    library.define(RsubTensor).on_every_backend(rsub);
+    library.define(RsubScalar).on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -33,7 +33,7 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let alpha = it.value("alpha")?;
-    it.binary(Rule::Promoted, |a, b| number::minus(b, number::times(alpha, a)))
+    it.binary(DTypeRule::Promoted, |a, b| number::minus(b, number::times(alpha, a)))
 }
 
 fn rsub(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {

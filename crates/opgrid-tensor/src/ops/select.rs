@@ -12,7 +12,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(SelectInt).everywhere(select);
+    library.define(SelectInt).on_every_backend(select);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -13,7 +13,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(SliceTensor).everywhere(slice);
+    library.define(SliceTensor).on_every_backend(slice);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

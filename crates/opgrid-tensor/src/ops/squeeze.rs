@@ -16,12 +16,12 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Squeeze).everywhere(|input| without(input, |_| true));
-    library.define(SqueezeDim).everywhere(|input, dim| {
+    library.define(Squeeze).on_every_backend(|input| without(input, |_| true));
+    library.define(SqueezeDim).on_every_backend(|input, dim| {
         let dim = normalise_dim(dim, input.spec()?.geometry().dims())?;
         without(input, |at| at == dim)
     });
-    library.define(SqueezeDims).everywhere(squeeze_dims);
+    library.define(SqueezeDims).on_every_backend(squeeze_dims);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -20,8 +20,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Stack).everywhere(stack);
-    library.define(StackOut).everywhere(|tensors, dim, out| {
+    library.define(Stack).on_every_backend(stack);
+    library.define(StackOut).on_every_backend(|tensors, dim, out| {
         let (_, dim) = check(tensors, dim)?;
         CatOut.call(&unsqueezed(tensors, dim)?, dim as i64, out)
     });

@@ -6,7 +6,8 @@
 
 use opgrid_core::operator::{KernelOf, OutputOf, ReturningOf};
 use opgrid_core::{
-    Argument, DeviceType, DispatchKey, Error, Last, Operator, Operators, Result, Return, Signature,
+    Argument, DeviceType, DispatchKey, Error, Operator, OperatorBuilder, Result, Return, Signature,
+    WritesLast,
 };
 
 use crate::error::argument;
@@ -32,7 +33,7 @@ pub trait Structured: Signature {
 macro_rules! structured {
     ($(($($name:ident $value:ident),*))*) => {
         $(impl<Ret: Return, $($name: Argument),*> Structured for fn(Tensor, $($name),*) -> Ret {
-            type Out = fn(Tensor, $($name,)* Tensor) -> Last;
+            type Out = fn(Tensor, $($name,)* Tensor) -> WritesLast;
 
             #[inline]
             fn first<'a>(args: Self::Args<'a>) -> &'a Tensor {
@@ -78,7 +79,7 @@ pub trait Kernels<O: Operator>: Sized {
 
     /// The same function for every backend, with the overload's name in front of its errors: for views, and for what
     /// has checks of its own before it calls other operators.
-    fn everywhere(self, kernel: KernelOf<O>) -> Self;
+    fn on_every_backend(self, kernel: KernelOf<O>) -> Self;
 
     /// For every backend, made of other operators only, whose errors have names.
     fn composite(self, kernel: KernelOf<O>) -> Self;
@@ -110,14 +111,14 @@ pub trait Kernels<O: Operator>: Sized {
         O: Operator<Signature: Signature<Output = ()>>;
 }
 
-impl<O: Operator> Kernels<O> for Operators<'_, O> {
+impl<O: Operator> Kernels<O> for OperatorBuilder<'_, O> {
     #[track_caller]
     fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self {
         both(self, move |args| O::Signature::apply(kernel, args))
     }
 
     #[track_caller]
-    fn everywhere(self, kernel: KernelOf<O>) -> Self {
+    fn on_every_backend(self, kernel: KernelOf<O>) -> Self {
         self.closure(DispatchKey::CompositeExplicitAutograd, move |args| {
             O::Signature::apply(kernel, args).map_err(with_name::<O>)
         })
@@ -231,13 +232,13 @@ pub(super) fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
 /// The same closure for both keys, with the overload's name in front of its errors.
 #[track_caller]
 fn both<'l, O: Operator>(
-    operators: Operators<'l, O>,
+    operators: OperatorBuilder<'l, O>,
     kernel: impl for<'a> Fn(opgrid_core::operator::ArgsOf<'a, O>) -> Result<OutputOf<O>>
     + Copy
     + Send
     + Sync
     + 'static,
-) -> Operators<'l, O> {
+) -> OperatorBuilder<'l, O> {
     let named = move |args: opgrid_core::operator::ArgsOf<'_, O>| kernel(args).map_err(with_name::<O>);
     operators.closure(DispatchKey::Cpu, named).closure(DispatchKey::Meta, named)
 }

@@ -16,8 +16,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(TransposeInt).everywhere(transpose);
-    library.define(T).everywhere(t);
+    library.define(TransposeInt).on_every_backend(transpose);
+    library.define(T).on_every_backend(t);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -15,7 +15,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library
         .define(Unsqueeze)
-        .everywhere(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
+        .on_every_backend(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

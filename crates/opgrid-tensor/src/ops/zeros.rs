@@ -23,7 +23,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(Zeros).factory(Zeros, zeros);
-    library.define(ZerosOut).everywhere(zeros_out);
+    library.define(ZerosOut).on_every_backend(zeros_out);
     library.define(ZeroInplace).in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
 }
 
@@ -32,7 +32,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Zeros, ANY, make::shapes, |it| make::filled(it, Scalar::Int(0)))
         .output_decides()
         .refuses("", given([2, -1].to_vec()));
-    samples.of(ZeroInplace, ANY, make::unary, |it| it.unary(Rule::Promoted, |_| Scalar::Int(0)));
+    samples.of(ZeroInplace, ANY, make::unary, |it| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0)));
 }
 
 fn zeros(

@@ -1,6 +1,6 @@
 //! The arguments of a sample by name, as references read them.
 
-use opgrid_core::element::Element;
+use opgrid_core::value_type::ValueType;
 use opgrid_core::{Result, Value};
 
 use super::plain::strange;
@@ -72,7 +72,7 @@ impl Inputs {
     /// # Errors
     ///
     /// There is none, or one of another kind.
-    pub fn value<T: Element>(&self, name: &str) -> Result<T> {
+    pub fn value<T: ValueType>(&self, name: &str) -> Result<T> {
         match self.argument(name)? {
             Given::Value(value) => T::from_value(Value::borrow(value)),
             other => Err(strange(format!("argument `{name}` is {other}, expected no tensor"))),
@@ -84,7 +84,7 @@ impl Inputs {
     /// # Errors
     ///
     /// There is one of another kind.
-    pub fn option<T: Element>(&self, name: &str) -> Result<Option<T>> {
+    pub fn option<T: ValueType>(&self, name: &str) -> Result<Option<T>> {
         match self.argument(name) {
             Ok(Given::Value(Value::None)) | Err(_) => Ok(None),
             Ok(_) => self.value(name).map(Some),

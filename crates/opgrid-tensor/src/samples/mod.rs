@@ -11,14 +11,14 @@
 //! ```
 //! use opgrid_core::operator;
 //! use opgrid_tensor::Tensor;
-//! use opgrid_tensor::samples::{NUMBERS, Rule, Samples, make, number};
+//! use opgrid_tensor::samples::{NUMBERS, DTypeRule, Samples, make, number};
 //!
 //! operator! {
 //!     pub Double = "docs::double(Tensor self) -> Tensor";
 //! }
 //!
 //! fn samples(samples: &mut Samples) {
-//!     samples.of(Double, NUMBERS, make::unary, |it| it.unary(Rule::Promoted, |x| number::plus(x, x)));
+//!     samples.of(Double, NUMBERS, make::unary, |it| it.unary(DTypeRule::Promoted, |x| number::plus(x, x)));
 //! }
 //!
 //! let mut own = Samples::new();
@@ -37,11 +37,11 @@ mod sample;
 
 use std::fmt;
 
-use opgrid_core::{Boxed, DType, Dispatcher, Operator, Result, Return, Returns, Signature, Value};
+use opgrid_core::{DType, Dispatcher, Operator, Result, Return, Returns, Signature, Value, ValueRef};
 
 pub use differences::{Argument, Difference, Directed, Operand, Part, Seen};
 pub use inputs::Inputs;
-pub use naive::Rule;
+pub use naive::DTypeRule;
 pub use plain::Plain;
 pub use sample::{Distribution, Expected, Given, Sample, given};
 
@@ -70,7 +70,7 @@ pub const REAL: &[DType] = ORDERED.split_at(1).1;
 pub const INEXACT: &[DType] = ANY.split_at(6).1;
 
 /// How a typed call of an operator is made from values, as the suite has them.
-type TypedCall = fn(&Dispatcher, &str, &[Boxed<'_>]) -> Result<Vec<Value>>;
+type TypedCall = fn(&Dispatcher, &str, &[ValueRef<'_>]) -> Result<Vec<Value>>;
 
 /// The samples of some operators, and how they differ from torch.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,11 @@ impl Samples {
 }
 
 /// Calls an operator of that signature typed, and gives its results as values.
-fn typed<S: Signature>(dispatcher: &Dispatcher, name: &str, arguments: &[Boxed<'_>]) -> Result<Vec<Value>> {
+fn typed<S: Signature>(
+    dispatcher: &Dispatcher,
+    name: &str,
+    arguments: &[ValueRef<'_>],
+) -> Result<Vec<Value>> {
     let handle = dispatcher.find(name)?.typed::<S>()?;
     let output = S::unpack(arguments, |arguments| handle.call(arguments))??;
     let mut returns = Returns::new();
@@ -294,7 +298,11 @@ impl OperatorSamples {
     }
 
     /// Calls the operator typed, with values in the order of its schema; `None` where it has no Rust type.
-    pub fn call_typed(&self, dispatcher: &Dispatcher, arguments: &[Boxed<'_>]) -> Option<Result<Vec<Value>>> {
+    pub fn call_typed(
+        &self,
+        dispatcher: &Dispatcher,
+        arguments: &[ValueRef<'_>],
+    ) -> Option<Result<Vec<Value>>> {
         self.typed.map(|typed| typed(dispatcher, &self.name, arguments))
     }
 }

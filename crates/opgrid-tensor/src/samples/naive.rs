@@ -10,7 +10,7 @@ use crate::tensor::{complex_of, default_dtype, inexact, promote_types};
 
 /// The dtypes of an element-wise operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum DTypeRule {
     /// Computed in the arguments' common dtype, which is that of the result.
     Promoted,
     /// The same, or in the default dtype if the common one has no fractions.
@@ -33,7 +33,7 @@ impl Inputs {
     /// # Errors
     ///
     /// It is no tensor.
-    pub fn unary(&self, rule: Rule, function: impl Fn(Scalar) -> Scalar) -> Result<Expected> {
+    pub fn unary(&self, rule: DTypeRule, function: impl Fn(Scalar) -> Scalar) -> Result<Expected> {
         self.elementwise(1, rule, |x| function(x[0]))
     }
 
@@ -43,7 +43,7 @@ impl Inputs {
     ///
     /// It is no tensor.
     pub fn inexact(&self, floats: fn(f64) -> f64, complex: fn(Complex64) -> Complex64) -> Result<Expected> {
-        self.unary(Rule::Inexact, |x| number::inexact(x, floats, complex))
+        self.unary(DTypeRule::Inexact, |x| number::inexact(x, floats, complex))
     }
 
     /// What a function of two elements gives for the first two arguments, of which one may be a number.
@@ -51,23 +51,23 @@ impl Inputs {
     /// # Errors
     ///
     /// One is neither a tensor nor a number; shapes that do not broadcast.
-    pub fn binary(&self, rule: Rule, function: impl Fn(Scalar, Scalar) -> Scalar) -> Result<Expected> {
+    pub fn binary(&self, rule: DTypeRule, function: impl Fn(Scalar, Scalar) -> Scalar) -> Result<Expected> {
         self.elementwise(2, rule, |x| function(x[0], x[1]))
     }
 
     fn elementwise(
         &self,
         count: usize,
-        rule: Rule,
+        rule: DTypeRule,
         function: impl Fn(&[Scalar]) -> Scalar,
     ) -> Result<Expected> {
         let operands = self.arguments().iter().take(count).map(|(name, given)| operand(name, given));
         let operands = operands.collect::<Result<Vec<_>>>()?;
         let common = common_dtype(&operands)?;
         let (computed, result) = match rule {
-            Rule::Promoted => (common, common),
-            Rule::Inexact => (inexact(common), inexact(common)),
-            Rule::Bool => (common, DType::Bool),
+            DTypeRule::Promoted => (common, common),
+            DTypeRule::Inexact => (inexact(common), inexact(common)),
+            DTypeRule::Bool => (common, DType::Bool),
         };
         let sizes = broadcast(operands.iter().map(|(tensor, _)| tensor.sizes()))?;
         let result = Plain::from_fn(result, &sizes, |position| {

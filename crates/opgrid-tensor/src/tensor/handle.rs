@@ -468,7 +468,7 @@ impl TryFrom<opgrid_core::Value> for Tensor {
     ///
     /// [`ErrorKind::Value`](opgrid_core::ErrorKind::Value) where the value is no tensor of this crate.
     fn try_from(value: opgrid_core::Value) -> Result<Self> {
-        <Self as opgrid_core::Element>::take(value)
+        <Self as opgrid_core::ValueType>::take(value)
     }
 }
 

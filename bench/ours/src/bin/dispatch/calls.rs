@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use opgrid::prelude::*;
-use opgrid::{Boxed, ExcludeGuard, IncludeGuard, Registration, Returns, TensorType};
+use opgrid::{ExcludeGuard, IncludeGuard, Registration, Returns, TensorType, ValueRef};
 
 use opgrid_bench::clock::{self, Effort};
 use opgrid_bench::{Case, Measured, find, times};
@@ -132,15 +132,15 @@ const CASES: [Case<Subject>; 13] = [
     ("cpu_only_call_handle", |subject, count| times(count, || CpuOnlyHandle.call(&subject.a, &subject.b))),
     ("layer_redispatch", |subject, count| times(count, || Layered.call(&subject.a, &subject.b))),
     ("boxed_call_1", |subject, count| {
-        times(count, || boxed(&subject.same1, &[Boxed::from(subject.a.as_any())]))
+        times(count, || boxed(&subject.same1, &[ValueRef::from(subject.a.as_any())]))
     }),
     ("boxed_call_2", |subject, count| {
         let (a, b) = (subject.a.as_any(), subject.b.as_any());
-        times(count, || boxed(&subject.same2, &[Boxed::from(a), Boxed::from(b)]))
+        times(count, || boxed(&subject.same2, &[ValueRef::from(a), ValueRef::from(b)]))
     }),
     ("boxed_call_4", |subject, count| {
         let (a, b) = (subject.a.as_any(), subject.b.as_any());
-        let args = || [Boxed::from(a), Boxed::from(b), Boxed::from(a), Boxed::from(b)];
+        let args = || [ValueRef::from(a), ValueRef::from(b), ValueRef::from(a), ValueRef::from(b)];
         times(count, || boxed(&subject.same4, &args()))
     }),
     ("boxed_hook", |subject, count| {
@@ -161,7 +161,7 @@ const CASES: [Case<Subject>; 13] = [
 ];
 
 #[inline(always)]
-fn boxed(operator: &OperatorHandle, args: &[Boxed<'_>]) -> Result<()> {
+fn boxed(operator: &OperatorHandle, args: &[ValueRef<'_>]) -> Result<()> {
     let mut returns = Returns::new();
     operator.call_boxed(args, &mut returns)?;
     black_box(&returns);

@@ -33,7 +33,7 @@ pub(crate) mod flag {
     /// Somebody watches calls of this thread.
     pub const RECORDED: u32 = 16;
     /// The thread has left the list of threads and counts its calls in a global.
-    pub const ORPHAN: u32 = 32;
+    pub const ENDED: u32 = 32;
     /// The rules about slow paths have changed.
     pub const STRICTNESS: u32 = 64;
 }
@@ -181,7 +181,7 @@ impl<T> Limbo<T> {
     /// Lets a thread call that is past being listed: its calls count themselves.
     pub(crate) fn join_as_orphan(&self, mark: &Mark) {
         let _threads = lock(&self.threads);
-        mark.set_flag(flag::ORPHAN, true);
+        mark.set_flag(flag::ENDED, true);
         self.welcome(mark);
     }
 
@@ -203,7 +203,7 @@ impl<T> Limbo<T> {
             lock(&self.retired).endless += 1;
         }
         threads.retain(|listed| listed.0 != NonNull::from(mark));
-        mark.set_flag(flag::ORPHAN, true);
+        mark.set_flag(flag::ENDED, true);
     }
 
     /// Answers a writer that wants to know whether the thread, which runs no call now, holds anything.
@@ -215,13 +215,13 @@ impl<T> Limbo<T> {
     }
 
     /// Counts a call of a thread that is on no list; the others count themselves by their nesting mark.
-    pub(crate) fn orphan(&self, mark: &Mark) -> Option<Orphan<'_>> {
-        let orphan = mark.flags() & flag::ORPHAN != 0;
+    pub(crate) fn count_if_ended(&self, mark: &Mark) -> Option<CountedCall<'_>> {
+        let orphan = mark.flags() & flag::ENDED != 0;
         orphan.then(|| {
             self.orphans.fetch_add(1, Ordering::SeqCst);
             // The count comes before every pointer that the call reads, as a writer that sees none assumes.
             fence(Ordering::SeqCst);
-            Orphan(&self.orphans)
+            CountedCall(&self.orphans)
         })
     }
 
@@ -353,9 +353,9 @@ impl<T> Drop for Garbage<'_, T> {
 }
 
 /// A call of a thread that is on no list.
-pub(crate) struct Orphan<'l>(&'l AtomicUsize);
+pub(crate) struct CountedCall<'l>(&'l AtomicUsize);
 
-impl Drop for Orphan<'_> {
+impl Drop for CountedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::set::DispatchKeySet;
 use crate::signatures::argument::Argument;
 use crate::signatures::dict::Dict;
-use crate::values::borrowed::{Boxed, View, mismatch};
+use crate::values::borrowed::{ValueRef, ValueView, mismatch};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -18,9 +18,9 @@ use crate::values::tensor::{AnyTensor, TensorType};
 use crate::values::value::{Class, DictValue, Generator, List, Object, Value, Values};
 
 /// A type whose values can be owned on their own: as a result, or as an element of a list, a dict or a tuple.
-pub trait Element: Clone + 'static {
+pub trait ValueType: Clone + 'static {
     /// The same type with `i64` in the place of every [`SymInt`].
-    type Concrete: Element;
+    type Concrete: ValueType;
 
     /// The type's name in schemas.
     fn schema_type() -> Type;
@@ -33,7 +33,7 @@ pub trait Element: Clone + 'static {
     /// # Errors
     ///
     /// [`ErrorKind::Value`](ErrorKind::Value) where the value is of another kind.
-    fn from_value(value: Boxed<'_>) -> Result<Self>;
+    fn from_value(value: ValueRef<'_>) -> Result<Self>;
 
     /// The element taken out of an owned value.
     ///
@@ -60,8 +60,8 @@ pub trait Element: Clone + 'static {
     }
 
     /// A slice as a borrowed value; one that cannot be lent as it is goes through `hold`.
-    fn pack_slice<'a>(items: &'a [Self], hold: &'a mut Option<List>) -> Boxed<'a> {
-        Boxed::from(&*hold.insert(Self::list(items.to_vec())))
+    fn pack_slice<'a>(items: &'a [Self], hold: &'a mut Option<List>) -> ValueRef<'a> {
+        ValueRef::from(&*hold.insert(Self::list(items.to_vec())))
     }
 
     /// A slice read from a value; one that cannot be lent as it is goes through `hold`.
@@ -69,7 +69,7 @@ pub trait Element: Clone + 'static {
     /// # Errors
     ///
     /// [`ErrorKind::Value`](ErrorKind::Value) where the value is no such list.
-    fn unpack_slice<'a>(value: Boxed<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
+    fn unpack_slice<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
         *hold = each(value, &Self::schema_type(), Self::from_value)?;
         Ok(hold)
     }
@@ -90,8 +90,8 @@ pub trait Element: Clone + 'static {
     }
 
     /// [`pack_slice`](Self::pack_slice) for a list with gaps.
-    fn pack_gaps<'a>(items: &'a [Option<Self>], hold: &'a mut Option<List>) -> Boxed<'a> {
-        Boxed::from(&*hold.insert(Self::list_with_gaps(items.to_vec())))
+    fn pack_gaps<'a>(items: &'a [Option<Self>], hold: &'a mut Option<List>) -> ValueRef<'a> {
+        ValueRef::from(&*hold.insert(Self::list_with_gaps(items.to_vec())))
     }
 
     /// [`unpack_slice`](Self::unpack_slice) for a list with gaps.
@@ -99,9 +99,9 @@ pub trait Element: Clone + 'static {
     /// # Errors
     ///
     /// As [`unpack_slice`](Self::unpack_slice).
-    fn unpack_gaps<'a>(value: Boxed<'a>, hold: &'a mut Vec<Option<Self>>) -> Result<&'a [Option<Self>]> {
+    fn unpack_gaps<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Option<Self>>) -> Result<&'a [Option<Self>]> {
         let one =
-            |value: Boxed<'_>| if value.is_none() { Ok(None) } else { Self::from_value(value).map(Some) };
+            |value: ValueRef<'_>| if value.is_none() { Ok(None) } else { Self::from_value(value).map(Some) };
         *hold = each(value, &Type::Optional(Box::new(Self::schema_type())), one)?;
         Ok(hold)
     }
@@ -114,14 +114,14 @@ pub trait Element: Clone + 'static {
 }
 
 /// Reads every element of a list value.
-fn each<T>(value: Boxed<'_>, element: &Type, one: impl Fn(Boxed<'_>) -> Result<T>) -> Result<Vec<T>> {
+fn each<T>(value: ValueRef<'_>, element: &Type, one: impl Fn(ValueRef<'_>) -> Result<T>) -> Result<Vec<T>> {
     let owned = match value.view() {
-        View::List(_, items) => return items.iter().map(|item| one(item.borrow())).collect(),
-        View::Ints(items) => items.iter().map(|&item| Value::Int(item)).collect(),
-        View::Floats(items) => items.iter().map(|&item| Value::Float(item)).collect(),
-        View::Bools(items) => items.iter().map(|&item| Value::Bool(item)).collect(),
-        View::Tensors(items) => items.iter().cloned().map(Value::Tensor).collect(),
-        View::OptionalTensors(items) => items.iter().cloned().map(Value::from).collect::<Vec<_>>(),
+        ValueView::List(_, items) => return items.iter().map(|item| one(item.borrow())).collect(),
+        ValueView::Ints(items) => items.iter().map(|&item| Value::Int(item)).collect(),
+        ValueView::Floats(items) => items.iter().map(|&item| Value::Float(item)).collect(),
+        ValueView::Bools(items) => items.iter().map(|&item| Value::Bool(item)).collect(),
+        ValueView::Tensors(items) => items.iter().cloned().map(Value::Tensor).collect(),
+        ValueView::OptionalTensors(items) => items.iter().cloned().map(Value::from).collect::<Vec<_>>(),
         _ => return Err(mismatch(&Type::List(Box::new(element.clone())).python_name(), value)),
     };
     owned.iter().map(|item| one(item.borrow())).collect()
@@ -131,7 +131,7 @@ fn each<T>(value: Boxed<'_>, element: &Type, one: impl Fn(Boxed<'_>) -> Result<T
 macro_rules! elements {
     ($($type:ty $(: $variant:ident)?;)*) => {
         $(
-            impl Element for $type {
+            impl ValueType for $type {
                 type Concrete = $type;
 
                 fn schema_type() -> Type {
@@ -144,7 +144,7 @@ macro_rules! elements {
                 }
 
                 #[inline]
-                fn from_value(value: Boxed<'_>) -> Result<Self> {
+                fn from_value(value: ValueRef<'_>) -> Result<Self> {
                     <$type as Argument>::unpack(&value, &mut Default::default())
                 }
 
@@ -154,16 +154,16 @@ macro_rules! elements {
                     }
 
                     #[inline]
-                    fn pack_slice<'a>(items: &'a [Self], _: &'a mut Option<List>) -> Boxed<'a> {
+                    fn pack_slice<'a>(items: &'a [Self], _: &'a mut Option<List>) -> ValueRef<'a> {
                         items.into()
                     }
 
                     #[inline]
-                    fn unpack_slice<'a>(value: Boxed<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
-                        if let View::$variant(items) = value.view() {
+                    fn unpack_slice<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
+                        if let ValueView::$variant(items) = value.view() {
                             return Ok(items);
                         }
-                        *hold = each(value, &<Self as Element>::schema_type(), Self::from_value)?;
+                        *hold = each(value, &<Self as ValueType>::schema_type(), Self::from_value)?;
                         Ok(hold)
                     }
                 )?
@@ -184,7 +184,7 @@ elements! {
     Device;
 }
 
-impl Element for String {
+impl ValueType for String {
     type Concrete = Self;
 
     fn schema_type() -> Type {
@@ -195,12 +195,12 @@ impl Element for String {
         self.into()
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         value.as_str().map(str::to_owned).ok_or_else(|| mismatch("str", value))
     }
 }
 
-impl Element for Generator {
+impl ValueType for Generator {
     type Concrete = Self;
 
     fn schema_type() -> Type {
@@ -211,12 +211,12 @@ impl Element for Generator {
         self.into()
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         Self::unpack(&value, &mut ()).cloned()
     }
 }
 
-impl Element for Value {
+impl ValueType for Value {
     type Concrete = Self;
 
     fn schema_type() -> Type {
@@ -227,7 +227,7 @@ impl Element for Value {
         self
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         Ok(value.to_value())
     }
 
@@ -236,7 +236,7 @@ impl Element for Value {
     }
 }
 
-impl Element for SymInt {
+impl ValueType for SymInt {
     type Concrete = i64;
 
     fn schema_type() -> Type {
@@ -247,10 +247,10 @@ impl Element for SymInt {
         self.into()
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value.view() {
-            View::Int(value) => Ok(Self::Int(value)),
-            View::SymInt(node) => Ok(Self::Node(node.clone())),
+            ValueView::Int(value) => Ok(Self::Int(value)),
+            ValueView::SymInt(node) => Ok(Self::Node(node.clone())),
             _ => Err(mismatch("int", value)),
         }
     }
@@ -264,7 +264,7 @@ impl Element for SymInt {
     }
 }
 
-impl<T: TensorType> Element for T {
+impl<T: TensorType> ValueType for T {
     type Concrete = T;
 
     fn schema_type() -> Type {
@@ -277,7 +277,7 @@ impl<T: TensorType> Element for T {
     }
 
     #[inline]
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         <T as Argument>::unpack(&value, &mut ()).cloned()
     }
 
@@ -303,13 +303,13 @@ impl<T: TensorType> Element for T {
     }
 
     #[inline]
-    fn pack_slice<'a>(items: &'a [Self], _: &'a mut Option<List>) -> Boxed<'a> {
+    fn pack_slice<'a>(items: &'a [Self], _: &'a mut Option<List>) -> ValueRef<'a> {
         T::as_any_slice(items).into()
     }
 
     #[inline]
-    fn unpack_slice<'a>(value: Boxed<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
-        if let View::Tensors(items) = value.view()
+    fn unpack_slice<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
+        if let ValueView::Tensors(items) = value.view()
             && let Some(items) = T::from_any_slice(items)
         {
             return Ok(items);
@@ -328,19 +328,19 @@ impl<T: TensorType> Element for T {
     }
 
     #[inline]
-    fn pack_gaps<'a>(items: &'a [Option<Self>], _: &'a mut Option<List>) -> Boxed<'a> {
+    fn pack_gaps<'a>(items: &'a [Option<Self>], _: &'a mut Option<List>) -> ValueRef<'a> {
         T::as_any_optional_slice(items).into()
     }
 
     #[inline]
-    fn unpack_gaps<'a>(value: Boxed<'a>, hold: &'a mut Vec<Option<Self>>) -> Result<&'a [Option<Self>]> {
-        if let View::OptionalTensors(items) = value.view()
+    fn unpack_gaps<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Option<Self>>) -> Result<&'a [Option<Self>]> {
+        if let ValueView::OptionalTensors(items) = value.view()
             && let Some(items) = T::from_any_optional_slice(items)
         {
             return Ok(items);
         }
         let one =
-            |value: Boxed<'_>| if value.is_none() { Ok(None) } else { Self::from_value(value).map(Some) };
+            |value: ValueRef<'_>| if value.is_none() { Ok(None) } else { Self::from_value(value).map(Some) };
         *hold = each(value, &Type::Optional(Box::new(Type::Tensor)), one)?;
         Ok(hold)
     }
@@ -359,7 +359,7 @@ pub(crate) fn foreign<T>(tensor: &AnyTensor) -> Error {
     Error::new(ErrorKind::Value, format!("expected a tensor of type {wanted} but got {tensor}"))
 }
 
-impl<T: Element> Element for Option<T> {
+impl<T: ValueType> ValueType for Option<T> {
     type Concrete = Option<T::Concrete>;
 
     fn schema_type() -> Type {
@@ -370,7 +370,7 @@ impl<T: Element> Element for Option<T> {
         self.map_or(Value::None, T::into_value)
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         if value.is_none() { Ok(None) } else { T::from_value(value).map(Some) }
     }
 
@@ -378,11 +378,11 @@ impl<T: Element> Element for Option<T> {
         T::list_with_gaps(items)
     }
 
-    fn pack_slice<'a>(items: &'a [Self], hold: &'a mut Option<List>) -> Boxed<'a> {
+    fn pack_slice<'a>(items: &'a [Self], hold: &'a mut Option<List>) -> ValueRef<'a> {
         T::pack_gaps(items, hold)
     }
 
-    fn unpack_slice<'a>(value: Boxed<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
+    fn unpack_slice<'a>(value: ValueRef<'a>, hold: &'a mut Vec<Self>) -> Result<&'a [Self]> {
         T::unpack_gaps(value, hold)
     }
 
@@ -391,7 +391,7 @@ impl<T: Element> Element for Option<T> {
     }
 }
 
-impl<T: Element> Element for Vec<T> {
+impl<T: ValueType> ValueType for Vec<T> {
     type Concrete = Vec<T::Concrete>;
 
     fn schema_type() -> Type {
@@ -402,14 +402,14 @@ impl<T: Element> Element for Vec<T> {
         T::list(self).into()
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         let mut hold = Vec::new();
         let items = T::unpack_slice(value, &mut hold)?.to_vec();
         Ok(items)
     }
 }
 
-impl<T: Element, const N: usize> Element for [T; N] {
+impl<T: ValueType, const N: usize> ValueType for [T; N] {
     type Concrete = [T::Concrete; N];
 
     fn schema_type() -> Type {
@@ -420,7 +420,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
         T::list(self.into()).into()
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
         let items = Vec::<T>::from_value(value)?;
         let found = items.len();
         items.try_into().map_err(|_| wrong_length(N, found))
@@ -432,7 +432,7 @@ pub(crate) fn wrong_length(expected: usize, found: usize) -> Error {
     Error::new(ErrorKind::Value, format!("expected a list of {expected} elements but got {found}"))
 }
 
-impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {
+impl<K: ValueType + PartialEq, V: ValueType> ValueType for Dict<K, V> {
     type Concrete = Dict<K, V::Concrete>;
 
     fn schema_type() -> Type {
@@ -444,9 +444,9 @@ impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {
         Value::Dict(Arc::new(DictValue::new(K::schema_type(), V::schema_type(), entries)))
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
-        let View::Dict(dict) = value.view() else {
-            return Err(mismatch(&<Self as Element>::schema_type().python_name(), value));
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        let ValueView::Dict(dict) = value.view() else {
+            return Err(mismatch(&<Self as ValueType>::schema_type().python_name(), value));
         };
         let one = |(key, value): &(Value, Value)| {
             Ok((K::from_value(key.borrow())?, V::from_value(value.borrow())?))
@@ -455,7 +455,7 @@ impl<K: Element + PartialEq, V: Element> Element for Dict<K, V> {
     }
 }
 
-impl<T: Class> Element for Arc<T> {
+impl<T: Class> ValueType for Arc<T> {
     type Concrete = Self;
 
     fn schema_type() -> Type {
@@ -466,8 +466,8 @@ impl<T: Class> Element for Arc<T> {
         Value::Object(Object::new(self))
     }
 
-    fn from_value(value: Boxed<'_>) -> Result<Self> {
-        let object = if let View::Object(object) = value.view() { object.downcast() } else { None };
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        let object = if let ValueView::Object(object) = value.view() { object.downcast() } else { None };
         object.ok_or_else(|| mismatch(T::NAME, value))
     }
 }
@@ -476,7 +476,7 @@ impl<T: Class> Element for Arc<T> {
 macro_rules! tuples {
     ($(($($name:ident $place:tt),+))*) => {
         $(
-            impl<$($name: Element),+> Element for ($($name,)+) {
+            impl<$($name: ValueType),+> ValueType for ($($name,)+) {
                 type Concrete = ($($name::Concrete,)+);
 
                 fn schema_type() -> Type {
@@ -487,12 +487,12 @@ macro_rules! tuples {
                     Value::Tuple(Arc::new(Values::from(vec![$(self.$place.into_value()),+])))
                 }
 
-                fn from_value(value: Boxed<'_>) -> Result<Self> {
+                fn from_value(value: ValueRef<'_>) -> Result<Self> {
                     match value.view() {
-                        View::Tuple(items) if items.len() == [$($place),+].len() => {
+                        ValueView::Tuple(items) if items.len() == [$($place),+].len() => {
                             Ok(($($name::from_value(items[$place].borrow())?,)+))
                         }
-                        _ => Err(mismatch(&<Self as Element>::schema_type().python_name(), value)),
+                        _ => Err(mismatch(&<Self as ValueType>::schema_type().python_name(), value)),
                     }
                 }
             }
