@@ -6,6 +6,7 @@ use opgrid_schema::{Argument, FunctionSchema, ParseOptions};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 
+use crate::forms::{self, FormOf};
 use crate::items::{Error, Input, Item, Result};
 use crate::literal::string_value;
 use crate::returns::returns;
@@ -22,9 +23,12 @@ pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
         .iter()
         .map(|item| {
             // Items that are compiled in turn, under a condition, may share a name.
-            let is_new = names.insert(item.name.to_string()) || item.has_attribute("cfg");
-            let expanded =
-                if is_new { expand(&core, home.as_ref(), item) } else { Err(repeated_name(&item.name)) };
+            let mut is_new = |name: &Ident| names.insert(name.to_string()) || item.has_attribute("cfg");
+            let expanded = if is_new(&item.name) {
+                expand_family(&core, home.as_ref(), item, &mut is_new)
+            } else {
+                Err(repeated_name(&item.name))
+            };
             expanded.unwrap_or_else(|error| {
                 let conditions = item.attributes_named(&["cfg"]);
                 let error = error.into_compile_error();
@@ -38,18 +42,47 @@ fn repeated_name(name: &Ident) -> Error {
     Error::new(name.span(), format!("two operators here are named `{name}`; each needs a name of its own"))
 }
 
-fn expand(core: &TokenStream, home: Option<&TokenStream>, item: &Item) -> Result<TokenStream> {
+/// Expands an overload and its forms.
+fn expand_family(
+    core: &TokenStream,
+    home: Option<&TokenStream>,
+    item: &Item,
+    is_new: &mut dyn FnMut(&Ident) -> bool,
+) -> Result<TokenStream> {
     let schema = parse_schema(item)?;
-    let types = Types { core, span: item.schema.span() };
-    let parameters = parameters(&schema, &types).map_err(|message| at_schema(item, message))?;
-    let returns = returns(&schema, &types).map_err(|message| at_schema(item, message))?;
+    let forms = forms::of(item, &schema)?;
+    let mut expanded = expand(core, home, item, &item.name, &schema, &forms)?;
+    for form in &forms {
+        if !is_new(&form.name) {
+            return Err(repeated_name(&form.name));
+        }
+        expanded.extend(expand(core, home, item, &form.name, &form.schema, &[])?);
+    }
+    Ok(expanded)
+}
 
-    let (name, visibility) = (&item.name, &item.visibility);
-    let on_type = item.attributes.iter().map(|attribute| attribute.tokens());
+/// Expands one overload. Its attributes are those of the item, without the documentation for a form.
+fn expand(
+    core: &TokenStream,
+    home: Option<&TokenStream>,
+    item: &Item,
+    name: &Ident,
+    schema: &FunctionSchema,
+    forms: &[FormOf],
+) -> Result<TokenStream> {
+    let is_form = *name != item.name;
+    let types = Types { core, span: item.schema.span() };
+    let parameters = parameters(schema, &types).map_err(|message| at_schema(item, message))?;
+    let returns = returns(schema, &types).map_err(|message| at_schema(item, message))?;
+
+    let visibility = &item.visibility;
+    let on_type = item.attributes.iter().filter(|attribute| !is_form || !attribute.is("doc"));
+    let on_type = on_type.map(|attribute| attribute.tokens());
+    let forms = forms.iter().map(|form| form.constant());
     let on_all = item.attributes_named(&["cfg", "allow"]);
     let text = format!("{schema:#}");
-    let type_doc = type_documentation(item, &text);
-    let call_doc = call_documentation(&schema, &text);
+    let type_doc = if is_form { documentation_of(&text) } else { type_documentation(item, &text) };
+    let call_doc = call_documentation(schema, &text);
     let owned = parameters.iter().map(|parameter| &parameter.owned);
     let marker = &returns.marker;
     // The signature stands at the schema, so that a missing type is reported there.
@@ -73,6 +106,7 @@ fn expand(core: &TokenStream, home: Option<&TokenStream>, item: &Item) -> Result
         #(#on_all)*
         impl #core::Operator for #name {
             const SCHEMA: &'static str = #text;
+            #(#forms)*
             type Signature = #signature;
 
             fn cell() -> &'static #core::OperatorCell<Self::Signature> {
@@ -213,6 +247,10 @@ fn type_documentation(item: &Item, schema: &str) -> TokenStream {
     if item.has_attribute("doc") {
         return TokenStream::new();
     }
+    documentation_of(schema)
+}
+
+fn documentation_of(schema: &str) -> TokenStream {
     let text = format!(" The operator `{schema}`.");
     quote!(#[doc = #text])
 }

@@ -1,5 +1,5 @@
 //! Reads the macro's input: the path of the core crate, perhaps `home = path;`, then
-//! `ATTRIBUTES VISIBILITY Name = "schema";` repeated.
+//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload");` repeated, where the forms may be left out.
 
 use std::iter::Peekable;
 
@@ -43,6 +43,20 @@ pub(crate) struct Item {
     pub(crate) visibility: TokenStream,
     pub(crate) name: Ident,
     pub(crate) schema: Literal,
+    pub(crate) forms: Vec<Form>,
+}
+
+/// A form that writes the result, to be declared beside the functional overload.
+pub(crate) struct Form {
+    pub(crate) kind: FormKind,
+    pub(crate) span: Span,
+}
+
+/// Where the result is written.
+pub(crate) enum FormKind {
+    InPlace,
+    /// With the name of the overload, unless it is as usual.
+    Out(Option<Literal>),
 }
 
 impl Item {
@@ -64,6 +78,10 @@ pub(crate) struct Attribute {
 }
 
 impl Attribute {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name().is_some_and(|own| own == name)
+    }
+
     /// The word the attribute begins with.
     fn name(&self) -> Option<String> {
         match self.content.stream().into_iter().next() {
@@ -149,10 +167,44 @@ impl Cursor {
             TokenTree::Group(group) => captured_literal(&group)?,
             other => return Err(unexpected(&other, "the schema as a string")),
         };
+        let forms = self.forms()?;
         if self.tokens.peek().is_some() {
             self.punctuation(';')?;
         }
-        Ok(Item { attributes, visibility, name, schema })
+        Ok(Item { attributes, visibility, name, schema, forms })
+    }
+
+    /// Reads `, in_place` and `, out` or `, out("overload")`, each once.
+    fn forms(&mut self) -> Result<Vec<Form>> {
+        let expected = "`in_place` or `out`";
+        let mut forms: Vec<Form> = Vec::new();
+        while matches!(self.tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == ',') {
+            self.punctuation(',')?;
+            let word = self.next(expected)?;
+            let span = word.span();
+            let kind = match word.to_string().as_str() {
+                "in_place" => FormKind::InPlace,
+                "out" => FormKind::Out(self.overload()?),
+                _ => return Err(unexpected(&word, expected)),
+            };
+            let is_same = |known: &Form| std::mem::discriminant(&known.kind) == std::mem::discriminant(&kind);
+            if forms.iter().any(is_same) {
+                return Err(Error::new(span, format!("the form `{word}` stands here twice")));
+            }
+            forms.push(Form { kind, span });
+        }
+        Ok(forms)
+    }
+
+    /// Reads `("overload")`, or nothing.
+    fn overload(&mut self) -> Result<Option<Literal>> {
+        let is_group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
+        let Some(TokenTree::Group(group)) = self.tokens.next_if(is_group) else { return Ok(None) };
+        let mut inside = group.stream().into_iter();
+        match (inside.next(), inside.next()) {
+            (Some(TokenTree::Literal(literal)), None) => Ok(Some(literal)),
+            _ => Err(unexpected(&TokenTree::Group(group), "the overload's name as a string in parentheses")),
+        }
     }
 
     fn attributes(&mut self) -> Result<Vec<Attribute>> {
@@ -204,7 +256,7 @@ fn captured_literal(group: &Group) -> Result<Literal> {
 
 fn unexpected(found: &TokenTree, expected: &str) -> Error {
     let message = format!(
-        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`"
+        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`, with `, in_place, out` before the semicolon for its forms"
     );
     Error::new(found.span(), message)
 }

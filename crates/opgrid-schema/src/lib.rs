@@ -37,6 +37,7 @@ mod compatibility;
 mod constant;
 mod default;
 mod error;
+mod forms;
 mod lexer;
 mod parser;
 mod print;

@@ -18,6 +18,10 @@ use crate::signatures::signature::Signature;
 pub trait Operator: Copy + Send + Sync + 'static {
     /// The schema text.
     const SCHEMA: &'static str;
+    /// The schema of the overload that computes the same and writes its first argument, if there is one.
+    const IN_PLACE: Option<&'static str> = None;
+    /// The schema of the overload that computes the same and writes an argument behind the others, if there is one.
+    const OUT: Option<&'static str> = None;
     /// The function type that kernels and callers share.
     type Signature: Signature;
 

@@ -1,0 +1,58 @@
+//! Schemas of the forms that write, derived from functional ones.
+
+use opgrid_schema::FunctionSchema;
+
+fn parse(text: &str) -> FunctionSchema {
+    FunctionSchema::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Functional schemas, and torch's in-place and `out` forms of them.
+#[test]
+fn forms_are_those_of_torch() {
+    for (functional, in_place, overload, out) in [
+        (
+            "aten::exp(Tensor self) -> Tensor",
+            "aten::exp_(Tensor(a!) self) -> Tensor(a!)",
+            None,
+            "aten::exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        ),
+        (
+            "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+            "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+            Some("out"),
+            "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        ),
+        (
+            "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor",
+            "aten::ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+            None,
+            "aten::ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+        ),
+    ] {
+        let functional = parse(functional);
+        let found = [functional.in_place_form().unwrap(), functional.out_form(overload).unwrap()];
+        assert_eq!(found.each_ref().map(ToString::to_string), [in_place, out]);
+        assert_eq!(found, [parse(in_place), parse(out)]);
+    }
+}
+
+#[test]
+fn schemas_without_such_forms_say_why() {
+    let no_tensor = parse("t::f(int n) -> Tensor").in_place_form().unwrap_err();
+    assert!(no_tensor.contains("t::f") && no_tensor.contains("first argument is a tensor"), "{no_tensor}");
+    for text in [
+        "t::f(Tensor(a) x) -> Tensor(a)",
+        "t::f(Tensor(a!) x) -> Tensor(a!)",
+        "t::f(Tensor x) -> (Tensor, Tensor)",
+        "t::f(Tensor x) -> int",
+        "t::f(Tensor x) -> ()",
+    ] {
+        let errors = [parse(text).in_place_form().unwrap_err(), parse(text).out_form(None).unwrap_err()];
+        assert!(
+            errors.iter().all(|error| error.contains("writes nothing and returns one new tensor")),
+            "{errors:?}"
+        );
+    }
+    let twice = parse("t::f(Tensor x, Tensor out) -> Tensor").out_form(None).unwrap_err();
+    assert!(twice.contains("an argument `out` already"), "{twice}");
+}
