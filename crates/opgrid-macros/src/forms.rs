@@ -2,7 +2,7 @@
 
 use opgrid_schema::FunctionSchema;
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use crate::items::{Error, Form, FormKind, Item, Result};
 use crate::literal::string_value;
@@ -39,24 +39,27 @@ fn of_one(item: &Item, functional: &FunctionSchema, form: &Form) -> Result<FormO
         return Err(Error::new(form.span, message));
     };
     let at_form = |message: String| Error::new(form.span, message);
-    let (schema, name) = match &form.kind {
-        FormKind::InPlace => {
-            (functional.in_place_form().map_err(at_form)?, format_ident!("{operator}Inplace{rest}"))
+    let given = match &form.kind {
+        FormKind::InPlace(Some(literal)) | FormKind::Out(Some(literal)) => {
+            let unexpected =
+                || at_form(format!("expected the overload's name as a string but found `{literal}`"));
+            Some(string_value(literal).ok_or_else(unexpected)?)
         }
-        FormKind::Out(overload) => {
-            let overload = match overload {
-                Some(literal) => Some(string_value(literal).ok_or_else(|| {
-                    at_form(format!("expected the overload's name as a string but found `{literal}`"))
-                })?),
-                None => None,
-            };
-            let schema = functional.out_form(overload.as_deref()).map_err(at_form)?;
-            let name = format_ident!("{operator}{}", camel_case(&schema.name.overload));
-            (schema, name)
-        }
+        FormKind::InPlace(None) | FormKind::Out(None) => None,
     };
-    let name = Ident::new(&name.to_string(), item.name.span());
-    Ok(FormOf { name, schema, is_in_place: matches!(form.kind, FormKind::InPlace) })
+    let is_in_place = matches!(form.kind, FormKind::InPlace(_));
+    let schema = match is_in_place {
+        true => functional.in_place_form(given.as_deref()),
+        false => functional.out_form(given.as_deref()),
+    };
+    let schema = schema.map_err(at_form)?;
+    let overload = camel_case(&schema.name.overload);
+    let name = match (is_in_place, given) {
+        (true, None) => format!("{operator}Inplace{rest}"),
+        (true, Some(_)) => format!("{operator}Inplace{overload}"),
+        (false, _) => format!("{operator}{overload}"),
+    };
+    Ok(FormOf { name: Ident::new(&name, item.name.span()), schema, is_in_place })
 }
 
 /// `logical_not` as `LogicalNot`.

@@ -54,8 +54,8 @@ pub(crate) struct Form {
 
 /// Where the result is written.
 pub(crate) enum FormKind {
-    InPlace,
-    /// With the name of the overload, unless it is as usual.
+    /// Each with the name of the overload, unless it is as usual.
+    InPlace(Option<Literal>),
     Out(Option<Literal>),
 }
 
@@ -174,7 +174,7 @@ impl Cursor {
         Ok(Item { attributes, visibility, name, schema, forms })
     }
 
-    /// Reads `, in_place` and `, out` or `, out("overload")`, each once.
+    /// Reads `, in_place` and `, out`, each once and perhaps with `("overload")`.
     fn forms(&mut self) -> Result<Vec<Form>> {
         let expected = "`in_place` or `out`";
         let mut forms: Vec<Form> = Vec::new();
@@ -183,7 +183,7 @@ impl Cursor {
             let word = self.next(expected)?;
             let span = word.span();
             let kind = match word.to_string().as_str() {
-                "in_place" => FormKind::InPlace,
+                "in_place" => FormKind::InPlace(self.overload()?),
                 "out" => FormKind::Out(self.overload()?),
                 _ => return Err(unexpected(&word, expected)),
             };

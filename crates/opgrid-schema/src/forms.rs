@@ -4,7 +4,7 @@ use crate::{AliasInfo, Argument, FunctionSchema, OperatorName, Type};
 
 impl FunctionSchema {
     /// The schema of the in-place form by torch's rule: an underscore behind the name, and the first argument is
-    /// written and returned.
+    /// written and returned. Without an overload name it is that of the functional form.
     ///
     /// # Errors
     ///
@@ -18,12 +18,12 @@ impl FunctionSchema {
     ///
     /// let add = FunctionSchema::parse("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")?;
     /// assert_eq!(
-    ///     add.in_place_form().unwrap().to_string(),
+    ///     add.in_place_form(None).unwrap().to_string(),
     ///     "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
     /// );
     /// # Ok::<(), opgrid_schema::ParseError>(())
     /// ```
-    pub fn in_place_form(&self) -> Result<Self, String> {
+    pub fn in_place_form(&self, overload: Option<&str>) -> Result<Self, String> {
         self.check_functional()?;
         let mut arguments = self.arguments.clone();
         match arguments.first_mut() {
@@ -37,7 +37,8 @@ impl FunctionSchema {
                 ));
             }
         }
-        let name = OperatorName::new(format!("{}_", self.name.name), &self.name.overload);
+        let overload = overload.unwrap_or(&self.name.overload);
+        let name = OperatorName::new(format!("{}_", self.name.name), overload);
         Ok(self.writing(name, arguments))
     }
 

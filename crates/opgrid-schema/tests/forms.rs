@@ -30,7 +30,7 @@ fn forms_are_those_of_torch() {
         ),
     ] {
         let functional = parse(functional);
-        let found = [functional.in_place_form().unwrap(), functional.out_form(overload).unwrap()];
+        let found = [functional.in_place_form(None).unwrap(), functional.out_form(overload).unwrap()];
         assert_eq!(found.each_ref().map(ToString::to_string), [in_place, out]);
         assert_eq!(found, [parse(in_place), parse(out)]);
     }
@@ -38,7 +38,7 @@ fn forms_are_those_of_torch() {
 
 #[test]
 fn schemas_without_such_forms_say_why() {
-    let no_tensor = parse("t::f(int n) -> Tensor").in_place_form().unwrap_err();
+    let no_tensor = parse("t::f(int n) -> Tensor").in_place_form(None).unwrap_err();
     assert!(no_tensor.contains("t::f") && no_tensor.contains("first argument is a tensor"), "{no_tensor}");
     for text in [
         "t::f(Tensor(a) x) -> Tensor(a)",
@@ -47,7 +47,7 @@ fn schemas_without_such_forms_say_why() {
         "t::f(Tensor x) -> int",
         "t::f(Tensor x) -> ()",
     ] {
-        let errors = [parse(text).in_place_form().unwrap_err(), parse(text).out_form(None).unwrap_err()];
+        let errors = [parse(text).in_place_form(None).unwrap_err(), parse(text).out_form(None).unwrap_err()];
         assert!(
             errors.iter().all(|error| error.contains("writes nothing and returns one new tensor")),
             "{errors:?}"

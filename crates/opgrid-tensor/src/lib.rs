@@ -24,8 +24,8 @@
 
 #![deny(unsafe_code)]
 
-mod api;
 mod error;
+pub mod families;
 pub mod files;
 mod infix;
 pub mod kernels;

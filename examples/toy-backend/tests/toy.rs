@@ -145,7 +145,11 @@ fn writes_and_views_survive_the_way_through_the_cpu() {
     assert_eq!(floats(&tail), [-6.0, -8.0]);
 
     let square = subject.dispatcher.call(ops::View, (&x, &[2, 2][..])).unwrap();
-    assert_eq!((subject.cpu_copies("aten::view"), square.device()), (1, x.device()));
+    assert_eq!(
+        (subject.cpu_copies("aten::view"), square.device()),
+        (0, x.device()),
+        "views need no kernel here"
+    );
     assert!(square.array().unwrap().storage().is_same(x.array().unwrap().storage()));
 
     let out = subject.toy(&[0.0; 4], &[4]);

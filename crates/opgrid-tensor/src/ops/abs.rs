@@ -16,21 +16,20 @@ use crate::tensor::choose::unsupported;
 
 operator! {
     home = crate::home;
-    pub Abs = "aten::abs(Tensor self) -> Tensor";
-    pub AbsInplace = "aten::abs_(Tensor(a!) self) -> Tensor(a!)";
-    pub AbsOut = "aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ABS: Family<Abs> = Family::new(Abs, &kind::POINTWISE_UNARY, shape).in_place_shape(in_place_shape).out_shape(out_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Abs).structured(shape, cpu);
-    library.define(AbsInplace).in_place(in_place_shape, cpu);
-    library.define(AbsOut).out_by(Abs, out_shape, cpu);
+    library.family(&ABS).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     let complex = [DType::Complex64, DType::Complex128];
     samples.of(Abs, NUMBERS, make::unary, reference).tolerance(2.0).in_place_refuses(&complex);
-    samples.differs(Abs, structured::ORDER_OF_INPUTS);
+    samples.differs(Abs, result::ORDER_OF_INPUTS);
     samples.differs(
         Abs,
         Difference {
@@ -98,5 +97,16 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         DType::Complex64 => elementwise::unary::<f32, Complex<f32>>(out, input, Magnitude::magnitude),
         DType::Complex128 => elementwise::unary::<f64, Complex<f64>>(out, input, Magnitude::magnitude),
         dtype => with_dtype!(dtype, T: Real => elementwise::unary::<T, T>(out, input, Magnitude::magnitude)),
+    }
+}
+
+impl Tensor {
+    /// The distance from zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Abs`].
+    pub fn abs(&self) -> Result<Self> {
+        Abs.call(self)
     }
 }

@@ -14,22 +14,15 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
-    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
-    pub AddInplaceTensor = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
-    pub AddInplaceScalar = "aten::add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)";
-    pub AddOut = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
+    pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out");
+    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ADD: Family<AddTensor> = Family::new(AddTensor, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(AddTensor).structured(shape, cpu);
-    library.define(AddInplaceTensor).in_place(shape, cpu);
-    library.define(AddOut).out_of(AddTensor, shape, cpu);
-    // The number becomes a tensor without memory, so that layers see one operator for both.
-    library.define(AddScalar).composite(|input, other, alpha| AddTensor.call(input, &other.into(), alpha));
-    library
-        .define(AddInplaceScalar)
-        .composite(|input, other, alpha| AddInplaceTensor.call(input, &other.into(), alpha));
+    library.family(&ADD).cpu(cpu).number(AddScalar, AddTensor).number(AddInplaceScalar, AddInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -64,4 +57,33 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.plus(alpha.times(b)))
     })
+}
+
+impl Tensor {
+    /// `self + alpha * other`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AddTensor`].
+    pub fn add(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
+        AddTensor.call(self, other, alpha.into())
+    }
+
+    /// `self + alpha * other` with a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AddScalar`].
+    pub fn add_scalar(&self, other: impl Into<Scalar>, alpha: impl Into<Scalar>) -> Result<Self> {
+        AddScalar.call(self, other.into(), alpha.into())
+    }
+
+    /// Adds `alpha * other` to this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AddInplaceTensor`].
+    pub fn add_(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<&Self> {
+        AddInplaceTensor.call(self, other, alpha.into()).map(|()| self)
+    }
 }

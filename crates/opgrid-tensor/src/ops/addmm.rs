@@ -13,20 +13,19 @@
 
 use super::MulScalar;
 use super::prelude::*;
-use super::structured::check_result;
+use crate::families::result::check_result;
 use crate::kernels::products::{Addend, multiply_add, sizes};
 
 operator! {
     home = crate::home;
-    pub Addmm = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
-    pub AddmmInplace = "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)";
-    pub AddmmOut = "aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
+    pub Addmm = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ADDMM: Family<Addmm> = Family::new(Addmm, &kind::PRODUCT, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Addmm).structured(shape, cpu);
-    library.define(AddmmInplace).in_place(shape, cpu);
-    library.define(AddmmOut).out_by(Addmm, out_shape, cpu);
+    library.family(&ADDMM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -87,19 +86,6 @@ fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scal
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
 }
 
-fn out_shape(
-    input: &Tensor,
-    mat1: &Tensor,
-    mat2: &Tensor,
-    beta: Scalar,
-    alpha: Scalar,
-    out: &Tensor,
-) -> Result<TensorSpec> {
-    let spec = shape(input, mat1, mat2, beta, alpha)?;
-    pointwise::check_out_dtype(out, spec.dtype())?;
-    Ok(spec)
-}
-
 fn cpu(
     input: &Tensor,
     mat1: &Tensor,
@@ -126,4 +112,21 @@ fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
     let product = MulScalar.call(input, beta)?;
     check_result(out, product.spec()?)?;
     elementwise::copy(out, &product)
+}
+
+impl Tensor {
+    /// `beta * self + alpha * (mat1 @ mat2)`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Addmm`].
+    pub fn addmm(
+        &self,
+        mat1: &Self,
+        mat2: &Self,
+        beta: impl Into<Scalar>,
+        alpha: impl Into<Scalar>,
+    ) -> Result<Self> {
+        Addmm.call(self, mat1, mat2, beta.into(), alpha.into())
+    }
 }

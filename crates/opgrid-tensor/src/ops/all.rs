@@ -15,34 +15,27 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub All = "aten::all(Tensor self) -> Tensor";
-    pub AllAllOut = "aten::all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
-    pub AllDim = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor";
-    pub AllOut = "aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
-    pub AllDims = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor";
-    pub AllDimsOut = "aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+    pub All = "aten::all(Tensor self) -> Tensor", out("all_out");
+    pub AllDim = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out");
+    pub AllDims = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out;
 }
 
+/// Over all elements.
+pub const ALL_ELEMENTS: Family<All> = Family::new(All, &kind::REDUCTION, |input| shape(input, None, false))
+    .out_shape(|input, out| out_shape(input, None, false, out));
+
+/// Over one dimension.
+pub const ALL_DIM: Family<AllDim> =
+    Family::new(AllDim, &kind::REDUCTION, |input, dim, keepdim| shape(input, Some(&[dim]), keepdim))
+        .out_shape(|input, dim, keepdim, out| out_shape(input, Some(&[dim]), keepdim, out));
+
+/// Over several dimensions.
+pub const ALL_DIMS: Family<AllDims> = Family::new(AllDims, &kind::REDUCTION, shape).out_shape(out_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library
-        .define(All)
-        .structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
-    library.define(AllAllOut).out_by(
-        All,
-        |input, out| out_shape(input, None, false, out),
-        |input, out| cpu(input, None, false, out),
-    );
-    library.define(AllDim).structured(
-        |input, dim, keepdim| shape(input, Some(&[dim]), keepdim),
-        |input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out),
-    );
-    library.define(AllOut).out_by(
-        AllDim,
-        |input, dim, keepdim, out| out_shape(input, Some(&[dim]), keepdim, out),
-        |input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out),
-    );
-    library.define(AllDims).structured(shape, cpu);
-    library.define(AllDimsOut).out_by(AllDims, out_shape, cpu);
+    library.family(&ALL_ELEMENTS).cpu(|input, out| cpu(input, None, false, out));
+    library.family(&ALL_DIM).cpu(|input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out));
+    library.family(&ALL_DIMS).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -87,5 +80,25 @@ fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Res
     match dim {
         Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
         dims => choice::all(out, input, dims.unwrap_or(&[])),
+    }
+}
+
+impl Tensor {
+    /// Whether every element is other than zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`All`].
+    pub fn all(&self) -> Result<Self> {
+        All.call(self)
+    }
+
+    /// Whether every element is other than zero, over a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AllDim`].
+    pub fn all_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
+        AllDim.call(self, dim, keepdim)
     }
 }

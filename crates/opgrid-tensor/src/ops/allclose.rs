@@ -14,7 +14,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Allclose).on_every_backend(allclose);
+    library.define(Allclose).kind(&kind::QUESTION).on_every_backend(allclose);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -29,4 +29,15 @@ pub(super) fn samples(samples: &mut Samples) {
 fn allclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
     let all = All.call(&Isclose.call(input, other, rtol, atol, equal_nan)?)?;
     Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
+}
+
+impl Tensor {
+    /// Whether all elements are as good as equal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allclose`].
+    pub fn allclose(&self, other: &Self, rtol: f64, atol: f64) -> Result<bool> {
+        Allclose.call(self, other, rtol, atol, false)
+    }
 }

@@ -14,13 +14,14 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Amax = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor";
-    pub AmaxOut = "aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Amax = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const AMAX: Family<Amax> = Family::new(Amax, &kind::REDUCTION, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Amax).structured(shape, cpu);
-    library.define(AmaxOut).out_by(Amax, out_shape, cpu);
+    library.family(&AMAX).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -47,11 +48,17 @@ fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
     reduce::shape(input.spec()?, dim, keepdim, input.dtype())
 }
 
-fn out_shape(input: &Tensor, dim: &[i64], keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_out_dtype(out, input.dtype())?;
-    shape(input, dim, keepdim)
-}
-
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::largest(out, input, dim)
+}
+
+impl Tensor {
+    /// The largest element over dimensions, all if none is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Amax`].
+    pub fn amax(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
+        Amax.call(self, dim, keepdim)
+    }
 }

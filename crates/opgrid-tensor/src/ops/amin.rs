@@ -14,13 +14,14 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Amin = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor";
-    pub AminOut = "aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Amin = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const AMIN: Family<Amin> = Family::new(Amin, &kind::REDUCTION, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Amin).structured(shape, cpu);
-    library.define(AminOut).out_by(Amin, out_shape, cpu);
+    library.family(&AMIN).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -47,11 +48,17 @@ fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
     reduce::shape(input.spec()?, dim, keepdim, input.dtype())
 }
 
-fn out_shape(input: &Tensor, dim: &[i64], keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_out_dtype(out, input.dtype())?;
-    shape(input, dim, keepdim)
-}
-
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::smallest(out, input, dim)
+}
+
+impl Tensor {
+    /// The smallest element over dimensions, all if none is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Amin`].
+    pub fn amin(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
+        Amin.call(self, dim, keepdim)
+    }
 }

@@ -15,34 +15,27 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Any = "aten::any(Tensor self) -> Tensor";
-    pub AnyAllOut = "aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
-    pub AnyDim = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor";
-    pub AnyOut = "aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
-    pub AnyDims = "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor";
-    pub AnyDimsOut = "aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Any = "aten::any(Tensor self) -> Tensor", out("all_out");
+    pub AnyDim = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out");
+    pub AnyDims = "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out;
 }
 
+/// Over all elements.
+pub const ANY_ELEMENT: Family<Any> = Family::new(Any, &kind::REDUCTION, |input| shape(input, None, false))
+    .out_shape(|input, out| out_shape(input, None, false, out));
+
+/// Over one dimension.
+pub const ANY_DIM: Family<AnyDim> =
+    Family::new(AnyDim, &kind::REDUCTION, |input, dim, keepdim| shape(input, Some(&[dim]), keepdim))
+        .out_shape(|input, dim, keepdim, out| out_shape(input, Some(&[dim]), keepdim, out));
+
+/// Over several dimensions.
+pub const ANY_DIMS: Family<AnyDims> = Family::new(AnyDims, &kind::REDUCTION, shape).out_shape(out_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library
-        .define(Any)
-        .structured(|input| shape(input, None, false), |input, out| cpu(input, None, false, out));
-    library.define(AnyAllOut).out_by(
-        Any,
-        |input, out| out_shape(input, None, false, out),
-        |input, out| cpu(input, None, false, out),
-    );
-    library.define(AnyDim).structured(
-        |input, dim, keepdim| shape(input, Some(&[dim]), keepdim),
-        |input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out),
-    );
-    library.define(AnyOut).out_by(
-        AnyDim,
-        |input, dim, keepdim, out| out_shape(input, Some(&[dim]), keepdim, out),
-        |input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out),
-    );
-    library.define(AnyDims).structured(shape, cpu);
-    library.define(AnyDimsOut).out_by(AnyDims, out_shape, cpu);
+    library.family(&ANY_ELEMENT).cpu(|input, out| cpu(input, None, false, out));
+    library.family(&ANY_DIM).cpu(|input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out));
+    library.family(&ANY_DIMS).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -87,5 +80,25 @@ fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Res
     match dim {
         Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
         dims => choice::any(out, input, dims.unwrap_or(&[])),
+    }
+}
+
+impl Tensor {
+    /// Whether some element is other than zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Any`].
+    pub fn any(&self) -> Result<Self> {
+        Any.call(self)
+    }
+
+    /// Whether some element is other than zero, over a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AnyDim`].
+    pub fn any_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
+        AnyDim.call(self, dim, keepdim)
     }
 }

@@ -13,7 +13,7 @@
 use super::EmptyMemoryFormat;
 use super::factory::Factories;
 use super::prelude::*;
-use super::structured::written;
+use crate::families::result::written;
 use crate::kernels::sequence;
 use crate::tensor::{Element, Number};
 
@@ -29,15 +29,15 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     const ZERO: Scalar = Scalar::Int(0);
     const ONE: Scalar = Scalar::Int(1);
-    library.define(Arange).factory(Arange, |end, dtype, layout, device, pin_memory| {
+    library.define(Arange).kind(&kind::FACTORY).factory(Arange, |end, dtype, layout, device, pin_memory| {
         arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
     });
-    library.define(ArangeStart).factory(ArangeStart, |start, end, dtype, layout, device, pin_memory| {
+    library.define(ArangeStart).kind(&kind::FACTORY).factory(ArangeStart, |start, end, dtype, layout, device, pin_memory| {
         arange(start, end, ONE, dtype, layout, device, pin_memory)
     });
-    library.define(ArangeStartStep).factory(ArangeStartStep, arange);
-    library.define(ArangeOut).composite(|end, out| ArangeStartOut.call(ZERO, end, ONE, out));
-    library.define(ArangeStartOut).on_cpu_and_meta(arange_out);
+    library.define(ArangeStartStep).kind(&kind::FACTORY).factory(ArangeStartStep, arange);
+    library.define(ArangeOut).kind(&kind::FACTORY).composite(|end, out| ArangeStartOut.call(ZERO, end, ONE, out));
+    library.define(ArangeStartOut).kind(&kind::FACTORY).on_cpu_and_meta(arange_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -162,4 +162,24 @@ fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
     };
     i64::try_from(length)
         .map_err(|_| argument(format!("invalid size {length}, possible overflow; choose a larger step")))
+}
+
+impl Tensor {
+    /// The numbers from `start` to before `end`; of integers an int64 tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ArangeStartStep`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::arange(1, 7, 2)?.to_string(), "tensor([1, 3, 5])");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn arange(start: impl Into<Scalar>, end: impl Into<Scalar>, step: impl Into<Scalar>) -> Result<Self> {
+        ArangeStartStep.call(start.into(), end.into(), step.into(), None, None, None, None)
+    }
 }

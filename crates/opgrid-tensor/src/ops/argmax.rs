@@ -14,13 +14,14 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor";
-    pub ArgmaxOut = "aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ARGMAX: Family<Argmax> = Family::new(Argmax, &kind::REDUCTION, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Argmax).structured(shape, cpu);
-    library.define(ArgmaxOut).out_by(Argmax, out_shape, cpu);
+    library.family(&ARGMAX).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -61,11 +62,17 @@ fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<TensorSpec> 
     reduce::shape(spec, dim.as_slice(), keepdim, DType::I64)
 }
 
-fn out_shape(input: &Tensor, dim: Option<i64>, keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_out_dtype(out, DType::I64)?;
-    shape(input, dim, keepdim)
-}
-
 fn cpu(input: &Tensor, dim: Option<i64>, _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::index_of_largest(out, input, dim.as_slice())
+}
+
+impl Tensor {
+    /// Where the largest element is, of all or over a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Argmax`].
+    pub fn argmax(&self, dim: impl Into<Option<i64>>, keepdim: bool) -> Result<Self> {
+        Argmax.call(self, dim.into(), keepdim)
+    }
 }

@@ -14,8 +14,11 @@ operator! {
     pub AsStrided = "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(AsStrided).on_cpu_and_meta(as_strided);
+    library.view(AsStrided, &AS_STRIDED);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -49,10 +52,21 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
 }
 
-fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {
+fn geometry(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Geometry> {
     let offset = match storage_offset {
         Some(offset) => offset,
         None => input.spec()?.geometry().offset(),
     };
-    input.view_as(Geometry::strided(size, stride, offset)?)
+    Geometry::strided(size, stride, offset)
+}
+
+impl Tensor {
+    /// A view with any sizes and strides; without an offset it is that of this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AsStrided`].
+    pub fn as_strided(&self, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Self> {
+        AsStrided.call(self, size, stride, storage_offset)
+    }
 }

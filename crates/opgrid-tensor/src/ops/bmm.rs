@@ -13,13 +13,14 @@ use crate::kernels::products::multiply;
 
 operator! {
     home = crate::home;
-    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor";
-    pub BmmOut = "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Bmm).structured(shape, cpu);
-    library.define(BmmOut).out_by(Bmm, out_shape, cpu);
+    library.family(&BMM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -66,15 +67,20 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     }
 }
 
-fn out_shape(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<TensorSpec> {
-    let spec = shape(input, mat2)?;
-    pointwise::check_out_dtype(out, spec.dtype())?;
-    Ok(spec)
-}
-
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
     if input.numel() == 0 || mat2.numel() == 0 {
         return elementwise::fill(out, Scalar::Int(0));
     }
     multiply(out.array()?, input.array()?, mat2.array()?)
+}
+
+impl Tensor {
+    /// The products of as many pairs of matrices.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bmm`].
+    pub fn bmm(&self, other: &Self) -> Result<Self> {
+        Bmm.call(self, other)
+    }
 }

@@ -11,7 +11,7 @@
 //! - Source: torch.cat, PyTorch 2.15.
 
 use super::prelude::*;
-use super::structured::{made, written};
+use crate::families::result::{made, written};
 use crate::kernels::join;
 use crate::tensor::Array;
 use crate::tensor::views::normalise_dim;
@@ -23,11 +23,11 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Cat).on_cpu_and_meta(|tensors, dim| {
+    library.define(Cat).kind(&kind::JOINING).on_cpu_and_meta(|tensors, dim| {
         let joined = Joined::new(tensors, dim)?;
         made(joined.spec.clone(), |out| joined.write(out))
     });
-    library.define(CatOut).on_cpu_and_meta(|tensors, dim, out| {
+    library.define(CatOut).kind(&kind::JOINING).on_cpu_and_meta(|tensors, dim, out| {
         let joined = Joined::new(tensors, dim)?;
         written(out, &joined.spec, |out| joined.write(out))
     });
@@ -203,3 +203,24 @@ pub(super) const ANY_STRIDES: Difference = Difference {
         },
     }),
 };
+
+impl Tensor {
+    /// Tensors one behind the other along a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cat`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 2, 1)?;
+    /// assert_eq!(Tensor::cat(&[x.clone(), x], 0)?.to_vec::<i64>()?, [0, 1, 0, 1]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn cat(tensors: &[Self], dim: i64) -> Result<Self> {
+        Cat.call(tensors, dim)
+    }
+}

@@ -13,7 +13,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Clone).on_every_backend(clone);
+    library.define(Clone).kind(&kind::COPY).on_every_backend(clone);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -14,7 +14,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Contiguous).kernel(DispatchKey::CompositeImplicitAutograd, contiguous);
+    library.define(Contiguous).kind(&kind::COPY).kernel(DispatchKey::CompositeImplicitAutograd, contiguous);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -40,4 +40,15 @@ fn contiguous(input: &Tensor, memory_format: MemoryFormat) -> Result<Tensor> {
     let result = EmptyMemoryFormat.call(spec.sizes(), dtype, None, device, None, Some(memory_format))?;
     CopyInplace.call(&result, input, false)?;
     Ok(result)
+}
+
+impl Tensor {
+    /// The same elements in row-major order: this very tensor, if they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Contiguous`].
+    pub fn contiguous(&self) -> Result<Self> {
+        Contiguous.call(self, MemoryFormat::Contiguous)
+    }
 }

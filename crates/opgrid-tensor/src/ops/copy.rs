@@ -18,7 +18,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(CopyInplace).in_place(shape, cpu);
+    library.define(CopyInplace).kind(&kind::COPY).in_place(shape, cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -58,4 +58,15 @@ fn shape(input: &Tensor, src: &Tensor, _non_blocking: bool) -> Result<TensorSpec
 
 fn cpu(_input: &Tensor, src: &Tensor, _non_blocking: bool, out: &Tensor) -> Result<()> {
     elementwise::copy(out, src)
+}
+
+impl Tensor {
+    /// Writes the elements of `src` to this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CopyInplace`].
+    pub fn copy_(&self, src: &Self) -> Result<&Self> {
+        CopyInplace.call(self, src, false).map(|()| self)
+    }
 }

@@ -18,33 +18,21 @@ use crate::kernels::division::{self, Division, Rounding};
 
 operator! {
     home = crate::home;
-    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub DivInplaceTensor = "aten::div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub DivInplaceScalar = "aten::div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub DivOut = "aten::div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor";
-    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor";
-    pub DivInplaceTensorMode = "aten::div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)";
-    pub DivInplaceScalarMode = "aten::div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)";
-    pub DivOutMode = "aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)";
+    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out");
+    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
+    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const DIV: Family<DivTensor> = Family::new(DivTensor, &kind::POINTWISE_BINARY, shape);
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const DIV_TENSOR_MODE: Family<DivTensorMode> = Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(DivTensor).structured(shape, cpu);
-    library.define(DivInplaceTensor).in_place(shape, cpu);
-    library.define(DivOut).out_of(DivTensor, shape, cpu);
-    library.define(DivScalar).composite(|input, other| DivTensor.call(input, &other.into()));
-    library.define(DivInplaceScalar).composite(|input, other| DivInplaceTensor.call(input, &other.into()));
-    library.define(DivTensorMode).structured(mode_shape, mode_cpu);
-    library.define(DivInplaceTensorMode).in_place(mode_shape, mode_cpu);
-    library.define(DivOutMode).out_of(DivTensorMode, mode_shape, mode_cpu);
-    library
-        .define(DivScalarMode)
-        .composite(|input, other, mode| DivTensorMode.call(input, &other.into(), mode));
-    library
-        .define(DivInplaceScalarMode)
-        .composite(|input, other, mode| DivInplaceTensorMode.call(input, &other.into(), mode));
+    library.family(&DIV).cpu(cpu).number(DivScalar, DivTensor).number(DivInplaceScalar, DivInplaceTensor);
+    library.family(&DIV_TENSOR_MODE).cpu(mode_cpu).number(DivScalarMode, DivTensorMode).number(DivInplaceScalarMode, DivInplaceTensorMode);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -194,5 +182,54 @@ fn whole_quotient(rounding: Rounding) -> impl Fn(f32, f32) -> f32 + Copy {
     move |a, b| match rounding {
         Rounding::Trunc => a.truncated(b),
         Rounding::Floor => a.floored(b),
+    }
+}
+
+impl Tensor {
+    /// The quotient.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DivTensor`].
+    pub fn div(&self, other: &Self) -> Result<Self> {
+        DivTensor.call(self, other)
+    }
+
+    /// The quotient by a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DivScalar`].
+    pub fn div_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        DivScalar.call(self, other.into())
+    }
+
+    /// Divides this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DivInplaceTensor`].
+    pub fn div_(&self, other: &Self) -> Result<&Self> {
+        DivInplaceTensor.call(self, other).map(|()| self)
+    }
+
+    /// The quotient, rounded as `rounding_mode` says: "trunc" towards zero, "floor" downwards.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DivTensorMode`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[-7i64, 7], &[2])?;
+    /// let two = Tensor::number(2);
+    /// assert_eq!(x.div_rounded(&two, "floor")?.to_vec::<i64>()?, [-4, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn div_rounded<'m>(&self, other: &Self, rounding_mode: impl Into<Option<&'m str>>) -> Result<Self> {
+        DivTensorMode.call(self, other, rounding_mode.into())
     }
 }

@@ -18,7 +18,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyMemoryFormat).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
+    library.define(EmptyMemoryFormat).kind(&kind::FACTORY).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -72,5 +72,16 @@ pub(super) fn check_options(layout: Option<Layout>, pin_memory: Option<bool>) ->
     match layout {
         None | Some(Layout::Strided) => Ok(()),
         Some(layout) => Err(argument(format!("argument `layout` is {layout}, expected strided"))),
+    }
+}
+
+impl Tensor {
+    /// A new row-major tensor with any content.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EmptyMemoryFormat`].
+    pub fn empty(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        EmptyMemoryFormat.call(size, Some(dtype), None, Some(device), None, None)
     }
 }

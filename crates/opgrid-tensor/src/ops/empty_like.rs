@@ -14,7 +14,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyLike).on_every_backend(empty_like);
+    library.define(EmptyLike).kind(&kind::FACTORY).on_every_backend(empty_like);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

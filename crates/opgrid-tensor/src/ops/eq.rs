@@ -11,21 +11,20 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub EqInplaceTensor = "aten::eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub EqInplaceScalar = "aten::eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub EqTensorOut = "aten::eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub EqScalarOut = "aten::eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+    pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const EQ: Family<EqTensor> = Family::new(EqTensor, &kind::COMPARISON, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(EqTensor).structured(shape, cpu);
-    library.define(EqInplaceTensor).in_place(shape, cpu);
-    library.define(EqTensorOut).out_of(EqTensor, shape, cpu);
-    library.define(EqScalar).structured(scalar_shape, scalar_cpu);
-    library.define(EqInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    library.define(EqScalarOut).out_of(EqScalar, scalar_shape, scalar_cpu);
+    library
+        .family(&EQ)
+        .cpu(cpu)
+        .number(EqScalar, EqTensor)
+        .number(EqInplaceScalar, EqInplaceTensor)
+        .number(EqScalarOut, EqTensorOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -46,10 +45,22 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T => elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a == b).into()))
 }
 
-fn scalar_shape(input: &Tensor, other: Scalar) -> Result<TensorSpec> {
-    shape(input, &other.into())
-}
+impl Tensor {
+    /// Whether elements are equal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EqTensor`].
+    pub fn eq(&self, other: &Self) -> Result<Self> {
+        EqTensor.call(self, other)
+    }
 
-fn scalar_cpu(input: &Tensor, other: Scalar, out: &Tensor) -> Result<()> {
-    cpu(input, &other.into(), out)
+    /// The same beside a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EqScalar`].
+    pub fn eq_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        EqScalar.call(self, other.into())
+    }
 }

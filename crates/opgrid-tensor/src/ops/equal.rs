@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Equal).kernel(DispatchKey::Cpu, equal);
+    library.define(Equal).kind(&kind::QUESTION).kernel(DispatchKey::Cpu, equal);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -57,4 +57,15 @@ fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
     with_dtype!(result_type(&[input, other])?, T => elementwise::binary::<Bool, T, T>(&same, input, other, |a, b| (a == b).into()))?;
     choice::all(&all, &same, &[])?;
     Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
+}
+
+impl Tensor {
+    /// Whether both have the same shape and elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Equal`].
+    pub fn equal(&self, other: &Self) -> Result<bool> {
+        Equal.call(self, other)
+    }
 }

@@ -12,15 +12,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Exp = "aten::exp(Tensor self) -> Tensor";
-    pub ExpInplace = "aten::exp_(Tensor(a!) self) -> Tensor(a!)";
-    pub ExpOut = "aten::exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Exp = "aten::exp(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const EXP: Family<Exp> = Family::new(Exp, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Exp).structured(shape, cpu);
-    library.define(ExpInplace).in_place(shape, cpu);
-    library.define(ExpOut).out_of(Exp, shape, cpu);
+    library.family(&EXP).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -33,4 +32,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::exp))
+}
+
+impl Tensor {
+    /// The exponential function.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Exp`].
+    pub fn exp(&self) -> Result<Self> {
+        Exp.call(self)
+    }
 }

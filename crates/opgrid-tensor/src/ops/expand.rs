@@ -14,8 +14,11 @@ operator! {
     pub Expand = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const EXPAND: ViewFamily<Expand> = ViewFamily::new(Expand, |input, size, _| input.spec()?.geometry().expand(size));
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Expand).on_every_backend(expand);
+    library.view(Expand, &EXPAND);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -46,6 +49,13 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", given(make::numbers(DType::F32, &[1, 1], 0)).and([3].to_vec()));
 }
 
-fn expand(input: &Tensor, size: &[i64], _implicit: bool) -> Result<Tensor> {
-    input.view_as(input.spec()?.geometry().expand(size)?)
+impl Tensor {
+    /// Stretched to other sizes by repeating elements; -1 keeps a size.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Expand`].
+    pub fn expand(&self, size: &[i64]) -> Result<Self> {
+        Expand.call(self, size, false)
+    }
 }

@@ -11,7 +11,7 @@
 
 use super::factory::Factories;
 use super::prelude::*;
-use super::structured::give_shape;
+use crate::families::result::give_shape;
 use super::{AsStrided, FillInplaceScalar, ZeroInplace, Zeros};
 
 operator! {
@@ -25,10 +25,11 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library
         .define(Eye)
+        .kind(&kind::FACTORY)
         .factory(Eye, |n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
-    library.define(EyeM).factory(EyeM, eye);
-    library.define(EyeOut).on_every_backend(|n, out| eye_out(n, n, out));
-    library.define(EyeMOut).on_every_backend(eye_out);
+    library.define(EyeM).kind(&kind::FACTORY).factory(EyeM, eye);
+    library.define(EyeOut).kind(&kind::FACTORY).on_every_backend(|n, out| eye_out(n, n, out));
+    library.define(EyeMOut).kind(&kind::FACTORY).on_every_backend(eye_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -84,4 +85,15 @@ fn check(n: i64, m: i64) -> Result<()> {
         return Err(argument(format!("sizes must be greater or equal to 0, got {n} and {m}")));
     }
     Ok(())
+}
+
+impl Tensor {
+    /// A matrix with ones on the diagonal and zeros elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EyeM`].
+    pub fn eye(rows: i64, columns: i64, dtype: DType, device: Device) -> Result<Self> {
+        EyeM.call(rows, columns, Some(dtype), None, Some(device), None)
+    }
 }

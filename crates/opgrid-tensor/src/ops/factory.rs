@@ -9,7 +9,7 @@ use opgrid_core::{
     Scalar, Signature, compute_dispatch_key, operator,
 };
 
-use super::structured::Kernels;
+use crate::families::DefineKind;
 use crate::samples::{Difference, Directed, Operand};
 
 /// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.

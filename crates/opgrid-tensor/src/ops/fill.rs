@@ -15,7 +15,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(FillInplaceScalar).in_place(shape, cpu);
+    library.define(FillInplaceScalar).kind(&kind::POINTWISE_UNARY).in_place(shape, cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -42,4 +42,15 @@ fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {
 fn cpu(_input: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
     with_dtype!(out.dtype(), T => arithmetic::element::<T>(value).map(|_| ()))?;
     elementwise::fill(out, value)
+}
+
+impl Tensor {
+    /// Sets every element to `value`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FillInplaceScalar`].
+    pub fn fill_(&self, value: impl Into<Scalar>) -> Result<&Self> {
+        FillInplaceScalar.call(self, value.into()).map(|()| self)
+    }
 }

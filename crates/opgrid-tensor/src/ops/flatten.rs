@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(FlattenUsingInts).implicit(flatten);
+    library.define(FlattenUsingInts).kind(&kind::VIEW).implicit(flatten);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -58,4 +58,15 @@ fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     }
     let flat: i64 = sizes[start..=end].iter().product();
     Reshape.call(input, &[&sizes[..start], &[flat], &sizes[end + 1..]].concat())
+}
+
+impl Tensor {
+    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FlattenUsingInts`].
+    pub fn flatten(&self, start_dim: i64, end_dim: i64) -> Result<Self> {
+        FlattenUsingInts.call(self, start_dim, end_dim)
+    }
 }

@@ -11,7 +11,7 @@
 
 use super::factory::Factories;
 use super::prelude::*;
-use super::structured::give_shape;
+use crate::families::result::give_shape;
 use super::{EmptyMemoryFormat, FillInplaceScalar};
 
 operator! {
@@ -21,8 +21,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Full).factory(Full, full);
-    library.define(FullOut).on_every_backend(full_out);
+    library.define(Full).kind(&kind::FACTORY).factory(Full, full);
+    library.define(FullOut).kind(&kind::FACTORY).on_every_backend(full_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -72,4 +72,31 @@ fn full(
 fn full_out(size: &[i64], fill_value: Scalar, out: &Tensor) -> Result<()> {
     give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
     FillInplaceScalar.call(out, fill_value)
+}
+
+impl Tensor {
+    /// A new tensor with `value` everywhere; without a dtype it has that of the number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Full`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Device;
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::full(&[2], 7, None, Device::CPU)?;
+    /// assert_eq!(x.to_string(), "tensor([7, 7])");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn full(
+        size: &[i64],
+        value: impl Into<Scalar>,
+        dtype: Option<DType>,
+        device: Device,
+    ) -> Result<Self> {
+        Full.call(size, value.into(), dtype, None, Some(device), None)
+    }
 }

@@ -9,7 +9,7 @@
 //! - Source: torch.gather, PyTorch 2.15. `sparse_grad` is for derivatives only.
 
 use super::prelude::*;
-use super::{indexing as check, structured};
+use super::indexing as check;
 use crate::kernels::indexing;
 
 operator! {
@@ -18,12 +18,15 @@ operator! {
     pub GatherOut = "aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)";
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GATHER: Family<Gather> = Family::new(Gather, &kind::INDEXING, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Gather).structured(shape, cpu);
-    library.define(GatherOut).on_cpu_and_meta(|input, dim, index, sparse_grad, out| {
+    library.family(&GATHER).cpu(cpu);
+    library.define(GatherOut).kind(&kind::INDEXING).on_cpu_and_meta(|input, dim, index, sparse_grad, out| {
         let spec = shape(input, dim, index, sparse_grad)?;
-        structured::same_dtype(out, &spec)?;
-        structured::written(out, &spec, |out| cpu(input, dim, index, sparse_grad, out))
+        result::same_dtype(out, &spec)?;
+        result::written(out, &spec, |out| cpu(input, dim, index, sparse_grad, out))
     });
 }
 
@@ -89,4 +92,26 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool, out: &Tenso
     }
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
     indexing::pick(out.array()?, input.array()?, dim, index.array()?)
+}
+
+impl Tensor {
+    /// An element of dimension `dim` for each index.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Gather`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// let index = Tensor::from_slice(&[2i64, 0], &[2, 1])?;
+    /// assert_eq!(x.gather(1, &index)?.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn gather(&self, dim: i64, index: &Self) -> Result<Self> {
+        Gather.call(self, dim, index, false)
+    }
 }

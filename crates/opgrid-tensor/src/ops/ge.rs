@@ -13,21 +13,20 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub GeTensor = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub GeScalar = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub GeInplaceTensor = "aten::ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub GeInplaceScalar = "aten::ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub GeTensorOut = "aten::ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub GeScalarOut = "aten::ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub GeTensor = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+    pub GeScalar = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GE: Family<GeTensor> = Family::new(GeTensor, &kind::COMPARISON, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(GeTensor).structured(shape, cpu);
-    library.define(GeInplaceTensor).in_place(shape, cpu);
-    library.define(GeTensorOut).out_of(GeTensor, shape, cpu);
-    library.define(GeScalar).structured(scalar_shape, scalar_cpu);
-    library.define(GeInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    library.define(GeScalarOut).out_of(GeScalar, scalar_shape, scalar_cpu);
+    library
+        .family(&GE)
+        .cpu(cpu)
+        .number(GeScalar, GeTensor)
+        .number(GeInplaceScalar, GeInplaceTensor)
+        .number(GeScalarOut, GeTensorOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,10 +50,22 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     })
 }
 
-fn scalar_shape(input: &Tensor, other: Scalar) -> Result<TensorSpec> {
-    shape(input, &other.into())
-}
+impl Tensor {
+    /// Whether elements are larger or equal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GeTensor`].
+    pub fn ge(&self, other: &Self) -> Result<Self> {
+        GeTensor.call(self, other)
+    }
 
-fn scalar_cpu(input: &Tensor, other: Scalar, out: &Tensor) -> Result<()> {
-    cpu(input, &other.into(), out)
+    /// The same beside a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GeScalar`].
+    pub fn ge_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        GeScalar.call(self, other.into())
+    }
 }

@@ -13,21 +13,20 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub GtScalar = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub GtInplaceTensor = "aten::gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub GtInplaceScalar = "aten::gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub GtTensorOut = "aten::gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub GtScalarOut = "aten::gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+    pub GtScalar = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GT: Family<GtTensor> = Family::new(GtTensor, &kind::COMPARISON, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(GtTensor).structured(shape, cpu);
-    library.define(GtInplaceTensor).in_place(shape, cpu);
-    library.define(GtTensorOut).out_of(GtTensor, shape, cpu);
-    library.define(GtScalar).structured(scalar_shape, scalar_cpu);
-    library.define(GtInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    library.define(GtScalarOut).out_of(GtScalar, scalar_shape, scalar_cpu);
+    library
+        .family(&GT)
+        .cpu(cpu)
+        .number(GtScalar, GtTensor)
+        .number(GtInplaceScalar, GtInplaceTensor)
+        .number(GtScalarOut, GtTensorOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,10 +50,22 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     })
 }
 
-fn scalar_shape(input: &Tensor, other: Scalar) -> Result<TensorSpec> {
-    shape(input, &other.into())
-}
+impl Tensor {
+    /// Whether elements are larger.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GtTensor`].
+    pub fn gt(&self, other: &Self) -> Result<Self> {
+        GtTensor.call(self, other)
+    }
 
-fn scalar_cpu(input: &Tensor, other: Scalar, out: &Tensor) -> Result<()> {
-    cpu(input, &other.into(), out)
+    /// The same beside a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GtScalar`].
+    pub fn gt_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        GtScalar.call(self, other.into())
+    }
 }

@@ -14,7 +14,6 @@
 
 use super::indexing::Indexing;
 use super::prelude::*;
-use super::structured;
 use crate::kernels::indexing;
 use crate::samples::indexing::{Places, inputs, masks};
 
@@ -25,15 +24,15 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(IndexTensor).on_cpu_and_meta(|input, indices| {
+    library.define(IndexTensor).kind(&kind::INDEXING).on_cpu_and_meta(|input, indices| {
         let indexing = Indexing::new(input, indices)?;
-        structured::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
+        result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
     });
-    library.define(IndexTensorOut).on_cpu_and_meta(|input, indices, out| {
+    library.define(IndexTensorOut).kind(&kind::INDEXING).on_cpu_and_meta(|input, indices, out| {
         let indexing = Indexing::new(input, indices)?;
         let spec = indexing.spec(input.spec()?)?;
-        structured::same_dtype(out, &spec)?;
-        structured::written(out, &spec, |out| {
+        result::same_dtype(out, &spec)?;
+        result::written(out, &spec, |out| {
             for index in indices.iter().flatten() {
                 indexing::check_apart(out.array()?, index.array()?)?;
             }
@@ -88,4 +87,26 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {
     indexing::read(out.array()?, input.array()?, &indexing.lookup()?)
+}
+
+impl Tensor {
+    /// The elements that tensors of indices or masks name; `None` keeps a dimension whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexTensor`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// let columns = Tensor::from_slice(&[2i64, -3], &[2])?;
+    /// assert_eq!(x.index(&[None, Some(columns)])?.to_vec::<i64>()?, [2, 0, 5, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn index(&self, indices: &[Option<Self>]) -> Result<Self> {
+        IndexTensor.call(self, indices)
+    }
 }

@@ -13,19 +13,19 @@
 
 use super::indexing::{self as indexing_checks, Indexing};
 use super::prelude::*;
+use crate::kernels::access::check_written;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::kernels::indexing;
 use crate::samples::indexing::{self as indexing_samples, Places};
 
 operator! {
     home = crate::home;
-    pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor";
-    pub IndexPutInplace = "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)";
+    pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", in_place;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(IndexPutInplace).on_cpu_and_meta(index_put_);
-    library.define(IndexPut).composite(|input, indices, values, accumulate| {
+    library.define(IndexPutInplace).kind(&kind::INDEXING).on_cpu_and_meta(index_put_);
+    library.define(IndexPut).kind(&kind::INDEXING).composite(|input, indices, values, accumulate| {
         let result = super::Clone.call(input, Some(MemoryFormat::Preserve))?;
         IndexPutInplace.call(&result, indices, values, accumulate)?;
         Ok(result)
@@ -126,6 +126,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
     let (spec, given) = (input.spec()?, values.spec()?);
+    check_written(spec.geometry())?;
     let on_meta = spec.device() == Device::META;
     if !accumulate
         && given.numel() == 1
@@ -213,4 +214,15 @@ fn names_twice(seen: &Seen<'_>) -> bool {
     named.sort_unstable();
     named.dedup();
     named.len() < count
+}
+
+impl Tensor {
+    /// Writes `values` to the elements that tensors of indices or masks name, or adds them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexPutInplace`].
+    pub fn index_put_(&self, indices: &[Option<Self>], values: &Self, accumulate: bool) -> Result<&Self> {
+        IndexPutInplace.call(self, indices, values, accumulate).map(|()| self)
+    }
 }

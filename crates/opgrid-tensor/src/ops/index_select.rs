@@ -9,7 +9,7 @@
 //! - Source: torch.index_select, PyTorch 2.15.
 
 use super::prelude::*;
-use super::{indexing as check, structured};
+use super::indexing as check;
 use crate::kernels::indexing::{self, Indexed, Lookup};
 
 operator! {
@@ -18,12 +18,15 @@ operator! {
     pub IndexSelectOut = "aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)";
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const INDEX_SELECT: Family<IndexSelect> = Family::new(IndexSelect, &kind::INDEXING, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(IndexSelect).structured(shape, cpu);
-    library.define(IndexSelectOut).on_cpu_and_meta(|input, dim, index, out| {
+    library.family(&INDEX_SELECT).cpu(cpu);
+    library.define(IndexSelectOut).kind(&kind::INDEXING).on_cpu_and_meta(|input, dim, index, out| {
         let spec = shape(input, dim, index)?;
-        structured::same_dtype(out, &spec)?;
-        structured::written(out, &spec, |out| cpu(input, dim, index, out))
+        result::same_dtype(out, &spec)?;
+        result::written(out, &spec, |out| cpu(input, dim, index, out))
     });
 }
 
@@ -93,4 +96,15 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, out: &Tensor) -> Result<()> {
     let lookup = Lookup::new(geometry, indexed, offsets)?;
     indexing::check_apart(out.array()?, index.array()?)?;
     indexing::read(out.array()?, input.array()?, &lookup)
+}
+
+impl Tensor {
+    /// The indices of one dimension that a list names.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexSelect`].
+    pub fn index_select(&self, dim: i64, index: &Self) -> Result<Self> {
+        IndexSelect.call(self, dim, index)
+    }
 }

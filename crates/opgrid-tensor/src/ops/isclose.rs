@@ -21,7 +21,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Isclose).kernel(DispatchKey::CompositeImplicitAutograd, isclose);
+    library.define(Isclose).kind(&kind::POINTWISE_BINARY).kernel(DispatchKey::CompositeImplicitAutograd, isclose);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -94,5 +94,16 @@ fn check(input: &Tensor, other: &Tensor, rtol: f64, atol: f64) -> Result<()> {
             Err(argument(format!("aten::isclose: argument `{name}` is {found}, expected zero or more")))
         }
         None => Ok(()),
+    }
+}
+
+impl Tensor {
+    /// Whether elements are as good as equal: `|self - other| <= atol + |rtol * other|`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Isclose`].
+    pub fn isclose(&self, other: &Self, rtol: f64, atol: f64) -> Result<Self> {
+        Isclose.call(self, other, rtol, atol, false)
     }
 }

@@ -11,27 +11,23 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Isnan = "aten::isnan(Tensor self) -> Tensor";
-    pub IsnanOut = "aten::isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Isnan = "aten::isnan(Tensor self) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ISNAN: Family<Isnan> = Family::new(Isnan, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Isnan).structured(shape, cpu);
-    library.define(IsnanOut).out_by(Isnan, out_shape, cpu);
+    library.family(&ISNAN).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Isnan, ANY, make::unary, |it| it.unary(DTypeRule::Bool, |x| Scalar::Bool(number::is_nan(x))));
-    samples.differs(Isnan, structured::ORDER_OF_INPUTS);
+    samples.differs(Isnan, result::ORDER_OF_INPUTS);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {
     pointwise::of_dtype([("self", input)], DType::Bool)
-}
-
-fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_out_dtype(out, DType::Bool)?;
-    shape(input)
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
@@ -43,4 +39,15 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         });
     }
     elementwise::fill_for(out, input, false)
+}
+
+impl Tensor {
+    /// Whether elements are NaN.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Isnan`].
+    pub fn isnan(&self) -> Result<Self> {
+        Isnan.call(self)
+    }
 }

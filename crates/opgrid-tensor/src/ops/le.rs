@@ -13,21 +13,20 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub LeTensor = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub LeScalar = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub LeInplaceTensor = "aten::le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub LeInplaceScalar = "aten::le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub LeTensorOut = "aten::le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub LeScalarOut = "aten::le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub LeTensor = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+    pub LeScalar = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LE: Family<LeTensor> = Family::new(LeTensor, &kind::COMPARISON, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(LeTensor).structured(shape, cpu);
-    library.define(LeInplaceTensor).in_place(shape, cpu);
-    library.define(LeTensorOut).out_of(LeTensor, shape, cpu);
-    library.define(LeScalar).structured(scalar_shape, scalar_cpu);
-    library.define(LeInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    library.define(LeScalarOut).out_of(LeScalar, scalar_shape, scalar_cpu);
+    library
+        .family(&LE)
+        .cpu(cpu)
+        .number(LeScalar, LeTensor)
+        .number(LeInplaceScalar, LeInplaceTensor)
+        .number(LeScalarOut, LeTensorOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,10 +50,22 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     })
 }
 
-fn scalar_shape(input: &Tensor, other: Scalar) -> Result<TensorSpec> {
-    shape(input, &other.into())
-}
+impl Tensor {
+    /// Whether elements are smaller or equal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LeTensor`].
+    pub fn le(&self, other: &Self) -> Result<Self> {
+        LeTensor.call(self, other)
+    }
 
-fn scalar_cpu(input: &Tensor, other: Scalar, out: &Tensor) -> Result<()> {
-    cpu(input, &other.into(), out)
+    /// The same beside a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LeScalar`].
+    pub fn le_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        LeScalar.call(self, other.into())
+    }
 }

@@ -16,7 +16,7 @@ use num_complex::Complex64;
 use super::EmptyMemoryFormat;
 use super::factory::Factories;
 use super::prelude::*;
-use super::structured::written;
+use crate::families::result::written;
 use crate::kernels::sequence;
 use crate::tensor::{Element, Number, complex_of};
 
@@ -27,8 +27,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Linspace).factory(Linspace, linspace);
-    library.define(LinspaceOut).on_cpu_and_meta(linspace_out);
+    library.define(Linspace).kind(&kind::FACTORY).factory(Linspace, linspace);
+    library.define(LinspaceOut).kind(&kind::FACTORY).on_cpu_and_meta(linspace_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -133,5 +133,25 @@ fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result
         // One element, or none, needs no arithmetic.
         Some(dtype) if steps > 1 => with_dtype!(dtype, _T: Number => Ok(())),
         _ => Ok(()),
+    }
+}
+
+impl Tensor {
+    /// `steps` numbers from `start` to `end`, both included, in the default dtype.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linspace`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::linspace(0, 1, 5)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: i64) -> Result<Self> {
+        Linspace.call(start.into(), end.into(), steps, None, None, None, None)
     }
 }

@@ -16,8 +16,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(LocalScalarDense).on_cpu_and_meta(local_scalar_dense);
-    library.define(Item).implicit(|input| {
+    library.define(LocalScalarDense).kind(&kind::QUESTION).on_cpu_and_meta(local_scalar_dense);
+    library.define(Item).kind(&kind::QUESTION).implicit(|input| {
         check(input)?;
         LocalScalarDense.call(input)
     });
@@ -75,5 +75,26 @@ fn check(input: &Tensor) -> Result<()> {
         found => Err(argument(format!(
             "a tensor with {found} elements cannot be converted to a number, expected 1"
         ))),
+    }
+}
+
+impl Tensor {
+    /// The number in a tensor of one element.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Item`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Scalar;
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::from_slice(&[3i64], &[1])?.item()?, Scalar::Int(3));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn item(&self) -> Result<Scalar> {
+        Item.call(self)
     }
 }

@@ -13,15 +13,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Log = "aten::log(Tensor self) -> Tensor";
-    pub LogInplace = "aten::log_(Tensor(a!) self) -> Tensor(a!)";
-    pub LogOut = "aten::log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Log = "aten::log(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOG: Family<Log> = Family::new(Log, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Log).structured(shape, cpu);
-    library.define(LogInplace).in_place(shape, cpu);
-    library.define(LogOut).out_of(Log, shape, cpu);
+    library.family(&LOG).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -35,4 +34,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::log))
+}
+
+impl Tensor {
+    /// The natural logarithm.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Log`].
+    pub fn log(&self) -> Result<Self> {
+        Log.call(self)
+    }
 }

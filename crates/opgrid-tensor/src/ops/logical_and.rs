@@ -11,15 +11,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub LogicalAnd = "aten::logical_and(Tensor self, Tensor other) -> Tensor";
-    pub LogicalAndInplace = "aten::logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub LogicalAndOut = "aten::logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub LogicalAnd = "aten::logical_and(Tensor self, Tensor other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGICAL_AND: Family<LogicalAnd> = Family::new(LogicalAnd, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(LogicalAnd).structured(shape, cpu);
-    library.define(LogicalAndInplace).in_place(shape, cpu);
-    library.define(LogicalAndOut).out_of(LogicalAnd, shape, cpu);
+    library.family(&LOGICAL_AND).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -35,4 +34,15 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() & b.is_true()).into())
+}
+
+impl Tensor {
+    /// Whether both elements are other than zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LogicalAnd`].
+    pub fn logical_and(&self, other: &Self) -> Result<Self> {
+        LogicalAnd.call(self, other)
+    }
 }

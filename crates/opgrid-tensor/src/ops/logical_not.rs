@@ -11,15 +11,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor";
-    pub LogicalNotInplace = "aten::logical_not_(Tensor(a!) self) -> Tensor(a!)";
-    pub LogicalNotOut = "aten::logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGICAL_NOT: Family<LogicalNot> = Family::new(LogicalNot, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(LogicalNot).structured(shape, cpu);
-    library.define(LogicalNotInplace).in_place(shape, cpu);
-    library.define(LogicalNotOut).out_of(LogicalNot, shape, cpu);
+    library.family(&LOGICAL_NOT).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -32,4 +31,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::unary::<Bool, Bool>(out, input, |a| (!a.is_true()).into())
+}
+
+impl Tensor {
+    /// Whether elements are zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LogicalNot`].
+    pub fn logical_not(&self) -> Result<Self> {
+        LogicalNot.call(self)
+    }
 }

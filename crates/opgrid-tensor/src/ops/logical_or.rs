@@ -11,15 +11,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub LogicalOr = "aten::logical_or(Tensor self, Tensor other) -> Tensor";
-    pub LogicalOrInplace = "aten::logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub LogicalOrOut = "aten::logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub LogicalOr = "aten::logical_or(Tensor self, Tensor other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGICAL_OR: Family<LogicalOr> = Family::new(LogicalOr, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(LogicalOr).structured(shape, cpu);
-    library.define(LogicalOrInplace).in_place(shape, cpu);
-    library.define(LogicalOrOut).out_of(LogicalOr, shape, cpu);
+    library.family(&LOGICAL_OR).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -35,4 +34,15 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() | b.is_true()).into())
+}
+
+impl Tensor {
+    /// Whether at least one of two elements is other than zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LogicalOr`].
+    pub fn logical_or(&self, other: &Self) -> Result<Self> {
+        LogicalOr.call(self, other)
+    }
 }

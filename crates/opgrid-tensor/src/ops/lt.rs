@@ -13,21 +13,20 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub LtInplaceTensor = "aten::lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub LtInplaceScalar = "aten::lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub LtTensorOut = "aten::lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub LtScalarOut = "aten::lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+    pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LT: Family<LtTensor> = Family::new(LtTensor, &kind::COMPARISON, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(LtTensor).structured(shape, cpu);
-    library.define(LtInplaceTensor).in_place(shape, cpu);
-    library.define(LtTensorOut).out_of(LtTensor, shape, cpu);
-    library.define(LtScalar).structured(scalar_shape, scalar_cpu);
-    library.define(LtInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    library.define(LtScalarOut).out_of(LtScalar, scalar_shape, scalar_cpu);
+    library
+        .family(&LT)
+        .cpu(cpu)
+        .number(LtScalar, LtTensor)
+        .number(LtInplaceScalar, LtInplaceTensor)
+        .number(LtScalarOut, LtTensorOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,10 +50,22 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     })
 }
 
-fn scalar_shape(input: &Tensor, other: Scalar) -> Result<TensorSpec> {
-    shape(input, &other.into())
-}
+impl Tensor {
+    /// Whether elements are smaller.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LtTensor`].
+    pub fn lt(&self, other: &Self) -> Result<Self> {
+        LtTensor.call(self, other)
+    }
 
-fn scalar_cpu(input: &Tensor, other: Scalar, out: &Tensor) -> Result<()> {
-    cpu(input, &other.into(), out)
+    /// The same beside a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LtScalar`].
+    pub fn lt_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        LtScalar.call(self, other.into())
+    }
 }

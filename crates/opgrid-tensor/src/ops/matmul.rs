@@ -13,7 +13,7 @@
 use opgrid_core::Error;
 
 use super::prelude::*;
-use super::structured::give_shape;
+use crate::families::result::give_shape;
 use super::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
 use crate::tensor::{Dims, broadcast};
 
@@ -24,8 +24,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Matmul).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
-    library.define(MatmulOut).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
+    library.define(Matmul).kind(&kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
+    library.define(MatmulOut).kind(&kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -194,5 +194,16 @@ fn as_stack(tensor: &Tensor, geometry: &Geometry, sizes: &[i64]) -> Result<Tenso
         true => Ok(seen),
         false if geometry.view(sizes).is_ok() => View.call(&seen, sizes),
         false => View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes),
+    }
+}
+
+impl Tensor {
+    /// The product of vectors, matrices or stacks of matrices.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Matmul`].
+    pub fn matmul(&self, other: &Self) -> Result<Self> {
+        Matmul.call(self, other)
     }
 }

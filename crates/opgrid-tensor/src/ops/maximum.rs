@@ -13,13 +13,14 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub Maximum = "aten::maximum(Tensor self, Tensor other) -> Tensor";
-    pub MaximumOut = "aten::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Maximum = "aten::maximum(Tensor self, Tensor other) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MAXIMUM: Family<Maximum> = Family::new(Maximum, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Maximum).structured(shape, cpu);
-    library.define(MaximumOut).out_of(Maximum, shape, cpu);
+    library.family(&MAXIMUM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -37,4 +38,15 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger))
+}
+
+impl Tensor {
+    /// The larger one of two elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Maximum`].
+    pub fn maximum(&self, other: &Self) -> Result<Self> {
+        Maximum.call(self, other)
+    }
 }

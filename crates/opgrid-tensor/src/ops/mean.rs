@@ -16,14 +16,15 @@ use crate::kernels::mean;
 operator! {
     home = crate::home;
     pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
-    pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
-    pub MeanOut = "aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)";
+    pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("out");
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MEAN_DIM: Family<MeanDim> = Family::new(MeanDim, &kind::REDUCTION, shape).out_shape(out_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Mean).composite(|input, dtype| MeanDim.call(input, None, false, dtype));
-    library.define(MeanDim).structured(shape, cpu);
-    library.define(MeanOut).out_by(MeanDim, out_shape, cpu);
+    library.define(Mean).kind(&kind::REDUCTION).composite(|input, dtype| MeanDim.call(input, None, false, dtype));
+    library.family(&MEAN_DIM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -115,4 +116,24 @@ fn cpu(
     out: &Tensor,
 ) -> Result<()> {
     mean::mean(out, input, dim.unwrap_or(&[]), dtype.unwrap_or(out.dtype()))
+}
+
+impl Tensor {
+    /// The average of all elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Mean`].
+    pub fn mean(&self) -> Result<Self> {
+        Mean.call(self, None)
+    }
+
+    /// The average over dimensions, all if none is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MeanDim`].
+    pub fn mean_dim(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
+        MeanDim.call(self, Some(dim), keepdim, None)
+    }
 }

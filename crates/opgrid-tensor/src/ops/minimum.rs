@@ -13,13 +13,14 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub Minimum = "aten::minimum(Tensor self, Tensor other) -> Tensor";
-    pub MinimumOut = "aten::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Minimum = "aten::minimum(Tensor self, Tensor other) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MINIMUM: Family<Minimum> = Family::new(Minimum, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Minimum).structured(shape, cpu);
-    library.define(MinimumOut).out_of(Minimum, shape, cpu);
+    library.family(&MINIMUM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -37,4 +38,15 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::smaller))
+}
+
+impl Tensor {
+    /// The smaller one of two elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Minimum`].
+    pub fn minimum(&self, other: &Self) -> Result<Self> {
+        Minimum.call(self, other)
+    }
 }

@@ -13,13 +13,14 @@ use crate::kernels::products::{multiply, sizes};
 
 operator! {
     home = crate::home;
-    pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor";
-    pub MmOut = "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor", out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MM: Family<Mm> = Family::new(Mm, &kind::PRODUCT, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Mm).structured(shape, cpu);
-    library.define(MmOut).out_by(Mm, out_shape, cpu);
+    library.family(&MM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,12 +52,17 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     TensorSpec::contiguous(&sizes, a.dtype(), a.device())
 }
 
-fn out_shape(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<TensorSpec> {
-    let spec = shape(input, mat2)?;
-    pointwise::check_out_dtype(out, spec.dtype())?;
-    Ok(spec)
-}
-
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
     multiply(out.array()?, input.array()?, mat2.array()?)
+}
+
+impl Tensor {
+    /// The matrix product.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Mm`].
+    pub fn mm(&self, mat2: &Self) -> Result<Self> {
+        Mm.call(self, mat2)
+    }
 }

@@ -8,7 +8,6 @@ mod indexing;
 mod pointwise;
 mod prelude;
 mod products;
-pub mod structured;
 
 use opgrid_core::{Dispatcher, Library, Registration, Result};
 
@@ -121,7 +120,7 @@ operators! {
 
 /// The differences from torch that come of what operators share.
 pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 3] =
-    [structured::DIFFERENCES, pointwise::DIFFERENCES, factory::DIFFERENCES];
+    [crate::families::result::DIFFERENCES, pointwise::DIFFERENCES, factory::DIFFERENCES];
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
 ///

@@ -15,19 +15,15 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub MulInplaceTensor = "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub MulInplaceScalar = "aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub MulOut = "aten::mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out");
+    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MUL: Family<MulTensor> = Family::new(MulTensor, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(MulTensor).structured(shape, cpu);
-    library.define(MulInplaceTensor).in_place(shape, cpu);
-    library.define(MulOut).out_of(MulTensor, shape, cpu);
-    library.define(MulScalar).composite(|input, other| MulTensor.call(input, &other.into()));
-    library.define(MulInplaceScalar).composite(|input, other| MulInplaceTensor.call(input, &other.into()));
+    library.family(&MUL).cpu(cpu).number(MulScalar, MulTensor).number(MulInplaceScalar, MulInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -73,5 +69,43 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
         }
         _ => with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times)),
+    }
+}
+
+impl Tensor {
+    /// The product.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MulTensor`].
+    pub fn mul(&self, other: &Self) -> Result<Self> {
+        MulTensor.call(self, other)
+    }
+
+    /// The product with a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MulScalar`].
+    pub fn mul_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        MulScalar.call(self, other.into())
+    }
+
+    /// Multiplies this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MulInplaceTensor`].
+    pub fn mul_(&self, other: &Self) -> Result<&Self> {
+        MulInplaceTensor.call(self, other).map(|()| self)
+    }
+
+    /// Multiplies this tensor by a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MulInplaceScalar`].
+    pub fn mul_scalar_(&self, other: impl Into<Scalar>) -> Result<&Self> {
+        MulInplaceScalar.call(self, other.into()).map(|()| self)
     }
 }

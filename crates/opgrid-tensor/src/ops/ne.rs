@@ -11,21 +11,20 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor";
-    pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor";
-    pub NeInplaceTensor = "aten::ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-    pub NeInplaceScalar = "aten::ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
-    pub NeTensorOut = "aten::ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-    pub NeScalarOut = "aten::ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+    pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NE: Family<NeTensor> = Family::new(NeTensor, &kind::COMPARISON, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(NeTensor).structured(shape, cpu);
-    library.define(NeInplaceTensor).in_place(shape, cpu);
-    library.define(NeTensorOut).out_of(NeTensor, shape, cpu);
-    library.define(NeScalar).structured(scalar_shape, scalar_cpu);
-    library.define(NeInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    library.define(NeScalarOut).out_of(NeScalar, scalar_shape, scalar_cpu);
+    library
+        .family(&NE)
+        .cpu(cpu)
+        .number(NeScalar, NeTensor)
+        .number(NeInplaceScalar, NeInplaceTensor)
+        .number(NeScalarOut, NeTensorOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -48,10 +47,22 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     })
 }
 
-fn scalar_shape(input: &Tensor, other: Scalar) -> Result<TensorSpec> {
-    shape(input, &other.into())
-}
+impl Tensor {
+    /// Whether elements differ.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NeTensor`].
+    pub fn ne(&self, other: &Self) -> Result<Self> {
+        NeTensor.call(self, other)
+    }
 
-fn scalar_cpu(input: &Tensor, other: Scalar, out: &Tensor) -> Result<()> {
-    cpu(input, &other.into(), out)
+    /// The same beside a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NeScalar`].
+    pub fn ne_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
+        NeScalar.call(self, other.into())
+    }
 }

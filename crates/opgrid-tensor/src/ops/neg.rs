@@ -12,15 +12,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Neg = "aten::neg(Tensor self) -> Tensor";
-    pub NegInplace = "aten::neg_(Tensor(a!) self) -> Tensor(a!)";
-    pub NegOut = "aten::neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NEG: Family<Neg> = Family::new(Neg, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Neg).structured(shape, cpu);
-    library.define(NegInplace).in_place(shape, cpu);
-    library.define(NegOut).out_by(Neg, out_shape, cpu);
+    library.family(&NEG).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -39,11 +38,17 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 }
 
 /// The output has the dtype of the input: nothing is converted.
-fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_out_dtype(out, input.dtype())?;
-    shape(input)
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Number => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
+}
+
+impl Tensor {
+    /// The negative.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Neg`].
+    pub fn neg(&self) -> Result<Self> {
+        Neg.call(self)
+    }
 }

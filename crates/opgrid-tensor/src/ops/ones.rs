@@ -11,7 +11,7 @@
 
 use super::factory::Factories;
 use super::prelude::*;
-use super::structured::give_shape;
+use crate::families::result::give_shape;
 use super::{EmptyMemoryFormat, FillInplaceScalar};
 
 operator! {
@@ -21,8 +21,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Ones).factory(Ones, ones);
-    library.define(OnesOut).on_every_backend(ones_out);
+    library.define(Ones).kind(&kind::FACTORY).factory(Ones, ones);
+    library.define(OnesOut).kind(&kind::FACTORY).on_every_backend(ones_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -47,4 +47,15 @@ fn ones(
 fn ones_out(size: &[i64], out: &Tensor) -> Result<()> {
     give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
     FillInplaceScalar.call(out, Scalar::Int(1))
+}
+
+impl Tensor {
+    /// A new tensor of ones.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ones`].
+    pub fn ones(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Ones.call(size, Some(dtype), None, Some(device), None)
+    }
 }

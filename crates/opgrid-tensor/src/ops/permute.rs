@@ -13,8 +13,11 @@ operator! {
     pub Permute = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const PERMUTE: ViewFamily<Permute> = ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Permute).on_every_backend(|input, dims| input.view_as(input.spec()?.geometry().permute(dims)?));
+    library.view(Permute, &PERMUTE);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -32,4 +35,15 @@ pub(super) fn samples(samples: &mut Samples) {
         .view()
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
+}
+
+impl Tensor {
+    /// The dimensions in another order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Permute`].
+    pub fn permute(&self, dims: &[i64]) -> Result<Self> {
+        Permute.call(self, dims)
+    }
 }

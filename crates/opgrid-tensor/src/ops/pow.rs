@@ -18,24 +18,21 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor";
-    pub PowTensorTensorOut = "aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)";
-    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor";
-    pub PowTensorScalarOut = "aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)";
+    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out;
+    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out;
     pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor";
     pub PowScalarOut = "aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)";
-    pub PowInplaceScalar = "aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)";
-    pub PowInplaceTensor = "aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)";
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const POW_TENSOR: Family<PowTensorTensor> = Family::new(PowTensorTensor, &kind::POINTWISE_BINARY, shape);
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> = Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(PowTensorTensor).structured(shape, cpu);
-    library.define(PowTensorTensorOut).out_of(PowTensorTensor, shape, cpu);
-    library.define(PowInplaceTensor).in_place(shape, cpu);
-    library.define(PowTensorScalar).structured(scalar_shape, scalar_cpu);
-    library.define(PowTensorScalarOut).out_of(PowTensorScalar, scalar_shape, scalar_cpu);
-    library.define(PowInplaceScalar).in_place(scalar_shape, scalar_cpu);
-    // The number becomes a tensor without memory, so that layers see one operator for both.
+    library.family(&POW_TENSOR).cpu(cpu);
+    library.family(&POW_TENSOR_SCALAR).cpu(scalar_cpu);
     library.define(PowScalar).composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
     library
         .define(PowScalarOut)
@@ -242,4 +239,24 @@ fn is_zero(value: Scalar) -> bool {
 
 fn is_one(value: Scalar) -> bool {
     value.to_complex() == Complex64::ONE
+}
+
+impl Tensor {
+    /// Elements to the power of others.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PowTensorTensor`].
+    pub fn pow(&self, exponent: &Self) -> Result<Self> {
+        PowTensorTensor.call(self, exponent)
+    }
+
+    /// Elements to the power of a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PowTensorScalar`].
+    pub fn pow_scalar(&self, exponent: impl Into<Scalar>) -> Result<Self> {
+        PowTensorScalar.call(self, exponent.into())
+    }
 }

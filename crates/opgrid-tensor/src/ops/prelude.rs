@@ -5,9 +5,9 @@ pub(super) use opgrid_core::{
     DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, operator,
 };
 
-pub(super) use super::structured::Kernels;
-pub(super) use super::{pointwise, products, structured};
+pub(super) use super::{pointwise, products};
 pub(super) use crate::error::argument;
+pub(super) use crate::families::{DefineFamily, DefineKind, Family, ViewFamily, kind, result};
 pub(super) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(super) use crate::kernels::math::{self, Inexact};

@@ -19,10 +19,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Rand).on_every_backend(|size, dtype, layout, device, pin_memory| {
+    library.define(Rand).kind(&kind::RANDOM).on_every_backend(|size, dtype, layout, device, pin_memory| {
         drawn(size, None, dtype, layout, device, pin_memory)
     });
-    library.define(RandGenerator).on_every_backend(drawn);
+    library.define(RandGenerator).kind(&kind::RANDOM).on_every_backend(drawn);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,4 +51,15 @@ fn drawn(
     let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
     UniformInplace.call(&result, 0.0, 1.0, generator)?;
     Ok(result)
+}
+
+impl Tensor {
+    /// A new row-major tensor of random numbers, evenly distributed from 0 to before 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Rand`].
+    pub fn rand(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Rand.call(size, Some(dtype), None, Some(device), None)
+    }
 }

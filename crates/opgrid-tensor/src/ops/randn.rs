@@ -19,10 +19,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Randn).on_every_backend(|size, dtype, layout, device, pin_memory| {
+    library.define(Randn).kind(&kind::RANDOM).on_every_backend(|size, dtype, layout, device, pin_memory| {
         drawn(size, None, dtype, layout, device, pin_memory)
     });
-    library.define(RandnGenerator).on_every_backend(drawn);
+    library.define(RandnGenerator).kind(&kind::RANDOM).on_every_backend(drawn);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -51,4 +51,15 @@ fn drawn(
     let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
     NormalInplace.call(&result, 0.0, 1.0, generator)?;
     Ok(result)
+}
+
+impl Tensor {
+    /// A new row-major tensor of random numbers, normally distributed with mean 0 and deviation 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Randn`].
+    pub fn randn(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Randn.call(size, Some(dtype), None, Some(device), None)
+    }
 }

@@ -12,15 +12,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor";
-    pub ReciprocalInplace = "aten::reciprocal_(Tensor(a!) self) -> Tensor(a!)";
-    pub ReciprocalOut = "aten::reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const RECIPROCAL: Family<Reciprocal> = Family::new(Reciprocal, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Reciprocal).structured(shape, cpu);
-    library.define(ReciprocalInplace).in_place(shape, cpu);
-    library.define(ReciprocalOut).out_of(Reciprocal, shape, cpu);
+    library.family(&RECIPROCAL).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -34,4 +33,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::reciprocal))
+}
+
+impl Tensor {
+    /// One divided by each element.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Reciprocal`].
+    pub fn reciprocal(&self) -> Result<Self> {
+        Reciprocal.call(self)
+    }
 }

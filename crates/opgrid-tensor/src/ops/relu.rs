@@ -13,22 +13,21 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub Relu = "aten::relu(Tensor self) -> Tensor";
-    pub ReluInplace = "aten::relu_(Tensor(a!) self) -> Tensor(a!)";
-    pub ReluOut = "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Relu = "aten::relu(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const RELU: Family<Relu> = Family::new(Relu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Relu).structured(shape, cpu);
-    library.define(ReluInplace).in_place(shape, cpu);
-    library.define(ReluOut).out_by(Relu, out_shape, cpu);
+    library.family(&RELU).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Relu, REAL, make::unary, |it| {
         it.unary(DTypeRule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
     });
-    samples.differs(Relu, structured::ORDER_OF_INPUTS);
+    samples.differs(Relu, result::ORDER_OF_INPUTS);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {
@@ -37,13 +36,19 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
     Ok(spec)
 }
 
-fn out_shape(input: &Tensor, out: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_out_dtype(out, input.dtype())?;
-    shape(input)
-}
-
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Real => {
         elementwise::unary::<T, T>(out, input, |a| if a.is_below(Math::<T>::ZERO) { Math::<T>::ZERO } else { a })
     })
+}
+
+impl Tensor {
+    /// Zero instead of negative numbers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Relu`].
+    pub fn relu(&self) -> Result<Self> {
+        Relu.call(self)
+    }
 }

@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Reshape).implicit(reshape);
+    library.define(Reshape).kind(&kind::VIEW).implicit(reshape);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -33,4 +33,25 @@ fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
         return View.call(input, &sizes);
     }
     View.call(&super::Clone.call(input, Some(MemoryFormat::Contiguous))?, &sizes)
+}
+
+impl Tensor {
+    /// The same elements under other sizes: a view where there is one, otherwise a copy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Reshape`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.reshape(&[-1])?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn reshape(&self, shape: &[i64]) -> Result<Self> {
+        Reshape.call(self, shape)
+    }
 }

@@ -15,7 +15,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ScalarTensor).factory(ScalarTensor, scalar_tensor);
+    library.define(ScalarTensor).kind(&kind::FACTORY).factory(ScalarTensor, scalar_tensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -11,8 +11,11 @@ operator! {
     pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const SELECT: ViewFamily<SelectInt> = ViewFamily::new(SelectInt, |input, dim, index| input.spec()?.geometry().select(dim, index));
+
 pub(super) fn register(library: &mut Library) {
-    library.define(SelectInt).on_every_backend(select);
+    library.view(SelectInt, &SELECT);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -36,6 +39,13 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", given(Plain::number(DType::F32, 1)).and(0).and(0));
 }
 
-fn select(input: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
-    input.view_as(input.spec()?.geometry().select(dim, index)?)
+impl Tensor {
+    /// One index of a dimension, which disappears.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SelectInt`].
+    pub fn select(&self, dim: i64, index: i64) -> Result<Self> {
+        SelectInt.call(self, dim, index)
+    }
 }

@@ -12,15 +12,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor";
-    pub SigmoidInplace = "aten::sigmoid_(Tensor(a!) self) -> Tensor(a!)";
-    pub SigmoidOut = "aten::sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SIGMOID: Family<Sigmoid> = Family::new(Sigmoid, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Sigmoid).structured(shape, cpu);
-    library.define(SigmoidInplace).in_place(shape, cpu);
-    library.define(SigmoidOut).out_of(Sigmoid, shape, cpu);
+    library.family(&SIGMOID).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -55,4 +54,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sigmoid))
+}
+
+impl Tensor {
+    /// The logistic function.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sigmoid`].
+    pub fn sigmoid(&self) -> Result<Self> {
+        Sigmoid.call(self)
+    }
 }

@@ -12,8 +12,11 @@ operator! {
     pub SliceTensor = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const SLICE: ViewFamily<SliceTensor> = ViewFamily::new(SliceTensor, geometry);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(SliceTensor).on_every_backend(slice);
+    library.view(SliceTensor, &SLICE);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -58,7 +61,23 @@ pub(super) fn samples(samples: &mut Samples) {
     });
 }
 
-fn slice(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
-    let geometry = input.spec()?.geometry();
-    input.view_as(geometry.slice(dim, start.unwrap_or(0), end.unwrap_or(i64::MAX), step)?)
+fn geometry(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Geometry> {
+    input.spec()?.geometry().slice(dim, start.unwrap_or(0), end.unwrap_or(i64::MAX), step)
+}
+
+impl Tensor {
+    /// Every `step`-th index of a dimension from `start` to before `end`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SliceTensor`].
+    pub fn slice(
+        &self,
+        dim: i64,
+        start: impl Into<Option<i64>>,
+        end: impl Into<Option<i64>>,
+        step: i64,
+    ) -> Result<Self> {
+        SliceTensor.call(self, dim, start.into(), end.into(), step)
+    }
 }

@@ -13,15 +13,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Sqrt = "aten::sqrt(Tensor self) -> Tensor";
-    pub SqrtInplace = "aten::sqrt_(Tensor(a!) self) -> Tensor(a!)";
-    pub SqrtOut = "aten::sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Sqrt = "aten::sqrt(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SQRT: Family<Sqrt> = Family::new(Sqrt, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Sqrt).structured(shape, cpu);
-    library.define(SqrtInplace).in_place(shape, cpu);
-    library.define(SqrtOut).out_of(Sqrt, shape, cpu);
+    library.family(&SQRT).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -35,4 +34,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt))
+}
+
+impl Tensor {
+    /// The square root.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sqrt`].
+    pub fn sqrt(&self) -> Result<Self> {
+        Sqrt.call(self)
+    }
 }

@@ -15,13 +15,22 @@ operator! {
     pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
 }
 
+/// Without every dimension of size 1.
+pub const SQUEEZE: ViewFamily<Squeeze> = ViewFamily::new(Squeeze, |input| without(input, |_| true));
+
+/// Without one dimension, if its size is 1.
+pub const SQUEEZE_DIM: ViewFamily<SqueezeDim> = ViewFamily::new(SqueezeDim, |input, dim| {
+    let dim = normalise_dim(dim, input.spec()?.geometry().dims())?;
+    without(input, |at| at == dim)
+});
+
+/// Without those of some dimensions whose size is 1.
+pub const SQUEEZE_DIMS: ViewFamily<SqueezeDims> = ViewFamily::new(SqueezeDims, squeeze_dims);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Squeeze).on_every_backend(|input| without(input, |_| true));
-    library.define(SqueezeDim).on_every_backend(|input, dim| {
-        let dim = normalise_dim(dim, input.spec()?.geometry().dims())?;
-        without(input, |at| at == dim)
-    });
-    library.define(SqueezeDims).on_every_backend(squeeze_dims);
+    library.view(Squeeze, &SQUEEZE);
+    library.view(SqueezeDim, &SQUEEZE_DIM);
+    library.view(SqueezeDims, &SQUEEZE_DIMS);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -54,7 +63,7 @@ fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
     Ok(x.with_sizes(&kept.map(|(_, &size)| size).collect::<Vec<_>>()).into())
 }
 
-fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Tensor> {
+fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Geometry> {
     let dims = input.spec()?.geometry().dims();
     let mut named = vec![false; dims.max(1)];
     for &dim in dim {
@@ -66,10 +75,30 @@ fn squeeze_dims(input: &Tensor, dim: &[i64]) -> Result<Tensor> {
 }
 
 /// The same without the dimensions that are `named` and have size 1.
-fn without(input: &Tensor, named: impl Fn(usize) -> bool) -> Result<Tensor> {
+fn without(input: &Tensor, named: impl Fn(usize) -> bool) -> Result<Geometry> {
     let geometry = input.spec()?.geometry();
     let all = geometry.sizes().iter().zip(geometry.strides()).enumerate();
     let kept = all.filter(|(at, (size, _))| **size != 1 || !named(*at));
     let (sizes, strides): (Vec<i64>, Vec<i64>) = kept.map(|(_, (size, stride))| (*size, *stride)).unzip();
-    input.view_as(Geometry::strided(&sizes, &strides, geometry.offset())?)
+    Geometry::strided(&sizes, &strides, geometry.offset())
+}
+
+impl Tensor {
+    /// Without dimensions of size 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Squeeze`].
+    pub fn squeeze(&self) -> Result<Self> {
+        Squeeze.call(self)
+    }
+
+    /// Without one dimension, if its size is 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SqueezeDim`].
+    pub fn squeeze_dim(&self, dim: i64) -> Result<Self> {
+        SqueezeDim.call(self, dim)
+    }
 }

@@ -20,8 +20,8 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Stack).on_every_backend(stack);
-    library.define(StackOut).on_every_backend(|tensors, dim, out| {
+    library.define(Stack).kind(&kind::JOINING).on_every_backend(stack);
+    library.define(StackOut).kind(&kind::JOINING).on_every_backend(|tensors, dim, out| {
         let (_, dim) = check(tensors, dim)?;
         CatOut.call(&unsqueezed(tensors, dim)?, dim as i64, out)
     });
@@ -34,7 +34,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("non-empty list", given(Vec::<Plain>::new()))
         .refuses("expected [2, 3]", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
         .refuses("range", given(vec![x.clone(), x]).and(3));
-    samples.differs(Stack, structured::ORDER_OF_INPUTS);
+    samples.differs(Stack, result::ORDER_OF_INPUTS);
     samples.differs(Stack, super::cat::ANY_STRIDES);
     samples.differs(
         Stack,
@@ -127,4 +127,15 @@ fn check(tensors: &[Tensor], dim: i64) -> Result<(&[i64], usize)> {
 
 fn unsqueezed(tensors: &[Tensor], dim: usize) -> Result<Vec<Tensor>> {
     tensors.iter().map(|tensor| Unsqueeze.call(tensor, dim as i64)).collect()
+}
+
+impl Tensor {
+    /// Tensors of one shape along a new dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stack`].
+    pub fn stack(tensors: &[Self], dim: i64) -> Result<Self> {
+        Stack.call(tensors, dim)
+    }
 }

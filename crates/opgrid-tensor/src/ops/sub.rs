@@ -14,21 +14,15 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
-    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
-    pub SubInplaceTensor = "aten::sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
-    pub SubInplaceScalar = "aten::sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)";
-    pub SubOut = "aten::sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
+    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out");
+    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SUB: Family<SubTensor> = Family::new(SubTensor, &kind::POINTWISE_BINARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(SubTensor).structured(shape, cpu);
-    library.define(SubInplaceTensor).in_place(shape, cpu);
-    library.define(SubOut).out_of(SubTensor, shape, cpu);
-    library.define(SubScalar).composite(|input, other, alpha| SubTensor.call(input, &other.into(), alpha));
-    library
-        .define(SubInplaceScalar)
-        .composite(|input, other, alpha| SubInplaceTensor.call(input, &other.into(), alpha));
+    library.family(&SUB).cpu(cpu).number(SubScalar, SubTensor).number(SubInplaceScalar, SubInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -64,4 +58,33 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.minus(alpha.times(b)))
     })
+}
+
+impl Tensor {
+    /// `self - alpha * other`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SubTensor`].
+    pub fn sub(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
+        SubTensor.call(self, other, alpha.into())
+    }
+
+    /// `self - alpha * other` with a number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SubScalar`].
+    pub fn sub_scalar(&self, other: impl Into<Scalar>, alpha: impl Into<Scalar>) -> Result<Self> {
+        SubScalar.call(self, other.into(), alpha.into())
+    }
+
+    /// Subtracts `alpha * other` from this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SubInplaceTensor`].
+    pub fn sub_(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<&Self> {
+        SubInplaceTensor.call(self, other, alpha.into()).map(|()| self)
+    }
 }

@@ -14,17 +14,18 @@ use super::prelude::*;
 operator! {
     home = crate::home;
     pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
-    pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
-    pub SumDimOut = "aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)";
+    pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out");
 }
 
+/// Over all elements.
+pub const SUM: Family<Sum> = Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype));
+
+/// Over dimensions.
+pub const SUM_DIM: Family<SumDim> = Family::new(SumDim, &kind::REDUCTION, shape).out_shape(out_shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Sum).structured(
-        |input, dtype| shape(input, None, false, dtype),
-        |input, dtype, out| cpu(input, None, false, dtype, out),
-    );
-    library.define(SumDim).structured(shape, cpu);
-    library.define(SumDimOut).out_by(SumDim, out_shape, cpu);
+    library.family(&SUM).cpu(|input, dtype, out| cpu(input, None, false, dtype, out));
+    library.family(&SUM_DIM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -82,4 +83,24 @@ fn cpu(
     out: &Tensor,
 ) -> Result<()> {
     reduce::sum(out, input, dim.unwrap_or(&[]), dtype.unwrap_or(out.dtype()))
+}
+
+impl Tensor {
+    /// The sum over dimensions, all if none is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SumDim`].
+    pub fn sum_dim(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
+        SumDim.call(self, Some(dim), keepdim, None)
+    }
+
+    /// The sum of all elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sum`].
+    pub fn sum(&self) -> Result<Self> {
+        Sum.call(self, None)
+    }
 }

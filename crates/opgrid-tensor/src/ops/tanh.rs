@@ -12,15 +12,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Tanh = "aten::tanh(Tensor self) -> Tensor";
-    pub TanhInplace = "aten::tanh_(Tensor(a!) self) -> Tensor(a!)";
-    pub TanhOut = "aten::tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Tanh = "aten::tanh(Tensor self) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const TANH: Family<Tanh> = Family::new(Tanh, &kind::POINTWISE_UNARY, shape);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(Tanh).structured(shape, cpu);
-    library.define(TanhInplace).in_place(shape, cpu);
-    library.define(TanhOut).out_of(Tanh, shape, cpu);
+    library.family(&TANH).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -39,4 +38,15 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::tanh))
+}
+
+impl Tensor {
+    /// The hyperbolic tangent.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Tanh`].
+    pub fn tanh(&self) -> Result<Self> {
+        Tanh.call(self)
+    }
 }

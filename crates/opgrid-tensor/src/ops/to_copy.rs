@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ToCopy).on_every_backend(to_copy);
+    library.define(ToCopy).kind(&kind::COPY).on_every_backend(to_copy);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

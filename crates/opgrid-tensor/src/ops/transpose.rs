@@ -15,9 +15,15 @@ operator! {
     pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const TRANSPOSE: ViewFamily<TransposeInt> = ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
+
+/// Where the view lies, for everybody.
+pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);
+
 pub(super) fn register(library: &mut Library) {
-    library.define(TransposeInt).on_every_backend(transpose);
-    library.define(T).on_every_backend(t);
+    library.view(TransposeInt, &TRANSPOSE);
+    library.view(T, &T_VIEW);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -52,14 +58,11 @@ fn reference(it: &Inputs, dim0: i64, dim1: i64) -> Result<Expected> {
     Ok(x.permuted(&order).into())
 }
 
-fn transpose(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
-    input.view_as(input.spec()?.geometry().transpose(dim0, dim1)?)
-}
-
-fn t(input: &Tensor) -> Result<Tensor> {
-    match input.spec()?.geometry().dims() {
-        2 => TransposeInt.call(input, 0, 1),
-        0 | 1 => input.view_as(input.geometry().clone()),
+fn t(input: &Tensor) -> Result<Geometry> {
+    let geometry = input.spec()?.geometry();
+    match geometry.dims() {
+        2 => geometry.transpose(0, 1),
+        0 | 1 => Ok(geometry.clone()),
         dims => {
             let message = format!(
                 "t() expects a tensor with at most 2 dimensions, found {dims} in {:?}; use transpose or permute",
@@ -67,5 +70,35 @@ fn t(input: &Tensor) -> Result<Tensor> {
             );
             Err(argument(message))
         }
+    }
+}
+
+impl Tensor {
+    /// Two dimensions exchanged.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TransposeInt`].
+    pub fn transpose(&self, dim0: i64, dim1: i64) -> Result<Self> {
+        TransposeInt.call(self, dim0, dim1)
+    }
+
+    /// The transposed matrix.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`T`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn t(&self) -> Result<Self> {
+        T.call(self)
     }
 }

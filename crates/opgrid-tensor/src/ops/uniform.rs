@@ -25,7 +25,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(UniformInplace).in_place(shape, cpu);
+    library.define(UniformInplace).kind(&kind::RANDOM).in_place(shape, cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

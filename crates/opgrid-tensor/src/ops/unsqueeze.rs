@@ -12,10 +12,11 @@ operator! {
     pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const UNSQUEEZE: ViewFamily<Unsqueeze> = ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
+
 pub(super) fn register(library: &mut Library) {
-    library
-        .define(Unsqueeze)
-        .on_every_backend(|input, dim| input.view_as(input.spec()?.geometry().unsqueeze(dim)?));
+    library.view(Unsqueeze, &UNSQUEEZE);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -32,4 +33,15 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .view()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+}
+
+impl Tensor {
+    /// With a dimension of size 1 before `dim`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Unsqueeze`].
+    pub fn unsqueeze(&self, dim: i64) -> Result<Self> {
+        Unsqueeze.call(self, dim)
+    }
 }

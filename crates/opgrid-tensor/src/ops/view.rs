@@ -12,8 +12,11 @@ operator! {
     pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)";
 }
 
+/// Where the view lies, for everybody.
+pub const VIEW: ViewFamily<View> = ViewFamily::new(View, |input, size| input.spec()?.geometry().view(size));
+
 pub(super) fn register(library: &mut Library) {
-    library.define(View).on_cpu_and_meta(view);
+    library.view(View, &VIEW);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -24,6 +27,13 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()));
 }
 
-fn view(input: &Tensor, size: &[i64]) -> Result<Tensor> {
-    input.view_as(input.spec()?.geometry().view(size)?)
+impl Tensor {
+    /// The same elements under other sizes, of which one may be -1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View`].
+    pub fn view(&self, size: &[i64]) -> Result<Self> {
+        View.call(self, size)
+    }
 }

@@ -11,38 +11,34 @@
 //! - Source: torch.where, PyTorch 2.15.
 
 use super::prelude::*;
-use super::structured;
 
 operator! {
     home = crate::home;
-    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor";
-    pub WhereSelfOut = "aten::where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out;
     pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";
     pub WhereScalarOther = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor";
     pub WhereScalar = "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor";
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const WHERE_SELF: Family<WhereSelf> = Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(WhereSelf).structured(shape, cpu);
-    library.define(WhereSelfOut).on_cpu_and_meta(|condition, input, other, out| {
-        let spec = shape(condition, input, other)?;
-        structured::same_dtype(out, &spec)?;
-        structured::written(out, &spec, |out| cpu(condition, input, other, out))
-    });
+    library.family(&WHERE_SELF).cpu(cpu);
     let implicit = DispatchKey::CompositeImplicitAutograd;
-    library.define(WhereScalarSelf).kernel(implicit, |condition, input, other| {
+    library.define(WhereScalarSelf).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
         let number = Tensor::number(input);
         check_number(input, result_type(&[&number, other])?)
             .map_err(|error| error.within("aten::where.ScalarSelf"))?;
         WhereSelf.call(condition, &number, other)
     });
-    library.define(WhereScalarOther).kernel(implicit, |condition, input, other| {
+    library.define(WhereScalarOther).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
         let number = Tensor::number(other);
         check_number(other, result_type(&[input, &number])?)
             .map_err(|error| error.within("aten::where.ScalarOther"))?;
         WhereSelf.call(condition, input, &number)
     });
-    library.define(WhereScalar).kernel(implicit, |condition, input, other| {
+    library.define(WhereScalar).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
         let numbers = [input, other].map(Tensor::number);
         let dtype = result_type(&[&numbers[0], &numbers[1]])?;
         for number in [input, other] {
@@ -141,4 +137,15 @@ fn cpu(condition: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor) -> Resu
             if condition.is_true() { input } else { other }
         })
     })
+}
+
+impl Tensor {
+    /// `self` where `condition` is true, `other` elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WhereSelf`].
+    pub fn where_self(&self, condition: &Self, other: &Self) -> Result<Self> {
+        WhereSelf.call(condition, self, other)
+    }
 }

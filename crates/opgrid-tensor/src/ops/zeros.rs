@@ -12,7 +12,7 @@
 use super::EmptyMemoryFormat;
 use super::factory::Factories;
 use super::prelude::*;
-use super::structured::give_shape;
+use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
@@ -22,9 +22,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Zeros).factory(Zeros, zeros);
-    library.define(ZerosOut).on_every_backend(zeros_out);
-    library.define(ZeroInplace).in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
+    library.define(Zeros).kind(&kind::FACTORY).factory(Zeros, zeros);
+    library.define(ZerosOut).kind(&kind::FACTORY).on_every_backend(zeros_out);
+    library.define(ZeroInplace).kind(&kind::FACTORY).in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -50,4 +50,15 @@ fn zeros(
 fn zeros_out(size: &[i64], out: &Tensor) -> Result<()> {
     give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
     ZeroInplace.call(out)
+}
+
+impl Tensor {
+    /// A new tensor of zeros.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Zeros`].
+    pub fn zeros(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Zeros.call(size, Some(dtype), None, Some(device), None)
+    }
 }

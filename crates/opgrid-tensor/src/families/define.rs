@@ -1,0 +1,386 @@
+//! Registers families: definitions, links, columns, and the kernels of all forms.
+
+use opgrid_core::operator::{KernelOf, OutputOf};
+use opgrid_core::schema::OperatorName;
+use opgrid_core::{
+    Column, DispatchKey, Error, Forms, Kernel, Kind, Library, Operator, OperatorBuilder, Result, Signature,
+    ValueRef, operator,
+};
+
+use super::forms::{FormKernels, Loop, Shape, name_in};
+use super::signature::{FamilySignature, InPlaceSignature, TakesNumber};
+use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
+use crate::error::argument;
+use crate::tensor::{Tensor, TensorSpec};
+
+/// Defines and implements families in a library.
+pub trait DefineFamily {
+    /// Defines the overloads of a family, with their columns and the kernels for meta tensors.
+    #[track_caller]
+    fn family<O: Operator<Signature: FamilySignature>>(&mut self, family: &Family<O>)
+    -> FamilyBuilder<'_, O>;
+
+    /// Adds the kernels of all forms for a backend: [`Backend::kernels`].
+    #[track_caller]
+    fn implement_family<S: FamilySignature>(&mut self, kernels: FamilyKernels<S>) -> &mut Self;
+
+    /// Defines an operator that gives views, for every backend.
+    #[track_caller]
+    fn view<O: Operator<Signature: FamilySignature>>(
+        &mut self,
+        operator: O,
+        family: &ViewFamily<O>,
+    ) -> OperatorBuilder<'_, O>;
+}
+
+impl DefineFamily for Library {
+    #[track_caller]
+    fn family<O: Operator<Signature: FamilySignature>>(
+        &mut self,
+        family: &Family<O>,
+    ) -> FamilyBuilder<'_, O> {
+        let family = Family { ..*family };
+        let schemas = Schemas::of::<O>();
+        define_forms(self, schemas, family.kind, &family.kernels(None));
+        FamilyBuilder { library: self, schemas, family }
+    }
+
+    #[track_caller]
+    fn implement_family<S: FamilySignature>(&mut self, kernels: FamilyKernels<S>) -> &mut Self {
+        let FamilyKernels { schemas, backend, kernels, name, condition, outputs } = kernels;
+        let Backend { key, allocate } = backend;
+        let of_arguments = move |values: &[ValueRef<'_>], count: usize| match condition {
+            Some((_, holds)) => S::unpack(&values[..count.min(values.len())], |args| S::apply(holds, args))?,
+            None => Ok(true),
+        };
+        let of_output = move |values: &[ValueRef<'_>]| match (outputs, values.last().and_then(tensor_of)) {
+            (Some(fits), Some(out)) => fits(out),
+            _ => Ok(true),
+        };
+        let text = condition.map(|(text, _)| text);
+        let mut add = |schema: &'static str, kernel: Kernel, has_output: bool| {
+            let mut kernel = kernel.at(key);
+            if let Some(name) = name {
+                kernel = kernel.named(name);
+            }
+            if let Some(text) = text {
+                kernel = kernel.when(text, move |values| match has_output {
+                    true => Ok(of_arguments(values, S::ARITY)? && of_output(values)?),
+                    false => of_arguments(values, S::ARITY),
+                });
+            }
+            let _ = self.implement(name_in(schema)).add(kernel);
+        };
+        add(schemas.functional, kernels.functional(schemas.functional, allocate, |made| made), false);
+        if let Some(schema) = schemas.in_place {
+            add(schema, kernels.in_place(schema), false);
+        }
+        if let Some(schema) = schemas.out {
+            add(schema, kernels.into_output(schema), true);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn view<O: Operator<Signature: FamilySignature>>(
+        &mut self,
+        operator: O,
+        family: &ViewFamily<O>,
+    ) -> OperatorBuilder<'_, O> {
+        let kernel = view_kernel::<O::Signature>(O::SCHEMA, family.geometry);
+        self.define(operator)
+            .add(kernel.at(DispatchKey::CompositeExplicitAutograd))
+            .column(kind::VIEW.clone())
+            .column(view_shape::<O::Signature>(family.geometry))
+            .column(ViewRule::typed::<O::Signature>(family.geometry))
+    }
+}
+
+fn tensor_of<'a>(value: &ValueRef<'a>) -> Option<&'a Tensor> {
+    use opgrid_core::TensorType;
+    value.as_tensor().and_then(Tensor::from_any_ref)
+}
+
+#[track_caller]
+fn view_kernel<S: FamilySignature>(
+    schema: &'static str,
+    geometry: S::Returning<crate::tensor::Geometry>,
+) -> Kernel {
+    Kernel::closure::<S>(move |args| {
+        let made = || match S::first(args) {
+            Some(base) => base.view_as(S::apply(geometry, args)?),
+            None => Err(argument("the first argument is no tensor, of which there could be a view")),
+        };
+        made().map_err(|error: Error| error.within(name_in(schema)))
+    })
+}
+
+fn view_shape<S: FamilySignature>(geometry: S::Returning<crate::tensor::Geometry>) -> ShapeRule {
+    ShapeRule::of_values(move |values| {
+        let geometry = S::unpack(values, |args| S::apply(geometry, args))??;
+        let base =
+            values.first().and_then(tensor_of).ok_or_else(|| argument("the first argument is no tensor"))?;
+        Ok(base.spec()?.with_geometry(geometry))
+    })
+}
+
+/// The schemas of a family's overloads.
+#[derive(Clone, Copy)]
+struct Schemas {
+    functional: &'static str,
+    in_place: Option<&'static str>,
+    out: Option<&'static str>,
+}
+
+impl Schemas {
+    fn of<O: Operator>() -> Self {
+        Self { functional: O::SCHEMA, in_place: O::IN_PLACE, out: O::OUT }
+    }
+
+    fn all(self) -> impl Iterator<Item = &'static str> {
+        [Some(self.functional), self.in_place, self.out].into_iter().flatten()
+    }
+
+    fn forms(self) -> Forms {
+        let name = |schema| {
+            let name = name_in(schema);
+            name.parse().unwrap_or_else(|_| OperatorName::new(name, ""))
+        };
+        Forms {
+            functional: name(self.functional),
+            in_place: self.in_place.map(name),
+            out: self.out.map(name),
+        }
+    }
+}
+
+/// Defines the overloads, with their columns and the kernels of `meta` for meta tensors.
+#[track_caller]
+fn define_forms<S: FamilySignature>(
+    library: &mut Library,
+    schemas: Schemas,
+    kind: &Kind,
+    meta: &FormKernels<S>,
+) {
+    let forms = schemas.forms();
+    for schema in schemas.all() {
+        let _ = library.define(schema).column(kind.clone()).column(forms.clone());
+    }
+    let _ = library.implement(name_in(schemas.functional)).column(ShapeRule::typed::<S>(meta.shape));
+    add_forms(library, schemas, meta, DispatchKey::Meta);
+}
+
+/// Adds the kernels of all forms, whose results are made where their specs say.
+#[track_caller]
+fn add_forms<S: FamilySignature>(
+    library: &mut Library,
+    schemas: Schemas,
+    kernels: &FormKernels<S>,
+    key: DispatchKey,
+) {
+    let functional = kernels.functional(schemas.functional, Tensor::fresh, Tensor::publish);
+    let _ = library.implement(name_in(schemas.functional)).add(functional.at(key));
+    if let Some(schema) = schemas.in_place {
+        let _ = library.implement(name_in(schema)).add(kernels.in_place(schema).at(key));
+    }
+    if let Some(schema) = schemas.out {
+        let _ = library.implement(name_in(schema)).add(kernels.into_output(schema).at(key));
+    }
+}
+
+impl<O: Operator<Signature: FamilySignature>> Family<O> {
+    fn kernels(&self, fill: Option<Loop<O::Signature>>) -> FormKernels<O::Signature> {
+        FormKernels { shape: self.shape, in_place_shape: self.in_place, out: self.out, fill }
+    }
+}
+
+/// A family while it is registered.
+pub struct FamilyBuilder<'l, O: Operator<Signature: FamilySignature>> {
+    library: &'l mut Library,
+    schemas: Schemas,
+    family: Family<O>,
+}
+
+impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
+    /// Adds a loop for the CPU, from which all forms follow. It is called with the arguments and an output of the
+    /// result's shape, which may be of any dtype that the family admits.
+    #[track_caller]
+    pub fn cpu(self, fill: Loop<O::Signature>) -> Self {
+        add_forms(self.library, self.schemas, &self.family.kernels(Some(fill)), DispatchKey::Cpu);
+        self
+    }
+
+    /// Gives the functional overload a value of a column; the other forms are linked to it.
+    #[track_caller]
+    pub fn column<C: Column>(self, value: C) -> Self {
+        let _ = self.library.implement(name_in(self.schemas.functional)).column(value);
+        self
+    }
+
+    /// Defines an overload that takes a number where `tensor` takes its second tensor: a composite, so that layers see
+    /// one operator for both.
+    #[track_caller]
+    pub fn number<N, T>(self, number: N, tensor: T) -> Self
+    where
+        T: Operator<Signature: TakesNumber<Number = N::Signature>>,
+        N: Operator<Signature: Signature<Output = OutputOf<T>>>,
+    {
+        let kernel = Kernel::closure::<N::Signature>(move |args| {
+            <T::Signature as TakesNumber>::with_number(args, |args| operator::call(tensor, args))
+        });
+        let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
+        let _ = self.library.define(number).add(kernel).column(self.family.kind.clone());
+        self
+    }
+}
+
+/// A backend as families see it: its key, and how it makes tensors.
+#[derive(Clone, Copy, Debug)]
+pub struct Backend {
+    key: DispatchKey,
+    allocate: fn(TensorSpec) -> Result<Tensor>,
+}
+
+impl Backend {
+    /// A backend by its key and what makes a tensor of a spec on it, with any content.
+    pub const fn new(key: DispatchKey, allocate: fn(TensorSpec) -> Result<Tensor>) -> Self {
+        Self { key, allocate }
+    }
+
+    /// The kernels of a family's forms on this backend, made of a loop, for [`DefineFamily::implement_family`].
+    pub fn kernels<O: Operator<Signature: FamilySignature>>(
+        &self,
+        family: &Family<O>,
+        fill: Loop<O::Signature>,
+    ) -> FamilyKernels<O::Signature> {
+        FamilyKernels {
+            schemas: Schemas::of::<O>(),
+            backend: *self,
+            kernels: family.kernels(Some(fill)),
+            name: None,
+            condition: None,
+            outputs: None,
+        }
+    }
+}
+
+/// The kernels of a family's forms on a backend.
+#[must_use = "kernels do nothing until they are registered by `implement_family`"]
+pub struct FamilyKernels<S: FamilySignature> {
+    schemas: Schemas,
+    backend: Backend,
+    kernels: FormKernels<S>,
+    name: Option<&'static str>,
+    condition: Option<(&'static str, S::Returning<bool>)>,
+    outputs: Option<fn(&Tensor) -> Result<bool>>,
+}
+
+impl<S: FamilySignature> FamilyKernels<S> {
+    /// Gives the kernels a name, by which they join others in their cells.
+    pub fn named(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// Lets the kernels run only where the condition holds of the arguments; `text` completes "runs when …". Other calls
+    /// go on as if there were no kernel, usually to the backend's fallback.
+    pub fn when(mut self, text: &'static str, holds: S::Returning<bool>) -> Self {
+        self.condition = Some((text, holds));
+        self
+    }
+
+    /// Asks the same of outputs, beside [`when`](Self::when).
+    pub fn outputs(mut self, fits: fn(&Tensor) -> Result<bool>) -> Self {
+        self.outputs = Some(fits);
+        self
+    }
+}
+
+/// Says what an operator is that belongs to no [`Family`].
+pub trait DefineKind<O: Operator>: Sized {
+    /// The operator's kind.
+    #[track_caller]
+    fn kind(self, kind: &'static Kind) -> Self;
+
+    /// The same kernel for CPU and meta tensors: where there is nothing to compute, or it looks at the device itself.
+    #[track_caller]
+    fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self;
+
+    /// The same kernel for every backend, for what has checks of its own before it calls other operators.
+    #[track_caller]
+    fn on_every_backend(self, kernel: KernelOf<O>) -> Self;
+
+    /// For every backend, made of other operators only, whose errors have names.
+    #[track_caller]
+    fn composite(self, kernel: KernelOf<O>) -> Self;
+
+    /// For every key, made of other operators whose derivatives it inherits.
+    #[track_caller]
+    fn implicit(self, kernel: KernelOf<O>) -> Self;
+
+    /// The first argument as the output of a loop, for operators that only write it.
+    #[track_caller]
+    fn in_place(
+        self,
+        shape: Shape<<O::Signature as InPlaceSignature>::Functional>,
+        cpu: Loop<<O::Signature as InPlaceSignature>::Functional>,
+    ) -> Self
+    where
+        O::Signature: InPlaceSignature;
+}
+
+impl<O: Operator> DefineKind<O> for OperatorBuilder<'_, O> {
+    #[track_caller]
+    fn kind(self, kind: &'static Kind) -> Self {
+        self.column(kind.clone())
+    }
+
+    #[track_caller]
+    fn on_cpu_and_meta(self, kernel: KernelOf<O>) -> Self {
+        let named = |key| named_kernel::<O::Signature>(O::SCHEMA, kernel).at(key);
+        self.add(named(DispatchKey::Cpu)).add(named(DispatchKey::Meta))
+    }
+
+    #[track_caller]
+    fn on_every_backend(self, kernel: KernelOf<O>) -> Self {
+        self.add(named_kernel::<O::Signature>(O::SCHEMA, kernel).at(DispatchKey::CompositeExplicitAutograd))
+    }
+
+    #[track_caller]
+    fn composite(self, kernel: KernelOf<O>) -> Self {
+        self.kernel(DispatchKey::CompositeExplicitAutograd, kernel)
+    }
+
+    #[track_caller]
+    fn implicit(self, kernel: KernelOf<O>) -> Self {
+        self.add(named_kernel::<O::Signature>(O::SCHEMA, kernel).at(DispatchKey::CompositeImplicitAutograd))
+    }
+
+    #[track_caller]
+    fn in_place(
+        self,
+        shape: Shape<<O::Signature as InPlaceSignature>::Functional>,
+        cpu: Loop<<O::Signature as InPlaceSignature>::Functional>,
+    ) -> Self
+    where
+        O::Signature: InPlaceSignature,
+    {
+        let kernel = |fill| {
+            let out = super::forms::OutRule::Converted;
+            let kernels = FormKernels::<<O::Signature as InPlaceSignature>::Functional> {
+                shape,
+                in_place_shape: shape,
+                out,
+                fill,
+            };
+            kernels.in_place(O::SCHEMA)
+        };
+        self.add(kernel(Some(cpu)).at(DispatchKey::Cpu)).add(kernel(None).at(DispatchKey::Meta))
+    }
+}
+
+/// The function as a kernel, with the overload's name in front of its errors.
+#[track_caller]
+fn named_kernel<S: Signature>(schema: &'static str, kernel: S::Returning<S::Output>) -> Kernel {
+    Kernel::closure::<S>(move |args| S::apply(kernel, args).map_err(|error| error.within(name_in(schema))))
+}

@@ -1,0 +1,94 @@
+//! Operator families: one value that says what an operator is, for its kernels and for everybody else.
+//!
+//! A [`Family`] states an operator's [kind](kind), its shape rule and what its `out` form asks for; `operator!` states its
+//! overloads. From a family and one loop come the kernels of all forms, on the CPU
+//! ([`DefineFamily::family`]) and on anybody's backend ([`DefineFamily::implement_family`]), and those for meta tensors.
+//! The registry gets what layers, suites and tools ask for, as [columns](opgrid_core::Column): the kind, the links
+//! between the forms ([`Forms`](opgrid_core::Forms)), the shape rule ([`ShapeRule`]), and for views how to take the same
+//! view of another tensor ([`ViewRule`]).
+
+mod define;
+pub mod forms;
+pub mod kind;
+pub(crate) mod result;
+mod shape_rule;
+mod signature;
+mod view;
+
+use opgrid_core::operator::ReturningOf;
+use opgrid_core::{Kind, Operator};
+
+pub use define::{Backend, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
+pub use shape_rule::{ShapeRule, result_spec};
+pub use signature::{FamilySignature, FirstArgument, TakesNumber};
+pub use view::{ViewFamily, ViewRule};
+
+use crate::tensor::TensorSpec;
+use forms::{OutRule, OutShape};
+
+/// What is known of an operator that gives a new tensor: its kind, its shape rule, and what its `out` form asks for.
+///
+/// # Examples
+///
+/// A family of one's own: `twice(Tensor self) -> Tensor` with all forms, from a shape rule and a loop.
+///
+/// ```
+/// use opgrid_core::{Dispatcher, Result, operator};
+/// use opgrid_tensor::families::{DefineFamily, Family, kind};
+/// use opgrid_tensor::kernels::elementwise;
+/// use opgrid_tensor::{Tensor, TensorSpec, with_dtype};
+///
+/// operator! {
+///     pub Twice = "docs::twice(Tensor self) -> Tensor", in_place, out;
+/// }
+///
+/// const TWICE: Family<Twice> = Family::new(Twice, &kind::POINTWISE_UNARY, |x| x.spec().cloned());
+///
+/// fn twice(input: &Tensor, out: &Tensor) -> Result<()> {
+///     with_dtype!(input.dtype(), T: Float => elementwise::unary::<T, T>(out, input, |x| x + x))
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library.family(&TWICE).cpu(twice);
+/// let _registration = library.finish()?;
+///
+/// let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+/// dispatcher.call(TwiceInplace, (&x,))?;
+/// assert_eq!(x.to_vec::<f32>()?, [2.0, 4.0]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub struct Family<O: Operator<Signature: FamilySignature>> {
+    pub(crate) kind: &'static Kind,
+    pub(crate) shape: ReturningOf<O, TensorSpec>,
+    pub(crate) in_place: ReturningOf<O, TensorSpec>,
+    pub(crate) out: OutRule<O::Signature>,
+}
+
+impl<O: Operator<Signature: FamilySignature>> Family<O> {
+    /// A family whose `out` form converts the result to the dtype of the output.
+    pub const fn new(_operator: O, kind: &'static Kind, shape: ReturningOf<O, TensorSpec>) -> Self {
+        Self { kind, shape, in_place: shape, out: OutRule::Converted }
+    }
+
+    /// The same family, whose in-place form has a shape rule of its own, for dtypes that it refuses.
+    #[must_use]
+    pub const fn in_place_shape(mut self, shape: ReturningOf<O, TensorSpec>) -> Self {
+        self.in_place = shape;
+        self
+    }
+
+    /// The same family, whose `out` form takes outputs of the result's dtype only.
+    #[must_use]
+    pub const fn same_dtype_out(mut self) -> Self {
+        self.out = OutRule::SameDtype;
+        self
+    }
+
+    /// The same family, where the output decides on the result, as its dtype does in `sum.IntList_out`.
+    #[must_use]
+    pub const fn out_shape(mut self, shape: OutShape<O::Signature>) -> Self {
+        self.out = OutRule::Shape(shape);
+        self
+    }
+}

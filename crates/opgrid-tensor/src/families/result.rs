@@ -1,0 +1,136 @@
+//! What every form checks of a result, and how an output gets its shape.
+
+use opgrid_core::{DeviceType, Error, Result};
+
+use crate::error::argument;
+use crate::kernels::access::check_written;
+use crate::samples::{Difference, Operand, Part};
+use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
+
+/// A new tensor of that spec, filled by `cpu` unless it is a meta tensor: for operators whose first argument is no
+/// tensor, or whose shape takes work that the loop needs too.
+pub(crate) fn made(spec: TensorSpec, cpu: impl FnOnce(&Tensor) -> Result<()>) -> Result<Tensor> {
+    let out = Tensor::fresh(spec)?;
+    if out.device().kind() != DeviceType::Meta {
+        cpu(&out)?;
+    }
+    Ok(out.publish())
+}
+
+/// The same into an output, which gets the shape of `spec` if it has no elements.
+pub(crate) fn written(
+    out: &Tensor,
+    spec: &TensorSpec,
+    cpu: impl FnOnce(&Tensor) -> Result<()>,
+) -> Result<()> {
+    check_result(out, spec)?;
+    give_shape(out, spec)?;
+    if out.device().kind() != DeviceType::Meta {
+        cpu(out)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// `out` has another dtype than the result: for operators that move elements and convert none.
+pub(crate) fn same_dtype(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+    let (found, expected) = (out.spec()?.dtype(), spec.dtype());
+    if found != expected {
+        return Err(argument(format!("argument `out` has dtype {found}, expected {expected} as the result")));
+    }
+    Ok(())
+}
+
+/// # Errors
+///
+/// `out` is on another device, repeats elements, or cannot hold results of the dtype.
+pub(crate) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+    let found = out.spec()?;
+    if found.device() != spec.device() {
+        let message = format!("the output is on device {}, expected {}", found.device(), spec.device());
+        return Err(argument(message));
+    }
+    check_written(found.geometry())?;
+    if !can_cast(spec.dtype(), found.dtype()) {
+        let message = format!(
+            "result type {} can't be cast to the desired output type {}",
+            spec.dtype(),
+            found.dtype()
+        );
+        return Err(argument(message));
+    }
+    Ok(())
+}
+
+/// Gives an output without elements the shape of the result.
+///
+/// # Errors
+///
+/// Elements, and another shape. Torch warns and resizes.
+pub(crate) fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+    if out.sizes() == spec.sizes() {
+        return Ok(());
+    }
+    if out.numel() != 0 {
+        return Err(wrong_shape("out", out, spec));
+    }
+    out.replace_empty(Array::empty(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+}
+
+#[cold]
+pub(crate) fn wrong_shape(name: &str, out: &Tensor, spec: &TensorSpec) -> Error {
+    let message = format!(
+        "argument `{name}` has shape {:?}, which doesn't match the result's shape {:?}",
+        out.sizes(),
+        spec.sizes()
+    );
+    argument(message)
+}
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    Difference {
+        id: "outputs-keep-their-shape",
+        what: "torch gives an output of another shape the shape of the result, with a warning; here it is \
+               refused unless it has no elements",
+        why: "tensors would change under the hands of those who look at them",
+        test: ("opgrid-tensor/tests/views.rs", "outputs_beside_their_inputs"),
+        when: |seen| {
+            let is_named = seen.we_refuse("argument `out`") && seen.we_refuse("shape");
+            is_named && seen.out().is_some_and(|out| !out.is_empty())
+        },
+        directed: None,
+    },
+    Difference {
+        id: "outputs-that-get-a-shape-get-memory",
+        what: "torch enlarges the memory under an output without elements where it lies; here the output \
+               gets memory of its own",
+        why: "others who look at the memory keep what they see",
+        test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
+        when: |seen| {
+            matches!(seen.part, Part::Offset | Part::Written) && seen.out().is_some_and(Operand::is_empty)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "refused-without-elements",
+        what: "torch does not look at dtypes and numbers where there are no elements; here a call is \
+               refused whatever the sizes are",
+        why: "whether a program is right must not depend on its data",
+        test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+        when: |seen| seen.we_refuse("") && seen.torch_gives_nothing(),
+        directed: None,
+    },
+];
+
+/// Of operators that torch makes of others.
+pub(crate) const ORDER_OF_INPUTS: Difference = Difference {
+    id: "outputs-that-get-a-shape-get-an-order",
+    what: "torch copies to an output without elements, which then lies in rows; here it gets the order of \
+           the inputs as with all other operators",
+    why: "one rule for all operators",
+    test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
+    when: |seen| seen.part == Part::Strides && seen.out().is_some_and(Operand::is_empty),
+    directed: None,
+};

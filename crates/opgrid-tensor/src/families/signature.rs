@@ -1,0 +1,132 @@
+//! The signatures of a family's forms, as they follow from the functional one.
+
+use opgrid_core::{
+    Argument, DType, Device, Generator, Layout, MemoryFormat, Return, Scalar, Signature, WritesFirst,
+    WritesLast,
+};
+
+use crate::tensor::Tensor;
+
+/// An argument type that can stand first: it says whether it is a tensor, which an in-place form writes.
+pub trait FirstArgument: Argument {
+    /// The tensor that an in-place form writes.
+    #[inline]
+    fn tensor<'a>(_argument: Self::At<'a>) -> Option<&'a Tensor> {
+        None
+    }
+}
+
+impl FirstArgument for Tensor {
+    #[inline(always)]
+    fn tensor<'a>(argument: Self::At<'a>) -> Option<&'a Tensor> {
+        Some(argument)
+    }
+}
+
+macro_rules! others {
+    ($($type:ty),*) => { $(impl FirstArgument for $type {})* };
+}
+
+others! {
+    Option<Tensor>, Vec<Tensor>, i64, f64, bool, String, Vec<i64>, Scalar, DType, Device, Layout, MemoryFormat, Generator
+}
+
+/// The signature of a functional overload, from which those of its forms follow.
+pub trait FamilySignature: Signature<Output = Tensor> {
+    /// The same arguments, of which the first is written.
+    type InPlace: Signature<Output = ()>;
+    /// The same arguments with an output behind them.
+    type Out: Signature<Output = ()>;
+
+    /// The first argument, if it is a tensor.
+    fn first<'a>(args: Self::Args<'a>) -> Option<&'a Tensor>;
+
+    /// The arguments of the in-place form, which are the same.
+    fn of_in_place<'a>(args: <Self::InPlace as Signature>::Args<'a>) -> Self::Args<'a>;
+
+    /// The arguments with the output.
+    fn join<'a>(args: Self::Args<'a>, out: &'a Tensor) -> <Self::Out as Signature>::Args<'a>;
+
+    /// The arguments apart from the output.
+    fn split<'a>(args: <Self::Out as Signature>::Args<'a>) -> (Self::Args<'a>, &'a Tensor);
+}
+
+/// The signature of an overload that writes its first argument, beside that of the functional form it would have.
+pub trait InPlaceSignature: Signature<Output = ()> {
+    /// The same arguments, with a new tensor as the result.
+    type Functional: FamilySignature<InPlace = Self>;
+}
+
+/// A signature whose second argument is a tensor, beside the one that takes a number there.
+pub trait TakesNumber: Signature {
+    /// The same with a number for the second tensor.
+    type Number: Signature<Output = Self::Output>;
+
+    /// Puts the number in a tensor's place and calls `body`.
+    fn with_number<X>(
+        args: <Self::Number as Signature>::Args<'_>,
+        body: impl FnOnce(Self::Args<'_>) -> X,
+    ) -> X;
+}
+
+macro_rules! signatures {
+    ($(($($name:ident $value:ident),*))*) => {
+        $(
+            impl<F: FirstArgument, $($name: Argument),*> FamilySignature for fn(F, $($name),*) -> Tensor {
+                type InPlace = fn(F, $($name),*) -> WritesFirst;
+                type Out = fn(F, $($name,)* Tensor) -> WritesLast;
+
+                #[inline(always)]
+                fn first<'a>(args: Self::Args<'a>) -> Option<&'a Tensor> {
+                    F::tensor(args.0)
+                }
+
+                #[inline(always)]
+                fn of_in_place<'a>(args: <Self::InPlace as Signature>::Args<'a>) -> Self::Args<'a> {
+                    args
+                }
+
+                #[inline(always)]
+                fn join<'a>(
+                    (first, $($value,)*): Self::Args<'a>,
+                    out: &'a Tensor,
+                ) -> <Self::Out as Signature>::Args<'a> {
+                    (first, $($value,)* out)
+                }
+
+                #[inline(always)]
+                fn split<'a>(
+                    (first, $($value,)* out): <Self::Out as Signature>::Args<'a>,
+                ) -> (Self::Args<'a>, &'a Tensor) {
+                    ((first, $($value,)*), out)
+                }
+            }
+
+            impl<F: FirstArgument, $($name: Argument),*> InPlaceSignature for fn(F, $($name),*) -> WritesFirst {
+                type Functional = fn(F, $($name),*) -> Tensor;
+            }
+
+            impl<Ret: Return, F: Argument, $($name: Argument),*> TakesNumber for fn(F, Tensor, $($name),*) -> Ret {
+                type Number = fn(F, Scalar, $($name),*) -> Ret;
+
+                #[inline]
+                fn with_number<X>(
+                    (first, number, $($value,)*): <Self::Number as Signature>::Args<'_>,
+                    body: impl FnOnce(Self::Args<'_>) -> X,
+                ) -> X {
+                    body((F::shorten(first), &Tensor::number(number), $($name::shorten($value),)*))
+                }
+            }
+        )*
+    };
+}
+
+signatures! {
+    ()
+    (A a)
+    (A a, B b)
+    (A a, B b, C c)
+    (A a, B b, C c, D d)
+    (A a, B b, C c, D d, E e)
+    (A a, B b, C c, D d, E e, G g)
+}

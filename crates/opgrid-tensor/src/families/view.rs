@@ -1,0 +1,82 @@
+//! Views: operators that give other sizes and strides to the memory of their first argument.
+
+use std::fmt;
+
+use opgrid_core::operator::ReturningOf;
+use opgrid_core::{Column, Operator, Result, Signature, ValueRef};
+
+use crate::error::argument;
+use crate::ops::{Clone, CopyInplace};
+use crate::tensor::{Geometry, Tensor};
+use opgrid_core::TensorType;
+
+/// What is known of an operator that gives a view: where its elements lie in the memory of the first argument.
+pub struct ViewFamily<O: Operator> {
+    pub(crate) geometry: ReturningOf<O, Geometry>,
+}
+
+impl<O: Operator> ViewFamily<O> {
+    /// A view by its geometry, which follows from the arguments.
+    pub const fn new(_operator: O, geometry: ReturningOf<O, Geometry>) -> Self {
+        Self { geometry }
+    }
+}
+
+/// A view's geometry over values.
+type GeometryRule = dyn Fn(&[ValueRef<'_>]) -> Result<Geometry> + Send + Sync;
+
+/// The column of views: takes the same view of another tensor, and puts elements back where a view took them from.
+///
+/// Whoever replaces a tensor under its views (in-place operators on views, functionalization) needs both.
+pub struct ViewRule(Box<GeometryRule>);
+
+impl ViewRule {
+    /// A rule over typed arguments, of which the first is the tensor that is viewed.
+    pub fn typed<S: Signature>(geometry: S::Returning<Geometry>) -> Self {
+        Self::of_values(move |values| S::unpack(values, |args| S::apply(geometry, args))?)
+    }
+
+    /// A rule over values, for operators that are defined at run time.
+    pub fn of_values(rule: impl Fn(&[ValueRef<'_>]) -> Result<Geometry> + Send + Sync + 'static) -> Self {
+        Self(Box::new(rule))
+    }
+
+    /// The same view of `base`; `args` are the arguments of the call, of which the first does not count.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator on `base`.
+    pub fn replay(&self, base: &Tensor, args: &[ValueRef<'_>]) -> Result<Tensor> {
+        let mut args = args.to_vec();
+        match args.first_mut() {
+            Some(first) => *first = ValueRef::from(base.as_any()),
+            None => {
+                return Err(argument(
+                    "a view has arguments, of which the first is what it views; found none",
+                ));
+            }
+        }
+        base.view_as((self.0)(&args)?)
+    }
+
+    /// A copy of `base` that has the elements of `changed` where the view of it has its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`replay`](Self::replay); a `changed` whose shape does not broadcast to that of the view.
+    pub fn inverse(&self, base: &Tensor, changed: &Tensor, args: &[ValueRef<'_>]) -> Result<Tensor> {
+        let copy = Clone.call(base, None)?;
+        CopyInplace.call(&self.replay(&copy, args)?, changed, false)?;
+        Ok(copy)
+    }
+}
+
+impl Column for ViewRule {
+    const NAME: &'static str = "view rule";
+}
+
+impl fmt::Debug for ViewRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ViewRule")
+    }
+}
