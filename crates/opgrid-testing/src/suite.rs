@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use opgrid_core::{DType, Device, Dispatcher};
 use opgrid_tensor::samples::{OperatorSamples, Samples};
 
-use crate::checks::{Check, Fault};
+use crate::checks::{Check, Fault, random};
 use crate::place::Place;
 use crate::report::{Failure, Report};
 use crate::subject::{Case, Subject};
@@ -80,6 +80,7 @@ impl Suite {
                 let text = sample.to_string();
                 match subject.expected(&sample) {
                     Ok(expected) => {
+                        let _alone = random::alone(&expected);
                         let case = Case { subject, dtype, number, sample, expected };
                         for check in &self.checks {
                             for verdict in check.on_case(&case) {

@@ -1,6 +1,6 @@
 //! Random numbers are the same after the same seed, and others after another; many of them show their distribution.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::{Scalar, Value};
 use opgrid_tensor::manual_seed;
@@ -14,6 +14,11 @@ use crate::subject::{Case, single_tensor};
 /// The stream of numbers is that of the process: one suite at a time seeds it and draws.
 static SEEDED: Mutex<()> = Mutex::new(());
 
+/// Keeps other suites from drawing numbers while a case is checked that expects random ones.
+pub(crate) fn alone(expected: &Expected) -> Option<MutexGuard<'static, ()>> {
+    matches!(expected, Expected::Random(..)).then(|| SEEDED.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     match &case.expected {
         Expected::Random(..) => vec![repeats(case)],
@@ -22,10 +27,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
 }
 
 fn repeats(case: &Case<'_>) -> Verdict {
-    let (first, second, other) = {
-        let _alone = SEEDED.lock().unwrap_or_else(PoisonError::into_inner);
-        (drawn(case, 7)?, drawn(case, 7)?, drawn(case, 8)?)
-    };
+    let (first, second, other) = (drawn(case, 7)?, drawn(case, 7)?, drawn(case, 8)?);
     agreement::elements(&second, &first, 0.0)?;
     let takes_generator = case.sample.arguments().any(is_generator);
     if !takes_generator && first.elements().len() > 1 && first == other {
