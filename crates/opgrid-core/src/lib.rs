@@ -82,7 +82,7 @@ pub use signature::{Return, Signature, WritesFirst, WritesLast};
 pub use slow_path::{SlowPath, note_slow_path};
 pub use stack::{Returns, Stack};
 pub use strict::{Strict, set_strict, strict};
-pub use tensor::{AnyTensor, TensorData, TensorType};
+pub use tensor::{AnyTensor, TensorData, TensorType, WeakTensor};
 pub use user_layers::NewLayer;
 pub use value::{Class, DictValue, Generator, List, Object, Value, Values};
 pub use value_type::ValueType;

@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::keys::set::DispatchKeySet;
 
 mod recycle;
+mod weak;
+
+pub use weak::WeakTensor;
 
 /// What a tensor library keeps in a record.
 pub trait TensorData: Send + Sync + 'static {
@@ -167,9 +170,11 @@ impl AnyTensor {
         &unsafe { self.0.cast::<Record<D>>().as_ref() }.data
     }
 
-    /// The data for changing, if it is of type `D` and this is the only handle.
+    /// The data for changing, if it is of type `D` and this is the only handle; one that weak handles lead to, or once
+    /// led to, is not.
     pub fn data_mut<D: TensorData>(&mut self) -> Option<&mut D> {
-        if self.handle_count() != 1 || self.head().vtable.data != TypeId::of::<D>() {
+        // One handle, and no weak ones, which could become others meanwhile.
+        if self.head().count.load(Ordering::Relaxed) != 1 || self.head().vtable.data != TypeId::of::<D>() {
             return None;
         }
         fence(Ordering::Acquire);
@@ -185,7 +190,7 @@ impl AnyTensor {
 
     /// How many handles lead to this tensor, at the moment of asking.
     pub fn handle_count(&self) -> usize {
-        self.head().count.load(Ordering::Relaxed)
+        self.head().count.load(Ordering::Relaxed) & !weak::MARK
     }
 }
 
@@ -207,10 +212,14 @@ impl Drop for AnyTensor {
         let head = self.head();
         // The only handle needs no read-modify-write: there is none left that could be cloned.
         if head.count.load(Ordering::Acquire) != 1 {
-            if head.count.fetch_sub(1, Ordering::Release) != 1 {
+            let before = head.count.fetch_sub(1, Ordering::Release);
+            if before & !weak::MARK != 1 {
                 return;
             }
             fence(Ordering::Acquire);
+            if before & weak::MARK != 0 {
+                weak::forget(self.0);
+            }
         }
         let free = head.vtable.free;
         // SAFETY: the count says that this was the last handle; `AnyTensor::new` put the table of its record there.

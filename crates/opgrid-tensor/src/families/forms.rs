@@ -83,7 +83,11 @@ impl<S: FamilySignature> FormKernels<S> {
                 if out.sizes() != spec.sizes() {
                     return Err(wrong_shape("self", out, &spec));
                 }
-                self.fill(args, out)
+                self.fill(args, out)?;
+                if !out.has_cpu_memory() {
+                    out.mark_written();
+                }
+                Ok(())
             };
             written().map_err(|error| named(error, schema))
         })
@@ -106,7 +110,11 @@ impl<S: FamilySignature> FormKernels<S> {
                 };
                 check_result(out, &spec)?;
                 give_shape(out, &spec)?;
-                self.fill(args, out)
+                self.fill(args, out)?;
+                if !out.has_cpu_memory() {
+                    out.mark_written();
+                }
+                Ok(())
             };
             written().map_err(|error| named(error, schema))
         })

@@ -1,7 +1,8 @@
 //! The tensor that operators take and give: the dispatcher's handle with the methods of an array.
 //!
 //! ```text
-//! Tensor ──► keys │ count │ content: array, number or nothing │ array that took its place ──► array before ──► …
+//! Tensor ──► keys │ count │ content: array, number, wrapper or nothing │ ──► array that took its place ──► array before …
+//!                                                                        │     what others keep with the tensor
 //! ```
 //!
 //! A tensor's sizes do not change under those who look at them, with one exception: an `out` argument without
@@ -14,15 +15,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_core::{
-    AnyTensor, DType, Device, DispatchKey, DispatchKeySet, Result, Scalar, TensorData, TensorType,
-    compute_dispatch_key, inference_tensor_key_set, is_inference_mode, tensor_key_set, tensor_type,
+    AnyTensor, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Result, Scalar, TensorData,
+    TensorType, WeakTensor, compute_dispatch_key, inference_tensor_key_set, is_inference_mode,
+    tensor_key_set, tensor_type,
 };
 
 use super::array::{Array, new_storage};
 use super::element::{Bool, Element};
 use super::geometry::Geometry;
+use super::metadata::Metadata;
 use super::spec::TensorSpec;
 use super::storage::Storage;
+use super::wrapper::{Wrapper, no_memory};
 use crate::error::argument;
 
 tensor_type! {
@@ -46,18 +50,30 @@ tensor_type! {
 
 /// What a handle leads to.
 ///
-/// Invariant: `latest` is null or leads to a [`Later`] made by `Box::into_raw`; that and all before it live as long
-/// as the record and never change.
+/// Invariant: `more` is null or leads to a [`More`] made by `Box::into_raw`, which lives as long as the record.
 struct Record {
     content: Content,
+    /// What most tensors do not have.
+    more: AtomicPtr<More>,
+}
+
+/// What is kept with a tensor beside its content.
+///
+/// Invariant: `latest` is null or leads to a [`Later`] made by `Box::into_raw`; that and all before it live as long
+/// as this and never change.
+#[derive(Default)]
+struct More {
     /// The array that took the content's place, if one has.
     latest: AtomicPtr<Later>,
+    metadata: Metadata,
 }
 
 enum Content {
     Array(Array),
     /// A number in a tensor's place.
     Number(Scalar),
+    /// What a layer implements.
+    Wrapper(Box<dyn Wrapper>),
     /// A tensor that is not there.
     Undefined,
 }
@@ -70,10 +86,21 @@ struct Later {
 }
 
 impl Drop for Record {
+    #[inline]
+    fn drop(&mut self) {
+        let more = *self.more.get_mut();
+        if !more.is_null() {
+            // SAFETY: by the invariant a box's; nobody looks at a record that is dropped.
+            drop(unsafe { Box::from_raw(more) });
+        }
+    }
+}
+
+impl Drop for More {
     fn drop(&mut self) {
         let mut next = *self.latest.get_mut();
         while !next.is_null() {
-            // SAFETY: by the invariant a box's, of which each is met once; nobody looks at a record that is dropped.
+            // SAFETY: by the invariant a box's, of which each is met once; nobody looks at what is dropped.
             let later = unsafe { Box::from_raw(next) };
             next = later.before;
         }
@@ -83,10 +110,43 @@ impl Drop for Record {
 impl Record {
     #[inline]
     fn new(content: Content) -> Self {
-        Self { content, latest: AtomicPtr::new(ptr::null_mut()) }
+        Self { content, more: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// What is kept beside the content, if anything is.
+    #[inline]
+    fn more(&self) -> Option<&More> {
+        let more = self.more.load(Ordering::Acquire);
+        // SAFETY: by the invariant null or alive as long as `self`; the load sees what was published.
+        unsafe { more.as_ref() }
+    }
+
+    /// The same, made by whoever asks first.
+    fn more_or_new(&self) -> &More {
+        if let Some(more) = self.more() {
+            return more;
+        }
+        let new = Box::into_raw(Box::default());
+        if self.more.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            // SAFETY: made by `Box::into_raw` above, and never published.
+            drop(unsafe { Box::from_raw(new) });
+        }
+        self.more().expect("this thread or a faster one has put it there")
     }
 
     /// The array that took the content's place.
+    #[inline]
+    fn later(&self) -> Option<&Array> {
+        self.more()?.later()
+    }
+
+    /// Where the array is that took the content's place; null where none has.
+    fn latest(&self) -> *mut Later {
+        self.more().map_or(ptr::null_mut(), |more| more.latest.load(Ordering::Acquire))
+    }
+}
+
+impl More {
     #[inline]
     fn later(&self) -> Option<&Array> {
         let latest = self.latest.load(Ordering::Acquire);
@@ -104,12 +164,15 @@ impl Record {
         }
         published.is_ok()
     }
+}
 
+impl Record {
     #[inline]
     fn spec(&self) -> &TensorSpec {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => array.spec(),
             (None, Content::Number(value)) => number_spec(*value),
+            (None, Content::Wrapper(wrapper)) => wrapper.spec(),
             (None, Content::Undefined) => &NOTHING,
         }
     }
@@ -119,9 +182,10 @@ impl Record {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => Ok(array),
             (None, Content::Number(value)) => {
-                self.replace(ptr::null_mut(), array_of(*value)?);
+                self.more_or_new().replace(ptr::null_mut(), array_of(*value)?);
                 Ok(self.later().expect("this thread or a faster one has put an array there"))
             }
+            (None, Content::Wrapper(wrapper)) => Err(no_memory(&**wrapper)),
             (None, Content::Undefined) => Err(undefined()),
         }
     }
@@ -166,6 +230,7 @@ impl TensorData for Record {
             Ok(array) => fmt::Display::fmt(array, f),
             Err(_) => match &self.content {
                 Content::Number(value) => write!(f, "tensor({value})"),
+                Content::Wrapper(wrapper) => wrapper.describe(f),
                 _ => f.write_str("tensor(<undefined>)"),
             },
         }
@@ -267,6 +332,62 @@ impl Tensor {
         Self::new(keys, Content::Undefined)
     }
 
+    /// A tensor of a layer's own.
+    pub(super) fn wrapping(keys: DispatchKeySet, wrapper: Box<dyn Wrapper>) -> Self {
+        Self::new(keys, Content::Wrapper(wrapper))
+    }
+
+    /// What a layer keeps behind this handle.
+    pub(super) fn wrapped(&self) -> Option<&dyn Wrapper> {
+        match &self.record().content {
+            Content::Wrapper(wrapper) => Some(&**wrapper),
+            _ => None,
+        }
+    }
+
+    /// What layers, backends and language bindings keep with this tensor.
+    pub(super) fn metadata_place(&self) -> &Metadata {
+        &self.record().more_or_new().metadata
+    }
+
+    /// The same, unless nobody keeps anything.
+    pub(super) fn metadata_if_any(&self) -> Option<&Metadata> {
+        self.record().more().map(|more| &more.metadata)
+    }
+
+    /// How often the elements behind this tensor were written since they were there: every view of the memory counts
+    /// together. Two equal answers mean that nobody has written in between; the numbers themselves mean nothing.
+    pub fn version(&self) -> u64 {
+        match (self.record().later(), &self.record().content) {
+            (Some(array), _) | (None, Content::Array(array)) => array.storage().version(),
+            (None, Content::Wrapper(wrapper)) => wrapper.version(),
+            (None, Content::Number(_) | Content::Undefined) => 0,
+        }
+    }
+
+    /// Whether the CPU can address the elements, so that guards see writes.
+    #[inline]
+    pub(crate) fn has_cpu_memory(&self) -> bool {
+        self.device().kind() == DeviceType::Cpu
+    }
+
+    /// Counts a write that no guard of the storage sees: to memory of a device, or to a meta tensor.
+    pub fn mark_written(&self) {
+        if let Ok(array) = self.record().array() {
+            array.storage().mark_written();
+        }
+    }
+
+    /// A handle that does not keep the tensor; [`upgrade`](Self::upgrade) turns it back.
+    pub fn downgrade(&self) -> WeakTensor {
+        self.0.downgrade()
+    }
+
+    /// A handle of the tensor that a weak one leads to, if it is there and of this library.
+    pub fn upgrade(weak: &WeakTensor) -> Option<Self> {
+        Self::from_any(weak.upgrade()?).ok()
+    }
+
     /// Another view of the same memory; it carries the same keys.
     ///
     /// # Errors
@@ -316,12 +437,8 @@ impl Tensor {
     /// The value of a number that has no array yet. Once it has one, that may be written, and only it counts.
     #[inline]
     pub(crate) fn bare_number(&self) -> Option<Scalar> {
-        match self.record() {
-            Record { content: Content::Number(value), latest }
-                if latest.load(Ordering::Acquire).is_null() =>
-            {
-                Some(*value)
-            }
+        match self.record().content {
+            Content::Number(value) if self.record().later().is_none() => Some(value),
             _ => None,
         }
     }
@@ -359,8 +476,8 @@ impl Tensor {
     /// Another thread was faster.
     pub(crate) fn replace_empty(&self, array: Array) -> Result<()> {
         let record = self.record();
-        let before = record.latest.load(Ordering::Acquire);
-        if record.spec().numel() == 0 && record.replace(before, array) {
+        let before = record.latest();
+        if record.spec().numel() == 0 && record.more_or_new().replace(before, array) {
             return Ok(());
         }
         Err(argument("another thread gave the output a shape just now; give each thread its own"))

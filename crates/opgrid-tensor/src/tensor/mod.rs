@@ -8,6 +8,7 @@ pub mod geometry;
 mod half_bits;
 pub mod handle;
 pub mod limits;
+mod metadata;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod nested;
@@ -17,6 +18,7 @@ pub mod promote;
 pub mod spec;
 pub mod storage;
 pub mod views;
+mod wrapper;
 
 pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
 pub use array::Array;
@@ -34,3 +36,4 @@ pub use storage::{
     Allocation, DeviceMemory, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit,
     trim,
 };
+pub use wrapper::Wrapper;

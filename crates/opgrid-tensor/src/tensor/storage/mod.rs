@@ -41,7 +41,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
 use opgrid_core::{Error, ErrorKind, Result};
 
@@ -93,9 +93,13 @@ struct Shared {
     start: Option<NonNull<u8>>,
     bytes: usize,
     elsewhere: Option<Box<Allocation>>,
+    /// How often somebody has written.
+    version: AtomicU64,
     written: AtomicBool,
     class: Class,
 }
+
+const _: () = assert!(size_of::<Shared>() == 64, "a head is one cache line");
 
 // SAFETY:
 // - the head is atomics and what never changes; `Allocation` is `Send` and `Sync`; guards keep threads apart.
@@ -238,6 +242,7 @@ impl Storage {
             start,
             bytes,
             elsewhere,
+            version: AtomicU64::new(0),
             written: AtomicBool::new(bytes == 0),
             class,
         };
@@ -250,6 +255,16 @@ impl Storage {
     fn shared(&self) -> &Shared {
         // SAFETY: the head lives as long as one of its owners.
         unsafe { self.head.as_ref() }
+    }
+
+    /// How often the memory was written, apart from the making of a result.
+    pub fn version(&self) -> u64 {
+        self.shared().version.load(Ordering::Relaxed)
+    }
+
+    /// Counts a write that no guard sees, because there is no memory that the CPU could address.
+    pub fn mark_written(&self) {
+        self.shared().version.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The number of bytes.
@@ -340,6 +355,8 @@ impl Storage {
             own
         } else {
             shared.claim(WRITER)?;
+            // There is one writer at a time.
+            shared.version.store(shared.version.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             0
         };
         Ok(WriteGuard { storage: self, start, before })
