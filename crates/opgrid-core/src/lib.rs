@@ -40,6 +40,7 @@ pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
 pub use argument::Argument;
 pub use call::{BoxedCall, Next};
 pub use calling::columns::{Column, ColumnInfo};
+pub use calling::context::{ContextPart, ThreadContext, register_context_part};
 pub use calling::forms::Forms;
 pub use calling::kernel_info::KernelInfo;
 pub use calling::kind::Kind;

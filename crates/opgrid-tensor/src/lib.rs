@@ -29,6 +29,7 @@ pub mod families;
 pub mod files;
 mod infix;
 pub mod kernels;
+pub mod layers;
 pub mod ops;
 pub mod samples;
 pub mod tensor;

@@ -124,36 +124,46 @@ pub(crate) unsafe fn redispatch<S: Signature>(
 pub(crate) fn current_owner() -> Option<Arc<dyn Owner>> {
     let current = with_thread(|thread| thread.dispatcher.get())?;
     // SAFETY: only `OnDispatcher` sets the pointer, to the dispatcher that it holds itself, and takes it back when it is
-    // dropped. It stands on the stack of `prepared`, below this frame.
+    // dropped. It stands on the stack of `prepared`, `ThreadContext::within` or `Dispatcher::within`, below this frame, and
+    // belongs to the thread.
     unsafe { current.as_ref() }.shared()
 }
 
-/// Puts the thread on the operator's dispatcher while kernels of it run.
-struct OnDispatcher<'t> {
-    thread: &'t ThreadState,
+/// Puts the thread on a dispatcher: while its kernels run, and for scopes. It stays on the thread that made it, on the
+/// stack.
+pub(crate) struct OnDispatcher {
     before: Option<NonNull<dyn Owner>>,
     _alive: Option<Arc<dyn Owner>>,
 }
 
-impl<'t> OnDispatcher<'t> {
-    fn switch(thread: &'t ThreadState, operator: &OperatorHandle) -> Result<Self> {
+impl OnDispatcher {
+    fn switch(operator: &OperatorHandle) -> Result<Self> {
         let entry = &operator.0;
         let alive = if entry.foreign {
             Some(entry.dispatcher.upgrade().ok_or_else(|| operator.stale())?)
         } else {
             None
         };
+        Ok(Self::of(alive))
+    }
+
+    /// Puts the thread on a dispatcher, or on the global one.
+    pub(crate) fn of(alive: Option<Arc<dyn Owner>>) -> Self {
         let now = alive.as_deref().map(NonNull::from);
-        let before = thread.dispatcher.replace(now);
-        thread.set_flag(flag::FOREIGN, now.is_some());
-        Ok(Self { thread, before, _alive: alive })
+        let before = with_thread(|thread| {
+            thread.set_flag(flag::FOREIGN, now.is_some());
+            thread.dispatcher.replace(now)
+        });
+        Self { before, _alive: alive }
     }
 }
 
-impl Drop for OnDispatcher<'_> {
+impl Drop for OnDispatcher {
     fn drop(&mut self) {
-        self.thread.dispatcher.set(self.before);
-        self.thread.set_flag(flag::FOREIGN, self.before.is_some());
+        with_thread(|thread| {
+            thread.dispatcher.set(self.before);
+            thread.set_flag(flag::FOREIGN, self.before.is_some());
+        });
     }
 }
 
@@ -168,7 +178,7 @@ fn prepared<X>(
     let _nested = thread.enter()?;
     // After the mark: should the call be the last to hold the dispatcher, what that retires is seen by whoever sees the
     // call end.
-    let _dispatcher = OnDispatcher::switch(thread, operator)?;
+    let _dispatcher = OnDispatcher::switch(operator)?;
     // SAFETY: `enlist` put the thread on the list or `count_if_ended` counts this call, and `enter` marked it, before the pointer
     // is read here.
     let table = unsafe { TableRef::new(operator.0.table.read()) };
@@ -187,7 +197,7 @@ fn prepared_typed<S, X>(
     let operator = target.operator();
     let _nested = thread.enter()?;
     // After the mark, as in `prepared`.
-    let _dispatcher = OnDispatcher::switch(thread, operator)?;
+    let _dispatcher = OnDispatcher::switch(operator)?;
     // SAFETY: as in `prepared`; this pointer, too, is read after the mark.
     if let Some(table) = unsafe { TableRef::new(target.cell().read()) } {
         return body(table, true);

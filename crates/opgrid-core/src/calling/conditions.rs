@@ -191,7 +191,8 @@ pub(crate) fn names_of(names: &[&str]) -> Names {
     names.iter().map(|name| Arc::from(*name)).collect()
 }
 
-type Preferences = Vec<(Vec<OperatorHandle>, Names)>;
+/// The scopes that are open, the innermost last.
+pub(crate) type Preferences = Vec<(Vec<OperatorHandle>, Names)>;
 
 thread_local! {
     /// Never dropped, so that destructors of thread-locals may prefer, too; it owns nothing when no scope is open.
@@ -206,6 +207,26 @@ fn preference(operator: &OperatorHandle) -> Option<Names> {
         let found = preferences.iter().rev().find(|(operators, _)| operators.contains(operator));
         found.map(|(_, names)| names.clone())
     })
+}
+
+/// The scopes that are open on this thread.
+pub(crate) fn preferences() -> Preferences {
+    PREFERENCES.with(|preferences| preferences.borrow().clone())
+}
+
+/// Runs `body` with these scopes open, and no others.
+pub(crate) fn preferring_all<X>(scopes: Preferences, body: impl FnOnce() -> X) -> X {
+    /// Puts back the scopes around.
+    struct Around(Preferences, PhantomData<*const ()>);
+    impl Drop for Around {
+        fn drop(&mut self) {
+            // The handles are dropped after the borrow ends.
+            let around = std::mem::take(&mut self.0);
+            drop(PREFERENCES.with(|preferences| preferences.replace(around)));
+        }
+    }
+    let _around = Around(PREFERENCES.with(|preferences| preferences.replace(scopes)), PhantomData);
+    body()
 }
 
 /// Ends a scope of preference.

@@ -253,6 +253,8 @@ impl fmt::Display for Origin {
 pub struct Kernel {
     pub(crate) record: KernelRecord,
     pub(crate) key: Option<DispatchKey>,
+    /// Whether the kernel means to serve every operator, so that it is no slow path as a fallback.
+    is_engine: bool,
 }
 
 /// Frees a boxed closure.
@@ -294,7 +296,7 @@ impl Kernel {
             condition: None,
             links: None,
         };
-        Self { record, key: None }
+        Self { record, key: None, is_engine: false }
     }
 
     /// A function of the signature's borrowed arguments.
@@ -351,6 +353,13 @@ impl Kernel {
         }
         let (boxed, state) = parts(kernel);
         Self::from_parts(None, TypedSide::NONE, boxed, state)
+    }
+
+    /// The same for a layer that serves every operator by one kernel and looks up what is special about each in its
+    /// [`Column`](crate::Column)s. As a fallback it is what the layer wants, and not counted as a slow path.
+    #[track_caller]
+    pub fn engine(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
+        Self { is_engine: true, ..Self::boxed(kernel) }
     }
 
     /// Skips the key: calls go to the next lower one at no cost.
@@ -434,11 +443,13 @@ impl Kernel {
         self
     }
 
-    /// The same kernel as the fallback of a key: calls of it are counted.
+    /// The same kernel as the fallback of a key: calls of it are counted, unless it is an engine.
     pub(crate) fn for_fallback(mut self) -> Self {
         if self.record.role == Role::Boxed {
             self.record.serial = Serial::UNCOUNTED;
-            self.record.boxed = run_fallback;
+            if !self.is_engine {
+                self.record.boxed = run_fallback;
+            }
         }
         self
     }

@@ -5,6 +5,7 @@ pub(crate) mod boxing;
 pub mod call;
 pub mod columns;
 pub(crate) mod conditions;
+pub mod context;
 pub mod forms;
 pub mod held;
 pub(crate) mod inferred;

@@ -155,6 +155,19 @@ impl Drop for Scope {
     }
 }
 
+/// The rules of the innermost scope around, if there is one.
+pub(crate) fn scope() -> Option<Arc<Strict>> {
+    SCOPE.with(|scope| scope.borrow().clone())
+}
+
+/// Runs `body` in a scope of these rules, or in none.
+pub(crate) fn within_scope<X>(rules: Option<Arc<Strict>>, body: impl FnOnce() -> X) -> X {
+    let outer = SCOPE.with(|scope| scope.replace(rules));
+    look_again();
+    let _scope = Scope { outer, thread: PhantomData };
+    body()
+}
+
 /// Lets this thread look at the rules before it counts the next slow path: without lines at hand it has to.
 fn look_again() {
     with_thread(|thread| thread.lines.set(Lines::none()));

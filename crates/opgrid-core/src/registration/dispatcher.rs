@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use opgrid_schema::{FunctionSchema, OperatorName};
 
-use crate::calling::call::{BoxedCall, current_owner};
+use crate::calling::call::{BoxedCall, OnDispatcher, current_owner};
 use crate::calling::kernel::Kernel;
 use crate::calling::operator::OperatorHandle;
+use crate::calling::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::named::autograd_key;
@@ -190,6 +191,32 @@ impl Dispatcher {
         let owner: Option<Arc<dyn Any + Send + Sync>> = current_owner().map(|owner| owner as _);
         let current = owner.and_then(|owner| owner.downcast().ok());
         current.map_or_else(|| Self::global().clone(), Self)
+    }
+
+    /// Runs `body` with this dispatcher as the [current](Self::current) one of this thread, so that typed calls and methods
+    /// of tensors go to it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DispatchKey, Dispatcher, operator};
+    ///
+    /// operator! {
+    ///     pub Half = "myops::half(int x) -> int";
+    /// }
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.define(Half).kernel(DispatchKey::CompositeExplicitAutograd, |x| Ok(x / 2));
+    /// let _registration = library.finish()?;
+    /// assert_eq!(dispatcher.within(|| Half.call(8))?, 4);
+    /// assert!(Half.call(8).is_err(), "the global dispatcher has no such operator");
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn within<X>(&self, body: impl FnOnce() -> X) -> X {
+        let owner: Option<Arc<dyn Owner>> = self.0.is_foreign().then(|| self.0.clone() as _);
+        let _dispatcher = OnDispatcher::of(owner);
+        body()
     }
 
     /// A library that defines the operators of a namespace; there is one at a time for each.

@@ -92,7 +92,7 @@ impl DefineFamily for Library {
             .add(kernel.at(DispatchKey::CompositeExplicitAutograd))
             .column(kind::VIEW.clone())
             .column(view_shape::<O::Signature>(family.geometry))
-            .column(ViewRule::typed::<O::Signature>(family.geometry))
+            .column(ViewRule::typed::<O::Signature>(family.geometry).absolute(family.is_absolute))
     }
 }
 
@@ -231,6 +231,35 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
         let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
         let _ = self.library.define(number).add(kernel).column(self.family.kind.clone());
         self
+    }
+}
+
+/// What takes columns for an operator while it is registered: builders of operators and of families. Layers give their
+/// columns methods on it.
+pub trait Carries: Sized {
+    /// The operator.
+    type Operator: Operator;
+
+    /// Gives the operator a value of a column.
+    #[track_caller]
+    fn carry<C: Column>(self, value: C) -> Self;
+}
+
+impl<O: Operator> Carries for OperatorBuilder<'_, O> {
+    type Operator = O;
+
+    #[track_caller]
+    fn carry<C: Column>(self, value: C) -> Self {
+        self.column(value)
+    }
+}
+
+impl<O: Operator<Signature: FamilySignature>> Carries for FamilyBuilder<'_, O> {
+    type Operator = O;
+
+    #[track_caller]
+    fn carry<C: Column>(self, value: C) -> Self {
+        self.column(value)
     }
 }
 

@@ -18,7 +18,7 @@ mod view;
 use opgrid_core::operator::ReturningOf;
 use opgrid_core::{Kind, Operator};
 
-pub use define::{Backend, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
+pub use define::{Backend, Carries, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
 pub use shape_rule::{ShapeRule, result_spec};
 pub use signature::{FamilySignature, FirstArgument, TakesNumber};
 pub use view::{ViewFamily, ViewRule};

@@ -3,22 +3,29 @@
 use std::fmt;
 
 use opgrid_core::operator::ReturningOf;
-use opgrid_core::{Column, Operator, Result, Signature, ValueRef};
+use opgrid_core::{Column, MemoryFormat, Operator, Result, Signature, TensorType, ValueRef};
 
 use crate::error::argument;
 use crate::ops::{Clone, CopyInplace};
 use crate::tensor::{Geometry, Tensor};
-use opgrid_core::TensorType;
 
 /// What is known of an operator that gives a view: where its elements lie in the memory of the first argument.
 pub struct ViewFamily<O: Operator> {
     pub(crate) geometry: ReturningOf<O, Geometry>,
+    pub(crate) is_absolute: bool,
 }
 
 impl<O: Operator> ViewFamily<O> {
     /// A view by its geometry, which follows from the arguments.
     pub const fn new(_operator: O, geometry: ReturningOf<O, Geometry>) -> Self {
-        Self { geometry }
+        Self { geometry, is_absolute: false }
+    }
+
+    /// The same view, whose arguments count elements of the memory, whatever the first argument is like.
+    #[must_use]
+    pub const fn absolute(mut self) -> Self {
+        self.is_absolute = true;
+        self
     }
 }
 
@@ -28,7 +35,10 @@ type GeometryRule = dyn Fn(&[ValueRef<'_>]) -> Result<Geometry> + Send + Sync;
 /// The column of views: takes the same view of another tensor, and puts elements back where a view took them from.
 ///
 /// Whoever replaces a tensor under its views (in-place operators on views, functionalization) needs both.
-pub struct ViewRule(Box<GeometryRule>);
+pub struct ViewRule {
+    geometry: Box<GeometryRule>,
+    is_absolute: bool,
+}
 
 impl ViewRule {
     /// A rule over typed arguments, of which the first is the tensor that is viewed.
@@ -38,7 +48,27 @@ impl ViewRule {
 
     /// A rule over values, for operators that are defined at run time.
     pub fn of_values(rule: impl Fn(&[ValueRef<'_>]) -> Result<Geometry> + Send + Sync + 'static) -> Self {
-        Self(Box::new(rule))
+        Self { geometry: Box::new(rule), is_absolute: false }
+    }
+
+    /// The same rule for a view whose arguments count elements of the memory.
+    #[must_use]
+    pub fn absolute(self, is_absolute: bool) -> Self {
+        Self { is_absolute, ..self }
+    }
+
+    /// # Errors
+    ///
+    /// The view of such a tensor says nothing of how to view another one.
+    pub fn check_base(&self, base: &Tensor) -> Result<()> {
+        let geometry = base.geometry();
+        match !self.is_absolute || geometry.is_row_major() && geometry.offset() == 0 {
+            true => Ok(()),
+            false => Err(argument(
+                "the view is one of the memory and not of the tensor in it, so that it cannot be taken of another tensor; view \
+                 a contiguous one, or use slice, select or transpose",
+            )),
+        }
     }
 
     /// The same view of `base`; `args` are the arguments of the call, of which the first does not count.
@@ -47,6 +77,7 @@ impl ViewRule {
     ///
     /// Those of the operator on `base`.
     pub fn replay(&self, base: &Tensor, args: &[ValueRef<'_>]) -> Result<Tensor> {
+        self.check_base(base)?;
         let mut args = args.to_vec();
         match args.first_mut() {
             Some(first) => *first = ValueRef::from(base.as_any()),
@@ -56,16 +87,17 @@ impl ViewRule {
                 ));
             }
         }
-        base.view_as((self.0)(&args)?)
+        base.view_as((self.geometry)(&args)?)
     }
 
-    /// A copy of `base` that has the elements of `changed` where the view of it has its own.
+    /// A row-major copy of `base` that has the elements of `changed` where the view of it has its own.
     ///
     /// # Errors
     ///
     /// As [`replay`](Self::replay); a `changed` whose shape does not broadcast to that of the view.
     pub fn inverse(&self, base: &Tensor, changed: &Tensor, args: &[ValueRef<'_>]) -> Result<Tensor> {
-        let copy = Clone.call(base, None)?;
+        self.check_base(base)?;
+        let copy = Clone.call(base, Some(MemoryFormat::Contiguous))?;
         CopyInplace.call(&self.replay(&copy, args)?, changed, false)?;
         Ok(copy)
     }

@@ -15,7 +15,7 @@ operator! {
 }
 
 /// Where the view lies, for everybody.
-pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry);
+pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry).absolute();
 
 pub(super) fn register(library: &mut Library) {
     library.view(AsStrided, &AS_STRIDED);

@@ -9,6 +9,8 @@
 //! - Source: torch.exp, PyTorch 2.15.
 
 use super::prelude::*;
+use crate::layers::autocast::{CastPolicy, DefineCastPolicy};
+use crate::layers::gradient::{DefineDerivative, pullback};
 
 operator! {
     home = crate::home;
@@ -19,7 +21,10 @@ operator! {
 pub const EXP: Family<Exp> = Family::new(Exp, &kind::POINTWISE_UNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&EXP).cpu(cpu);
+    library.family(&EXP).cpu(cpu).cast_policy(CastPolicy::Full).derivative(|recording, _, out| {
+        let out = recording.save_result(out);
+        pullback(move |grad| Ok(vec![Some(grad.mul(out.get()?)?)]))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

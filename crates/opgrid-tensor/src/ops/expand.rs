@@ -8,6 +8,8 @@
 //! - Source: torch.Tensor.expand, PyTorch 2.15. `implicit` is for tracers and makes no difference.
 
 use super::prelude::*;
+use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
+use crate::layers::vmap::DefineBatching;
 
 operator! {
     home = crate::home;
@@ -18,7 +20,18 @@ operator! {
 pub const EXPAND: ViewFamily<Expand> = ViewFamily::new(Expand, |input, size, _| input.spec()?.geometry().expand(size));
 
 pub(super) fn register(library: &mut Library) {
-    library.view(Expand, &EXPAND);
+    library
+        .view(Expand, &EXPAND)
+        .derivative(|_, (input, _, _), _| {
+            let sizes = input.sizes().to_vec();
+            pullback(move |grad| Ok(vec![Some(sum_to(grad, &sizes)?)]))
+        })
+        .batching(|call| {
+            let sizes: Vec<i64> = Vec::from_value(call.args()[1])?;
+            let Some(aligned) = call.aligned(0, sizes.len())? else { return call.one_by_one() };
+            let sizes = [&[call.size()], sizes.as_slice()].concat();
+            call.push(Expand.call(&aligned, &sizes, false)?.into())
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,7 @@
 //! - Source: torch.mm, PyTorch 2.15.
 
 use super::prelude::*;
+use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::kernels::products::{multiply, sizes};
 
 operator! {
@@ -20,7 +21,13 @@ operator! {
 pub const MM: Family<Mm> = Family::new(Mm, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MM).cpu(cpu);
+    library.family(&MM).cpu(cpu).derivative(|recording, (input, mat2), _| {
+        let (input, mat2) = (recording.save(input), recording.save(mat2));
+        pullback(move |grad| {
+            let of_input = grad.mm(&mat2.get()?.t()?)?;
+            Ok(vec![Some(of_input), Some(input.get()?.t()?.mm(grad)?)])
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -12,6 +12,7 @@
 use half::{bf16, f16};
 
 use super::prelude::*;
+use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
 
 operator! {
     home = crate::home;
@@ -23,7 +24,15 @@ operator! {
 pub const MUL: Family<MulTensor> = Family::new(MulTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MUL).cpu(cpu).number(MulScalar, MulTensor).number(MulInplaceScalar, MulInplaceTensor);
+    library.family(&MUL).cpu(cpu)
+        .derivative(|recording, (input, other), _| {
+            let (input, other) = (recording.save(input), recording.save(other));
+            pullback(move |grad| {
+                let (input, other) = (input.get()?, other.get()?);
+                let of_input = sum_to(&grad.mul(other)?, input.sizes())?;
+                Ok(vec![Some(of_input), Some(sum_to(&grad.mul(input)?, other.sizes())?)])
+            })
+        }).number(MulScalar, MulTensor).number(MulInplaceScalar, MulInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

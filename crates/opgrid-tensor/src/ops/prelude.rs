@@ -2,7 +2,7 @@
 
 pub(super) use num_complex::Complex64;
 pub(super) use opgrid_core::{
-    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, operator,
+    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, ValueType, operator,
 };
 
 pub(super) use super::{pointwise, products};

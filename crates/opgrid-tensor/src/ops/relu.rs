@@ -9,6 +9,8 @@
 //! - Source: torch.relu, PyTorch 2.15.
 
 use super::prelude::*;
+use super::WhereScalarOther;
+use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::kernels::arithmetic::Ordered;
 
 operator! {
@@ -20,7 +22,13 @@ operator! {
 pub const RELU: Family<Relu> = Family::new(Relu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&RELU).cpu(cpu);
+    library.family(&RELU).cpu(cpu).derivative(|recording, _, out| {
+        let out = recording.save_result(out);
+        pullback(move |grad| {
+            let is_kept = out.get()?.gt_scalar(0)?;
+            Ok(vec![Some(WhereScalarOther.call(&is_kept, grad, Scalar::Int(0))?)])
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

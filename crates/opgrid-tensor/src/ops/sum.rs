@@ -10,6 +10,9 @@
 //! - Source: torch.sum, PyTorch 2.15; there the sum of all elements is made of `sum.dim_IntList`.
 
 use super::prelude::*;
+use crate::layers::gradient::{DefineDerivative, pullback};
+use crate::layers::vmap::DefineBatching;
+use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
@@ -24,8 +27,35 @@ pub const SUM: Family<Sum> = Family::new(Sum, &kind::REDUCTION, |input, dtype| s
 pub const SUM_DIM: Family<SumDim> = Family::new(SumDim, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SUM).cpu(|input, dtype, out| cpu(input, None, false, dtype, out));
-    library.family(&SUM_DIM).cpu(cpu);
+    library
+        .family(&SUM)
+        .cpu(|input, dtype, out| cpu(input, None, false, dtype, out))
+        .derivative(|_, (input, _), _| {
+            let (sizes, dtype) = (input.sizes().to_vec(), input.dtype());
+            pullback(move |grad| Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)]))
+        })
+        .batching(|call| {
+            let dtype: Option<DType> = Option::from_value(call.args()[1])?;
+            let Some((input, true)) = call.tensor(0) else { return call.one_by_one() };
+            let dims: Vec<i64> = (1..input.dim() as i64).collect();
+            // No dimensions would mean all.
+            let sum = match dims.is_empty() {
+                true => SumDim.call(&input.unsqueeze(1)?, Some(&[1]), false, dtype)?,
+                false => SumDim.call(&input, Some(&dims), false, dtype)?,
+            };
+            call.push(sum.into())
+        });
+    library.family(&SUM_DIM).cpu(cpu).derivative(|_, (input, dim, keepdim, _), _| {
+        let (sizes, dtype) = (input.sizes().to_vec(), input.dtype());
+        let dims = dim.unwrap_or(&[]).iter().map(|dim| normalise_dim(*dim, sizes.len()));
+        let dims = dims.collect::<Result<Vec<_>>>()?;
+        pullback(move |grad| {
+            let kept = (0..sizes.len()).map(|at| if dims.is_empty() || dims.contains(&at) { 1 } else { sizes[at] });
+            let kept: Vec<i64> = kept.collect();
+            let grad = if keepdim { grad.clone() } else { grad.reshape(&kept)? };
+            Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)])
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -47,3 +47,17 @@ fn to_copy(
     CopyInplace.call(&result, input, non_blocking)?;
     Ok(result)
 }
+
+impl Tensor {
+    /// The same elements in another dtype; a tensor that has it already is itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ToCopy`].
+    pub fn to_dtype(&self, dtype: DType) -> Result<Self> {
+        match self.dtype() == dtype {
+            true => Ok(self.clone()),
+            false => ToCopy.call(self, Some(dtype), None, None, None, false, None),
+        }
+    }
+}

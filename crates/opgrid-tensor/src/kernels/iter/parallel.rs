@@ -13,6 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opgrid_core::ThreadContext;
+
 /// The bit that says that the job is closed.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
@@ -28,9 +30,11 @@ struct Job {
     work: *const (dyn Fn(usize) + Sync),
     /// Of panics in pieces. They are dropped by the caller, after everybody has stopped: a payload may panic, too.
     panics: Mutex<Vec<Payload>>,
+    /// The state of the caller's thread, alive as long as the closure.
+    context: *const ThreadContext,
 }
 
-// SAFETY: `work` is `Sync`, and a helper uses it only if the job was open when it was counted, as `help` asks; then the
+// SAFETY: `work` and `context` are `Sync`, and a helper uses them only if the job was open when it was counted, as `help` asks; then the
 // caller's `Closing` waits for it.
 unsafe impl Send for Job {}
 // SAFETY: as above; everything else in it is `Sync`.
@@ -63,7 +67,13 @@ impl Job {
         // From here on the caller waits, unless it has closed the job already.
         if self.helpers.fetch_add(1, Ordering::Acquire) & CLOSED == 0 {
             // SAFETY: the job was open when this helper was counted, so that `Closing` waits for it.
-            unsafe { self.work() };
+            let context = unsafe { &*self.context };
+            // SAFETY: as above.
+            let help = || context.within(|| unsafe { self.work() });
+            // Layers' parts of the context may panic.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(help)) {
+                self.panics.lock().unwrap_or_else(PoisonError::into_inner).push(payload);
+            }
         }
         self.helpers.fetch_sub(1, Ordering::Release);
     }
@@ -106,7 +116,9 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
         )
     };
     let (next, helpers) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let job = Arc::new(Job { next, pieces, helpers, work, panics: Mutex::default() });
+    let context = ThreadContext::capture();
+    let job =
+        Arc::new(Job { next, pieces, helpers, work, panics: Mutex::default(), context: &raw const context });
     let closing = Closing(&job);
     for _ in 1..threads {
         let job = Arc::clone(&job);
@@ -166,7 +178,7 @@ pub fn set_num_threads(threads: usize) {
 }
 
 /// Calls `work` for ranges that together are `0..n`, each of `grain` numbers except for the last one, on several
-/// threads where there are some.
+/// threads where there are some. What this thread includes, excludes, prefers and calls on is the same in all of them.
 ///
 /// The caller takes ranges itself until none is left, and never waits for a thread that has not started. A panic goes
 /// on in the caller, after all threads have stopped; of several the first one.

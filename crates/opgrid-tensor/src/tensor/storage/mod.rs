@@ -301,6 +301,11 @@ impl Storage {
         Ok(copy)
     }
 
+    /// How many tensors and others hold this memory, at the moment of asking.
+    pub fn owners(&self) -> usize {
+        self.shared().count.load(Ordering::Relaxed)
+    }
+
     /// Whether both are the same memory.
     pub fn is_same(&self, other: &Self) -> bool {
         self.head == other.head

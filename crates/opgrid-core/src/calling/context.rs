@@ -1,0 +1,99 @@
+//! What a thread carries into work that it hands to others: keys, dispatcher, preferences, strictness, and what layers add.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::calling::call::{OnDispatcher, current_owner};
+use crate::calling::conditions::{Preferences, preferences, preferring_all};
+use crate::calling::owner::Owner;
+use crate::calling::strict::{Strict, scope, within_scope};
+use crate::calling::thread::{ForceGuard, LocalKeys};
+
+/// A part of the thread's state that belongs to a layer: a mode, a dtype, a place to write to.
+///
+/// [`register_context_part`] makes it one that [`ThreadContext`] carries.
+pub trait ContextPart: Sync {
+    /// The state of this thread; `None` where it is as every thread begins.
+    fn capture(&self) -> Option<Box<dyn Any + Send + Sync>>;
+
+    /// Runs `body` once with a state that [`capture`](Self::capture) gave, on this thread or another.
+    fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut());
+}
+
+static PARTS: RwLock<Vec<&'static dyn ContextPart>> = RwLock::new(Vec::new());
+
+/// Lets every [`ThreadContext`] carry a part from here on. A part that is registered twice is carried once.
+pub fn register_context_part(part: &'static dyn ContextPart) {
+    let mut parts = PARTS.write().unwrap_or_else(PoisonError::into_inner);
+    if parts.iter().all(|known| !std::ptr::addr_eq(*known, part)) {
+        parts.push(part);
+    }
+}
+
+/// The state of a thread as one value: what it includes and excludes, its dispatcher, its preferred providers, its rules
+/// for slow paths, and what layers have registered.
+///
+/// Work that goes to another thread is done as if it had stayed when it is done [`within`](Self::within) the context.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, ThreadContext, including, is_included};
+///
+/// let context = including(DispatchKey::Tracer, ThreadContext::capture);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         assert!(!is_included(DispatchKey::Tracer));
+///         context.within(|| assert!(is_included(DispatchKey::Tracer)));
+///     });
+/// });
+/// ```
+pub struct ThreadContext {
+    keys: LocalKeys,
+    dispatcher: Option<Arc<dyn Owner>>,
+    preferences: Preferences,
+    strict: Option<Arc<Strict>>,
+    parts: Vec<(&'static dyn ContextPart, Box<dyn Any + Send + Sync>)>,
+}
+
+impl ThreadContext {
+    /// The state of this thread.
+    pub fn capture() -> Self {
+        let parts = PARTS.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Self {
+            keys: LocalKeys::current(),
+            dispatcher: current_owner(),
+            preferences: preferences(),
+            strict: scope(),
+            parts: parts.into_iter().filter_map(|part| Some((part, part.capture()?))).collect(),
+        }
+    }
+
+    /// Runs `body` in this state, and puts back the thread's own.
+    pub fn within<X>(&self, body: impl FnOnce() -> X) -> X {
+        let _keys = ForceGuard::new(self.keys);
+        let _dispatcher = OnDispatcher::of(self.dispatcher.clone());
+        preferring_all(self.preferences.clone(), || {
+            within_scope(self.strict.clone(), || {
+                let (mut body, mut result) = (Some(body), None);
+                nested(&self.parts, &mut || result = body.take().map(|body| body()));
+                result.expect("every part runs the body")
+            })
+        })
+    }
+}
+
+/// Runs `body` within every part.
+fn nested(parts: &[(&'static dyn ContextPart, Box<dyn Any + Send + Sync>)], body: &mut dyn FnMut()) {
+    match parts.split_first() {
+        Some(((part, state), rest)) => part.within(&**state, &mut || nested(rest, body)),
+        None => body(),
+    }
+}
+
+impl fmt::Debug for ThreadContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadContext").field("keys", &self.keys).field("parts", &self.parts.len()).finish()
+    }
+}
