@@ -38,8 +38,8 @@ pub mod profile;
 pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
 pub use opgrid_tensor::{
-    Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, files, home, kernels, ops, register,
-    samples, with_dtype,
+    Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, families, files, home, kernels,
+    layers, ops, register, samples, with_dtype,
 };
 
 /// What a tensor is made of, and the macro that makes one of literals.

@@ -11,7 +11,11 @@ operator! {
 }
 
 /// A new tensor of that spec on the device.
-fn allocate(spec: TensorSpec) -> Result<Tensor> {
+///
+/// # Errors
+///
+/// No memory.
+pub fn allocate(spec: TensorSpec) -> Result<Tensor> {
     let storage = Storage::new(&*ARENA, spec.bytes()?)?;
     Tensor::from_array(Array::new(spec, storage)?)
 }
@@ -157,40 +161,59 @@ pub fn address(tensor: &Tensor) -> Result<usize> {
     Ok(block.address() + array.geometry().offset() as usize * tensor.dtype().size_in_bytes())
 }
 
-/// A new tensor like the first one, of which the device computes every element from those of all.
-fn each<const N: usize>(tensors: [&Tensor; N], compute: impl Fn([f32; N]) -> f32) -> Result<Tensor> {
-    let out = allocate(TensorSpec::contiguous(tensors[0].sizes(), DType::F32, device()?)?)?;
-    let to = address(&out)?;
+/// Lets the device compute every element of `out` from those of all tensors.
+///
+/// # Errors
+///
+/// An input that lies where `out` does, but not in the same place.
+fn each<const N: usize>(
+    out: &Tensor,
+    tensors: [&Tensor; N],
+    compute: impl Fn([f32; N]) -> f32,
+) -> Result<()> {
+    let to = address(out)?;
+    let bytes = 4 * out.numel() as usize;
     let mut from = [0; N];
     for (place, tensor) in from.iter_mut().zip(tensors) {
         *place = address(tensor)?;
+        if *place != to && place.abs_diff(to) < bytes {
+            return Err(refused("the output overlaps an input in part; write to a tensor of its own"));
+        }
     }
     let mut session = ARENA.lock();
     for index in 0..out.numel() as usize {
         let value = compute(from.map(|address| session.float(address, index)));
         session.set_float(to, index, value);
     }
-    drop(session);
-    Ok(out)
+    Ok(())
 }
 
-/// `aten::add.Tensor` on the device, of tensors that [fit](fits).
+/// The loop of `aten::add` on the device, over tensors that [fit](fits).
 ///
 /// # Errors
 ///
-/// No memory.
-pub fn add(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {
+/// An output that overlaps an input in part.
+pub fn add(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
     let alpha = alpha.to_f64()? as f32;
-    each([input, other], |[a, b]| a + alpha * b)
+    each(out, [input, other], |[a, b]| a + alpha * b)
 }
 
-/// `aten::mul.Tensor` on the device, of tensors that [fit](fits).
+/// The loop of `aten::mul` on the device, over tensors that [fit](fits).
 ///
 /// # Errors
 ///
-/// No memory.
-pub fn mul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    each([input, other], |[a, b]| a * b)
+/// As [`add`].
+pub fn mul(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    each(out, [input, other], |[a, b]| a * b)
+}
+
+/// The loop of `aten::relu` on the device, over tensors that [fit](fits).
+///
+/// # Errors
+///
+/// As [`add`].
+pub fn relu(input: &Tensor, out: &Tensor) -> Result<()> {
+    each(out, [input], |[a]| if a < 0.0 { 0.0 } else { a })
 }
 
 /// [`MultiplyAdd`] on the device, in one pass.
@@ -207,7 +230,9 @@ pub fn multiply_add(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Te
             "toy::multiply_add: expected contiguous floats of one shape on toy:0, found {found}"
         )));
     }
-    each([input, weight, bias], |[a, b, c]| a * b + c)
+    let out = allocate(TensorSpec::contiguous(input.sizes(), DType::F32, device()?)?)?;
+    each(&out, [input, weight, bias], |[a, b, c]| a * b + c)?;
+    Ok(out)
 }
 
 /// [`MultiplyAdd`] where autograd may look on: a product and a sum, whose derivatives it knows.

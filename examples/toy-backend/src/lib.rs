@@ -11,6 +11,7 @@ pub mod kernels;
 
 use std::sync::LazyLock;
 
+use opgrid::families::{Backend, DefineFamily};
 use opgrid::prelude::*;
 use opgrid::{BackendComponent, Functionality, ops};
 
@@ -39,6 +40,10 @@ pub fn device() -> Result<Device> {
     "toy:0".parse()
 }
 
+fn fits_as_output(out: &Tensor) -> Result<bool> {
+    Ok(kernels::fits([out]))
+}
+
 /// Gives a dispatcher the backend; dropping the registration takes it back.
 ///
 /// # Errors
@@ -53,18 +58,23 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     operators.implement(ops::EmptyMemoryFormat).kernel(toy, kernels::empty);
     operators.implement(ops::EmptyStrided).kernel(toy, kernels::empty_strided);
     operators.implement(ops::CopyInplace).kernel(toy, kernels::copy_);
-    operators
-        .implement(ops::AddTensor)
-        .provider(toy, "toy", kernels::add)
-        .when("both are contiguous floats of one shape on toy:0 and alpha is real", |input, other, alpha| {
-            Ok(kernels::fits([input, other]) && !matches!(alpha, Scalar::Complex(_)))
-        });
-    operators
-        .implement(ops::MulTensor)
-        .provider(toy, "toy", kernels::mul)
-        .when("both are contiguous floats of one shape on toy:0", |input, other| {
+    let loops = Backend::new(toy, kernels::allocate);
+    let add = loops.kernels(&ops::add::ADD, kernels::add).named("toy").outputs(fits_as_output);
+    operators.implement_family(
+        add.when(
+            "all are contiguous floats of one shape on toy:0 and alpha is real",
+            |input, other, alpha| Ok(kernels::fits([input, other]) && !matches!(alpha, Scalar::Complex(_))),
+        ),
+    );
+    let mul = loops.kernels(&ops::mul::MUL, kernels::mul).named("toy").outputs(fits_as_output);
+    operators.implement_family(
+        mul.when("all are contiguous floats of one shape on toy:0", |input, other| {
             Ok(kernels::fits([input, other]))
-        });
+        }),
+    );
+    let relu = loops.kernels(&ops::relu::RELU, kernels::relu).named("toy").outputs(fits_as_output);
+    operators
+        .implement_family(relu.when("it is contiguous floats on toy:0", |input| Ok(kernels::fits([input]))));
 
     let mut own = dispatcher.library("toy");
     own.define(MultiplyAdd).kernel(toy, kernels::multiply_add).kernel(autograd, kernels::multiply_then_add);
