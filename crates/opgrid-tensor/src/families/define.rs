@@ -11,7 +11,7 @@ use super::forms::{FormKernels, Loop, Shape, name_in};
 use super::signature::{FamilySignature, InPlaceSignature, TakesNumber};
 use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
 use crate::error::argument;
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// Defines and implements families in a library.
 pub trait DefineFamily {
@@ -76,7 +76,8 @@ impl DefineFamily for Library {
             add(schema, kernels.in_place(schema), false);
         }
         if let Some(schema) = schemas.out {
-            add(schema, kernels.into_output(schema), true);
+            let array = move |spec| allocate(spec)?.array().cloned();
+            add(schema, kernels.into_output(schema, array), true);
         }
         self
     }
@@ -184,7 +185,7 @@ fn add_forms<S: FamilySignature>(
         let _ = library.implement(name_in(schema)).add(kernels.in_place(schema).at(key));
     }
     if let Some(schema) = schemas.out {
-        let _ = library.implement(name_in(schema)).add(kernels.into_output(schema).at(key));
+        let _ = library.implement(name_in(schema)).add(kernels.into_output(schema, Array::empty).at(key));
     }
 }
 

@@ -4,10 +4,10 @@
 
 use opgrid_core::{Error, Kernel, Result, Signature};
 
-use super::result::{check_result, give_shape, wrong_shape};
+use super::result::{check_result, give_shape_by, wrong_shape};
 use super::signature::FamilySignature;
 use crate::error::argument;
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// A shape rule: what the result is like; it refuses what cannot be.
 pub type Shape<S> = <S as Signature>::Returning<TensorSpec>;
@@ -93,9 +93,13 @@ impl<S: FamilySignature> FormKernels<S> {
         })
     }
 
-    /// The last argument as the output.
+    /// The last argument as the output; one without elements gets memory that `allocate` makes.
     #[track_caller]
-    pub(super) fn into_output(self, schema: &'static str) -> Kernel {
+    pub(super) fn into_output(
+        self,
+        schema: &'static str,
+        allocate: impl Fn(TensorSpec) -> Result<Array> + Send + Sync + 'static,
+    ) -> Kernel {
         Kernel::closure::<S::Out>(move |all| {
             let (args, out) = S::split(all);
             let written = || {
@@ -109,7 +113,7 @@ impl<S: FamilySignature> FormKernels<S> {
                     }
                 };
                 check_result(out, &spec)?;
-                give_shape(out, &spec)?;
+                give_shape_by(out, &spec, &allocate)?;
                 self.fill(args, out)?;
                 if !out.has_cpu_memory() {
                     out.mark_written();

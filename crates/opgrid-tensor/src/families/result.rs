@@ -69,13 +69,26 @@ pub(crate) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
 ///
 /// Elements, and another shape. Torch warns and resizes.
 pub(crate) fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+    give_shape_by(out, spec, Array::empty)
+}
+
+/// The same on a device whose memory `allocate` gives.
+///
+/// # Errors
+///
+/// As [`give_shape`]; those of `allocate`.
+pub(crate) fn give_shape_by(
+    out: &Tensor,
+    spec: &TensorSpec,
+    allocate: impl FnOnce(TensorSpec) -> Result<Array>,
+) -> Result<()> {
     if out.sizes() == spec.sizes() {
         return Ok(());
     }
     if out.numel() != 0 {
         return Err(wrong_shape("out", out, spec));
     }
-    out.replace_empty(Array::empty(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+    out.replace_empty(allocate(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
 }
 
 #[cold]
