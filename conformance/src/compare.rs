@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use opgrid_core::DispatchKeySet;
+
 use crate::classes::{SECOND_LIBRARY, class_of_ours, class_of_torch, names_in};
 use crate::deliberate::{self, Rule};
 use crate::ours::{Answer, Ours};
@@ -301,8 +303,8 @@ fn differing_calls<'a>(ours: &'a [String], torch: &'a [String], found: &mut Foun
     }
     pairs(Part::Keys, &ours[..3], &torch[..3], found);
     let (line, line_of_torch) = (without_places(&ours[3]), without_places(&torch[3]));
-    // Where the keys differ already, the lines are of different columns.
-    if line != line_of_torch && ours[2] == torch[2] {
+    let count = lines_of_the_same_columns(&ours[0], &torch[0]);
+    if !line.split("; ").take(count).eq(line_of_torch.split("; ").take(count)) {
         found.push((Part::Table, line, line_of_torch));
     }
     match (ours[4].as_str(), torch[4].as_str()) {
@@ -314,6 +316,27 @@ fn differing_calls<'a>(ours: &'a [String], torch: &'a [String], found: &mut Foun
         }
         _ => pairs(Part::Reached, &ours[4..], &torch[4..], found),
     }
+}
+
+/// How many lines of two calls can be compared, by the keys of these calls.
+///
+/// Where a table of torch's is stale, a stale fallthrough takes keys away, so that a fallback of autograd may pass on to
+/// another column there than here, though both calls begin in the same one. That the keys differ is found on its own.
+fn lines_of_the_same_columns(ours: &str, torch: &str) -> usize {
+    if ours == torch {
+        return usize::MAX;
+    }
+    let keys = |hex: &str| DispatchKeySet::from_torch_bits(u64::from_str_radix(hex, 16).ok()?).ok();
+    let (Some(mut ours), Some(mut torch)) = (keys(ours), keys(torch)) else { return 0 };
+    // The second line is the last one: the keys below autograd stay when they are passed on once more.
+    for count in 0..2 {
+        if ours.torch_column() != torch.torch_column() {
+            return count;
+        }
+        ours &= DispatchKeySet::AFTER_AUTOGRAD;
+        torch &= DispatchKeySet::AFTER_AUTOGRAD;
+    }
+    usize::MAX
 }
 
 /// The calls that kernels made. Where one went another way, those that follow are others too.
@@ -426,6 +449,8 @@ pub fn without_places(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use opgrid_core::DispatchKey;
+
     use super::*;
 
     #[test]
@@ -436,5 +461,51 @@ mod tests {
             "CPU: registered at PLACE [kernel]\nCUDA: registered at block3:31 [kernel]\nX: kernel4\n";
         assert_eq!(without_places(text), expected);
         assert_eq!(without_places("nothing"), "nothing");
+    }
+
+    #[test]
+    fn lines_are_compared_as_far_as_they_are_of_the_same_columns() {
+        let keys = |keys: &[DispatchKey]| {
+            let keys = keys.iter().fold(DispatchKeySet::EMPTY, |all, key| all | DispatchKeySet::from(*key));
+            format!("{:x}", keys.to_torch_bits())
+        };
+        let other = DispatchKey::AutogradOther;
+        let (nested, autograd) = (keys(&[DispatchKey::NestedTensorCpu, other]), keys(&[other]));
+        let (cpu, sparse) = (keys(&[DispatchKey::Cpu]), keys(&[DispatchKey::SparseCpu]));
+        let with_sparse = keys(&[DispatchKey::Cpu, DispatchKey::SparseCpu, other]);
+        let without_sparse = keys(&[DispatchKey::Cpu, other]);
+        let with_conjugate = keys(&[DispatchKey::Cpu, DispatchKey::Conjugate, other]);
+        for (ours, torch, count) in [
+            (&nested, &nested, usize::MAX),
+            (&nested, &autograd, 1),
+            (&with_sparse, &without_sparse, 1),
+            (&with_conjugate, &without_sparse, 1),
+            (&cpu, &sparse, 0),
+            (
+                &keys(&[DispatchKey::Quantized, DispatchKey::SparseCpu, other]),
+                &keys(&[DispatchKey::SparseCpu, other]),
+                usize::MAX,
+            ),
+        ] {
+            assert_eq!(lines_of_the_same_columns(ours, torch), count, "{ours} {torch}");
+        }
+
+        let call = |keys: &str, lines: &str| -> Vec<String> {
+            [keys, "95", "AutogradOther", lines, "fallback"].map(String::from).to_vec()
+        };
+        let parts = |ours: &[String], torch: &[String]| -> Vec<Part> {
+            let mut found = Vec::new();
+            differing_calls(ours, torch, &mut found);
+            found.into_iter().map(|(part, ..)| part).collect()
+        };
+        let (fallback, kernel) =
+            ("AutogradOther: a [backend fallback]", "Undefined: b [default backend kernel]");
+        let both = format!("{fallback}; {kernel}");
+        let none = format!("{fallback}; ");
+        // The keys differ, and so do only the lines of other columns.
+        assert_eq!(parts(&call(&nested, &none), &call(&autograd, &both)), [Part::Keys]);
+        assert_eq!(parts(&call(&nested, &none), &call(&nested, &both)), [Part::Table]);
+        let of_another = "AutogradOther: c [kernel]";
+        assert_eq!(parts(&call(&nested, of_another), &call(&autograd, &both)), [Part::Keys, Part::Table]);
     }
 }

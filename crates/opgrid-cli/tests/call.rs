@@ -166,7 +166,14 @@ fn a_wrong_dtype() {
 
 #[test]
 fn a_wrong_operator() {
-    mistake(&["aten::ad.Tensor", A, B], &["aten::ad.Tensor", "did you mean aten::add.Tensor?"]);
+    mistake(
+        &["aten::ad.Tensor", A, B],
+        &["aten::ad.Tensor", "did you mean aten::add.Tensor?", "`opgrid list`"],
+    );
+    mistake(
+        &["aten::qqqqqqqqqq", A, B],
+        &["list the operators with `Dispatcher::operators` or `opgrid list`"],
+    );
     mistake(&["add.Tensor", A, B], &["add.Tensor", "did you mean aten::add.Tensor?"]);
     mistake(&["aten::ad", A, B], &["did you mean aten::add.Scalar or aten::add.Tensor or aten::add.out?"]);
     mistake(&["torch::mm", A, B], &["did you mean aten::mm?"]);

@@ -123,7 +123,7 @@ fn kinds_belong_to_no_namespace() {
     let mut library = dispatcher.fragment("test");
     library.kind_column(&BASIC, Cost(1));
     let error = library.finish().unwrap_err();
-    assert!(error.message().contains("use implementations(\"_\", None)"), "{error}");
+    assert!(error.message().contains("implementations(\"_\", None)"), "{error}");
 }
 
 #[derive(Debug)]

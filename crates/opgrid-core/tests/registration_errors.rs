@@ -88,8 +88,8 @@ fn a_namespace_has_one_library_at_a_time() {
     let error = dispatcher.library("test").finish().unwrap_err();
     let essentials = [
         "only a single library can define the namespace test",
-        "fragment",
-        "implementations",
+        "`Dispatcher::fragment`",
+        "`Dispatcher::implementations`",
         &format!("latest registration was registered at {}:{line}", file!()),
         &format!("Previous registration of the library was registered at {}:", file!()),
     ];
@@ -130,7 +130,7 @@ fn only_implementations_have_the_wildcard_namespace() {
                 &[
                     "cannot define a library with the wildcard namespace _",
                     "every library",
-                    "did you mean implementations",
+                    "did you mean `Dispatcher::implementations`?",
                     CONTEXT,
                 ],
             ),
@@ -145,7 +145,7 @@ fn only_implementations_have_the_wildcard_namespace() {
                     library.finish()
                 },
                 &[
-                    "impl(\"test::foo\", ...)",
+                    "implement(\"test::foo\")",
                     "namespace (test)",
                     "enclosing implementations block (_)",
                     CONTEXT,
@@ -157,7 +157,7 @@ fn only_implementations_have_the_wildcard_namespace() {
                     library.implement("foo").add(unary());
                     library.finish()
                 },
-                &["impl(\"foo\", ...)", "block (_)", CONTEXT],
+                &["implement(\"foo\")", "block (_)", CONTEXT],
             ),
             (
                 |dispatcher| dispatcher.library("no namespace").finish(),
@@ -197,8 +197,10 @@ fn definitions_have_their_place() {
                     library.finish()
                 },
                 &[
-                    "def(\"bar\"): cannot define an operator inside of an implementations block",
+                    "define(\"bar\"): cannot define an operator inside of an implementations block",
                     "library block",
+                    "`Dispatcher::library`",
+                    "`Dispatcher::fragment`",
                     CONTEXT,
                 ],
             ),
@@ -208,7 +210,7 @@ fn definitions_have_their_place() {
                     library.define_inferred("bar", unary());
                     library.finish()
                 },
-                &["def(\"bar\"): cannot define an operator inside of an implementations block", CONTEXT],
+                &["define(\"bar\"): cannot define an operator inside of an implementations block", CONTEXT],
             ),
             (
                 |dispatcher| {
@@ -267,9 +269,9 @@ fn definitions_have_a_schema() {
                     library.finish()
                 },
                 &[
-                    "def(\"bar\")",
+                    "define_inferred(\"bar\")",
                     "full schema string was not specified",
-                    "explicitly provide a schema string",
+                    "explicitly provide a schema string to `Library::define`",
                     CONTEXT,
                 ],
             ),
@@ -338,7 +340,7 @@ fn implementations_name_an_operator_of_their_block() {
                     library.finish()
                 },
                 &[
-                    "impl(\"test::foo\", ...)",
+                    "implement(\"test::foo\")",
                     "provided namespace (test) in operator name",
                     "enclosing implementations block (mine)",
                     CONTEXT,
@@ -350,7 +352,7 @@ fn implementations_name_an_operator_of_their_block() {
                     library.implement("test::foo").add(unary().at(Key::Cuda));
                     library.finish()
                 },
-                &["impl(\"test::foo\", ...)", "enclosing fragment block (mine)", CONTEXT],
+                &["implement(\"test::foo\")", "enclosing fragment block (mine)", CONTEXT],
             ),
             (
                 |dispatcher| {
@@ -359,10 +361,10 @@ fn implementations_name_an_operator_of_their_block() {
                     library.finish()
                 },
                 &[
-                    "impl(\"test::foo\", ...)",
+                    "implement(\"test::foo\")",
                     "dispatch key (CUDA)",
                     "enclosing implementations block (CPU)",
-                    "separate block",
+                    "separate block (`Dispatcher::implementations`)",
                     CONTEXT,
                 ],
             ),
@@ -544,7 +546,7 @@ fn fallbacks_have_a_place_and_a_key() {
                 },
                 &[
                     "fallback(...): cannot define a fallback inside of a library block",
-                    "did you mean",
+                    "did you mean to call this inside `Dispatcher::implementations(\"_\", key)`?",
                     CONTEXT,
                 ],
             ),
@@ -562,7 +564,11 @@ fn fallbacks_have_a_place_and_a_key() {
                     library.fallback(boxed());
                     library.finish()
                 },
-                &["only a single namespace (you specified test)", "implementations(\"_\", XLA)", CONTEXT],
+                &[
+                    "only a single namespace (you specified test)",
+                    "`Dispatcher::implementations(\"_\", XLA)`",
+                    CONTEXT,
+                ],
             ),
             (
                 |dispatcher| {
@@ -659,7 +665,10 @@ fn a_definition_that_goes_leaves_its_kernels() {
     check_error(
         &operator.schema().unwrap_err(),
         ErrorKind::Schema,
-        &["tried to access the schema for test::foo which doesn't have a schema registered yet"],
+        &[
+            "tried to access the schema for test::foo which doesn't have a schema registered yet",
+            "define it with `Library::define`",
+        ],
     );
     check_error(&define("foo(Tensor x, int n) -> Tensor").unwrap_err(), ErrorKind::Signature, &["2 vs 1"]);
     let definition = define("foo(Tensor y) -> Tensor").unwrap();
@@ -699,7 +708,13 @@ fn looking_up_says_what_is_missing() {
     library.implement("bare").add(unary().at(Key::Cpu));
     let _registration = library.finish().unwrap();
     for (name, essentials) in [
-        ("test::nothing", ["could not find schema for test::nothing", "list the operators"]),
+        (
+            "test::nothing",
+            [
+                "could not find schema for test::nothing",
+                "list the operators with `Dispatcher::operators` or `opgrid list`",
+            ],
+        ),
         (
             "away::nothing",
             ["could not find schema for away::nothing", "no operators in namespace away; register"],
@@ -707,12 +722,24 @@ fn looking_up_says_what_is_missing() {
         ("other::foo", ["could not find schema for other::foo", "did you mean test::foo?"]),
         ("foo", ["could not find schema for foo", "did you mean test::foo?"]),
         ("test::foo.over", ["could not find schema for test::foo.over", "its overloads are test::foo"]),
-        ("test::fooo", ["could not find schema for test::fooo", "did you mean test::foo?"]),
+        (
+            "test::fooo",
+            [
+                "could not find schema for test::fooo",
+                "did you mean test::foo? if not, list the operators with `Dispatcher::operators` or `opgrid list`",
+            ],
+        ),
         (
             "test::bar.over",
-            ["could not find schema for test::bar.over", "did you forget to def() the operator?"],
+            [
+                "could not find schema for test::bar.over but we found an implementation",
+                "define the operator with `Library::define`",
+            ],
         ),
-        ("test::bare", ["could not find schema for test::bare", "but we found an implementation"]),
+        (
+            "test::bare",
+            ["could not find schema for test::bare but we found an implementation", "`Library::define`"],
+        ),
     ] {
         check_error(&dispatcher.find(name).unwrap_err(), ErrorKind::Unknown, &essentials);
     }
@@ -844,6 +871,7 @@ fn legacy_registrations_are_refused_in_the_same_way() {
             |dispatcher| dispatcher.register("test::foo(Tensor x) -> Tensor", LegacyOptions::new()),
             &[
                 "multiple times",
+                "a single call to `Library::define`",
                 "Duplicate registration: registered by RegisterOperators",
                 "Original registration: the def",
             ],

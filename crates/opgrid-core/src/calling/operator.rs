@@ -271,7 +271,8 @@ impl OperatorHandle {
         schema.ok_or_else(|| {
             let name = &self.0.name;
             let message = format!(
-                "tried to access the schema for {name} which doesn't have a schema registered yet; define() it"
+                "tried to access the schema for {name} which doesn't have a schema registered yet; define it with \
+                 `Library::define`"
             );
             Error::new(ErrorKind::Schema, message)
         })

@@ -140,7 +140,7 @@ impl Library {
                 ErrorKind::Registration,
                 format!(
                     "cannot define a {0} with the wildcard namespace _ (every {0} defines operators for a distinct \
-                     namespace); did you mean implementations?",
+                     namespace); did you mean `Dispatcher::implementations`?",
                     kind.name()
                 ),
             );
@@ -227,8 +227,8 @@ impl Library {
             self.refuse(
                 ErrorKind::Schema,
                 format!(
-                    "def(\"{name}\"): full schema string was not specified, and we couldn't infer schema either; \
-                     please explicitly provide a schema string"
+                    "define_inferred(\"{name}\"): full schema string was not specified, and we couldn't infer schema \
+                     either; explicitly provide a schema string to `Library::define`"
                 ),
             );
             return Begun::BROKEN;
@@ -243,8 +243,9 @@ impl Library {
             self.refuse(
                 ErrorKind::Registration,
                 format!(
-                    "def(\"{name}\"): cannot define an operator inside of an implementations block; place all \
-                     definitions in the (unique) library block for the namespace, or in a fragment"
+                    "define(\"{name}\"): cannot define an operator inside of an implementations block; place all \
+                     definitions in the (unique) library block for the namespace (`Dispatcher::library`), or in a \
+                     fragment (`Dispatcher::fragment`)"
                 ),
             );
             return Begun::BROKEN;
@@ -316,8 +317,9 @@ impl Library {
                 self.refuse(
                     ErrorKind::Registration,
                     format!(
-                        "impl(\"{name}\", ...): explicitly provided namespace ({given}) in operator name does not \
-                         match namespace of enclosing {} block ({block}); open a block of that namespace",
+                        "implement(\"{name}\"): explicitly provided namespace ({given}) in operator name does not match \
+                         namespace of enclosing {} block ({block}); implement it in a block of that namespace \
+                         (`Dispatcher::implementations`)",
                         self.kind.name()
                     ),
                 );
@@ -331,8 +333,9 @@ impl Library {
         let key = match (kernel.key, self.key) {
             (Some(own), Some(block)) if own != block => {
                 let message = format!(
-                    "impl(\"{name}\", ...): explicitly provided dispatch key ({own}) is inconsistent with the \
-                     dispatch key of the enclosing {} block ({block}); please declare a separate block for it",
+                    "implement(\"{name}\"): explicitly provided dispatch key ({own}) is inconsistent with the dispatch \
+                     key of the enclosing {} block ({block}); implement it in a separate block \
+                     (`Dispatcher::implementations`)",
                     self.kind.name()
                 );
                 return self.refuse(ErrorKind::Registration, message);
@@ -348,8 +351,8 @@ impl Library {
         let name = operator.name.as_ref()?;
         if operator.defined.is_none() {
             let message = format!(
-                "impl(\"{name}\", ...): {setting} belongs to the definition, but the operator is only implemented here; \
-                 say it where the operator is defined (define), or of a kernel (Kernel::describe)"
+                "implement(\"{name}\"): {setting} belongs to the definition, but the operator is only implemented here; \
+                 say it where the operator is defined (`Library::define`), or of a kernel (`Kernel::describe`)"
             );
             self.refuse(ErrorKind::Registration, message);
         }
@@ -382,8 +385,8 @@ impl Library {
         let kernel = kernel.into().placed(Location::caller());
         if self.kind != LibraryKind::Implementations {
             let message = format!(
-                "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside an \
-                 implementations block of namespace _?",
+                "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside \
+                 `Dispatcher::implementations(\"_\", key)`?",
                 self.kind.name()
             );
             self.refuse(ErrorKind::Registration, message);
@@ -404,7 +407,7 @@ impl Library {
                 ErrorKind::Registration,
                 format!(
                     "fallback(...): fallback functions which apply to only a single namespace (you specified \
-                     {namespace}) are not supported; use implementations(\"_\", {key})"
+                     {namespace}) are not supported; use `Dispatcher::implementations(\"_\", {key})`"
                 ),
             ),
             (None, _) => self.refuse(
@@ -429,8 +432,8 @@ impl Library {
     /// registered. Only for [`implementations`](Dispatcher::implementations) of the namespace `_`.
     pub fn fallback_order(&mut self, key: DispatchKey, names: &[&str]) -> &mut Self {
         if self.kind != LibraryKind::Implementations || self.namespace.is_some() {
-            let message =
-                "fallback_order(...): fallbacks belong to no namespace; use implementations(\"_\", key)";
+            let message = "fallback_order(...): fallbacks belong to no namespace; use \
+                 `Dispatcher::implementations(\"_\", key)`";
             self.refuse(ErrorKind::Registration, message.into());
         } else {
             self.items.push(Item::Order { name: None, key: Some(key), names: names_of(names) });
@@ -446,7 +449,7 @@ impl Library {
         let column = HeldColumn::new(value, Origin::at(Location::caller()), Some(kind.clone()));
         if self.kind != LibraryKind::Implementations || self.namespace.is_some() {
             let message = format!(
-                "kind_column(\"{kind}\", {}): kinds belong to no namespace; use implementations(\"_\", None)",
+                "kind_column(\"{kind}\", {}): kinds belong to no namespace; use `Dispatcher::implementations(\"_\", None)`",
                 C::NAME
             );
             self.refuse(ErrorKind::Registration, message);

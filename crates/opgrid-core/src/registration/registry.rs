@@ -316,9 +316,8 @@ impl DispatcherState {
             Some(_) => Err(Error::new(
                 ErrorKind::Unknown,
                 format!(
-                    "could not find schema for {}.{} but we found an implementation; did you forget to def() the \
-                     operator?",
-                    name.name, name.overload
+                    "could not find schema for {name} but we found an implementation; define the operator with \
+                     `Library::define`"
                 ),
             )),
             None => Err(registry.unknown(name)),
@@ -542,9 +541,9 @@ impl Registry {
     fn claim(&mut self, namespace: String, place: &'static Location<'static>) -> Result<Change> {
         if let Some(first) = self.namespaces.get(&namespace) {
             let message = format!(
-                "only a single library can define the namespace {namespace}; use a fragment to add operators to it, or \
-                 implementations to add kernels. Previous registration of the library was registered at {}; latest \
-                 registration was registered at {}",
+                "only a single library can define the namespace {namespace}; use `Dispatcher::fragment` to add \
+                 operators to it, or `Dispatcher::implementations` to add kernels. Previous registration of the \
+                 library was registered at {}; latest registration was registered at {}",
                 Place(first),
                 Place(place),
             );
@@ -567,8 +566,8 @@ impl Registry {
         if let Some(first) = &record.definition {
             let message = format!(
                 "tried to register an operator ({}) with the same name and overload name multiple times. Each \
-                 overload's schema should only be registered with a single call to define(). Duplicate registration: \
-                 {}. Original registration: {}",
+                 overload's schema should only be registered with a single call to `Library::define`. Duplicate \
+                 registration: {}. Original registration: {}",
                 definition.schema, definition.origin, first.origin
             );
             return Err(Error::new(ErrorKind::Duplicate, message));

@@ -6,6 +6,9 @@ use crate::error::{Error, ErrorKind};
 use crate::registration::registry::Registry;
 use crate::spelling::nearest;
 
+/// What lists the operators, in code and on the command line.
+const LISTS: &str = "`Dispatcher::operators` or `opgrid list`";
+
 impl Registry {
     /// The error for a name that is not there, with what was probably meant.
     pub(crate) fn unknown(&self, name: &OperatorName) -> Error {
@@ -13,7 +16,9 @@ impl Registry {
         let remedy = if overloads.is_empty() {
             self.meant(name).map_or_else(
                 || self.why_nothing_is_near(name),
-                |meant| format!("did you mean {}?", meant.join(" or ")),
+                |meant| {
+                    format!("did you mean {}? if not, list the operators with {LISTS}", meant.join(" or "))
+                },
             )
         } else {
             format!("its overloads are {}", overloads.join(", "))
@@ -58,7 +63,7 @@ impl Registry {
     fn why_nothing_is_near(&self, name: &OperatorName) -> String {
         let namespace = name.namespace().unwrap_or_default();
         if namespace.is_empty() || self.operators.names().any(|known| known.namespace() == Some(namespace)) {
-            return "list the operators to see what there is".into();
+            return format!("list the operators with {LISTS}");
         }
         format!(
             "this dispatcher has no operators in namespace {namespace}; register their library, and keep its \

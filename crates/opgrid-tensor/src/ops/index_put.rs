@@ -6,15 +6,15 @@
 //! - Dtypes: `values` has that of `self`; one value for a mask is converted.
 //! - Aliasing: `index_put_` writes `self`; `index_put` writes a copy. If two indices are equal, the last value stays,
 //!   or all are added with `accumulate`.
-//! - Errors: those of `index`; values of another dtype or of a shape that does not fit; overlap of `self` with values
-//!   or indices.
+//! - Errors: those of `index`; values of another dtype or of a shape that does not fit; overlap of `self` with itself,
+//!   values or indices.
 //! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work, and a uint8 mask takes
 //!   no single value.
 
 use super::indexing::{self as indexing_checks, Indexing};
 use super::prelude::*;
-use crate::kernels::access::check_written;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
+use crate::kernels::access::check_written;
 use crate::kernels::indexing;
 use crate::samples::indexing::{self as indexing_samples, Places};
 
@@ -148,7 +148,8 @@ fn index_put_(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accum
     }
     if on_meta && indices.iter().flatten().any(indexing_checks::is_mask) {
         // How many elements masks name, and with that the shape of the values, is known from data only.
-        return indexing_checks::check(spec, indices);
+        indexing_checks::check(spec, indices)?;
+        return Ok(());
     }
     let indexing = Indexing::new(input, indices)?;
     let sizes = indexing.sizes();

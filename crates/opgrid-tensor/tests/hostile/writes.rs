@@ -169,3 +169,24 @@ fn what_repeats_one_element_on_no_memory_is_refused_too() {
         assert!(error.contains(REFUSAL), "{name}: {error}");
     }
 }
+
+#[test]
+fn indices_into_what_repeats_one_element_on_no_memory_are_refused_too() {
+    let on_meta = |sizes: &[i64], dtype| Tensor::empty(sizes, dtype, Device::META).unwrap();
+    let view = on_meta(&[5], DType::F32).view_as(Geometry::strided(&[3, 3], &[1, 1], 0).unwrap()).unwrap();
+    let plain = on_meta(&[3, 3], DType::F32);
+    let (index, mask) = (on_meta(&[2], DType::I64), on_meta(&[3, 3], DType::Bool));
+    let (one, several) = (on_meta(&[], DType::F32), on_meta(&[4], DType::F32));
+    for (name, indices, values) in [
+        ("everything", vec![None], &one),
+        ("indices", vec![Some(index)], &one),
+        ("a mask for one value", vec![Some(mask.clone())], &one),
+        ("a mask for several values", vec![Some(mask)], &several),
+    ] {
+        for accumulate in [false, true] {
+            plain.index_put_(&indices, values, accumulate).unwrap();
+            let error = view.index_put_(&indices, values, accumulate).unwrap_err().to_string();
+            assert!(error.contains(REFUSAL), "{name}: {error}");
+        }
+    }
+}
