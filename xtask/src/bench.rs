@@ -3,8 +3,9 @@
 //! What is measured stands apart from who measures it: `bench/SUITE.json` names the figures with their budgets, the
 //! programs `bench/ours/src/bin/SUITE` and `bench/torch/SUITE.cpp` measure them. Both answer to the same command
 //! lines, and run several times in turn; the lowest value of each figure counts. On a shared machine a time says
-//! little: the ratio of two times of one run is what counts.
+//! little: the ratio of two times of one run is what counts. What builds take has no programs, see [`build`].
 
+mod build;
 mod definition;
 mod figure;
 mod samples;
@@ -20,11 +21,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The suites, each with a file of definitions and its programs.
-const SUITES: &[&str] = &["dispatch", "kernels"];
+/// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
+const SUITES: &[&str] = &["dispatch", "kernels", "build"];
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;
+
+/// How often builds are edited: each takes minutes.
+const ROUNDS_OF_BUILDS: u32 = 1;
 
 /// How many calls are counted. Start-up is the same in both runs that are compared, but for some hundred instructions
 /// of hash maps that are seeded at random.
@@ -37,6 +41,8 @@ struct Options {
     against_torch: bool,
     json: Option<PathBuf>,
     rounds: u32,
+    /// Whether what takes long is built from nothing, too.
+    cold: bool,
     /// The beginning of the names of the figures that are wanted.
     only: String,
 }
@@ -62,6 +68,11 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
             options.suite, options.only
         )));
     }
+    if suite.argument == Argument::Nothing {
+        let measured = build::measure(&workspace, &suite.figures, options.rounds, options.cold)?;
+        let figures = figures_of(&suite, &measured.samples, None);
+        return tell(&options, &figures, &measured.notes);
+    }
     let program = format!("opgrid-bench-{}", options.suite);
     let mut ours = Program::new(workspace.build(&["--package", "opgrid-bench"], &program)?);
     let mut notes = Vec::new();
@@ -77,24 +88,28 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let argument = match (suite.argument, &peer) {
         (Argument::Beginning, _) => Some(options.only.clone().into()),
         (Argument::Schemas, Some(peer)) => Some(exported_schemas(&workspace, &peer.path)?.into_os_string()),
-        (Argument::Schemas, None) => None,
+        (Argument::Schemas, None) | (Argument::Nothing, _) => None,
     };
     measure_in_turn(&mut ours, peer.as_mut(), argument.as_deref(), options.rounds)?;
     if let Err(failure) = count_in_turn(&mut ours, peer.as_mut(), &suite.figures) {
         notes.push(format!("instructions are not counted: {failure}"));
     }
     let peer = peer.map(|program| program.samples);
-    let figures: Vec<Figure> = suite
-        .figures
-        .iter()
-        .filter_map(|definition| Figure::new(definition, &ours.samples, peer.as_ref()))
-        .collect();
-    print!("{}", table(&figures));
+    tell(&options, &figures_of(&suite, &ours.samples, peer.as_ref()), &notes)
+}
+
+fn figures_of(suite: &Suite, ours: &Samples, peer: Option<&Samples>) -> Vec<Figure> {
+    suite.figures.iter().filter_map(|definition| Figure::new(definition, ours, peer)).collect()
+}
+
+/// Prints the figures, and writes them where the command line says.
+fn tell(options: &Options, figures: &[Figure], notes: &[String]) -> Result<(), Failure> {
+    print!("{}", table(figures));
     for note in notes {
         println!("note: {note}");
     }
     if let Some(file) = &options.json {
-        let text = format!("{:#}\n", report(&options.suite, &figures));
+        let text = format!("{:#}\n", report(&options.suite, figures));
         std::fs::write(file, text)
             .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
     }
@@ -107,7 +122,8 @@ impl Options {
             suite: String::new(),
             against_torch: false,
             json: None,
-            rounds: ROUNDS,
+            rounds: 0,
+            cold: false,
             only: String::new(),
         };
         let mut arguments = arguments.iter();
@@ -124,11 +140,13 @@ impl Options {
                         return Err(Failure::usage(format!("unknown peer `{other}`; peers are: torch")));
                     }
                 },
+                "--cold" => options.cold = true,
                 "--json" => options.json = Some(value("a file")?.into()),
                 "--only" => options.only = value("the beginning of figures' names")?.clone(),
                 "--rounds" => options.rounds = rounds(value("a number")?)?,
                 flag if flag.starts_with('-') => {
-                    let known = "`--against torch`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
+                    let known =
+                        "`--against torch`, `--cold`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
                     return Err(Failure::usage(format!("unknown option `{flag}`; options are {known}")));
                 }
                 suite if options.suite.is_empty() => options.suite = suite.to_string(),
@@ -136,6 +154,16 @@ impl Options {
                     return Err(Failure::usage(format!("one suite at a time, found `{other}` too")));
                 }
             }
+        }
+        let of_builds = options.suite == "build";
+        if of_builds && options.against_torch {
+            return Err(Failure::usage("builds are compared with nothing; leave `--against` out"));
+        }
+        if options.cold && !of_builds && !options.suite.is_empty() {
+            return Err(Failure::usage("`--cold` is for the suite `build`"));
+        }
+        if options.rounds == 0 {
+            options.rounds = if of_builds { ROUNDS_OF_BUILDS } else { ROUNDS };
         }
         if SUITES.contains(&options.suite.as_str()) {
             return Ok(options);
@@ -229,22 +257,27 @@ mod tests {
             against_torch: true,
             json: Some("a.json".into()),
             rounds: 3,
+            cold: false,
             only: "add".into(),
         };
         assert_eq!(options, expected);
         assert_eq!(parse("dispatch").unwrap().rounds, ROUNDS);
+        let builds = parse("build --cold").unwrap();
+        assert_eq!((builds.rounds, builds.cold), (ROUNDS_OF_BUILDS, true));
     }
 
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, kernels"),
-            ("speed", "unknown suite `speed`; suites are: dispatch, kernels"),
+            ("", "no suite given; suites are: dispatch, kernels, build"),
+            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, build"),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),
             ("dispatch --rounds 0", "from 1 on, found `0`"),
             ("dispatch python", "found `python` too"),
+            ("dispatch --cold", "is for the suite `build`"),
+            ("build --against torch", "leave `--against` out"),
         ] {
             let failure = parse(line).unwrap_err();
             assert!(failure.is_usage() && failure.to_string().contains(part), "{line}: {failure}");

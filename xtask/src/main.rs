@@ -58,8 +58,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "dispatch|kernels [--against torch] [--json FILE] [--rounds N] [--only BEGINNING]",
-        about: "times, memory and instructions, beside those of PyTorch measured in the same run",
+        arguments: "dispatch|kernels|build [--against torch] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
+        about: "times, memory and instructions, beside those of PyTorch measured in the same run; what builds take",
         run: bench::run,
     },
     Command {

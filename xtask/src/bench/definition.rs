@@ -18,6 +18,8 @@ pub enum Argument {
     Schemas,
     /// The beginning of the names of figures.
     Beginning,
+    /// There are no programs: [`build`](super::build) measures.
+    Nothing,
 }
 
 /// One figure.
@@ -54,13 +56,18 @@ impl Suite {
         Self::parse(&text).map_err(|error| Failure::new(format!("{path}: {error}")))
     }
 
-    fn parse(text: &str) -> Result<Self, Failure> {
+    /// The definitions in a text.
+    ///
+    /// # Errors
+    /// It has another form.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
         let suite: Value = serde_json::from_str(text).map_err(|error| Failure::new(error.to_string()))?;
         let listed = suite["figures"].as_array().ok_or_else(|| Failure::new("expected a list `figures`"))?;
         let argument = match suite["argument"].as_str() {
             Some("schemas") => Argument::Schemas,
             Some("beginning") => Argument::Beginning,
-            _ => return Err(Failure::new("expected `argument` with `schemas` or `beginning`")),
+            Some("nothing") => Argument::Nothing,
+            _ => return Err(Failure::new("expected `argument` with `schemas`, `beginning` or `nothing`")),
         };
         let figures = listed.iter().map(Definition::parse).collect::<Result<_, _>>()?;
         Ok(Self { figures, argument })
@@ -109,9 +116,11 @@ mod tests {
 
     #[test]
     fn the_definitions_can_be_read_and_differ_in_name() {
-        for text in
-            [include_str!("../../../bench/dispatch.json"), include_str!("../../../bench/kernels.json")]
-        {
+        for text in [
+            include_str!("../../../bench/dispatch.json"),
+            include_str!("../../../bench/kernels.json"),
+            include_str!("../../../bench/build.json"),
+        ] {
             let suite = Suite::parse(text).unwrap();
             let names: BTreeSet<&str> = suite.figures.iter().map(|figure| figure.name.as_str()).collect();
             assert_eq!(names.len(), suite.figures.len());
@@ -128,6 +137,6 @@ mod tests {
         assert!(error.contains(r#""of":"peer""#), "{error}");
         assert!(Suite::parse("{}").unwrap_err().to_string().contains("`figures`"));
         let error = Suite::parse(r#"{"argument": "file", "figures": []}"#).unwrap_err().to_string();
-        assert!(error.contains("`schemas` or `beginning`"), "{error}");
+        assert!(error.contains("`beginning` or `nothing`"), "{error}");
     }
 }

@@ -4,9 +4,8 @@
 use std::mem;
 
 use crate::calling::call::{BoxedCall, Next};
-use crate::calling::conditions::{Settled, holds, settle};
+use crate::calling::conditions::{holds, settle_chain};
 use crate::calling::kernel::{Entry, KernelRecord, Role};
-use crate::calling::reason::Reason;
 use crate::calling::slow_path::note_adapted;
 use crate::calling::table::TableRef;
 use crate::calling::thread::with_thread;
@@ -94,14 +93,30 @@ fn lend<S: Signature>(
 ) -> Result<S::Output> {
     S::pack(args, |values| {
         let mut returns = Returns::new();
-        let mut call = BoxedCall::new(table, keys, values, &mut returns);
-        // SAFETY: the record's own boxed side: the constructors in `kernel.rs` put it there with the state that it asks for.
-        unsafe { (kernel.boxed)(kernel, &mut call)? };
-        if returns.len() != S::Return::COUNT {
-            return Err(wrong_results(kernel, table, S::Return::COUNT, returns.len()));
+        run_on_values(kernel, table, keys, values, S::Return::COUNT, &mut returns)?;
+        match S::Return::pop(&mut returns, 0) {
+            Ok(output) => Ok(output),
+            Err(error) => Err(of_kernel(error, kernel, table)),
         }
-        S::Return::pop(&mut returns, 0).map_err(|error| of_kernel(error, kernel, table))
     })
+}
+
+/// Runs a kernel's boxed side for a typed caller, who wants `expected` results.
+fn run_on_values(
+    kernel: &KernelRecord,
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    values: &[ValueRef<'_>],
+    expected: usize,
+    returns: &mut Returns,
+) -> Result<()> {
+    let mut call = BoxedCall::new(table, keys, values, returns);
+    // SAFETY: the record's own boxed side: the constructors in `kernel.rs` put it there with the state that it asks for.
+    unsafe { (kernel.boxed)(kernel, &mut call)? };
+    if returns.len() != expected {
+        return Err(wrong_results(kernel, table, expected, returns.len()));
+    }
+    Ok(())
 }
 
 /// Calls a kernel with values and checks what it leaves; where it fails, it leaves nothing.
@@ -394,10 +409,8 @@ pub(crate) unsafe fn enter_chain<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let first = Settled::first(chain, Reason::Direct, keys);
-    let settled = settle(first, table, &mut |condition| holds::<S>(condition, args), &mut |_| {})?;
-    let settled = settled.noted(table)?;
-    // SAFETY: guaranteed by the caller, see `# Safety`. `settle` gives a kernel of the chain or of the table, both of the
+    let settled = settle_chain(chain, table, keys, &mut |condition| holds::<S>(condition, args))?;
+    // SAFETY: guaranteed by the caller, see `# Safety`. `settle_chain` gives a kernel of the chain or of the table, both of the
     // operator.
     unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }
 }

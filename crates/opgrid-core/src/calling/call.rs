@@ -1,6 +1,7 @@
 //! Calls: from arguments and the thread's keys to a table, a kernel, and on to the keys below.
 #![allow(unsafe_code)]
 
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::calling::conditions::{Condition, Settled, holds, holds_of_values, set
 use crate::calling::kernel::KernelRecord;
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::observe::{CallKind, Refusal, Step, watched};
-use crate::calling::operator::{Definition, OperatorCell, OperatorHandle, TypedHandle};
+use crate::calling::operator::{Definition, OperatorHandle, SignatureCell};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{Published, count_if_ended, enlist, flag};
@@ -26,35 +27,43 @@ use crate::values::borrowed::ValueRef;
 use crate::values::tensor::AnyTensor;
 use crate::values::value::Value;
 
-/// How a call of signature `S` finds its operator when the pointer at hand cannot be used.
-pub(crate) trait Route<S> {
-    fn target(&self) -> Result<Target<'_, S>>;
+/// How a call finds its operator when the pointer at hand cannot be used.
+pub(crate) trait Route {
+    fn target(&self) -> Result<Target<'_>>;
 }
 
-/// An operator, and the cell where calls of signature `S` read its table.
-pub(crate) enum Target<'r, S> {
+/// An operator, and the cell where calls of one signature read its table.
+pub(crate) enum Target<'r> {
     /// The cell of the typed handle that is called.
-    Held(&'r TypedHandle<S>),
+    Held(&'r SignatureCell),
     /// The cell of an overload on another dispatcher than the global one.
-    Found(TypedHandle<S>),
-    /// An overload's own cell.
-    Bound(OperatorHandle, &'r OperatorCell<S>),
+    Found(Arc<SignatureCell>),
+    /// An overload's own cell, and the signature that it is for.
+    Bound(OperatorHandle, &'static Published, TypeId),
 }
 
-impl<S> Target<'_, S> {
+impl Target<'_> {
     pub(crate) fn operator(&self) -> &OperatorHandle {
         match self {
-            Self::Held(handle) => handle.operator(),
-            Self::Found(handle) => handle.operator(),
-            Self::Bound(operator, _) => operator,
+            Self::Held(cell) => &cell.operator,
+            Self::Found(cell) => &cell.operator,
+            Self::Bound(operator, ..) => operator,
         }
     }
 
     fn cell(&self) -> &Published {
         match self {
-            Self::Held(handle) => handle.pointer(),
-            Self::Found(handle) => handle.pointer(),
-            Self::Bound(_, cell) => cell.pointer(),
+            Self::Held(cell) => &cell.table,
+            Self::Found(cell) => &cell.table,
+            Self::Bound(_, cell, _) => cell,
+        }
+    }
+
+    fn signature(&self) -> TypeId {
+        match self {
+            Self::Held(cell) => cell.signature,
+            Self::Found(cell) => cell.signature,
+            Self::Bound(.., signature) => *signature,
         }
     }
 }
@@ -64,26 +73,24 @@ impl<S> Target<'_, S> {
 /// # Safety
 ///
 /// Whatever table the pointer leads to, its typed kernels are of signature `S`, if there are any of the same kind
-/// (symbolic or not). (So for the cell that `route` finds: its type says so.)
+/// (symbolic or not). The cell that `route` finds need not be for `S`.
 #[inline(always)]
 pub(crate) unsafe fn call<S: Signature>(
     pointer: &Published,
     foreign: bool,
-    route: &impl Route<S>,
+    route: &dyn Route,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
     // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     if thread.flags() != 0 || foreign {
-        // SAFETY: guaranteed by the caller, see `# Safety`.
-        return unsafe { call_watched::<S>(thread, route, None, args) };
+        return call_watched::<S>(thread, route, None, args);
     }
     let nested = thread.enter()?;
     // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
-        // SAFETY: guaranteed by the caller, see `# Safety`.
-        return unsafe { call_watched::<S>(thread, route, None, args) };
+        return call_watched::<S>(thread, route, None, args);
     };
     let keys = table.mask(thread.apply(S::keys(args)));
     // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of a table that the pointer led to.
@@ -99,22 +106,20 @@ pub(crate) unsafe fn call<S: Signature>(
 pub(crate) unsafe fn redispatch<S: Signature>(
     pointer: &Published,
     foreign: bool,
-    route: &impl Route<S>,
+    route: &dyn Route,
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
     // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     if thread.flags() != 0 || foreign {
-        // SAFETY: guaranteed by the caller, see `# Safety`.
-        return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+        return call_watched::<S>(thread, route, Some(keys), args);
     }
     let nested = thread.enter()?;
     // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
-        // SAFETY: guaranteed by the caller, see `# Safety`.
-        return unsafe { call_watched::<S>(thread, route, Some(keys), args) };
+        return call_watched::<S>(thread, route, Some(keys), args);
     };
     // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of a table that the pointer led to.
     unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
@@ -185,12 +190,92 @@ fn prepared<X>(
     body(table.ok_or_else(|| operator.stale())?)
 }
 
-/// As [`prepared`], for a typed call. `body` hears whether the typed kernels of the table are of the call's signature.
-fn prepared_typed<S, X>(
+/// A typed call for what is done once for all signatures.
+trait TypedCall {
+    /// The keys of the arguments.
+    fn keys(&self) -> DispatchKeySet;
+
+    /// Whether a condition holds of the arguments.
+    fn holds(&self, condition: &Condition) -> Result<bool>;
+
+    /// Runs a kernel and keeps what it returns.
+    ///
+    /// # Safety
+    ///
+    /// With `is_of_signature`, the table was read from a cell for the call's signature.
+    unsafe fn enter(
+        &mut self,
+        kernel: &KernelRecord,
+        table: TableRef<'_>,
+        keys: DispatchKeySet,
+        is_of_signature: bool,
+    ) -> Result<()>;
+}
+
+/// The arguments of a typed call, and its result when it has one.
+struct Pending<'a, S: Signature> {
+    args: S::Args<'a>,
+    output: Option<S::Output>,
+}
+
+impl<'a, S: Signature> Pending<'a, S> {
+    fn new(args: S::Args<'a>) -> Self {
+        Self { args, output: None }
+    }
+
+    fn output(self) -> Result<S::Output> {
+        self.output.ok_or_else(|| Error::new(ErrorKind::Internal, "a call succeeded and ran no kernel"))
+    }
+}
+
+impl<S: Signature> TypedCall for Pending<'_, S> {
+    fn keys(&self) -> DispatchKeySet {
+        S::keys(self.args)
+    }
+
+    fn holds(&self, condition: &Condition) -> Result<bool> {
+        holds::<S>(condition, self.args)
+    }
+
+    unsafe fn enter(
+        &mut self,
+        kernel: &KernelRecord,
+        table: TableRef<'_>,
+        keys: DispatchKeySet,
+        is_of_signature: bool,
+    ) -> Result<()> {
+        let output = match is_of_signature {
+            // SAFETY: guaranteed by the caller, see `# Safety`.
+            true => unsafe { enter::<S>(kernel, table, keys, self.args)? },
+            false => enter_boxed::<S>(kernel, table, keys, self.args)?,
+        };
+        self.output = Some(output);
+        Ok(())
+    }
+}
+
+/// The typed call with everything that ordinary ones leave out.
+#[cold]
+#[inline(never)]
+fn call_watched<S: Signature>(
     thread: &ThreadState,
-    route: &dyn Route<S>,
-    body: impl FnOnce(TableRef<'_>, bool) -> Result<X>,
-) -> Result<X> {
+    route: &dyn Route,
+    given: Option<DispatchKeySet>,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let mut call = Pending::<S>::new(args);
+    run_typed(thread, route, TypeId::of::<S>(), given, &mut call)?;
+    call.output()
+}
+
+/// As [`prepared`], for a typed call of that signature.
+fn run_typed(
+    thread: &ThreadState,
+    route: &dyn Route,
+    signature: TypeId,
+    given: Option<DispatchKeySet>,
+    call: &mut dyn TypedCall,
+) -> Result<()> {
     enlist(thread);
     let _counted = count_if_ended(thread);
     let target = route.target()?;
@@ -199,63 +284,91 @@ fn prepared_typed<S, X>(
     // After the mark, as in `prepared`.
     let _dispatcher = OnDispatcher::switch(operator)?;
     // SAFETY: as in `prepared`; this pointer, too, is read after the mark.
-    if let Some(table) = unsafe { TableRef::new(target.cell().read()) } {
-        return body(table, true);
+    let (table, is_of_signature) = match unsafe { TableRef::new(target.cell().read()) } {
+        Some(table) => (table, target.signature() == signature),
+        None => {
+            // SAFETY: as above.
+            let table = unsafe { TableRef::new(operator.0.table.read()) };
+            (table.ok_or_else(|| operator.stale())?, false)
+        }
+    };
+    let (kind, all) = match given {
+        Some(keys) => (CallKind::Redispatch, keys),
+        None => (CallKind::Call, thread.apply(call.keys())),
+    };
+    let keys = if given.is_some() { all } else { table.mask(all) };
+    watch(thread, kind, table, all, keys, &mut Typed { call, table, is_of_signature })
+}
+
+/// A step of a call, for those who watch: who runs the kernel, and answers the conditions of chains.
+trait Watched {
+    fn holds(&self, condition: &Condition) -> Result<bool>;
+
+    fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()>;
+}
+
+/// A step of a typed call.
+///
+/// Invariant: with `is_of_signature`, the table was read from a cell for the call's signature, or is that of a `Next` of it.
+struct Typed<'c, 't> {
+    call: &'c mut dyn TypedCall,
+    table: TableRef<'t>,
+    is_of_signature: bool,
+}
+
+impl Watched for Typed<'_, '_> {
+    fn holds(&self, condition: &Condition) -> Result<bool> {
+        self.call.holds(condition)
     }
-    // SAFETY: as above.
-    let table = unsafe { TableRef::new(operator.0.table.read()) };
-    body(table.ok_or_else(|| operator.stale())?, false)
+
+    fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()> {
+        // SAFETY: the invariant of `Typed`, which `run_typed` and `Next::redispatch_watched` see to: they alone make them.
+        unsafe { self.call.enter(kernel, self.table, keys, self.is_of_signature) }
+    }
 }
 
-/// The typed call with everything that ordinary ones leave out.
-///
-/// # Safety
-///
-/// As [`call`].
-#[cold]
-#[inline(never)]
-unsafe fn call_watched<S: Signature>(
-    thread: &ThreadState,
-    route: &dyn Route<S>,
-    given: Option<DispatchKeySet>,
-    args: S::Args<'_>,
-) -> Result<S::Output> {
-    prepared_typed(thread, route, |table, is_of_signature| {
-        let (kind, all) = match given {
-            Some(keys) => (CallKind::Redispatch, keys),
-            None => (CallKind::Call, thread.apply(S::keys(args))),
-        };
-        let keys = if given.is_some() { all } else { table.mask(all) };
-        let mut asked = |condition: &Condition| holds::<S>(condition, args);
-        watch(thread, kind, table, all, keys, &mut asked, |kernel, keys| {
-            if !is_of_signature {
-                return enter_boxed::<S>(kernel, table, keys, args);
-            }
-            // SAFETY: the table was read from the cell that the route found, whose type says that it is one for `S`.
-            unsafe { enter::<S>(kernel, table, keys, args) }
-        })
-    })
+/// A step of a boxed call.
+struct Boxed<'c, 'v> {
+    table: TableRef<'c>,
+    args: &'c [ValueRef<'v>],
+    returns: &'c mut Returns,
 }
 
-/// Runs `body` with the kernel of `keys`, telling those who watch; `asked` answers the conditions of chains.
-fn watch<X>(
+impl Watched for Boxed<'_, '_> {
+    fn holds(&self, condition: &Condition) -> Result<bool> {
+        holds_of_values(condition, self.args)
+    }
+
+    fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()> {
+        enter_values(kernel, self.table, keys, self.args, self.returns)
+    }
+}
+
+/// Whether somebody watches the steps of this thread.
+#[inline(always)]
+fn is_watched(thread: &ThreadState) -> bool {
+    thread.flags() & (flag::WATCHED | flag::RECORDED) != 0
+}
+
+/// Runs a step with the kernel of `keys`, telling those who watch.
+fn watch(
     thread: &ThreadState,
     kind: CallKind,
     table: TableRef<'_>,
     all: DispatchKeySet,
     keys: DispatchKeySet,
-    asked: &mut dyn FnMut(&Condition) -> Result<bool>,
-    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
-) -> Result<X> {
+    call: &mut dyn Watched,
+) -> Result<()> {
     let slot = table.slot(keys);
-    if thread.flags() & (flag::WATCHED | flag::RECORDED) == 0 {
-        return body(slot.kernel, keys);
+    if !is_watched(thread) {
+        return call.enter(slot.kernel, keys);
     }
     let mut refused = Vec::new();
     let first = Settled::first(slot.kernel, slot.reason, keys);
+    let mut asked = |condition: &Condition| call.holds(condition);
     let settled = match slot.kernel.links {
         None => Ok(first),
-        Some(_) => settle(first, table, asked, &mut |provider| refused.push(Refusal::of(provider))),
+        Some(_) => settle(first, table, &mut asked, &mut |provider| refused.push(Refusal::of(provider))),
     };
     // Where nobody accepts, the step is told with the chain.
     let (kernel, reason, keys) = match &settled {
@@ -274,7 +387,7 @@ fn watch<X>(
         refused,
         unobserved: table.definition().is_some_and(|definition| definition.unobserved),
     };
-    watched(step, || body(settled?.noted(table)?.kernel, keys))
+    watched(step, || call.enter(settled?.noted(table)?.kernel, keys))
 }
 
 /// The keys that the arguments of a boxed call bring.
@@ -387,10 +500,7 @@ fn call_boxed_watched(
     prepared(thread, operator, |table| {
         let all = thread.apply(boxed_keys(table, args)?);
         let keys = table.mask(all);
-        let mut asked = |condition: &Condition| holds_of_values(condition, args);
-        watch(thread, CallKind::CallBoxed, table, all, keys, &mut asked, |kernel, keys| {
-            enter_values(kernel, table, keys, args, returns)
-        })
+        watch(thread, CallKind::CallBoxed, table, all, keys, &mut Boxed { table, args, returns })
     })
 }
 
@@ -404,10 +514,7 @@ pub(crate) fn redispatch_boxed(
     with_thread(|thread| {
         prepared(thread, operator, |table| {
             check_arguments(table, args)?;
-            let mut asked = |condition: &Condition| holds_of_values(condition, args);
-            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut asked, |kernel, keys| {
-                enter_values(kernel, table, keys, args, returns)
-            })
+            watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut Boxed { table, args, returns })
         })
     })
 }
@@ -446,24 +553,6 @@ pub(crate) fn call_held(
             enter_values(&kernel, table, keys, args, returns)
         })
     })
-}
-
-/// A dispatch from within a kernel, on the table that the call reads.
-#[inline(always)]
-fn nested<X>(
-    table: TableRef<'_>,
-    kind: CallKind,
-    keys: DispatchKeySet,
-    mut asked: impl FnMut(&Condition) -> Result<bool>,
-    body: impl FnOnce(&KernelRecord, DispatchKeySet) -> Result<X>,
-) -> Result<X> {
-    // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
-    let thread = unsafe { thread::current() };
-    let _nested = thread.enter()?;
-    if thread.flags() & (flag::WATCHED | flag::RECORDED) != 0 {
-        return watch(thread, kind, table, keys, keys, &mut asked, body);
-    }
-    body(table.kernel(keys), keys)
 }
 
 /// The keys below the highest layer of `keys`, without those that it has excluded, and the layers that it has.
@@ -547,11 +636,29 @@ impl<'n, S: Signature> Next<'n, S> {
     /// Those of the kernel.
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        let asked = |condition: &Condition| holds::<S>(condition, args);
-        nested(self.table, CallKind::Redispatch, keys, asked, |kernel, keys| {
-            // SAFETY: guaranteed by the caller of `new`, see `# Safety` there; and `Next` is invariant in `S`.
-            unsafe { enter::<S>(kernel, self.table, keys, args) }
-        })
+        // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
+        let thread = unsafe { thread::current() };
+        let _nested = thread.enter()?;
+        if is_watched(thread) {
+            return self.redispatch_watched(thread, keys, args);
+        }
+        // SAFETY: guaranteed by the caller of `new`, see `# Safety` there; and `Next` is invariant in `S`.
+        unsafe { enter::<S>(self.table.kernel(keys), self.table, keys, args) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn redispatch_watched(
+        &self,
+        thread: &ThreadState,
+        keys: DispatchKeySet,
+        args: S::Args<'_>,
+    ) -> Result<S::Output> {
+        let mut call = Pending::<S>::new(args);
+        // The invariant of `Typed` is guaranteed by the caller of `new`, and `Next` is invariant in `S`.
+        let mut step = Typed { call: &mut call, table: self.table, is_of_signature: true };
+        watch(thread, CallKind::Redispatch, self.table, keys, keys, &mut step)?;
+        call.output()
     }
 }
 
@@ -681,10 +788,14 @@ impl<'c> BoxedCall<'c> {
 
     fn pass(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
-        let asked = |condition: &Condition| holds_of_values(condition, args);
-        nested(table, CallKind::RedispatchBoxed, keys, asked, |kernel, keys| {
-            enter_values(kernel, table, keys, args, returns)
-        })
+        // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
+        let thread = unsafe { thread::current() };
+        let _nested = thread.enter()?;
+        if is_watched(thread) {
+            let mut step = Boxed { table, args, returns };
+            return watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut step);
+        }
+        enter_values(table.kernel(keys), table, keys, args, returns)
     }
 
     /// Calls the operator anew, with the arguments' and the thread's keys.

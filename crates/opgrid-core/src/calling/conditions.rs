@@ -175,12 +175,26 @@ pub(crate) fn holds_of_values(condition: &Condition, values: &[ValueRef<'_>]) ->
     (condition.values)(values)
 }
 
+/// Asks a chain, and counts that its first provider refused, if it did.
+///
+/// # Errors
+///
+/// As [`settle`] and [`Settled::noted`].
+pub(crate) fn settle_chain<'t>(
+    chain: &'t KernelRecord,
+    table: TableRef<'t>,
+    keys: DispatchKeySet,
+    holds: &mut dyn FnMut(&Condition) -> Result<bool>,
+) -> Result<Settled<'t>> {
+    let first = Settled::first(chain, Reason::Direct, keys);
+    settle(first, table, holds, &mut |_| {})?.noted(table)
+}
+
 /// The boxed side of a chain.
 pub(crate) fn run_chain(chain: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
     let (table, values) = (call.table(), call.args());
-    let first = Settled::first(chain, Reason::Direct, call.keys());
-    let settled = settle(first, table, &mut |condition| holds_of_values(condition, values), &mut |_| {})?;
-    let settled = settled.noted(table)?;
+    let mut asked = |condition: &Condition| holds_of_values(condition, values);
+    let settled = settle_chain(chain, table, call.keys(), &mut asked)?;
     enter_values(settled.kernel, table, settled.keys, values, call.returns())
 }
 

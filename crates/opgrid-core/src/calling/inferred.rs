@@ -19,10 +19,14 @@ static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
 
 /// What the registry has to know of `S`.
 pub(crate) fn signature_of<S: Signature>() -> &'static SignatureOf {
-    let signature = TypeId::of::<S>();
+    known_or(TypeId::of::<S>(), SignatureOf::new::<S>)
+}
+
+/// What is known of a signature, else what `make` makes known of it.
+fn known_or(signature: TypeId, make: fn() -> SignatureOf) -> &'static SignatureOf {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(&signature).copied();
     known.unwrap_or_else(|| {
-        let new = Box::new(SignatureOf::new::<S>());
+        let new = Box::new(make());
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         *known.entry(signature).or_insert_with(|| Box::leak(new))
     })

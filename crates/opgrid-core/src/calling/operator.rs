@@ -1,6 +1,7 @@
 //! Operators as callers hold them: a handle found by name, or the cell of an overload known at compile time.
 #![allow(unsafe_code)]
 
+use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
@@ -10,7 +11,7 @@ use opgrid_schema::{AliasAnalysis, FunctionSchema, OperatorName, Type};
 use crate::calling::boxing::kinds_of;
 use crate::calling::call::{self, Route, Target};
 use crate::calling::inferred::signature_of;
-use crate::calling::kernel::Origin;
+use crate::calling::kernel::{Origin, SignatureOf};
 use crate::calling::owner::Owner;
 use crate::calling::retirement::{Published, marked};
 use crate::calling::table::TableRef;
@@ -66,7 +67,7 @@ impl<S: Signature> OperatorCell<S> {
     /// A typed call through the cell. `foreign` says that it is for another dispatcher than the global one, whose tables
     /// are not in cells.
     #[inline(always)]
-    pub(crate) fn call(&self, foreign: bool, route: &impl Route<S>, args: S::Args<'_>) -> Result<S::Output> {
+    pub(crate) fn call(&self, foreign: bool, route: &dyn Route, args: S::Args<'_>) -> Result<S::Output> {
         // SAFETY: the invariant of `OperatorCell`, whose type is invariant in `S`.
         unsafe { call::call::<S>(&self.0, foreign, route, args) }
     }
@@ -75,25 +76,25 @@ impl<S: Signature> OperatorCell<S> {
     #[inline(always)]
     pub(crate) fn redispatch(
         &self,
-        route: &impl Route<S>,
+        route: &dyn Route,
         keys: DispatchKeySet,
         args: S::Args<'_>,
     ) -> Result<S::Output> {
         // SAFETY: as for `call`.
         unsafe { call::redispatch::<S>(&self.0, false, route, keys, args) }
     }
+}
 
-    /// The operator whose table the cell holds, where calls of this thread go to the global dispatcher.
-    pub(crate) fn bound(&self) -> Option<OperatorHandle> {
-        if with_thread(|thread| thread.dispatcher.get().is_some()) {
-            return None;
-        }
-        marked(|| {
-            // SAFETY: `marked` marked the thread before the pointer is read here; the table is left before the mark.
-            let table = unsafe { TableRef::new(self.0.read()) };
-            table.map(|table| table.operator().clone())
-        })
+/// The operator whose table an overload's cell holds, where calls of this thread go to the global dispatcher.
+pub(crate) fn bound(cell: &Published) -> Option<OperatorHandle> {
+    if with_thread(|thread| thread.dispatcher.get().is_some()) {
+        return None;
     }
+    marked(|| {
+        // SAFETY: `marked` marked the thread before the pointer is read here; the table is left before the mark.
+        let table = unsafe { TableRef::new(cell.read()) };
+        table.map(|table| table.operator().clone())
+    })
 }
 
 /// Where the typed handles of one signature read an operator's table.
@@ -104,6 +105,7 @@ impl<S: Signature> OperatorCell<S> {
 pub(crate) struct SignatureCell {
     pub(crate) table: Published,
     pub(crate) foreign: bool,
+    pub(crate) signature: TypeId,
     pub(crate) operator: OperatorHandle,
 }
 
@@ -113,8 +115,8 @@ impl fmt::Debug for SignatureCell {
     }
 }
 
-impl<S> Route<S> for TypedHandle<S> {
-    fn target(&self) -> Result<Target<'_, S>> {
+impl Route for SignatureCell {
+    fn target(&self) -> Result<Target<'_>> {
         Ok(Target::Held(self))
     }
 }
@@ -303,9 +305,16 @@ impl OperatorHandle {
     /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
     pub fn typed<S: Signature>(&self) -> Result<TypedHandle<S>> {
         // The types of arguments may be code of users, which runs here, where the thread is not marked yet.
-        let asked = signature_of::<S>();
-        let cell = self.with_owner(|owner| owner.cell_of(self, asked))??;
-        Ok(TypedHandle { cell, signature: PhantomData })
+        Ok(TypedHandle { cell: self.cell_of(signature_of::<S>())?, signature: PhantomData })
+    }
+
+    /// Where typed calls of a signature read the operator's table.
+    ///
+    /// # Errors
+    ///
+    /// As [`typed`](Self::typed).
+    pub(crate) fn cell_of(&self, asked: &'static SignatureOf) -> Result<Arc<SignatureCell>> {
+        self.with_owner(|owner| owner.cell_of(self, asked))?
     }
 
     /// Calls the operator with borrowed values and lets it leave its results in `returns`.
@@ -418,11 +427,6 @@ impl<S> TypedHandle<S> {
     pub fn operator(&self) -> &OperatorHandle {
         &self.cell.operator
     }
-
-    /// Where calls read the operator's table.
-    pub(crate) fn pointer(&self) -> &Published {
-        &self.cell.table
-    }
 }
 
 impl<S: Signature> TypedHandle<S> {
@@ -434,7 +438,7 @@ impl<S: Signature> TypedHandle<S> {
     #[inline]
     pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
         // SAFETY: the invariants of `TypedHandle`, whose type is invariant in `S`, and of `SignatureCell`.
-        unsafe { call::call::<S>(&self.cell.table, self.cell.foreign, self, args) }
+        unsafe { call::call::<S>(&self.cell.table, self.cell.foreign, &*self.cell, args) }
     }
 
     /// Calls the operator with exactly these keys: neither the thread's keys nor fallthroughs change them.
@@ -445,6 +449,6 @@ impl<S: Signature> TypedHandle<S> {
     #[inline]
     pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
         // SAFETY: as for `call`.
-        unsafe { call::redispatch::<S>(&self.cell.table, self.cell.foreign, self, keys, args) }
+        unsafe { call::redispatch::<S>(&self.cell.table, self.cell.foreign, &*self.cell, keys, args) }
     }
 }

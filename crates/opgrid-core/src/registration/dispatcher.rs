@@ -17,7 +17,7 @@ use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::library::{Library, LibraryKind, Registration};
 use crate::registration::listener::{Listener, Override};
-use crate::registration::overload::{ArgsOf, Operator, OutputOf, call_on};
+use crate::registration::overload::{ArgsOf, Known, Operator, OutputOf, call_on};
 use crate::registration::record::OperatorRecord;
 use crate::registration::registry::{DispatcherState, Item, Registry};
 use crate::registration::resolve::{Kernels, Rule, Rules};
@@ -272,7 +272,7 @@ impl Dispatcher {
     ///
     /// As [`find`](Self::find); [`ErrorKind::Signature`] where it has another signature here.
     pub fn operator<O: Operator>(&self, _operator: O) -> Result<OperatorHandle> {
-        self.0.operator_of::<O>().map(|target| target.operator().clone())
+        self.0.operator_of(O::OVERLOAD).map(|target| target.operator().clone())
     }
 
     /// Calls an overload on this dispatcher.

@@ -329,7 +329,8 @@ impl Library {
     }
 
     /// Adds a kernel to an operator, for its own key, else for the library's.
-    fn add_kernel(&mut self, name: &OperatorName, kernel: Kernel) {
+    fn add_kernel(&mut self, operator: &Begun, kernel: Kernel) {
+        let Some(name) = &operator.name else { return };
         let key = match (kernel.key, self.key) {
             (Some(own), Some(block)) if own != block => {
                 let message = format!(
@@ -344,6 +345,13 @@ impl Library {
         };
         let (name, may_replace) = (name.clone(), self.may_replace);
         self.items.push(Item::Implement { name, key, kernel, may_replace });
+    }
+
+    fn add_column(&mut self, operator: &Begun, column: HeldColumn) {
+        if let Some(name) = operator.name.clone() {
+            let may_replace = self.may_replace;
+            self.items.push(Item::Column { name: Some(name), column, may_replace });
+        }
     }
 
     /// The definition that `setting` is about. An operator that this library only implements has none here.
@@ -528,10 +536,7 @@ impl<T> OperatorBuilder<'_, T> {
     #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
     pub fn add(self, kernel: impl Into<Kernel>) -> Self {
-        let kernel = kernel.into().placed(Location::caller());
-        if let Some(name) = &self.operator.name {
-            self.library.add_kernel(name, kernel);
-        }
+        self.library.add_kernel(&self.operator, kernel.into().placed(Location::caller()));
         self
     }
 
@@ -539,11 +544,8 @@ impl<T> OperatorBuilder<'_, T> {
     /// get it too.
     #[track_caller]
     pub fn column<C: Column>(self, value: C) -> Self {
-        if let Some(name) = self.operator.name.clone() {
-            let column = HeldColumn::new(value, Origin::at(Location::caller()), None);
-            let may_replace = self.library.may_replace;
-            self.library.items.push(Item::Column { name: Some(name), column, may_replace });
-        }
+        let column = HeldColumn::new(value, Origin::at(Location::caller()), None);
+        self.library.add_column(&self.operator, column);
         self
     }
 

@@ -1,11 +1,14 @@
 //! Overloads known at compile time: a type each, whose calls look no name up after the first.
 
-use std::marker::PhantomData;
+use std::any::TypeId;
 
 use opgrid_schema::OperatorName;
 
 use crate::calling::call::{Route, Target};
-use crate::calling::operator::OperatorCell;
+use crate::calling::inferred::signature_of;
+use crate::calling::kernel::SignatureOf;
+use crate::calling::operator::{OperatorCell, bound};
+use crate::calling::retirement::Published;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher::Dispatcher;
@@ -39,8 +42,7 @@ pub trait Operator: Copy + Send + Sync + 'static {
 
     /// The overload's name.
     fn name() -> OperatorName {
-        let declaration = Self::SCHEMA.split('(').next().unwrap_or_default();
-        OperatorName::parse(declaration).unwrap_or_else(|_| OperatorName::new(declaration, ""))
+        name_in(Self::SCHEMA)
     }
 }
 
@@ -62,7 +64,7 @@ pub type KernelWithKeysOf<O> = <<O as Operator>::Signature as Signature>::Return
 /// Those of the kernel, and of the dispatcher where there is none.
 #[inline]
 pub fn call<O: Operator>(_operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
-    O::cell().call(false, &Overload::<O>(PhantomData), args)
+    O::cell().call(false, O::OVERLOAD, args)
 }
 
 /// Calls an overload with exactly these keys: neither the thread's keys nor fallthroughs change them.
@@ -76,7 +78,7 @@ pub fn redispatch<O: Operator>(
     keys: DispatchKeySet,
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
-    O::cell().redispatch(&Overload::<O>(PhantomData), keys, args)
+    O::cell().redispatch(O::OVERLOAD, keys, args)
 }
 
 /// Calls an overload on a dispatcher, whichever one runs the kernel around.
@@ -86,27 +88,58 @@ pub(crate) fn call_on<O: Operator>(
     _operator: O,
     args: ArgsOf<'_, O>,
 ) -> Result<OutputOf<O>> {
-    let route = OverloadOn::<O>(dispatcher, PhantomData);
+    let route = OverloadOn(dispatcher, O::OVERLOAD);
     O::cell().call(dispatcher.is_foreign(), &route, args)
 }
 
-/// Finds the operator of an overload on a given dispatcher.
-struct OverloadOn<'d, O>(&'d DispatcherState, PhantomData<O>);
+/// What is known of an overload, as data: what is done with it is compiled once for all of them.
+///
+/// Invariant: `cell` gives the pointer of a cell whose type names the signature. [`Known`] alone makes these.
+pub(crate) struct Overload {
+    pub(crate) id: TypeId,
+    pub(crate) name: fn() -> OperatorName,
+    pub(crate) home: fn() -> Result<()>,
+    pub(crate) signature: fn() -> &'static SignatureOf,
+    signature_id: TypeId,
+    pub(crate) cell: fn() -> &'static Published,
+}
 
-impl<O: Operator> Route<O::Signature> for OverloadOn<'_, O> {
-    fn target(&self) -> Result<Target<'_, O::Signature>> {
-        self.0.operator_of::<O>()
+/// Every operator's [`Overload`].
+pub(crate) trait Known: Operator {
+    const OVERLOAD: &'static Overload = &Overload {
+        id: TypeId::of::<Self>(),
+        name: Self::name,
+        home: Self::home,
+        signature: signature_of::<Self::Signature>,
+        signature_id: TypeId::of::<Self::Signature>(),
+        cell: || Self::cell().pointer(),
+    };
+}
+
+impl<O: Operator> Known for O {}
+
+/// Finds the operator of an overload on a given dispatcher.
+struct OverloadOn<'d>(&'d DispatcherState, &'static Overload);
+
+impl Route for OverloadOn<'_> {
+    fn target(&self) -> Result<Target<'_>> {
+        self.0.operator_of(self.1)
     }
 }
 
-/// Finds the operator of an overload when its cell cannot be used.
-struct Overload<O>(PhantomData<O>);
-
-impl<O: Operator> Route<O::Signature> for Overload<O> {
-    fn target(&self) -> Result<Target<'_, O::Signature>> {
-        if let Some(operator) = O::cell().bound() {
-            return Ok(Target::Bound(operator, O::cell()));
+/// Finds the operator when the overload's cell cannot be used.
+impl Route for Overload {
+    fn target(&self) -> Result<Target<'_>> {
+        let cell = (self.cell)();
+        match bound(cell) {
+            Some(operator) => Ok(Target::Bound(operator, cell, self.signature_id)),
+            None => Dispatcher::current().0.operator_of(self),
         }
-        Dispatcher::current().0.operator_of::<O>()
     }
+}
+
+/// The name that a schema begins with.
+fn name_in(schema: &str) -> OperatorName {
+    let declaration = schema.split('(').next().unwrap_or_default();
+    OperatorName::parse(declaration).unwrap_or_else(|_| OperatorName::new(declaration, ""))
 }

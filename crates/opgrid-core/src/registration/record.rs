@@ -5,9 +5,8 @@ use std::sync::Arc;
 use opgrid_schema::check_signature;
 
 use crate::calling::columns::{Columns, HeldColumn};
-use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{KernelRecord, Origin, SignatureOf};
-use crate::calling::operator::{Definition, OperatorCell, OperatorHandle, SignatureCell};
+use crate::calling::operator::{Definition, OperatorHandle, SignatureCell};
 use crate::calling::retirement::Published;
 use crate::calling::table::{Base, Subject, Table};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +14,6 @@ use crate::keys::key::DispatchKey;
 use crate::registration::chain::Chain;
 use crate::registration::provider::Orders;
 use crate::registration::resolve::{Kernels, Rules, draft_of};
-use crate::signatures::signature::Signature;
 
 /// The signature that the kernels of an operator agreed on. It outlives the kernel that it came with, as in torch.
 pub(crate) struct Pinned {
@@ -280,7 +278,7 @@ impl OperatorRecord {
         let table = Published::new();
         table.publish(self.pointer_for(signature));
         let (foreign, operator) = (self.handle.0.foreign, self.handle.clone());
-        let cell = Arc::new(SignatureCell { table, foreign, operator });
+        let cell = Arc::new(SignatureCell { table, foreign, signature: signature.id, operator });
         self.cells.push(CallersCell { signature, place: CellPlace::Handles(cell.clone()) });
         cell
     }
@@ -293,10 +291,8 @@ impl OperatorRecord {
 
     /// Makes an overload's cell one of the operator's.
     ///
-    /// The cell's type says which signature is to be published to it. Callers have asked for the signature before, so
-    /// that no code of users runs here.
-    pub(crate) fn bind<S: Signature>(&mut self, cell: &'static OperatorCell<S>) {
-        let (cell, signature) = (cell.pointer(), signature_of::<S>());
+    /// `signature` is that of the cell's type, which [`Overload`](crate::registration::overload::Overload) keeps together.
+    pub(crate) fn bind(&mut self, cell: &'static Published, signature: &'static SignatureOf) {
         if !self.has_bound(cell) {
             self.cells.push(CallersCell { signature, place: CellPlace::Overload(cell) });
         }

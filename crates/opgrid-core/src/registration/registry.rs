@@ -17,10 +17,9 @@ use opgrid_schema::OperatorName;
 use crate::calling::call::Target;
 use crate::calling::columns::HeldColumn;
 use crate::calling::conditions::Names;
-use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{Kernel, KernelRecord, Life, Origin, SignatureOf};
 use crate::calling::kind::Kind;
-use crate::calling::operator::{Definition, Entry, OperatorHandle, SignatureCell, TypedHandle};
+use crate::calling::operator::{Definition, Entry, OperatorHandle, SignatureCell};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{self, Published, Retired};
@@ -32,7 +31,7 @@ use crate::place::Place;
 use crate::registration::chain::Chain;
 use crate::registration::library::Registration;
 use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
-use crate::registration::overload::Operator;
+use crate::registration::overload::Overload;
 use crate::registration::provider::Orders;
 use crate::registration::record::OperatorRecord;
 use crate::registration::records::OperatorRecords;
@@ -127,8 +126,8 @@ pub(crate) struct DispatcherState {
     registry: Mutex<Registry>,
     foreign: bool,
     me: Weak<DispatcherState>,
-    /// Overloads of other dispatchers than the global one, by their type: a [`TypedHandle`] each.
-    overloads: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>, foldhash::fast::RandomState>>,
+    /// Overloads of other dispatchers than the global one, by their type: the cell of each.
+    overloads: RwLock<HashMap<TypeId, Arc<SignatureCell>, foldhash::fast::RandomState>>,
     listeners: Listeners,
     on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
@@ -263,45 +262,41 @@ impl DispatcherState {
 
     /// The operator of an overload. On the global dispatcher it is bound to the overload's cell, for good: like a typed
     /// handle, it is not checked again.
-    pub(crate) fn operator_of<O: Operator>(&self) -> Result<Target<'static, O::Signature>> {
-        let overload = TypeId::of::<O>();
+    pub(crate) fn operator_of(&self, overload: &Overload) -> Result<Target<'static>> {
         if self.foreign {
-            let known = self
-                .overloads
-                .read()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .get(&overload)
-                .cloned();
-            let alive = |handle: &Arc<TypedHandle<O::Signature>>| !handle.operator().is_gone();
-            if let Some(handle) = known.and_then(|known| known.downcast().ok()).filter(alive) {
-                return Ok(Target::Found((*handle).clone()));
+            let overloads = self.overloads.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let known = overloads.get(&overload.id).cloned();
+            drop(overloads);
+            if let Some(cell) = known.filter(|cell| !cell.operator.is_gone()) {
+                return Ok(Target::Found(cell));
             }
         }
-        let name = O::name();
+        let name = (overload.name)();
         let operator = match self.find_defined(&name) {
             Ok(operator) => operator,
             Err(_) if !self.foreign => {
-                O::home()?;
+                (overload.home)()?;
                 self.find_defined(&name)?
             }
             Err(error) => return Err(error),
         };
-        if self.foreign {
-            let handle = operator.typed::<O::Signature>()?;
-            let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(overload, Arc::new(handle.clone()));
-            return Ok(Target::Found(handle));
-        }
         // The types of arguments may be code of users, which does not run under the lock.
-        let (signature, cell) = (signature_of::<O::Signature>(), O::cell());
+        let signature = (overload.signature)();
+        if self.foreign {
+            let cell = operator.cell_of(signature)?;
+            let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            overloads.insert(overload.id, cell.clone());
+            return Ok(Target::Found(cell));
+        }
+        let cell = (overload.cell)();
         let mut registry = lock(&self.registry);
         let record = registry.operators.of_mut(&operator).ok_or_else(|| operator.stale())?;
-        if !record.has_bound(cell.pointer()) {
+        if !record.has_bound(cell) {
             record.check_callers(signature, &of_callers())?;
-            record.bind(cell);
+            record.bind(cell, signature);
         }
         drop(registry);
-        Ok(Target::Bound(operator, cell))
+        Ok(Target::Bound(operator, cell, signature.id))
     }
 
     pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {

@@ -327,12 +327,16 @@ pub trait Signature: sealed::Sealed + Copy + Send + Sync + 'static {
 
     /// The schema that can be inferred from the types: arguments `_0`, `_1`, … and returns of the same names.
     fn schema(name: OperatorName) -> FunctionSchema {
-        let numbered = |types: Vec<Type>| {
-            let one = |(place, kind)| SchemaArgument::new(format!("_{place}"), kind);
-            types.into_iter().enumerate().map(one).collect()
-        };
-        FunctionSchema::new(name, numbered(Self::argument_types()), numbered(Self::Return::types()))
+        schema_of(name, Self::argument_types(), Self::Return::types())
     }
+}
+
+fn schema_of(name: OperatorName, arguments: Vec<Type>, returns: Vec<Type>) -> FunctionSchema {
+    let numbered = |types: Vec<Type>| {
+        let one = |(place, kind)| SchemaArgument::new(format!("_{place}"), kind);
+        types.into_iter().enumerate().map(one).collect()
+    };
+    FunctionSchema::new(name, numbered(arguments), numbered(returns))
 }
 
 /// The error for a wrong number of values.

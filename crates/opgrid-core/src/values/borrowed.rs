@@ -211,8 +211,8 @@ impl<'a> ValueRef<'a> {
             Repr::Float(value) => ValueView::Float(value),
             Repr::Complex(value) => ValueView::Complex(*value),
             Repr::Bool(value) => ValueView::Bool(value),
-            // SAFETY: the invariant of `Repr`; `From<&str>` is the only maker of this variant, so it is UTF-8.
             Repr::Str(len, start) => {
+                // SAFETY: the invariant of `Repr`; `From<&str>` is the only maker of this variant, so it is UTF-8.
                 ValueView::Str(unsafe { std::str::from_utf8_unchecked(whole(len, start)) })
             }
             Repr::DType(value) => ValueView::DType(value),

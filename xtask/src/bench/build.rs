@@ -1,0 +1,188 @@
+//! Measures what the compiler takes: builds after an edit, with many more operators too, and from nothing.
+//!
+//! Everything happens in a copy of the tree with a target folder of its own, so that neither touches the other. Wall time
+//! varies with what else the machine does, the processor's time hardly: compare that.
+
+mod copy;
+mod cost;
+mod lines;
+
+use super::definition::Definition;
+use super::samples::Samples;
+use crate::failure::Failure;
+use crate::workspace::{Workspace, output, shown};
+use copy::Copy;
+use cost::Cost;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How many families are added for the figures that say how builds grow, and what those figures end in.
+const MORE: usize = 300;
+
+/// What is built after an edit, and the figure of its time.
+const AFTER_EDITS: [(&str, &[&str]); 3] = [
+    ("edit_build", &["build"]),
+    ("edit_release", &["build", "--release"]),
+    ("edit_tests", &["test", "--package", "opgrid-tensor", "--no-run"]),
+];
+
+/// What was measured, and what people should know about it.
+pub struct Measured {
+    pub samples: Samples,
+    pub notes: Vec<String>,
+}
+
+/// Measures the figures, those of edits `rounds` times; with `cold` the tests from nothing, too.
+///
+/// # Errors
+/// The copy does not build, or the edits no longer fit the operators.
+pub fn measure(
+    workspace: &Workspace,
+    figures: &[Definition],
+    rounds: u32,
+    cold: bool,
+) -> Result<Measured, Failure> {
+    let wants = |name: &str| figures.iter().any(|figure| figure.name == name || figure.name == cpu(name));
+    let mut session = Session { copy: Copy::of(workspace)?, samples: Samples::default(), notes: Vec::new() };
+    session.notes.push(load());
+    if wants("cold_demo") || wants("binary") {
+        session.time("cold_demo", &["run", "--release", "--", "demo"])?;
+    }
+    if wants("binary") {
+        session.weigh()?;
+    }
+    for (families, ending) in [(0, String::new()), (MORE, format!("_{MORE}"))] {
+        let steps = AFTER_EDITS.map(|(name, arguments)| (format!("{name}{ending}"), arguments));
+        let steps: Vec<_> = steps.into_iter().filter(|(name, _)| wants(name)).collect();
+        if steps.is_empty() {
+            continue;
+        }
+        session.copy.add_families(families)?;
+        for (name, arguments) in steps {
+            session.cargo(arguments)?;
+            for _ in 0..rounds {
+                session.copy.edit()?;
+                session.time(&name, arguments)?;
+            }
+        }
+        session.copy.remove_families()?;
+    }
+    if wants("llvm_lines") || wants("llvm_lines_core") {
+        session.count_lines()?;
+    }
+    if cold && wants("cold_test") {
+        // Last, because everything that was built is built anew.
+        session.copy.empty_target()?;
+        session.time("cold_test", &["xtask", "test"])?;
+    }
+    Ok(Measured { samples: session.samples, notes: session.notes })
+}
+
+/// The figure of the processor's time beside that of time.
+fn cpu(name: &str) -> String {
+    format!("{name}_cpu")
+}
+
+/// What else the machine does, as wall times depend on it.
+fn load() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split_whitespace().next().unwrap_or("unknown").to_owned();
+    format!("{cores} cores, load before the first build: {load}")
+}
+
+/// The copy, and what was measured in it so far.
+struct Session {
+    copy: Copy,
+    samples: Samples,
+    notes: Vec<String>,
+}
+
+impl Session {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.copy.cargo();
+        command.args(arguments);
+        command
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Result<(), Failure> {
+        let mut command = self.command(arguments);
+        let output = command.stdin(Stdio::null()).output();
+        let shown = shown(&command);
+        let output = output.map_err(|error| Failure::new(format!("cannot run `{shown}`: {error}")))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Failure::new(format!("`{shown}` failed in a copy of the tree with {}:\n{said}", output.status)))
+    }
+
+    fn time(&mut self, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+        println!("measuring {name}: cargo {}", arguments.join(" "));
+        let cost = Cost::of(|| self.cargo(arguments))?;
+        self.samples.add(name, cost.wall);
+        self.samples.add(&cpu(name), cost.processor);
+        Ok(())
+    }
+
+    fn weigh(&mut self) -> Result<(), Failure> {
+        let stripped = self.copy.target().join("stripped");
+        let program = self.copy.target().join("release").join("opgrid");
+        output(Command::new("strip").arg("-o").arg(&stripped).arg(program))?;
+        self.samples.add("binary", size(&stripped)? as f64 / 1e6);
+        Ok(())
+    }
+
+    fn count_lines(&mut self) -> Result<(), Failure> {
+        let installed = self.command(&["llvm-lines", "--version"]).output();
+        if !installed.is_ok_and(|output| output.status.success()) {
+            self.notes.push(
+                "LLVM's lines are not counted: `cargo install cargo-llvm-lines` brings the program".into(),
+            );
+            return Ok(());
+        }
+        println!("counting LLVM's lines");
+        let printed = output(&mut self.command(&[
+            "llvm-lines",
+            "--quiet",
+            "--release",
+            "--package",
+            "opgrid-tensor",
+            "--lib",
+        ]))?;
+        let lines = lines::Lines::read(&printed)?;
+        self.samples.add("llvm_lines", lines.all as f64 / 1e6);
+        self.samples.add("llvm_lines_core", 100.0 * lines.core as f64 / lines.all as f64);
+        Ok(())
+    }
+}
+
+fn size(file: &Path) -> Result<u64, Failure> {
+    let unreadable = |error| {
+        let name = file.file_name().unwrap_or(OsStr::new("")).to_string_lossy().into_owned();
+        Failure::new(format!("cannot look at {name}: {error}"))
+    };
+    Ok(std::fs::metadata(file).map_err(unreadable)?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::definition::Suite;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_figure_is_defined_and_measured() {
+        let suite = Suite::parse(include_str!("../../../bench/build.json")).unwrap();
+        let defined: BTreeSet<String> = suite.figures.into_iter().map(|figure| figure.name).collect();
+        let mut timed = vec!["cold_demo".to_owned(), "cold_test".to_owned()];
+        for (name, _) in AFTER_EDITS {
+            timed.extend([name.to_owned(), format!("{name}_{MORE}")]);
+        }
+        let mut measured: BTreeSet<String> = timed.iter().map(|name| cpu(name)).collect();
+        measured.extend(timed);
+        measured.extend(["llvm_lines", "llvm_lines_core", "binary"].map(String::from));
+        assert_eq!(defined, measured);
+    }
+}
