@@ -20,7 +20,8 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const ABS: Family<Abs> = Family::new(Abs, &kind::POINTWISE_UNARY, shape).in_place_shape(in_place_shape).out_shape(out_shape);
+pub const ABS: Family<Abs> =
+    Family::new(Abs, &kind::POINTWISE_UNARY, shape).in_place_shape(in_place_shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ABS).cpu(cpu);

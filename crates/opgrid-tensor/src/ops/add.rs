@@ -36,6 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
             given(x.clone()).and(x).named("alpha", 0.5)
         });
     samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+    samples.number_for_tensor(AddTensor);
     samples.differs(AddTensor, arithmetic::SIGN_OF_ZERO);
     samples.differs(AddTensor, math::NOT_FINITE);
 }

@@ -17,7 +17,7 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT, shape).same_dtype_out();
+pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&BMM).cpu(cpu);

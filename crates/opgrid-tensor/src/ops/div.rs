@@ -28,11 +28,16 @@ operator! {
 pub const DIV: Family<DivTensor> = Family::new(DivTensor, &kind::POINTWISE_BINARY, shape);
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const DIV_TENSOR_MODE: Family<DivTensorMode> = Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
+pub const DIV_TENSOR_MODE: Family<DivTensorMode> =
+    Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&DIV).cpu(cpu).number(DivScalar, DivTensor).number(DivInplaceScalar, DivInplaceTensor);
-    library.family(&DIV_TENSOR_MODE).cpu(mode_cpu).number(DivScalarMode, DivTensorMode).number(DivInplaceScalarMode, DivInplaceTensorMode);
+    library
+        .family(&DIV_TENSOR_MODE)
+        .cpu(mode_cpu)
+        .number(DivScalarMode, DivTensorMode)
+        .number(DivInplaceScalarMode, DivInplaceTensorMode);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -40,7 +45,9 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(DTypeRule::Inexact, number::over))
         .tolerance(4.0)
         .refuses("does not broadcast", make::misfits());
-    samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over)).tolerance(4.0);
+    samples
+        .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
+        .tolerance(4.0);
     let x = make::nonzero(DType::I32, &[2], 0);
     let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
     let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
@@ -49,6 +56,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("rounding_mode", no_mode)
         .refuses_data("zero", by_zero);
     samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+    samples.number_for_tensor(DivTensor);
     samples.differs(DivTensorMode, Difference {
         id: "smallest-integer-by-minus-one",
         what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \

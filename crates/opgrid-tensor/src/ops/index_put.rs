@@ -13,8 +13,8 @@
 
 use super::indexing::{self as indexing_checks, Indexing};
 use super::prelude::*;
-use crate::kernels::access::check_written;
 use super::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
+use crate::kernels::access::check_written;
 use crate::kernels::indexing;
 use crate::samples::indexing::{self as indexing_samples, Places};
 
@@ -24,12 +24,12 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(IndexPutInplace).kind(&kind::INDEXING).on_cpu_and_meta(index_put_);
-    library.define(IndexPut).kind(&kind::INDEXING).composite(|input, indices, values, accumulate| {
+    library.define_with_forms(IndexPut, &kind::INDEXING).composite(|input, indices, values, accumulate| {
         let result = super::Clone.call(input, Some(MemoryFormat::Preserve))?;
         IndexPutInplace.call(&result, indices, values, accumulate)?;
         Ok(result)
     });
+    library.implement(IndexPutInplace).on_cpu_and_meta(index_put_);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

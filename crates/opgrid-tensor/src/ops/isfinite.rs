@@ -16,7 +16,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Isfinite).kind(&kind::POINTWISE_UNARY).kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
+    library
+        .define(Isfinite)
+        .kind(&kind::POINTWISE_UNARY)
+        .kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

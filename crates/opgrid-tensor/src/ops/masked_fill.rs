@@ -20,16 +20,16 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(MaskedFillInplaceScalar).kind(&kind::INDEXING).in_place(|input, mask, _| shape(input, mask), cpu);
-    library.define(MaskedFillInplaceTensor).kind(&kind::INDEXING).in_place(tensor_shape, |input, mask, value, out| {
+    library.implement(MaskedFillInplaceScalar).in_place(|input, mask, _| shape(input, mask), cpu);
+    library.implement(MaskedFillInplaceTensor).in_place(tensor_shape, |input, mask, value, out| {
         cpu(input, mask, LocalScalarDense.call(value)?, out)
     });
-    library.define(MaskedFillScalar).kind(&kind::INDEXING).on_every_backend(|input, mask, value| {
+    library.define_with_forms(MaskedFillScalar, &kind::INDEXING).on_every_backend(|input, mask, value| {
         let result = stretched(input, mask)?;
         MaskedFillInplaceScalar.call(&result, mask, value)?;
         Ok(result)
     });
-    library.define(MaskedFillTensor).kind(&kind::INDEXING).on_every_backend(|input, mask, value| {
+    library.define_with_forms(MaskedFillTensor, &kind::INDEXING).on_every_backend(|input, mask, value| {
         let result = stretched(input, mask)?;
         MaskedFillInplaceTensor.call(&result, mask, value)?;
         Ok(result)

@@ -13,19 +13,18 @@
 use opgrid_core::Error;
 
 use super::prelude::*;
-use crate::families::result::give_shape;
 use super::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
+use crate::families::result::give_shape;
 use crate::tensor::{Dims, broadcast};
 
 operator! {
     home = crate::home;
-    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor";
-    pub MatmulOut = "aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Matmul).kind(&kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
-    library.define(MatmulOut).kind(&kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
+    library.define_with_forms(Matmul, &kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
+    library.implement(MatmulOut).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

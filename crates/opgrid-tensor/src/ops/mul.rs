@@ -31,6 +31,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
         .refuses("does not broadcast", make::misfits());
     samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
+    samples.number_for_tensor(MulTensor);
     samples.differs(
         MulTensor,
         Difference {

@@ -23,8 +23,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Neg, NUMBERS, make::unary, |it| it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x)));
+    samples.of(Neg, NUMBERS, make::unary, |it| {
+        it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
+    });
     samples.differs(Neg, arithmetic::SIGN_OF_ZERO);
 }
 

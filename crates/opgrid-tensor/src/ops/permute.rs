@@ -14,7 +14,8 @@ operator! {
 }
 
 /// Where the view lies, for everybody.
-pub const PERMUTE: ViewFamily<Permute> = ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
+pub const PERMUTE: ViewFamily<Permute> =
+    ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
 
 pub(super) fn register(library: &mut Library) {
     library.view(Permute, &PERMUTE);

@@ -20,22 +20,24 @@ operator! {
     home = crate::home;
     pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out;
     pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out;
-    pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor";
-    pub PowScalarOut = "aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)";
+    pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", out;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const POW_TENSOR: Family<PowTensorTensor> = Family::new(PowTensorTensor, &kind::POINTWISE_BINARY, shape);
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> = Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
+pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> =
+    Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&POW_TENSOR).cpu(cpu);
     library.family(&POW_TENSOR_SCALAR).cpu(scalar_cpu);
-    library.define(PowScalar).composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
     library
-        .define(PowScalarOut)
+        .define_with_forms(PowScalar, &kind::POINTWISE_BINARY)
+        .composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
+    library
+        .implement(PowScalarOut)
         .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
 }
 

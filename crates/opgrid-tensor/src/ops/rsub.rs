@@ -17,7 +17,10 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define(RsubTensor).kind(&kind::POINTWISE_BINARY).on_every_backend(rsub);
-    library.define(RsubScalar).kind(&kind::POINTWISE_BINARY).on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
+    library
+        .define(RsubScalar)
+        .kind(&kind::POINTWISE_BINARY)
+        .on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

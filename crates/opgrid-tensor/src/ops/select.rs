@@ -12,7 +12,8 @@ operator! {
 }
 
 /// Where the view lies, for everybody.
-pub const SELECT: ViewFamily<SelectInt> = ViewFamily::new(SelectInt, |input, dim, index| input.spec()?.geometry().select(dim, index));
+pub const SELECT: ViewFamily<SelectInt> =
+    ViewFamily::new(SelectInt, |input, dim, index| input.spec()?.geometry().select(dim, index));
 
 pub(super) fn register(library: &mut Library) {
     library.view(SelectInt, &SELECT);

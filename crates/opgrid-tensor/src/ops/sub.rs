@@ -35,6 +35,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(SubScalar, NUMBERS, make::with_number, reference)
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+    samples.number_for_tensor(SubTensor);
     samples.differs(SubTensor, arithmetic::SIGN_OF_ZERO);
     samples.differs(SubTensor, math::NOT_FINITE);
 }

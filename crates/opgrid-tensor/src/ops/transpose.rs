@@ -16,7 +16,8 @@ operator! {
 }
 
 /// Where the view lies, for everybody.
-pub const TRANSPOSE: ViewFamily<TransposeInt> = ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
+pub const TRANSPOSE: ViewFamily<TransposeInt> =
+    ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
 
 /// Where the view lies, for everybody.
 pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);

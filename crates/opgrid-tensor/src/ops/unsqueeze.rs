@@ -13,7 +13,8 @@ operator! {
 }
 
 /// Where the view lies, for everybody.
-pub const UNSQUEEZE: ViewFamily<Unsqueeze> = ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
+pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
+    ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
 
 pub(super) fn register(library: &mut Library) {
     library.view(Unsqueeze, &UNSQUEEZE);

@@ -21,23 +21,30 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const WHERE_SELF: Family<WhereSelf> = Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
+pub const WHERE_SELF: Family<WhereSelf> =
+    Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&WHERE_SELF).cpu(cpu);
     let implicit = DispatchKey::CompositeImplicitAutograd;
-    library.define(WhereScalarSelf).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
-        let number = Tensor::number(input);
-        check_number(input, result_type(&[&number, other])?)
-            .map_err(|error| error.within("aten::where.ScalarSelf"))?;
-        WhereSelf.call(condition, &number, other)
-    });
-    library.define(WhereScalarOther).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
-        let number = Tensor::number(other);
-        check_number(other, result_type(&[input, &number])?)
-            .map_err(|error| error.within("aten::where.ScalarOther"))?;
-        WhereSelf.call(condition, input, &number)
-    });
+    library.define(WhereScalarSelf).kind(&kind::POINTWISE_TERNARY).kernel(
+        implicit,
+        |condition, input, other| {
+            let number = Tensor::number(input);
+            check_number(input, result_type(&[&number, other])?)
+                .map_err(|error| error.within("aten::where.ScalarSelf"))?;
+            WhereSelf.call(condition, &number, other)
+        },
+    );
+    library.define(WhereScalarOther).kind(&kind::POINTWISE_TERNARY).kernel(
+        implicit,
+        |condition, input, other| {
+            let number = Tensor::number(other);
+            check_number(other, result_type(&[input, &number])?)
+                .map_err(|error| error.within("aten::where.ScalarOther"))?;
+            WhereSelf.call(condition, input, &number)
+        },
+    );
     library.define(WhereScalar).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
         let numbers = [input, other].map(Tensor::number);
         let dtype = result_type(&[&numbers[0], &numbers[1]])?;
