@@ -13,7 +13,8 @@ use crate::kernels::products::multiply;
 
 operator! {
     home = crate::home;
-    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out;
+    /// The products of as many pairs of matrices.
+    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -72,15 +73,4 @@ fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
         return elementwise::fill(out, Scalar::Int(0));
     }
     multiply(out.array()?, input.array()?, mat2.array()?)
-}
-
-impl Tensor {
-    /// The products of as many pairs of matrices.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Bmm`].
-    pub fn bmm(&self, other: &Self) -> Result<Self> {
-        Bmm.call(self, other)
-    }
 }

@@ -18,8 +18,10 @@ use crate::kernels::division::{self, Division, Rounding};
 
 operator! {
     home = crate::home;
-    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out");
-    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    /// The quotient.
+    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    /// The quotient by a number.
+    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, method(div_scalar);
     pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
     pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place;
 }
@@ -194,33 +196,6 @@ fn whole_quotient(rounding: Rounding) -> impl Fn(f32, f32) -> f32 + Copy {
 }
 
 impl Tensor {
-    /// The quotient.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivTensor`].
-    pub fn div(&self, other: &Self) -> Result<Self> {
-        DivTensor.call(self, other)
-    }
-
-    /// The quotient by a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivScalar`].
-    pub fn div_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        DivScalar.call(self, other.into())
-    }
-
-    /// Divides this tensor.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivInplaceTensor`].
-    pub fn div_(&self, other: &Self) -> Result<&Self> {
-        DivInplaceTensor.call(self, other).map(|()| self)
-    }
-
     /// The quotient, rounded as `rounding_mode` says: "trunc" towards zero, "floor" downwards.
     ///
     /// # Errors

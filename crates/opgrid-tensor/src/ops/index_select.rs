@@ -14,7 +14,8 @@ use crate::kernels::indexing::{self, Indexed, Lookup};
 
 operator! {
     home = crate::home;
-    pub IndexSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out;
+    /// The indices of one dimension that a list names.
+    pub IndexSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -91,15 +92,4 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, out: &Tensor) -> Result<()> {
     let lookup = Lookup::new(geometry, indexed, offsets)?;
     indexing::check_apart(out.array()?, index.array()?)?;
     indexing::read(out.array()?, input.array()?, &lookup)
-}
-
-impl Tensor {
-    /// The indices of one dimension that a list names.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexSelect`].
-    pub fn index_select(&self, dim: i64, index: &Self) -> Result<Self> {
-        IndexSelect.call(self, dim, index)
-    }
 }

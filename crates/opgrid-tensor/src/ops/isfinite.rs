@@ -12,7 +12,8 @@ use super::{Abs, EmptyLike, EqScalar, FillInplaceScalar, LtScalar, SubTensor};
 
 operator! {
     home = crate::home;
-    pub Isfinite = "aten::isfinite(Tensor self) -> Tensor";
+    /// Whether elements are neither infinite nor NaN.
+    pub Isfinite = "aten::isfinite(Tensor self) -> Tensor", method;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -40,15 +41,4 @@ fn isfinite(input: &Tensor) -> Result<Tensor> {
     let ones = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
     FillInplaceScalar.call(&ones, Scalar::Bool(true))?;
     Ok(ones)
-}
-
-impl Tensor {
-    /// Whether elements are neither infinite nor NaN.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Isfinite`].
-    pub fn isfinite(&self) -> Result<Self> {
-        Isfinite.call(self)
-    }
 }

@@ -15,7 +15,8 @@ use crate::tensor::{Element, broadcast};
 
 operator! {
     home = crate::home;
-    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place;
+    /// A copy with a number where a mask is true.
+    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, method;
     pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place;
 }
 
@@ -111,24 +112,4 @@ fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()>
             if masked.is_true() { value } else { element }
         })
     })
-}
-
-impl Tensor {
-    /// A copy with a number where a mask is true.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MaskedFillScalar`].
-    pub fn masked_fill(&self, mask: &Self, value: impl Into<Scalar>) -> Result<Self> {
-        MaskedFillScalar.call(self, mask, value.into())
-    }
-
-    /// Sets elements to a number where a mask is true.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MaskedFillInplaceScalar`].
-    pub fn masked_fill_(&self, mask: &Self, value: impl Into<Scalar>) -> Result<&Self> {
-        MaskedFillInplaceScalar.call(self, mask, value.into()).map(|()| self)
-    }
 }

@@ -19,7 +19,8 @@ use crate::tensor::{Dims, broadcast};
 
 operator! {
     home = crate::home;
-    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor", out;
+    /// The product of vectors, matrices or stacks of matrices.
+    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor", out, method;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -193,16 +194,5 @@ fn as_stack(tensor: &Tensor, geometry: &Geometry, sizes: &[i64]) -> Result<Tenso
         true => Ok(seen),
         false if geometry.view(sizes).is_ok() => View.call(&seen, sizes),
         false => View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes),
-    }
-}
-
-impl Tensor {
-    /// The product of vectors, matrices or stacks of matrices.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Matmul`].
-    pub fn matmul(&self, other: &Self) -> Result<Self> {
-        Matmul.call(self, other)
     }
 }

@@ -18,8 +18,10 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out;
-    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out;
+    /// Elements to the power of others.
+    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
+    /// Elements to the power of a number.
+    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out, method(pow_scalar);
     pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", out;
 }
 
@@ -241,24 +243,4 @@ fn is_zero(value: Scalar) -> bool {
 
 fn is_one(value: Scalar) -> bool {
     value.to_complex() == Complex64::ONE
-}
-
-impl Tensor {
-    /// Elements to the power of others.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`PowTensorTensor`].
-    pub fn pow(&self, exponent: &Self) -> Result<Self> {
-        PowTensorTensor.call(self, exponent)
-    }
-
-    /// Elements to the power of a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`PowTensorScalar`].
-    pub fn pow_scalar(&self, exponent: impl Into<Scalar>) -> Result<Self> {
-        PowTensorScalar.call(self, exponent.into())
-    }
 }

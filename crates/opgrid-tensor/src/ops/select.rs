@@ -8,7 +8,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)";
+    /// One index of a dimension, which disappears.
+    pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", method;
 }
 
 /// Where the view lies, for everybody.
@@ -38,15 +39,4 @@ pub(super) fn samples(samples: &mut Samples) {
         .view()
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2))
         .refuses("", given(Plain::number(DType::F32, 1)).and(0).and(0));
-}
-
-impl Tensor {
-    /// One index of a dimension, which disappears.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SelectInt`].
-    pub fn select(&self, dim: i64, index: i64) -> Result<Self> {
-        SelectInt.call(self, dim, index)
-    }
 }

@@ -11,7 +11,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
+    /// Two dimensions exchanged.
+    pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
     pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
 }
 
@@ -75,15 +76,6 @@ fn t(input: &Tensor) -> Result<Geometry> {
 }
 
 impl Tensor {
-    /// Two dimensions exchanged.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TransposeInt`].
-    pub fn transpose(&self, dim0: i64, dim1: i64) -> Result<Self> {
-        TransposeInt.call(self, dim0, dim1)
-    }
-
     /// The transposed matrix.
     ///
     /// # Errors

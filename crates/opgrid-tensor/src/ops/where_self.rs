@@ -14,7 +14,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out;
+    /// `self` where `condition` is true, `other` elsewhere.
+    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out, method(where_self);
     pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";
     pub WhereScalarOther = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor";
     pub WhereScalar = "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor";
@@ -144,15 +145,4 @@ fn cpu(condition: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor) -> Resu
             if condition.is_true() { input } else { other }
         })
     })
-}
-
-impl Tensor {
-    /// `self` where `condition` is true, `other` elsewhere.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`WhereSelf`].
-    pub fn where_self(&self, condition: &Self, other: &Self) -> Result<Self> {
-        WhereSelf.call(condition, self, other)
-    }
 }
