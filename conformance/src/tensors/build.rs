@@ -1,4 +1,4 @@
-//! Builds a call from its schema: what a family says about its arguments, and what holds for all.
+//! Builds a call from its schema: what its operator's kind says about the arguments, and what holds for all.
 
 use opgrid_core::schema::Argument;
 use opgrid_core::{Complex64, DType, Device, Layout, MemoryFormat, OperatorHandle};
@@ -6,7 +6,7 @@ use opgrid_core::{Complex64, DType, Device, Layout, MemoryFormat, OperatorHandle
 use super::answer::Answer;
 use super::case::{Arg, Block, Call, Case, Place};
 use super::elements::{self, DTYPES, Style};
-use super::families::Family;
+use super::families::Maker;
 use super::layouts::{self, Kind, Strided};
 use super::ours::Ours;
 use crate::random::Random;
@@ -29,7 +29,9 @@ pub struct Builder<'a> {
     /// The tensor that has to be `self`, in a chain of calls.
     pub current: Option<usize>,
     /// The overload that is called.
-    pub operator: String,
+    operator: String,
+    /// The names of its arguments.
+    arguments: Vec<String>,
     /// The dimension that the call is about.
     pub dim: i64,
     /// The length of the list before, for a list of the same length.
@@ -60,6 +62,7 @@ impl<'a> Builder<'a> {
             style,
             current: None,
             operator: String::new(),
+            arguments: Vec::new(),
             dim: 0,
             length: 0,
             indices: Vec::new(),
@@ -68,14 +71,15 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a call of an operator.
-    pub fn call(&mut self, operator: &OperatorHandle, family: &Family) {
+    pub fn call(&mut self, operator: &OperatorHandle, maker: &Maker) {
         let Ok(schema) = operator.schema() else { return };
         self.operator = operator.name().to_string();
-        (family.prepare)(self);
+        self.arguments = schema.arguments.iter().map(|argument| argument.name.clone()).collect();
+        (maker.prepare)(self);
         let mut call = Call { operator: self.operator.clone(), positional: Vec::new(), keyword: Vec::new() };
         let mut given = 0;
         for argument in schema.arguments.iter().filter(|argument| !argument.is_out()) {
-            let arg = (family.argument)(self, argument).unwrap_or_else(|| self.usual(argument));
+            let arg = (maker.argument)(self, argument).unwrap_or_else(|| self.usual(argument));
             if !argument.kwarg_only {
                 call.positional.push(arg);
                 given += usize::from(argument.default.is_none());
@@ -91,6 +95,21 @@ impl<'a> Builder<'a> {
             call.keyword.push((argument.name.clone(), out));
         }
         self.case.calls.push(call);
+    }
+
+    /// Whether the overload that is called has an argument of that name.
+    pub fn has_argument(&self, name: &str) -> bool {
+        self.arguments.iter().any(|known| known == name)
+    }
+
+    /// How many arguments the overload that is called has.
+    pub fn count_arguments(&self) -> usize {
+        self.arguments.len()
+    }
+
+    /// Whether torch takes a number where the overload asks for a tensor.
+    pub fn takes_numbers(&self) -> bool {
+        self.ours.takes_numbers(&self.operator)
     }
 
     /// A dtype: most often the one that arguments have in common.
@@ -215,7 +234,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What an argument is where its family has no say.
+    /// What an argument is where its operator's kind has no say.
     fn usual(&mut self, argument: &Argument) -> Arg {
         let kind = argument.real_type.to_string();
         let dims = self.shape.len();
@@ -223,6 +242,10 @@ impl<'a> Builder<'a> {
             return Arg::None;
         }
         match kind.trim_end_matches('?') {
+            "Tensor" if argument.is_write() => {
+                let (shape, kind) = (self.shape.clone(), Kind::of_output(&mut self.random));
+                self.tensor(&shape, self.dtype, self.style, kind)
+            }
             "Tensor" => self.first(),
             "Scalar" | "number" => self.scalar(),
             "bool" if argument.name == "pin_memory" => Arg::Bool(self.random.chance(2)),

@@ -7,35 +7,18 @@ use super::case::Case;
 use super::layouts;
 use super::run::Setting;
 
-/// The families whose results are views, or may be.
-const VIEWS: [&str; 13] = [
-    "as_strided",
-    "contiguous",
-    "expand",
-    "flatten",
-    "permute",
-    "reshape",
-    "select",
-    "slice",
-    "squeeze",
-    "t",
-    "transpose",
-    "unsqueeze",
-    "view",
-];
-
 /// The chain of a seed.
 pub fn chain(setting: &Setting, seed: u64) -> Case {
     let mut builder = Builder::new(&setting.ours, seed);
     builder.shape = layouts::shape(&mut builder.random);
     builder.first();
-    let views: Vec<_> = setting.of_families(&VIEWS).collect();
+    let views = setting.views();
     let Ok(mut run) = setting.ours.begin(&builder.case, Device::CPU) else { return builder.case };
     for at in 0..builder.random.below(6) + 2 {
         builder.current = Some(at);
         builder.shape = run.last().map(|tensor| tensor.sizes().to_vec()).unwrap_or_default();
-        let (operator, family) = *builder.random.pick(&views);
-        builder.call(operator, family);
+        let (operator, maker) = *builder.random.pick(&views);
+        builder.call(operator, maker);
         if let Some(call) = builder.case.calls.last() {
             run.call(call);
         }

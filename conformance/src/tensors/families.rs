@@ -1,87 +1,62 @@
-//! Families of operators: what their arguments have in common and what the others are.
+//! How the arguments of an operator are made: by its kind, which the registry knows, and by their names and types.
 
-use opgrid_core::DType;
 use opgrid_core::schema::Argument;
+use opgrid_core::{DType, OperatorHandle};
+use opgrid_tensor::families::kind;
 
 use super::build::Builder;
-use super::case::{Arg, Call, family};
+use super::case::{Arg, Call};
 use super::elements::{DTYPES, Style};
 use super::layouts::{self, Kind};
 use crate::random::Random;
 
-/// Operators whose arguments are made in one way.
-pub struct Family {
-    /// The families of operators, without overloads.
-    pub operators: &'static [&'static str],
+/// How arguments are made for operators of a kind, and of the kinds under it that have no row of their own.
+pub struct Maker {
+    /// The kind.
+    kind: &'static opgrid_core::Kind,
     /// Chooses what the arguments have in common.
     pub prepare: fn(&mut Builder<'_>),
     /// An argument, unless it is made as usual.
     pub argument: fn(&mut Builder<'_>, &Argument) -> Option<Arg>,
 }
 
-/// The family of operators that are listed nowhere. One that both sides refuse nearly always fails the run: it belongs
-/// elsewhere.
-pub const ELEMENTWISE: Family = Family { operators: &[], prepare: common_shape, argument: pointwise };
-
-/// All other families.
-pub const FAMILIES: &[Family] = &[
-    Family {
-        operators: &["all", "amax", "amin", "any", "argmax", "mean", "sum"],
-        prepare: tame_shape,
-        argument: reduced,
-    },
-    Family {
-        operators: &[
-            "arange",
-            "empty",
-            "empty_strided",
-            "eye",
-            "full",
-            "linspace",
-            "ones",
-            "rand",
-            "randn",
-            "scalar_tensor",
-            "zeros",
-        ],
-        prepare: common_shape,
-        argument: made,
-    },
-    Family {
-        operators: &["_to_copy", "clone", "contiguous", "empty_like", "_local_scalar_dense", "item"],
-        prepare: common_shape,
-        argument: copied,
-    },
-    Family {
-        operators: &[
-            "as_strided",
-            "expand",
-            "flatten",
-            "permute",
-            "reshape",
-            "select",
-            "slice",
-            "squeeze",
-            "t",
-            "transpose",
-            "unsqueeze",
-            "view",
-        ],
-        prepare: common_shape,
-        argument: viewed,
-    },
-    Family { operators: &["cat", "stack"], prepare: common_shape, argument: joined },
-    Family {
-        operators: &["gather", "index", "index_put", "index_select"],
-        prepare: some_dimensions,
-        argument: indexed,
-    },
-    Family { operators: &["addmm", "bmm", "matmul", "mm"], prepare: matrices, argument: multiplied },
+/// All of them. An operator that both sides refuse nearly always fails the run: its arguments need rules of their own,
+/// or its kind is not the right one.
+const MAKERS: &[Maker] = &[
+    Maker { kind: &kind::POINTWISE, prepare: common_shape, argument: pointwise },
+    Maker { kind: &kind::REDUCTION, prepare: tame_shape, argument: reduced },
+    Maker { kind: &kind::PRODUCT, prepare: matrices, argument: multiplied },
+    Maker { kind: &kind::PRODUCT_OF_STACKS, prepare: matrices, argument: stacked },
+    Maker { kind: &kind::VIEW, prepare: common_shape, argument: viewed },
+    Maker { kind: &kind::FACTORY, prepare: common_shape, argument: made },
+    Maker { kind: &kind::RANDOM, prepare: common_shape, argument: drawn },
+    Maker { kind: &kind::COPY, prepare: common_shape, argument: copied },
+    Maker { kind: &kind::INDEXING, prepare: some_dimensions, argument: indexed },
+    Maker { kind: &kind::JOINING, prepare: common_shape, argument: joined },
+    Maker { kind: &kind::QUESTION, prepare: common_shape, argument: asked },
 ];
 
-/// The family of an overload.
-pub fn of(operator: &str) -> &'static Family {
-    FAMILIES.iter().find(|known| known.operators.contains(&family(operator))).unwrap_or(&ELEMENTWISE)
+/// The maker for an operator.
+///
+/// # Errors
+///
+/// The operator has no kind, or one for which no arguments can be made.
+pub fn of(operator: &OperatorHandle) -> Result<&'static Maker, String> {
+    let name = operator.name();
+    let own = operator.column::<opgrid_core::Kind>().map_err(|error| error.to_string())?;
+    let own =
+        own.ok_or_else(|| format!("{name} has no kind, by which its arguments are made; give it one"))?;
+    let mut kind = Some(&*own);
+    while let Some(known) = kind {
+        if let Some(maker) = MAKERS.iter().find(|maker| maker.kind == known) {
+            return Ok(maker);
+        }
+        kind = known.parent();
+    }
+    Err(format!(
+        "{name} is of the kind `{own}`, for which no arguments can be made; add a row for it to `MAKERS` in \
+         conformance/src/tensors/families.rs"
+    ))
 }
 
 fn common_shape(b: &mut Builder<'_>) {
@@ -115,12 +90,10 @@ fn pointwise(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         return numbers_of_pointwise(b, argument);
     }
     let is_first = b.case.tensors.is_empty();
-    let shape = b.shape.clone();
     if argument.is_write() {
-        let kind = Kind::of_output(&mut b.random);
-        let dtype = b.dtype;
-        return Some(b.tensor(&shape, dtype, b.style, kind));
+        return None;
     }
+    let shape = b.shape.clone();
     let mut sizes = layouts::narrowed(&mut b.random, &shape);
     if b.random.chance(3) {
         sizes = layouts::spoilt(&mut b.random, &sizes);
@@ -133,23 +106,18 @@ fn pointwise(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         "value" if b.random.chance(90) => sizes = Vec::new(),
         "condition" | "mask" => {}
         _ if !is_first && b.random.chance(5) => return b.overlapping(),
-        _ if takes_numbers(b) && b.random.chance(if is_first { 2 } else { 8 }) => return Some(b.scalar()),
+        _ if b.takes_numbers() && b.random.chance(if is_first { 2 } else { 8 }) => return Some(b.scalar()),
         _ if b.random.chance(8) => sizes = Vec::new(),
         _ => {}
     }
     if is_first && b.random.chance(70) {
         sizes = shape;
     }
-    if matches!(family(&b.operator), "isclose" | "allclose" | "equal") {
+    if b.has_argument("rtol") {
         let dtype = if b.random.chance(90) { b.dtype } else { dtype };
         return Some(alike(b, &sizes, dtype));
     }
     Some(b.input(&sizes, dtype))
-}
-
-/// Whether torch's Python takes a number where the schema asks for a tensor.
-fn takes_numbers(b: &Builder<'_>) -> bool {
-    matches!(family(&b.operator), "add" | "sub" | "mul" | "div")
 }
 
 /// A tensor with the numbers of the one before it, so that some are equal or close.
@@ -169,17 +137,11 @@ fn alike(b: &mut Builder<'_>, sizes: &[i64], dtype: DType) -> Arg {
 }
 
 fn numbers_of_pointwise(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
-    let quarter = |random: &mut Random| random.below(20) as f64 / 4.0;
-    Some(match (family(&b.operator), argument.name.as_str()) {
-        ("uniform", "from") => Arg::Float(quarter(&mut b.random) - 3.0),
-        ("uniform", "to") => Arg::Float(quarter(&mut b.random)),
-        ("normal", "mean" | "std") => Arg::Float(quarter(&mut b.random) - 0.25),
-        ("isclose" | "allclose", "rtol" | "atol") => {
-            Arg::Float(*b.random.pick(&[0.0, 1e-5, 1e-3, 0.1, 1.0, -1.0]))
-        }
-        (_, "alpha") if b.random.chance(60) => Arg::Int(b.random.below(5) as i64 - 1),
-        _ => return None,
-    })
+    match argument.name.as_str() {
+        "rtol" | "atol" => Some(Arg::Float(*b.random.pick(&[0.0, 1e-5, 1e-3, 0.1, 1.0, -1.0]))),
+        "alpha" if b.random.chance(60) => Some(Arg::Int(b.random.below(5) as i64 - 1)),
+        _ => None,
+    }
 }
 
 fn reduced(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
@@ -194,35 +156,43 @@ fn reduced(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
 
 fn made(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
     let shape = b.shape.clone();
-    Some(match (family(&b.operator), argument.name.as_str()) {
-        (_, "size") => {
+    Some(match argument.name.as_str() {
+        "size" => {
             let mut sizes = shape;
             if b.random.chance(3) {
                 sizes.push(-1);
             }
             Arg::Ints(sizes)
         }
-        (_, "stride") => {
+        "stride" => {
             let dims = if b.random.chance(4) { shape.len() + 1 } else { shape.len() };
             let strided = layouts::strided(&mut b.random, &vec![2; dims], Kind::Stretched);
             let exact = layouts::strided(&mut b.random, &shape, Kind::Apart);
-            Arg::Ints(if dims == shape.len() && b.random.chance(70) {
-                exact.strides
-            } else {
-                strided.strides
-            })
+            let is_exact = dims == shape.len() && b.random.chance(70);
+            Arg::Ints(if is_exact { exact.strides } else { strided.strides })
         }
-        ("eye", "n" | "m") => Arg::Int(b.random.below(7) as i64 - i64::from(b.random.chance(10))),
-        ("linspace", "steps") => Arg::Int(b.random.below(40) as i64 - i64::from(b.random.chance(5))),
-        ("arange", "step") => match b.random.below(10) {
+        "n" | "m" => Arg::Int(b.random.below(7) as i64 - i64::from(b.random.chance(10))),
+        "steps" => Arg::Int(b.random.below(40) as i64 - i64::from(b.random.chance(5))),
+        "step" => match b.random.below(10) {
             0 => Arg::Int(0),
             1..6 => Arg::Int(*b.random.pick(&[1, 1, 1, 2, 2, 3, -1])),
             _ => Arg::Float(*b.random.pick(&[0.5, 0.25, 1.5, -0.5, 0.1])),
         },
-        ("arange", "end") => bound(b, 6),
-        ("arange" | "linspace", "start" | "end") => bound(b, 0),
+        "start" => bound(b, 0),
+        "end" => bound(b, if b.has_argument("steps") { 0 } else { 6 }),
         _ => return None,
     })
+}
+
+/// As for other new tensors, with the numbers of a distribution.
+fn drawn(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    let quarter = b.random.below(20) as f64 / 4.0;
+    match argument.name.as_str() {
+        "from" => Some(Arg::Float(quarter - 3.0)),
+        "to" => Some(Arg::Float(quarter)),
+        "mean" | "std" => Some(Arg::Float(quarter - 0.25)),
+        _ => made(b, argument),
+    }
 }
 
 /// A small number for the bounds of a sequence, beside `middle`.
@@ -235,48 +205,66 @@ fn bound(b: &mut Builder<'_>, middle: i64) -> Arg {
     }
 }
 
+/// What is copied to another tensor broadcasts with it.
 fn copied(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
-    if argument.name == "self" && matches!(family(&b.operator), "item" | "_local_scalar_dense") {
-        let sizes = *b.random.pick::<&[i64]>(&[&[], &[1], &[1, 1], &[2], &[0]]);
-        let dtype = b.dtype;
-        return Some(b.input(sizes, dtype));
+    if is_tensor(argument) && argument.name != "self" { pointwise(b, argument) } else { None }
+}
+
+/// Tensors that are compared, or one of which the only element is asked for.
+fn asked(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    if !is_tensor(argument) {
+        return numbers_of_pointwise(b, argument);
     }
-    None
+    if b.has_argument("other") {
+        let mut sizes = layouts::narrowed(&mut b.random, &b.shape);
+        if b.random.chance(70) {
+            sizes.clone_from(&b.shape);
+        }
+        let dtype = if b.random.chance(90) { b.dtype } else { b.any_dtype() };
+        return Some(alike(b, &sizes, dtype));
+    }
+    let sizes = *b.random.pick::<&[i64]>(&[&[], &[1], &[1, 1], &[2], &[0]]);
+    let dtype = b.dtype;
+    Some(b.input(sizes, dtype))
 }
 
 fn viewed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
-    if argument.name == "self" && b.operator == "aten::t" && b.current.is_none() && b.random.chance(80) {
+    if argument.name == "self" && b.count_arguments() == 1 && b.current.is_none() && b.random.chance(50) {
+        // A matrix, which the only view that is asked for nothing more may be of.
         b.shape.truncate(2);
     }
     let (shape, dims) = (b.shape.clone(), b.shape.len());
+    let (is_strided, is_stretched) = (b.has_argument("stride"), b.has_argument("implicit"));
+    let is_only = b.count_arguments() == 2;
     let random = &mut b.random;
-    Some(match (family(&b.operator), argument.name.as_str()) {
-        ("view" | "reshape", "size" | "shape") => Arg::Ints(reshaped(random, &shape)),
-        ("expand", "size") => Arg::Ints(expanded(random, &shape)),
-        ("permute", "dims") => Arg::Ints(permuted(random, dims)),
-        ("as_strided", "size") => {
+    Some(match argument.name.as_str() {
+        "size" if is_strided => {
             b.length = random.below(4);
             Arg::Ints((0..b.length).map(|_| random.below(4) as i64).collect())
         }
-        ("as_strided", "stride") => {
+        "stride" => {
             let length = if random.chance(95) { b.length } else { dims };
             Arg::Ints((0..length).map(|_| random.below(4) as i64 - i64::from(random.chance(1))).collect())
         }
-        ("as_strided", "storage_offset") if random.chance(60) => Arg::Int(random.below(4) as i64),
-        ("select", "index") => Arg::Int(random.below(9) as i64 - 4),
-        ("slice", "start" | "end") if random.chance(80) => match random.below(10) {
+        "storage_offset" if random.chance(60) => Arg::Int(random.below(4) as i64),
+        "size" if is_stretched => Arg::Ints(expanded(random, &shape)),
+        "size" | "shape" => Arg::Ints(reshaped(random, &shape)),
+        "dims" => Arg::Ints(permuted(random, dims)),
+        "index" => Arg::Int(random.below(9) as i64 - 4),
+        "start" | "end" if random.chance(80) => match random.below(10) {
             0 => Arg::Int(i64::MAX),
             1 => Arg::Int(i64::MIN + 1),
             _ => Arg::Int(random.below(13) as i64 - 6),
         },
-        ("slice", "start" | "end") => Arg::None,
-        ("slice", "step") => match random.below(20) {
+        "start" | "end" => Arg::None,
+        "step" => match random.below(20) {
             0 => Arg::Int(0),
             1 => Arg::Int(-1),
             2 if b.current.is_none() => Arg::Int(i64::MAX),
             _ => Arg::Int(random.below(3) as i64 + 1),
         },
-        ("unsqueeze", "dim") => Arg::Int(b.any_dim(dims + 1)),
+        // Nothing else is asked for: a new dimension may stand behind all others.
+        "dim" if is_only && argument.real_type.to_string() == "int" => Arg::Int(b.any_dim(dims + 1)),
         _ => return None,
     })
 }
@@ -355,19 +343,19 @@ fn joined(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         return None;
     }
     let shape = b.shape.clone();
-    let is_cat = family(&b.operator) == "cat";
+    let is_varied = b.random.chance(60);
     let varied = b.random.below(shape.len().max(1));
     let count = if b.random.chance(4) { 0 } else { b.random.below(4) + 1 };
     let mut list = Vec::new();
     for _ in 0..count {
         let mut sizes = shape.clone();
-        if is_cat && !sizes.is_empty() && b.random.chance(60) {
+        if is_varied && !sizes.is_empty() && b.random.chance(70) {
             sizes[varied] = b.random.below(4) as i64;
         }
         if b.random.chance(3) {
             sizes = layouts::spoilt(&mut b.random, &sizes);
         }
-        if is_cat && b.random.chance(6) {
+        if b.random.chance(4) {
             // Tensors of one dimension without elements are passed over.
             sizes = vec![0];
         }
@@ -379,18 +367,18 @@ fn joined(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
 }
 
 fn indexed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    if b.has_argument("mask") {
+        return pointwise(b, argument);
+    }
     let shape = b.shape.clone();
-    Some(match (family(&b.operator), argument.name.as_str()) {
-        ("index_put", "self") if argument.is_write() => {
-            let (kind, dtype) = (Kind::of_output(&mut b.random), b.dtype);
-            b.tensor(&shape, dtype, b.style, kind)
-        }
-        ("gather" | "index_select", "dim") => {
+    Some(match argument.name.as_str() {
+        "dim" => {
             let dim = b.any_dim(shape.len());
             b.dim = dim;
             Arg::Int(dim)
         }
-        ("gather", "index") => {
+        // An index for each element, or a list of indices.
+        "index" if b.has_argument("sparse_grad") => {
             let end = size_at(&shape, b.dim);
             let dim = b.dim.rem_euclid(shape.len().max(1) as i64) as usize;
             let mut sizes: Vec<i64> =
@@ -403,7 +391,7 @@ fn indexed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
             }
             index_tensor(b, &sizes, Style::Below(end))
         }
-        ("index_select", "index") => {
+        "index" => {
             let end = size_at(&shape, b.dim);
             let count = b.random.below(6) as i64;
             let sizes: &[i64] = match b.random.below(20) {
@@ -413,8 +401,8 @@ fn indexed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
             };
             index_tensor(b, sizes, Style::Below(end))
         }
-        ("index" | "index_put", "indices") => indices(b),
-        ("index_put", "values") => values(b),
+        "indices" => indices(b),
+        "values" => values(b),
         _ => return None,
     })
 }
@@ -513,39 +501,80 @@ fn matrices(b: &mut Builder<'_>) {
     b.style = if b.random.chance(92) { Style::tame(&mut b.random) } else { Style::Extreme };
 }
 
+/// The sizes of a matrix, for the factor that an argument is.
+fn matrix(b: &Builder<'_>, is_left: bool) -> [i64; 2] {
+    if is_left { [b.shape[0], b.shape[1]] } else { [b.shape[1], b.shape[2]] }
+}
+
+/// Matrices, and what is added to their product; where the other factor is called `other`, also vectors and stacks.
 fn multiplied(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
     if !is_tensor(argument) {
         return None;
     }
-    let [rows, inner, columns, batch] = b.shape[..] else { return None };
-    let operator = family(&b.operator);
-    let left = matches!(argument.name.as_str(), "self" | "mat1")
-        && (operator, argument.name.as_str()) != ("addmm", "self");
-    let mut sizes = match (operator, left) {
-        ("addmm", false) if argument.name == "self" && argument.is_write() => vec![rows, columns],
-        ("addmm", false) if argument.name == "self" => layouts::narrowed(&mut b.random, &[rows, columns]),
-        ("bmm", true) => vec![batch, rows, inner],
-        ("bmm", false) => vec![batch, inner, columns],
-        ("matmul", true) => match b.random.below(8) {
-            0 | 1 => vec![inner],
-            2 => vec![batch, rows, inner],
-            3 => vec![2, 1, rows, inner],
-            _ => vec![rows, inner],
-        },
-        ("matmul", false) => match b.random.below(8) {
-            0 | 1 => vec![inner],
-            2 => vec![batch, inner, columns],
-            3 => vec![batch, inner, columns.min(3)],
-            _ => vec![inner, columns],
-        },
-        (_, true) => vec![rows, inner],
-        (_, false) => vec![inner, columns],
+    let is_added = argument.name == "self" && b.has_argument("beta");
+    if is_added {
+        let product = [b.shape[0], b.shape[2]];
+        let is_whole = argument.is_write();
+        let sizes = if is_whole { product.to_vec() } else { layouts::narrowed(&mut b.random, &product) };
+        return Some(factor(b, argument, sizes));
+    }
+    let is_left = matches!(argument.name.as_str(), "self" | "mat1");
+    let (matrix, inner, batch) = (matrix(b, is_left), b.shape[1], b.shape[3]);
+    let choice = if b.has_argument("other") { b.random.below(8) } else { 7 };
+    let sizes = match choice {
+        0 | 1 => vec![inner],
+        2 => [&[batch], &matrix[..]].concat(),
+        3 if is_left => [&[2, 1], &matrix[..]].concat(),
+        3 => [&[batch.min(3)], &matrix[..]].concat(),
+        _ => matrix.to_vec(),
     };
+    Some(factor(b, argument, sizes))
+}
+
+/// Stacks of as many matrices.
+fn stacked(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    let sizes = [&[b.shape[3]], &matrix(b, argument.name == "self")[..]].concat();
+    is_tensor(argument).then(|| factor(b, argument, sizes))
+}
+
+/// A factor of those sizes; seldom of others, or of another dtype than the rest.
+fn factor(b: &mut Builder<'_>, argument: &Argument, mut sizes: Vec<i64>) -> Arg {
     if b.random.chance(3) {
         sizes = layouts::spoilt(&mut b.random, &sizes);
     }
     let dtype = if b.random.chance(95) { b.dtype } else { *b.random.pick(&DTYPES) };
     let kind =
         if argument.is_write() { Kind::of_output(&mut b.random) } else { Kind::of_input(&mut b.random) };
-    Some(b.tensor(&sizes, dtype, b.style, kind))
+    b.tensor(&sizes, dtype, b.style, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use opgrid_core::{Dispatcher, Kind};
+
+    use super::{kind, of};
+
+    /// The error for an operator of that kind.
+    fn refusal(kind: Option<Kind>) -> String {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("test");
+        let operator = library.define("f(Tensor self) -> Tensor");
+        let _ = match kind {
+            Some(kind) => operator.column(kind),
+            None => operator,
+        };
+        let _registration = library.finish().unwrap();
+        of(&dispatcher.find("test::f").unwrap()).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn operators_of_kinds_without_a_maker_are_named() {
+        static BELOW: Kind = Kind::under("below pointwise", &kind::POINTWISE);
+        assert_eq!(refusal(Some(BELOW.clone())), "");
+        let unknown = refusal(Some(Kind::new("unknown")));
+        assert!(unknown.contains("test::f") && unknown.contains("`unknown`"), "{unknown}");
+        assert!(unknown.contains("add a row for it to `MAKERS`"), "{unknown}");
+        let none = refusal(None);
+        assert!(none.contains("test::f has no kind"), "{none}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Runs cases on our tensors.
 
 use opgrid_core::{AnyTensor, Device, Dispatcher, List, Registration, Result, Scalar, Value};
+use opgrid_tensor::samples::Samples;
 use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
 
@@ -10,6 +11,7 @@ use super::case::{Arg, Block, Call, Case, Place};
 /// A dispatcher with our operators.
 pub struct Ours {
     dispatcher: Dispatcher,
+    samples: Samples,
     _registration: Registration,
 }
 
@@ -30,7 +32,12 @@ impl Ours {
     pub fn new() -> Result<Self> {
         let dispatcher = Dispatcher::new();
         let registration = opgrid_tensor::register(&dispatcher)?;
-        Ok(Self { dispatcher, _registration: registration })
+        Ok(Self { dispatcher, samples: opgrid_tensor::ops::samples(), _registration: registration })
+    }
+
+    /// Whether torch takes a number where an overload asks for a tensor.
+    pub fn takes_numbers(&self, operator: &str) -> bool {
+        self.samples.takes_numbers(operator)
     }
 
     /// The dispatcher that has the operators.

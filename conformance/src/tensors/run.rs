@@ -11,7 +11,7 @@ use super::case::{Case, family};
 use super::compare::{Part, compare};
 use super::deliberate::{self, Differences};
 use super::directed;
-use super::families::{self, Family};
+use super::families::{self, Maker};
 use super::ours::Ours;
 use super::printing::Printed;
 use super::promotion;
@@ -27,7 +27,7 @@ pub struct Setting {
     pub ours: Ours,
     /// What was decided.
     pub differences: Differences,
-    operators: Vec<(OperatorHandle, &'static Family)>,
+    operators: Vec<(OperatorHandle, &'static Maker)>,
 }
 
 /// A part of the run: how the case of a seed is made.
@@ -36,43 +36,47 @@ pub type Make = fn(&Setting, u64) -> Case;
 impl Setting {
     /// # Errors
     ///
-    /// Operators cannot be registered.
+    /// Operators cannot be registered, or are of a kind for which no arguments can be made.
     pub fn new() -> Result<Self, String> {
         let ours = Ours::new().map_err(|error| error.to_string())?;
         let mut operators: Vec<OperatorHandle> = ours.dispatcher().operators();
         operators.sort_by_key(|operator| operator.name().to_string());
-        let with_family = operators.into_iter().map(|operator| {
-            let family = families::of(&operator.name().to_string());
-            (operator, family)
+        let with_makers = operators.into_iter().map(|operator| {
+            let maker = families::of(&operator)?;
+            Ok((operator, maker))
         });
-        Ok(Self { operators: with_family.collect(), differences: Differences::new(), ours })
+        let operators = with_makers.collect::<Result<_, String>>()?;
+        Ok(Self { operators, differences: Differences::new(), ours })
     }
 
-    /// The overloads of these families.
-    pub fn of_families(&self, families: &[&str]) -> impl Iterator<Item = (&OperatorHandle, &'static Family)> {
-        let listed = |operator: &OperatorHandle| families.contains(&family(&operator.name().to_string()));
-        self.operators
-            .iter()
-            .filter(move |(operator, _)| listed(operator))
-            .map(|(operator, family)| (operator, *family))
+    /// The overloads whose result is a view of their first argument, or may be: so their schemas say.
+    pub fn views(&self) -> Vec<(&OperatorHandle, &'static Maker)> {
+        let is_view = |operator: &OperatorHandle| {
+            let schema = operator.schema();
+            schema.is_ok_and(|schema| {
+                schema.returns.iter().any(|result| result.alias.is_some() && !result.is_write())
+            })
+        };
+        let views = self.operators.iter().filter(|(operator, _)| is_view(operator));
+        views.map(|(operator, maker)| (operator, *maker)).collect()
     }
 
     /// The case of one call that a seed means.
     pub fn one_call(&self, seed: u64) -> Case {
-        let (operator, family) = &self.operators[(seed % self.operators.len() as u64) as usize];
-        self.call_of(operator, family, seed)
+        let (operator, maker) = &self.operators[(seed % self.operators.len() as u64) as usize];
+        self.call_of(operator, maker, seed)
     }
 
-    fn call_of(&self, operator: &OperatorHandle, family: &Family, seed: u64) -> Case {
+    fn call_of(&self, operator: &OperatorHandle, maker: &Maker, seed: u64) -> Case {
         let mut builder = Builder::new(&self.ours, seed);
-        builder.call(operator, family);
+        builder.call(operator, maker);
         builder.case
     }
 
     /// The case of one call of the overload of that name.
     pub(super) fn call_named(&self, name: &str, seed: u64) -> Option<Case> {
         let known = self.operators.iter().find(|(operator, _)| operator.name().to_string() == name);
-        known.map(|(operator, family)| self.call_of(operator, family, seed))
+        known.map(|(operator, maker)| self.call_of(operator, maker, seed))
     }
 
     /// The names of the overloads that are compared.

@@ -9,6 +9,7 @@ use quote::{quote, quote_spanned};
 use crate::forms::{self, FormOf};
 use crate::items::{Error, Input, Item, Result};
 use crate::literal::string_value;
+use crate::methods;
 use crate::returns::returns;
 use crate::types::Types;
 
@@ -42,7 +43,7 @@ fn repeated_name(name: &Ident) -> Error {
     Error::new(name.span(), format!("two operators here are named `{name}`; each needs a name of its own"))
 }
 
-/// Expands an overload and its forms.
+/// Expands an overload, its forms and their methods.
 fn expand_family(
     core: &TokenStream,
     home: Option<&TokenStream>,
@@ -58,6 +59,7 @@ fn expand_family(
         }
         expanded.extend(expand(core, home, item, &form.name, &form.schema, &[])?);
     }
+    expanded.extend(methods::of(item, &schema, &forms, &Types { core, span: item.schema.span() })?);
     Ok(expanded)
 }
 
@@ -185,7 +187,7 @@ fn parameters(schema: &FunctionSchema, types: &Types<'_>) -> std::result::Result
 }
 
 /// The name of an argument in Rust: `self` is `input`, keywords get an underscore at the end.
-fn rust_name(name: &str) -> String {
+pub(crate) fn rust_name(name: &str) -> String {
     match name {
         "self" => "input".to_owned(),
         _ if is_keyword(name) => format!("{name}_"),
@@ -373,6 +375,164 @@ mod tests {
         ] {
             let text = expanded(items);
             assert!(text.contains(part), "{text}");
+        }
+    }
+
+    /// The names and schemas of the overloads, each with the constants that hold the schemas of its forms.
+    fn overloads(items: TokenStream) -> Vec<(String, String)> {
+        let text = expanded(items);
+        let parts = text.split("impl core :: Operator for ").skip(1);
+        parts
+            .map(|part| {
+                let (name, rest) = part.split_once(" {").expect("a name");
+                let constants = rest.split_once("type Signature").expect("a signature").0;
+                (name.to_owned(), constants.replace("const ", "").trim().to_owned())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn forms_are_overloads_that_the_functional_one_knows() {
+        let found = overloads(quote!(
+            pub GeTensor = "t::ge.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
+        ));
+        let in_place = "\"t::ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)\"";
+        let out = "\"t::ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)\"";
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["GeTensor", "GeInplaceTensor", "GeTensorOut"]);
+        let known = without_blanks(&found[0].1);
+        let of_form = |name: &str, schema: &str| {
+            without_blanks(&format!(
+                "{name}: ::core::option::Option<&'static str> = ::core::option::Option::Some({schema});"
+            ))
+        };
+        assert!(known.contains(&of_form("IN_PLACE", in_place)), "{known}");
+        assert!(known.contains(&of_form("OUT", out)), "{known}");
+        for ((_, constants), schema) in found[1..].iter().zip([in_place, out]) {
+            assert!(constants.contains(schema) && !constants.contains("IN_PLACE"), "{constants}");
+        }
+    }
+
+    #[test]
+    fn forms_may_be_named() {
+        let found = overloads(quote!(
+            PowScalar = "t::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out("result");
+        ));
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["PowScalar", "PowInplaceScalar", "PowResult"]);
+        assert!(found[1].1.contains("\"t::pow_.Scalar("), "{}", found[1].1);
+        assert!(found[2].1.contains("\"t::pow.result("), "{}", found[2].1);
+    }
+
+    #[test]
+    fn mistakes_in_clauses() {
+        let exp = "t::exp(Tensor self) -> Tensor";
+        for (items, part) in [
+            (quote!(Exp = #exp, inplace;), "expected `in_place`, `out` or `method` but found `inplace`"),
+            (quote!(Exp = #exp,), "expected `in_place`, `out` or `method` but the input ends here"),
+            (quote!(Exp = #exp, in_place, out, in_place;), "`in_place` stands here twice"),
+            (quote!(Exp = #exp, out, out("other");), "`out` stands here twice"),
+            (quote!(Exp = #exp, method, method(other);), "`method` stands here twice"),
+            (quote!(Exp = #exp, out(other);), "expected the overload's name as a string in parentheses"),
+            (quote!(Exp = #exp, out(1);), "expected the overload's name as a string but found `1`"),
+            (quote!(Exp = #exp, in_place();), "expected the overload's name as a string in parentheses"),
+            (quote!(Exp = #exp, method("other");), "expected the method's name in parentheses but found"),
+            (quote!(Power = #exp, in_place;), "`Power` does not begin with `Exp`"),
+            (
+                quote!(ExpInplace = "t::e() -> ()"; Exp = #exp, in_place;),
+                "two operators here are named `ExpInplace`",
+            ),
+            (
+                quote!(Size = "t::size(Tensor self) -> int", out;),
+                "only an operator that writes nothing and returns one new",
+            ),
+            (
+                quote!(View = "t::view(Tensor(a) self) -> Tensor(a)", in_place;),
+                "only an operator that writes nothing",
+            ),
+            (
+                quote!(Ones = "t::ones(int n) -> Tensor", in_place;),
+                "only an operator whose first argument is a tensor",
+            ),
+            (
+                quote!(Ones = "t::ones(int n) -> Tensor", method;),
+                "the argument `Tensor self`, which `t::ones` does not have",
+            ),
+            (
+                quote!(F = "t::f(int self) -> Tensor", method;),
+                "the argument `Tensor self`, which `t::f` does not have",
+            ),
+        ] {
+            let text = expanded(items);
+            assert!(text.contains("compile_error") && text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn methods_call_their_overloads() {
+        let found = without_blanks(&expanded(quote! {
+            /// The sum.
+            #[cfg(all())]
+            pub AddTensor = "t::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, method;
+        }));
+        let expected = quote! {
+            #[cfg(all())]
+            impl Tensor {
+                /// The sum.
+                #[doc = "\n # Errors\n\n Those of [`AddTensor`]."]
+                #[allow(clippy::too_many_arguments)]
+                pub fn add(
+                    &self,
+                    other: &Tensor,
+                    alpha: impl ::core::convert::Into<core::Scalar>
+                ) -> core::Result<Tensor> {
+                    AddTensor.call(self, other, ::core::convert::Into::into(alpha))
+                }
+
+                #[doc = " Writes the result of [`add`](Self::add) to this tensor."]
+                #[doc = "\n # Errors\n\n Those of [`AddInplaceTensor`]."]
+                #[allow(clippy::too_many_arguments)]
+                pub fn add_(
+                    &self,
+                    other: &Tensor,
+                    alpha: impl ::core::convert::Into<core::Scalar>
+                ) -> core::Result<&Self> {
+                    AddInplaceTensor.call(self, other, ::core::convert::Into::into(alpha)).map(|()| self)
+                }
+            }
+        };
+        assert!(found.ends_with(&tokens(expected)), "{found}");
+    }
+
+    #[test]
+    fn methods_have_the_types_of_calls() {
+        for (item, method) in [
+            (
+                quote!(F = "t::f(Tensor condition, Tensor self, int? dim, int[] sizes) -> bool", method(f_of);),
+                quote!(
+                    fn f_of(
+                        &self,
+                        condition: &Tensor,
+                        dim: impl ::core::convert::Into<::std::option::Option<i64>>,
+                        sizes: &[i64],
+                    ) -> core::Result<bool> {
+                        F.call(condition, self, ::core::convert::Into::into(dim), sizes)
+                    }
+                ),
+            ),
+            (
+                quote!(FillInplace = "t::fill_(Tensor(a!) self, int type) -> Tensor(a!)", method;),
+                quote!(
+                    fn fill_(&self, type_: i64) -> core::Result<&Self> {
+                        FillInplace.call(self, type_).map(|()| self)
+                    }
+                ),
+            ),
+        ] {
+            let found = without_blanks(&expanded(item));
+            // The formatter may have put a comma behind the last parameter.
+            let method = tokens(method).replace(",)", ")");
+            assert!(found.contains(&method), "{method} is not in {found}");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::literal::string_value;
 pub(crate) struct FormOf {
     pub(crate) name: Ident,
     pub(crate) schema: FunctionSchema,
-    is_in_place: bool,
+    pub(crate) is_in_place: bool,
 }
 
 impl FormOf {

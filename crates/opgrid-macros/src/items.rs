@@ -1,5 +1,6 @@
 //! Reads the macro's input: the path of the core crate, perhaps `home = path;`, then
-//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload");` repeated, where the forms may be left out.
+//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload"), method(name);` repeated, where all behind the schema
+//! may be left out.
 
 use std::iter::Peekable;
 
@@ -44,6 +45,13 @@ pub(crate) struct Item {
     pub(crate) name: Ident,
     pub(crate) schema: Literal,
     pub(crate) forms: Vec<Form>,
+    pub(crate) method: Option<Method>,
+}
+
+/// That the overload is also a method of tensors, perhaps of another name than the operator's.
+pub(crate) struct Method {
+    pub(crate) name: Option<Ident>,
+    pub(crate) span: Span,
 }
 
 /// A form that writes the result, to be declared beside the functional overload.
@@ -167,17 +175,18 @@ impl Cursor {
             TokenTree::Group(group) => captured_literal(&group)?,
             other => return Err(unexpected(&other, "the schema as a string")),
         };
-        let forms = self.forms()?;
+        let (forms, method) = self.clauses()?;
         if self.tokens.peek().is_some() {
             self.punctuation(';')?;
         }
-        Ok(Item { attributes, visibility, name, schema, forms })
+        Ok(Item { attributes, visibility, name, schema, forms, method })
     }
 
-    /// Reads `, in_place` and `, out`, each once and perhaps with `("overload")`.
-    fn forms(&mut self) -> Result<Vec<Form>> {
-        let expected = "`in_place` or `out`";
-        let mut forms: Vec<Form> = Vec::new();
+    /// Reads `, in_place` and `, out`, perhaps with `("overload")`, and `, method`, perhaps with `(name)`; each once.
+    fn clauses(&mut self) -> Result<(Vec<Form>, Option<Method>)> {
+        let expected = "`in_place`, `out` or `method`";
+        let (mut forms, mut method): (Vec<Form>, Option<Method>) = (Vec::new(), None);
+        let twice = |word: &TokenTree| Error::new(word.span(), format!("`{word}` stands here twice"));
         while matches!(self.tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == ',') {
             self.punctuation(',')?;
             let word = self.next(expected)?;
@@ -185,25 +194,52 @@ impl Cursor {
             let kind = match word.to_string().as_str() {
                 "in_place" => FormKind::InPlace(self.overload()?),
                 "out" => FormKind::Out(self.overload()?),
+                "method" => {
+                    let name = self.method_name()?;
+                    if method.replace(Method { name, span }).is_some() {
+                        return Err(twice(&word));
+                    }
+                    continue;
+                }
                 _ => return Err(unexpected(&word, expected)),
             };
             let is_same = |known: &Form| std::mem::discriminant(&known.kind) == std::mem::discriminant(&kind);
             if forms.iter().any(is_same) {
-                return Err(Error::new(span, format!("the form `{word}` stands here twice")));
+                return Err(twice(&word));
             }
             forms.push(Form { kind, span });
         }
-        Ok(forms)
+        Ok((forms, method))
     }
 
     /// Reads `("overload")`, or nothing.
     fn overload(&mut self) -> Result<Option<Literal>> {
+        let expected = "the overload's name as a string in parentheses";
+        match self.in_parentheses(expected)? {
+            None => Ok(None),
+            Some(TokenTree::Literal(literal)) => Ok(Some(literal)),
+            Some(other) => Err(unexpected(&other, expected)),
+        }
+    }
+
+    /// Reads `(name)`, or nothing.
+    fn method_name(&mut self) -> Result<Option<Ident>> {
+        let expected = "the method's name in parentheses";
+        match self.in_parentheses(expected)? {
+            None => Ok(None),
+            Some(TokenTree::Ident(name)) => Ok(Some(name)),
+            Some(other) => Err(unexpected(&other, expected)),
+        }
+    }
+
+    /// Reads the only token in parentheses, or nothing.
+    fn in_parentheses(&mut self, expected: &str) -> Result<Option<TokenTree>> {
         let is_group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
         let Some(TokenTree::Group(group)) = self.tokens.next_if(is_group) else { return Ok(None) };
         let mut inside = group.stream().into_iter();
         match (inside.next(), inside.next()) {
-            (Some(TokenTree::Literal(literal)), None) => Ok(Some(literal)),
-            _ => Err(unexpected(&TokenTree::Group(group), "the overload's name as a string in parentheses")),
+            (Some(token), None) => Ok(Some(token)),
+            _ => Err(unexpected(&TokenTree::Group(group), expected)),
         }
     }
 
@@ -256,7 +292,7 @@ fn captured_literal(group: &Group) -> Result<Literal> {
 
 fn unexpected(found: &TokenTree, expected: &str) -> Error {
     let message = format!(
-        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`, with `, in_place, out` before the semicolon for its forms"
+        "expected {expected} but found `{found}`; an operator is written `pub Name = \"ns::name(…) -> …\";`, with `, in_place, out` before the semicolon for its forms and `, method` for a method of tensors"
     );
     Error::new(found.span(), message)
 }

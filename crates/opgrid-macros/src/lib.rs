@@ -45,6 +45,34 @@
 //! and `SumIntListOut`, and `Operator::IN_PLACE` and `Operator::OUT` of the functional overload hold their schemas. A form
 //! that is not as the rule says is declared as an overload of its own.
 //!
+//! # Methods
+//!
+//! `, method` behind a schema makes the overload a method of `Tensor`, which is then a type of the same crate; its name is
+//! the operator's, or the one in parentheses, as in `, method(add_scalar)`. With `, in_place` there is another method with `_`
+//! behind the name. The argument `Tensor self` is what the method is called on. `Scalar` and `int?` are taken as
+//! `impl Into<…>`, the others as by `call`. What writes its first argument gives `&Self`.
+//!
+//! ```text
+//! /// The sum.
+//! pub Add = "myops::add(Tensor self, Tensor other, Scalar alpha) -> Tensor", in_place, method;
+//! ```
+//!
+//! gives, besides the overloads `Add` and `AddInplace`,
+//!
+//! ```text
+//! impl Tensor {
+//!     /// The sum. (…)
+//!     pub fn add(&self, other: &Tensor, alpha: impl Into<K::Scalar>) -> K::Result<Tensor> {
+//!         Add.call(self, other, alpha.into())
+//!     }
+//!
+//!     /// Writes the result of `add` to this tensor. (…)
+//!     pub fn add_(&self, other: &Tensor, alpha: impl Into<K::Scalar>) -> K::Result<&Self> {
+//!         AddInplace.call(self, other, alpha.into()).map(|()| self)
+//!     }
+//! }
+//! ```
+//!
 //! # Home
 //!
 //! The first item may be `home = path;`, the path of a `fn() -> K::Result<()>`. Each overload then has
@@ -89,6 +117,7 @@ mod expand;
 mod forms;
 mod items;
 mod literal;
+mod methods;
 mod returns;
 mod types;
 

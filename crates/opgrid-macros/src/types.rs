@@ -63,7 +63,7 @@ impl Types<'_> {
     }
 
     /// A name as the user's module knows it.
-    fn in_scope(&self, name: &str) -> TokenStream {
+    pub(crate) fn in_scope(&self, name: &str) -> TokenStream {
         let name = Ident::new(name, self.span);
         quote!(#name)
     }

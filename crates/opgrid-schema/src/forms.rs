@@ -2,6 +2,9 @@
 
 use crate::{AliasInfo, Argument, FunctionSchema, OperatorName, Type};
 
+/// What an operator that makes a tensor of nothing is told about it.
+const OPTIONS: [&str; 4] = ["dtype", "layout", "device", "pin_memory"];
+
 impl FunctionSchema {
     /// The schema of the in-place form by torch's rule: an underscore behind the name, and the first argument is
     /// written and returned. Without an overload name it is that of the functional form.
@@ -43,7 +46,9 @@ impl FunctionSchema {
     }
 
     /// The schema of the `out` form: the same arguments with a keyword-only `out` behind them, which is written and
-    /// returned. Without an overload name, it is torch's: `out` beside an operator without one, else `NAME_out`.
+    /// returned. The options of an operator that makes a tensor of nothing (dtype, layout, device and pinned memory) are
+    /// left out, for the output has them. Without an overload name, it is torch's: `out` beside an operator without one,
+    /// else `NAME_out`.
     ///
     /// # Errors
     ///
@@ -68,6 +73,9 @@ impl FunctionSchema {
             return Err(format!("{}: there is an argument `out` already", self.name));
         }
         let mut arguments = self.arguments.clone();
+        if let Some(start) = arguments.windows(OPTIONS.len()).position(is_options) {
+            arguments.drain(start..start + OPTIONS.len());
+        }
         let mut out = Argument::new("out", Type::Tensor);
         (out.kwarg_only, out.alias) = (true, Some(AliasInfo::new("a", true)));
         arguments.push(out);
@@ -96,4 +104,9 @@ impl FunctionSchema {
         written.alias = Some(AliasInfo::new("a", true));
         Self { name, arguments, returns: vec![written], ..self.clone() }
     }
+}
+
+/// Whether arguments are the options of a new tensor, all of them.
+fn is_options(arguments: &[Argument]) -> bool {
+    arguments.iter().zip(OPTIONS).all(|(argument, name)| argument.name == name)
 }

@@ -36,6 +36,28 @@ fn forms_are_those_of_torch() {
     }
 }
 
+/// An output says of itself what a new tensor is told; what is told of the computation stays.
+#[test]
+fn outputs_take_the_place_of_the_options_of_new_tensors() {
+    let options = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
+    for (functional, out) in [
+        (
+            format!("aten::zeros(SymInt[] size, *, {options}) -> Tensor"),
+            "aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+        ),
+        (
+            format!("aten::f(int n, *, {options}, MemoryFormat? memory_format=None) -> Tensor"),
+            "aten::f.out(int n, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+        ),
+        (
+            "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor".to_owned(),
+            "aten::sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+        ),
+    ] {
+        assert_eq!(parse(&functional).out_form(None).unwrap().to_string(), out);
+    }
+}
+
 #[test]
 fn schemas_without_such_forms_say_why() {
     let no_tensor = parse("t::f(int n) -> Tensor").in_place_form(None).unwrap_err();

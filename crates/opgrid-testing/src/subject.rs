@@ -8,7 +8,7 @@ use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
 use crate::checks::Fault;
 use crate::memory::Memory;
 use crate::place::{Place, guarded};
-use crate::variants::{Variant, in_place, into_output};
+use crate::variants::Variants;
 
 /// An operator on a device.
 pub(crate) struct Subject<'a> {
@@ -16,25 +16,23 @@ pub(crate) struct Subject<'a> {
     pub(crate) samples: &'a OperatorSamples,
     pub(crate) operator: OperatorHandle,
     pub(crate) schema: FunctionSchema,
-    pub(crate) in_place: Vec<Variant>,
-    pub(crate) outputs: Vec<Variant>,
+    pub(crate) variants: Variants,
 }
 
 impl<'a> Subject<'a> {
     /// # Errors
     ///
-    /// The dispatcher has no such operator.
+    /// The dispatcher has no such operator, or lacks an overload that is linked to it.
     pub(crate) fn new(place: Place<'a>, samples: &'a OperatorSamples) -> Result<Self> {
         let operator = place.dispatcher.find(samples.name())?;
         let schema = operator.schema()?;
-        let (in_place, outputs) =
-            (in_place(place.dispatcher, &schema), into_output(place.dispatcher, &schema));
-        Ok(Self { place, samples, operator, schema, in_place, outputs })
+        let variants = Variants::of(place.dispatcher, &operator)?;
+        Ok(Self { place, samples, operator, schema, variants })
     }
 
     /// The names of the overloads that are called.
     pub(crate) fn overloads(&self) -> Vec<String> {
-        let variants = self.in_place.iter().chain(&self.outputs).map(|variant| &variant.operator);
+        let variants = self.variants.all().map(|variant| &variant.operator);
         variants.chain([&self.operator]).map(|operator| operator.name().to_string()).collect()
     }
 

@@ -1,7 +1,7 @@
-//! The overloads of an operator that write: in place, and into an output. They are found by their schemas.
+//! The overloads of an operator that write: in place, and into an output. The registry has the links to them.
 
-use opgrid_core::schema::FunctionSchema;
-use opgrid_core::{Dispatcher, OperatorHandle};
+use opgrid_core::schema::{FunctionSchema, OperatorName};
+use opgrid_core::{Dispatcher, Forms, OperatorHandle, Result};
 
 /// An overload that does what a functional one does, and writes to an argument.
 pub(crate) struct Variant {
@@ -9,46 +9,37 @@ pub(crate) struct Variant {
     pub(crate) schema: FunctionSchema,
 }
 
-/// What an `out` overload has no arguments for: the output says it.
-const OPTIONS: [&str; 4] = ["dtype", "layout", "device", "pin_memory"];
-
-/// The overloads that write their first argument and take the same arguments.
-pub(crate) fn in_place(dispatcher: &Dispatcher, functional: &FunctionSchema) -> Vec<Variant> {
-    found(dispatcher, |schema| {
-        let same_name = schema.name.name == format!("{}_", functional.name.name);
-        let writes_first = schema.arguments.first().is_some_and(|first| first.is_write());
-        same_name && writes_first && !functional.is_mutable() && names(schema, 0) == names(functional, 0)
-    })
+/// The overloads that are linked to a functional one.
+#[derive(Default)]
+pub(crate) struct Variants {
+    pub(crate) in_place: Option<Variant>,
+    pub(crate) output: Option<Variant>,
 }
 
-/// The overloads that take an output behind the same arguments.
-pub(crate) fn into_output(dispatcher: &Dispatcher, functional: &FunctionSchema) -> Vec<Variant> {
-    found(dispatcher, |schema| {
-        let has_output = schema.arguments.last().is_some_and(|last| last.is_out());
-        if !has_output || schema.name.name != functional.name.name {
-            return false;
+impl Variants {
+    /// # Errors
+    ///
+    /// A link leads nowhere.
+    pub(crate) fn of(dispatcher: &Dispatcher, operator: &OperatorHandle) -> Result<Self> {
+        let Some(forms) = operator.column::<Forms>()? else { return Ok(Self::default()) };
+        if forms.functional.to_string() != operator.name().to_string() {
+            return Ok(Self::default());
         }
-        let taken = names(schema, 1);
-        let asked = names(functional, 0);
-        let asked =
-            asked.into_iter().filter(|pair| taken.contains(pair) || !OPTIONS.contains(&pair.0.as_str()));
-        taken == asked.collect::<Vec<_>>()
-    })
+        let linked = |name: &Option<OperatorName>| {
+            name.as_ref().map(|name| Variant::find(dispatcher, &name.to_string())).transpose()
+        };
+        Ok(Self { in_place: linked(&forms.in_place)?, output: linked(&forms.out)? })
+    }
+
+    /// The overloads that there are.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Variant> {
+        self.in_place.iter().chain(&self.output)
+    }
 }
 
-fn found(dispatcher: &Dispatcher, wanted: impl Fn(&FunctionSchema) -> bool) -> Vec<Variant> {
-    let all = dispatcher.operators().into_iter();
-    let with_schemas = all.filter_map(|operator| Some((operator.schema().ok()?, operator)));
-    with_schemas
-        .filter(|(schema, _)| wanted(schema))
-        .map(|(schema, operator)| Variant { operator, schema })
-        .collect()
-}
-
-/// Names and types of the arguments, without the last `dropped` ones.
-fn names(schema: &FunctionSchema, dropped: usize) -> Vec<(String, String)> {
-    let kept = schema.arguments.len().saturating_sub(dropped);
-    let pair =
-        |argument: &opgrid_core::schema::Argument| (argument.name.clone(), argument.real_type.to_string());
-    schema.arguments[..kept].iter().map(pair).collect()
+impl Variant {
+    fn find(dispatcher: &Dispatcher, name: &str) -> Result<Self> {
+        let operator = dispatcher.find(name)?;
+        Ok(Self { schema: operator.schema()?, operator })
+    }
 }

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_core::{DType, DispatchKey, Dispatcher, Error, ErrorKind, Registration, Result, Scalar, operator};
+use opgrid_tensor::families::{DefineFamily, kind};
 use opgrid_tensor::samples::{DTypeRule, Distribution, Expected, REAL, Sample, Samples, given, make, number};
 use opgrid_tensor::{Geometry, Tensor, ops};
 use opgrid_testing::{Check, Suite};
 
 operator! {
-    pub Double = "flaws::double(Tensor self) -> Tensor";
-    pub DoubleInplace = "flaws::double_(Tensor(a!) self) -> Tensor(a!)";
-    pub DoubleOut = "flaws::double.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Double = "flaws::double(Tensor self) -> Tensor", in_place, out;
     pub Same = "flaws::same(Tensor(a) self) -> Tensor(a)";
     pub Noise = "flaws::noise(int n) -> Tensor";
 }
@@ -67,10 +66,13 @@ fn noise(n: i64) -> Result<Tensor> {
 
 fn register(dispatcher: &Dispatcher, kernels: Kernels) -> Result<Registration> {
     let mut library = dispatcher.library("flaws");
-    library.define(Double).kernel(DispatchKey::Cpu, kernels.cpu).kernel(DispatchKey::Meta, kernels.meta);
+    library
+        .define_with_forms(Double, &kind::POINTWISE_UNARY)
+        .kernel(DispatchKey::Cpu, kernels.cpu)
+        .kernel(DispatchKey::Meta, kernels.meta);
     let explicit = DispatchKey::CompositeExplicitAutograd;
-    library.define(DoubleInplace).kernel(explicit, kernels.in_place);
-    library.define(DoubleOut).kernel(explicit, kernels.output);
+    library.implement(DoubleInplace).kernel(explicit, kernels.in_place);
+    library.implement(DoubleOut).kernel(explicit, kernels.output);
     library.define(Same).kernel(explicit, kernels.same);
     library.define(Noise).kernel(explicit, kernels.noise);
     library.finish()

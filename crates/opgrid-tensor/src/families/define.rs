@@ -20,6 +20,11 @@ pub trait DefineFamily {
     fn family<O: Operator<Signature: FamilySignature>>(&mut self, family: &Family<O>)
     -> FamilyBuilder<'_, O>;
 
+    /// Defines an overload that belongs to no [`Family`], and the forms that `operator!` declares for it. All of them get
+    /// the kind and the links to each other; the kernels of the forms are added by `implement`.
+    #[track_caller]
+    fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O>;
+
     /// Adds the kernels of all forms for a backend: [`Backend::kernels`].
     #[track_caller]
     fn implement_family<S: FamilySignature>(&mut self, kernels: FamilyKernels<S>) -> &mut Self;
@@ -40,9 +45,17 @@ impl DefineFamily for Library {
         family: &Family<O>,
     ) -> FamilyBuilder<'_, O> {
         let family = Family { ..*family };
-        let schemas = Schemas::of::<O>();
-        define_forms(self, schemas, family.kind, &family.kernels(None));
-        FamilyBuilder { library: self, schemas, family }
+        let (schemas, meta) = (Schemas::of::<O>(), family.kernels(None));
+        define_linked(self, schemas, family.kind);
+        let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
+        add_forms(self, schemas, &meta, DispatchKey::Meta);
+        FamilyBuilder { library: self, schemas, family, numbers: Vec::new() }
+    }
+
+    #[track_caller]
+    fn define_with_forms<O: Operator>(&mut self, operator: O, kind: &Kind) -> OperatorBuilder<'_, O> {
+        define_linked(self, Schemas::of::<O>(), kind);
+        self.implement(operator)
     }
 
     #[track_caller]
@@ -155,20 +168,13 @@ impl Schemas {
     }
 }
 
-/// Defines the overloads, with their columns and the kernels of `meta` for meta tensors.
+/// Defines the overloads, with their kind and the links between them.
 #[track_caller]
-fn define_forms<S: FamilySignature>(
-    library: &mut Library,
-    schemas: Schemas,
-    kind: &Kind,
-    meta: &FormKernels<S>,
-) {
+fn define_linked(library: &mut Library, schemas: Schemas, kind: &Kind) {
     let forms = schemas.forms();
     for schema in schemas.all() {
         let _ = library.define(schema).column(kind.clone()).column(forms.clone());
     }
-    let _ = library.implement(name_in(schemas.functional)).column(ShapeRule::typed::<S>(meta.shape));
-    add_forms(library, schemas, meta, DispatchKey::Meta);
 }
 
 /// Adds the kernels of all forms, whose results are made where their specs say.
@@ -200,6 +206,8 @@ pub struct FamilyBuilder<'l, O: Operator<Signature: FamilySignature>> {
     library: &'l mut Library,
     schemas: Schemas,
     family: Family<O>,
+    /// The schemas of overloads that take numbers, as far as they are defined.
+    numbers: Vec<&'static str>,
 }
 
 impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
@@ -219,9 +227,10 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
     }
 
     /// Defines an overload that takes a number where `tensor` takes its second tensor: a composite, so that layers see
-    /// one operator for both.
+    /// one operator for both. The forms that `operator!` declares for `number` are defined with it, and get their kernels
+    /// by calls for them, after the one for the functional overload.
     #[track_caller]
-    pub fn number<N, T>(self, number: N, tensor: T) -> Self
+    pub fn number<N, T>(mut self, number: N, tensor: T) -> Self
     where
         T: Operator<Signature: TakesNumber<Number = N::Signature>>,
         N: Operator<Signature: Signature<Output = OutputOf<T>>>,
@@ -230,7 +239,12 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
             <T::Signature as TakesNumber>::with_number(args, |args| operator::call(tensor, args))
         });
         let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
-        let _ = self.library.define(number).add(kernel).column(self.family.kind.clone());
+        if !self.numbers.contains(&N::SCHEMA) {
+            let schemas = Schemas::of::<N>();
+            define_linked(self.library, schemas, self.family.kind);
+            self.numbers.extend(schemas.all());
+        }
+        let _ = self.library.implement(number).add(kernel);
         self
     }
 }

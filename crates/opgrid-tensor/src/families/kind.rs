@@ -16,6 +16,8 @@ pub static COMPARISON: Kind = Kind::under("comparison", &POINTWISE_BINARY);
 pub static REDUCTION: Kind = Kind::new("reduction");
 /// Multiplies matrices.
 pub static PRODUCT: Kind = Kind::new("product");
+/// Multiplies stacks of as many matrices.
+pub static PRODUCT_OF_STACKS: Kind = Kind::under("product of stacks", &PRODUCT);
 /// Gives other sizes and strides to the memory of its first input.
 pub static VIEW: Kind = Kind::new("view");
 /// Makes a new tensor of sizes and options.

@@ -16,11 +16,13 @@ use crate::tensor::choose::unsupported;
 
 operator! {
     home = crate::home;
-    pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out;
+    /// The distance from zero.
+    pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const ABS: Family<Abs> = Family::new(Abs, &kind::POINTWISE_UNARY, shape).in_place_shape(in_place_shape).out_shape(out_shape);
+pub const ABS: Family<Abs> =
+    Family::new(Abs, &kind::POINTWISE_UNARY, shape).in_place_shape(in_place_shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ABS).cpu(cpu);
@@ -97,16 +99,5 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         DType::Complex64 => elementwise::unary::<f32, Complex<f32>>(out, input, Magnitude::magnitude),
         DType::Complex128 => elementwise::unary::<f64, Complex<f64>>(out, input, Magnitude::magnitude),
         dtype => with_dtype!(dtype, T: Real => elementwise::unary::<T, T>(out, input, Magnitude::magnitude)),
-    }
-}
-
-impl Tensor {
-    /// The distance from zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Abs`].
-    pub fn abs(&self) -> Result<Self> {
-        Abs.call(self)
     }
 }

@@ -15,8 +15,10 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out");
-    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place;
+    /// `self + alpha * other`.
+    pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+    /// `self + alpha * other` with a number.
+    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, method(add_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -44,6 +46,7 @@ pub(super) fn samples(samples: &mut Samples) {
             given(x.clone()).and(x).named("alpha", 0.5)
         });
     samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+    samples.number_for_tensor(AddTensor);
     samples.differs(AddTensor, arithmetic::SIGN_OF_ZERO);
     samples.differs(AddTensor, math::NOT_FINITE);
 }
@@ -65,33 +68,4 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.plus(alpha.times(b)))
     })
-}
-
-impl Tensor {
-    /// `self + alpha * other`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AddTensor`].
-    pub fn add(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
-        AddTensor.call(self, other, alpha.into())
-    }
-
-    /// `self + alpha * other` with a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AddScalar`].
-    pub fn add_scalar(&self, other: impl Into<Scalar>, alpha: impl Into<Scalar>) -> Result<Self> {
-        AddScalar.call(self, other.into(), alpha.into())
-    }
-
-    /// Adds `alpha * other` to this tensor.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AddInplaceTensor`].
-    pub fn add_(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<&Self> {
-        AddInplaceTensor.call(self, other, alpha.into()).map(|()| self)
-    }
 }

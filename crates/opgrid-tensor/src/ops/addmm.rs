@@ -18,7 +18,8 @@ use crate::kernels::products::{Addend, multiply_add, sizes};
 
 operator! {
     home = crate::home;
-    pub Addmm = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out;
+    /// `beta * self + alpha * (mat1 @ mat2)`.
+    pub Addmm = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -112,21 +113,4 @@ fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
     let product = MulScalar.call(input, beta)?;
     check_result(out, product.spec()?)?;
     elementwise::copy(out, &product)
-}
-
-impl Tensor {
-    /// `beta * self + alpha * (mat1 @ mat2)`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Addmm`].
-    pub fn addmm(
-        &self,
-        mat1: &Self,
-        mat2: &Self,
-        beta: impl Into<Scalar>,
-        alpha: impl Into<Scalar>,
-    ) -> Result<Self> {
-        Addmm.call(self, mat1, mat2, beta.into(), alpha.into())
-    }
 }

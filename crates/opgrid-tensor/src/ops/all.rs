@@ -15,8 +15,10 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub All = "aten::all(Tensor self) -> Tensor", out("all_out");
-    pub AllDim = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out");
+    /// Whether every element is other than zero.
+    pub All = "aten::all(Tensor self) -> Tensor", out("all_out"), method;
+    /// Whether every element is other than zero, over a dimension.
+    pub AllDim = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out"), method(all_dim);
     pub AllDims = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out;
 }
 
@@ -80,25 +82,5 @@ fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Res
     match dim {
         Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
         dims => choice::all(out, input, dims.unwrap_or(&[])),
-    }
-}
-
-impl Tensor {
-    /// Whether every element is other than zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`All`].
-    pub fn all(&self) -> Result<Self> {
-        All.call(self)
-    }
-
-    /// Whether every element is other than zero, over a dimension.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AllDim`].
-    pub fn all_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
-        AllDim.call(self, dim, keepdim)
     }
 }

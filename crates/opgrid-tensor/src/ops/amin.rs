@@ -14,7 +14,8 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Amin = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out;
+    /// The smallest element over dimensions, all if none is named.
+    pub Amin = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -50,15 +51,4 @@ fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::smallest(out, input, dim)
-}
-
-impl Tensor {
-    /// The smallest element over dimensions, all if none is named.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Amin`].
-    pub fn amin(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
-        Amin.call(self, dim, keepdim)
-    }
 }

@@ -15,8 +15,10 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Any = "aten::any(Tensor self) -> Tensor", out("all_out");
-    pub AnyDim = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out");
+    /// Whether some element is other than zero.
+    pub Any = "aten::any(Tensor self) -> Tensor", out("all_out"), method;
+    /// Whether some element is other than zero, over a dimension.
+    pub AnyDim = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out"), method(any_dim);
     pub AnyDims = "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out;
 }
 
@@ -80,25 +82,5 @@ fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Res
     match dim {
         Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
         dims => choice::any(out, input, dims.unwrap_or(&[])),
-    }
-}
-
-impl Tensor {
-    /// Whether some element is other than zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Any`].
-    pub fn any(&self) -> Result<Self> {
-        Any.call(self)
-    }
-
-    /// Whether some element is other than zero, over a dimension.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AnyDim`].
-    pub fn any_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
-        AnyDim.call(self, dim, keepdim)
     }
 }

@@ -19,25 +19,28 @@ use crate::tensor::{Element, Number};
 
 operator! {
     home = crate::home;
-    pub Arange = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub Arange = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub ArangeStart = "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub ArangeStartStep = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub ArangeOut = "aten::arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)";
-    pub ArangeStartOut = "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)";
+    pub ArangeStartStep = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("start_out");
 }
 
 pub(super) fn register(library: &mut Library) {
     const ZERO: Scalar = Scalar::Int(0);
     const ONE: Scalar = Scalar::Int(1);
-    library.define(Arange).kind(&kind::FACTORY).factory(Arange, |end, dtype, layout, device, pin_memory| {
-        arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
-    });
-    library.define(ArangeStart).kind(&kind::FACTORY).factory(ArangeStart, |start, end, dtype, layout, device, pin_memory| {
-        arange(start, end, ONE, dtype, layout, device, pin_memory)
-    });
-    library.define(ArangeStartStep).kind(&kind::FACTORY).factory(ArangeStartStep, arange);
-    library.define(ArangeOut).kind(&kind::FACTORY).composite(|end, out| ArangeStartOut.call(ZERO, end, ONE, out));
-    library.define(ArangeStartOut).kind(&kind::FACTORY).on_cpu_and_meta(arange_out);
+    library
+        .define_with_forms(Arange, &kind::FACTORY)
+        .factory(Arange, |end, dtype, layout, device, pin_memory| {
+            arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
+        });
+    library.define(ArangeStart).kind(&kind::FACTORY).factory(
+        ArangeStart,
+        |start, end, dtype, layout, device, pin_memory| {
+            arange(start, end, ONE, dtype, layout, device, pin_memory)
+        },
+    );
+    library.define_with_forms(ArangeStartStep, &kind::FACTORY).factory(ArangeStartStep, arange);
+    library.implement(ArangeOut).composite(|end, out| ArangeStartOut.call(ZERO, end, ONE, out));
+    library.implement(ArangeStartOut).on_cpu_and_meta(arange_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -14,7 +14,8 @@ use crate::kernels::choice;
 
 operator! {
     home = crate::home;
-    pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out;
+    /// Where the largest element is, of all or over a dimension.
+    pub Argmax = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -64,15 +65,4 @@ fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<TensorSpec> 
 
 fn cpu(input: &Tensor, dim: Option<i64>, _keepdim: bool, out: &Tensor) -> Result<()> {
     choice::index_of_largest(out, input, dim.as_slice())
-}
-
-impl Tensor {
-    /// Where the largest element is, of all or over a dimension.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Argmax`].
-    pub fn argmax(&self, dim: impl Into<Option<i64>>, keepdim: bool) -> Result<Self> {
-        Argmax.call(self, dim.into(), keepdim)
-    }
 }

@@ -13,11 +13,12 @@ use crate::kernels::products::multiply;
 
 operator! {
     home = crate::home;
-    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out;
+    /// The products of as many pairs of matrices.
+    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT, shape).same_dtype_out();
+pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&BMM).cpu(cpu);
@@ -72,15 +73,4 @@ fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
         return elementwise::fill(out, Scalar::Int(0));
     }
     multiply(out.array()?, input.array()?, mat2.array()?)
-}
-
-impl Tensor {
-    /// The products of as many pairs of matrices.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Bmm`].
-    pub fn bmm(&self, other: &Self) -> Result<Self> {
-        Bmm.call(self, other)
-    }
 }

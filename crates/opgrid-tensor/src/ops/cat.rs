@@ -18,16 +18,15 @@ use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
-    pub Cat = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor";
-    pub CatOut = "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Cat = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Cat).kind(&kind::JOINING).on_cpu_and_meta(|tensors, dim| {
+    library.define_with_forms(Cat, &kind::JOINING).on_cpu_and_meta(|tensors, dim| {
         let joined = Joined::new(tensors, dim)?;
         made(joined.spec.clone(), |out| joined.write(out))
     });
-    library.define(CatOut).kind(&kind::JOINING).on_cpu_and_meta(|tensors, dim, out| {
+    library.implement(CatOut).on_cpu_and_meta(|tensors, dim, out| {
         let joined = Joined::new(tensors, dim)?;
         written(out, &joined.spec, |out| joined.write(out))
     });
@@ -85,7 +84,8 @@ fn reference(it: &Inputs) -> Result<Expected> {
     Ok(joined.into())
 }
 
-/// What there is to write, and what the result is like.
+/// What there is to write, and what the result is like: both are found before an output, which may be one of the tensors,
+/// gets its shape.
 struct Joined<'a> {
     tensors: Vec<&'a Tensor>,
     dim: usize,

@@ -18,8 +18,10 @@ use crate::kernels::division::{self, Division, Rounding};
 
 operator! {
     home = crate::home;
-    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out");
-    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    /// The quotient.
+    pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    /// The quotient by a number.
+    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, method(div_scalar);
     pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
     pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place;
 }
@@ -28,11 +30,16 @@ operator! {
 pub const DIV: Family<DivTensor> = Family::new(DivTensor, &kind::POINTWISE_BINARY, shape);
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const DIV_TENSOR_MODE: Family<DivTensorMode> = Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
+pub const DIV_TENSOR_MODE: Family<DivTensorMode> =
+    Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&DIV).cpu(cpu).number(DivScalar, DivTensor).number(DivInplaceScalar, DivInplaceTensor);
-    library.family(&DIV_TENSOR_MODE).cpu(mode_cpu).number(DivScalarMode, DivTensorMode).number(DivInplaceScalarMode, DivInplaceTensorMode);
+    library
+        .family(&DIV_TENSOR_MODE)
+        .cpu(mode_cpu)
+        .number(DivScalarMode, DivTensorMode)
+        .number(DivInplaceScalarMode, DivInplaceTensorMode);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -40,7 +47,9 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(DivTensor, ANY, make::pairs_to_divide, |it| it.binary(DTypeRule::Inexact, number::over))
         .tolerance(4.0)
         .refuses("does not broadcast", make::misfits());
-    samples.of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over)).tolerance(4.0);
+    samples
+        .of(DivScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Inexact, number::over))
+        .tolerance(4.0);
     let x = make::nonzero(DType::I32, &[2], 0);
     let no_mode = given(x.clone()).and(x.clone()).named("rounding_mode", "up");
     let by_zero = given(x).and(Plain::number(DType::I32, 0)).named("rounding_mode", "floor");
@@ -49,6 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("rounding_mode", no_mode)
         .refuses_data("zero", by_zero);
     samples.of(DivScalarMode, ORDERED, |dtype| rounded(make::with_number(dtype)), rounded_reference);
+    samples.number_for_tensor(DivTensor);
     samples.differs(DivTensorMode, Difference {
         id: "smallest-integer-by-minus-one",
         what: "torch dies of a signal; here the quotient wraps around to the smallest integer as sums and \
@@ -186,33 +196,6 @@ fn whole_quotient(rounding: Rounding) -> impl Fn(f32, f32) -> f32 + Copy {
 }
 
 impl Tensor {
-    /// The quotient.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivTensor`].
-    pub fn div(&self, other: &Self) -> Result<Self> {
-        DivTensor.call(self, other)
-    }
-
-    /// The quotient by a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivScalar`].
-    pub fn div_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        DivScalar.call(self, other.into())
-    }
-
-    /// Divides this tensor.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DivInplaceTensor`].
-    pub fn div_(&self, other: &Self) -> Result<&Self> {
-        DivInplaceTensor.call(self, other).map(|()| self)
-    }
-
     /// The quotient, rounded as `rounding_mode` says: "trunc" towards zero, "floor" downwards.
     ///
     /// # Errors

@@ -18,7 +18,11 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyMemoryFormat).kind(&kind::FACTORY).on_cpu_and_meta(empty).kernel(DispatchKey::BackendSelect, select);
+    library
+        .define(EmptyMemoryFormat)
+        .kind(&kind::FACTORY)
+        .on_cpu_and_meta(empty)
+        .kernel(DispatchKey::BackendSelect, select);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

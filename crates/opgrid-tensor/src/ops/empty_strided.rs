@@ -18,7 +18,11 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyStrided).kind(&kind::FACTORY).on_cpu_and_meta(strided).kernel(DispatchKey::BackendSelect, select);
+    library
+        .define(EmptyStrided)
+        .kind(&kind::FACTORY)
+        .on_cpu_and_meta(strided)
+        .kernel(DispatchKey::BackendSelect, select);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -11,8 +11,10 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
-    pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
+    /// Whether elements are equal.
+    pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements equal a number.
+    pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(eq_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -43,24 +45,4 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T => elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a == b).into()))
-}
-
-impl Tensor {
-    /// Whether elements are equal.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`EqTensor`].
-    pub fn eq(&self, other: &Self) -> Result<Self> {
-        EqTensor.call(self, other)
-    }
-
-    /// The same beside a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`EqScalar`].
-    pub fn eq_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        EqScalar.call(self, other.into())
-    }
 }

@@ -12,7 +12,8 @@ use crate::tensor::Array;
 
 operator! {
     home = crate::home;
-    pub Equal = "aten::equal(Tensor self, Tensor other) -> bool";
+    /// Whether both have the same shape and elements.
+    pub Equal = "aten::equal(Tensor self, Tensor other) -> bool", method;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -57,15 +58,4 @@ fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
     with_dtype!(result_type(&[input, other])?, T => elementwise::binary::<Bool, T, T>(&same, input, other, |a, b| (a == b).into()))?;
     choice::all(&all, &same, &[])?;
     Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
-}
-
-impl Tensor {
-    /// Whether both have the same shape and elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Equal`].
-    pub fn equal(&self, other: &Self) -> Result<bool> {
-        Equal.call(self, other)
-    }
 }

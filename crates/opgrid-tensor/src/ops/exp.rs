@@ -14,7 +14,8 @@ use crate::layers::gradient::{DefineDerivative, pullback};
 
 operator! {
     home = crate::home;
-    pub Exp = "aten::exp(Tensor self) -> Tensor", in_place, out;
+    /// The exponential function.
+    pub Exp = "aten::exp(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -37,15 +38,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::exp))
-}
-
-impl Tensor {
-    /// The exponential function.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Exp`].
-    pub fn exp(&self) -> Result<Self> {
-        Exp.call(self)
-    }
 }

@@ -17,7 +17,8 @@ operator! {
 }
 
 /// Where the view lies, for everybody.
-pub const EXPAND: ViewFamily<Expand> = ViewFamily::new(Expand, |input, size, _| input.spec()?.geometry().expand(size));
+pub const EXPAND: ViewFamily<Expand> =
+    ViewFamily::new(Expand, |input, size, _| input.spec()?.geometry().expand(size));
 
 pub(super) fn register(library: &mut Library) {
     library

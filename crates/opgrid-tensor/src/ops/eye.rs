@@ -11,25 +11,22 @@
 
 use super::factory::Factories;
 use super::prelude::*;
-use crate::families::result::give_shape;
 use super::{AsStrided, FillInplaceScalar, ZeroInplace, Zeros};
+use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
-    pub Eye = "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub EyeM = "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub EyeOut = "aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)";
-    pub EyeMOut = "aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Eye = "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub EyeM = "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
     library
-        .define(Eye)
-        .kind(&kind::FACTORY)
+        .define_with_forms(Eye, &kind::FACTORY)
         .factory(Eye, |n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
-    library.define(EyeM).kind(&kind::FACTORY).factory(EyeM, eye);
-    library.define(EyeOut).kind(&kind::FACTORY).on_every_backend(|n, out| eye_out(n, n, out));
-    library.define(EyeMOut).kind(&kind::FACTORY).on_every_backend(eye_out);
+    library.define_with_forms(EyeM, &kind::FACTORY).factory(EyeM, eye);
+    library.implement(EyeOut).on_every_backend(|n, out| eye_out(n, n, out));
+    library.implement(EyeMOut).on_every_backend(eye_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -11,7 +11,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub FillInplaceScalar = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
+    /// Sets every element to `value`.
+    pub FillInplaceScalar = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", method;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -42,15 +43,4 @@ fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {
 fn cpu(_input: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
     with_dtype!(out.dtype(), T => arithmetic::element::<T>(value).map(|_| ()))?;
     elementwise::fill(out, value)
-}
-
-impl Tensor {
-    /// Sets every element to `value`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FillInplaceScalar`].
-    pub fn fill_(&self, value: impl Into<Scalar>) -> Result<&Self> {
-        FillInplaceScalar.call(self, value.into()).map(|()| self)
-    }
 }

@@ -12,7 +12,8 @@ use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
-    pub FlattenUsingInts = "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)";
+    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
+    pub FlattenUsingInts = "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", method;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -58,15 +59,4 @@ fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     }
     let flat: i64 = sizes[start..=end].iter().product();
     Reshape.call(input, &[&sizes[..start], &[flat], &sizes[end + 1..]].concat())
-}
-
-impl Tensor {
-    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FlattenUsingInts`].
-    pub fn flatten(&self, start_dim: i64, end_dim: i64) -> Result<Self> {
-        FlattenUsingInts.call(self, start_dim, end_dim)
-    }
 }

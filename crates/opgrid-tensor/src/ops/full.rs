@@ -11,18 +11,17 @@
 
 use super::factory::Factories;
 use super::prelude::*;
-use crate::families::result::give_shape;
 use super::{EmptyMemoryFormat, FillInplaceScalar};
+use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
-    pub Full = "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub FullOut = "aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Full = "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Full).kind(&kind::FACTORY).factory(Full, full);
-    library.define(FullOut).kind(&kind::FACTORY).on_every_backend(full_out);
+    library.define_with_forms(Full, &kind::FACTORY).factory(Full, full);
+    library.implement(FullOut).on_every_backend(full_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -8,26 +8,20 @@
 //! - Errors: other shapes, an index out of range (negative ones are), overlap with `out`.
 //! - Source: torch.gather, PyTorch 2.15. `sparse_grad` is for derivatives only.
 
-use super::prelude::*;
 use super::indexing as check;
+use super::prelude::*;
 use crate::kernels::indexing;
 
 operator! {
     home = crate::home;
-    pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor";
-    pub GatherOut = "aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)";
+    pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", out;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const GATHER: Family<Gather> = Family::new(Gather, &kind::INDEXING, shape);
+pub const GATHER: Family<Gather> = Family::new(Gather, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&GATHER).cpu(cpu);
-    library.define(GatherOut).kind(&kind::INDEXING).on_cpu_and_meta(|input, dim, index, sparse_grad, out| {
-        let spec = shape(input, dim, index, sparse_grad)?;
-        result::same_dtype(out, &spec)?;
-        result::written(out, &spec, |out| cpu(input, dim, index, sparse_grad, out))
-    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -13,8 +13,10 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub GeTensor = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
-    pub GeScalar = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
+    /// Whether elements are larger or equal.
+    pub GeTensor = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements are larger than a number or equal.
+    pub GeScalar = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(ge_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -48,24 +50,4 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T: Ordered => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (b.is_at_most(a)).into())
     })
-}
-
-impl Tensor {
-    /// Whether elements are larger or equal.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`GeTensor`].
-    pub fn ge(&self, other: &Self) -> Result<Self> {
-        GeTensor.call(self, other)
-    }
-
-    /// The same beside a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`GeScalar`].
-    pub fn ge_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        GeScalar.call(self, other.into())
-    }
 }

@@ -13,8 +13,10 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
-    pub GtScalar = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
+    /// Whether elements are larger.
+    pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements are larger than a number.
+    pub GtScalar = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(gt_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -48,24 +50,4 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T: Ordered => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (b.is_below(a)).into())
     })
-}
-
-impl Tensor {
-    /// Whether elements are larger.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`GtTensor`].
-    pub fn gt(&self, other: &Self) -> Result<Self> {
-        GtTensor.call(self, other)
-    }
-
-    /// The same beside a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`GtScalar`].
-    pub fn gt_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        GtScalar.call(self, other.into())
-    }
 }

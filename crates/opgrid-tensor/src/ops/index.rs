@@ -19,16 +19,15 @@ use crate::samples::indexing::{Places, inputs, masks};
 
 operator! {
     home = crate::home;
-    pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
-    pub IndexTensorOut = "aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)";
+    pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(IndexTensor).kind(&kind::INDEXING).on_cpu_and_meta(|input, indices| {
+    library.define_with_forms(IndexTensor, &kind::INDEXING).on_cpu_and_meta(|input, indices| {
         let indexing = Indexing::new(input, indices)?;
         result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
     });
-    library.define(IndexTensorOut).kind(&kind::INDEXING).on_cpu_and_meta(|input, indices, out| {
+    library.implement(IndexTensorOut).on_cpu_and_meta(|input, indices, out| {
         let indexing = Indexing::new(input, indices)?;
         let spec = indexing.spec(input.spec()?)?;
         result::same_dtype(out, &spec)?;

@@ -24,12 +24,12 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(IndexPutInplace).kind(&kind::INDEXING).on_cpu_and_meta(index_put_);
-    library.define(IndexPut).kind(&kind::INDEXING).composite(|input, indices, values, accumulate| {
+    library.define_with_forms(IndexPut, &kind::INDEXING).composite(|input, indices, values, accumulate| {
         let result = super::Clone.call(input, Some(MemoryFormat::Preserve))?;
         IndexPutInplace.call(&result, indices, values, accumulate)?;
         Ok(result)
     });
+    library.implement(IndexPutInplace).on_cpu_and_meta(index_put_);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

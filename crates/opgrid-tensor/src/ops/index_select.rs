@@ -8,26 +8,22 @@
 //! - Errors: an `index` of several dimensions, an index out of range (negative ones are), overlap with `out`.
 //! - Source: torch.index_select, PyTorch 2.15.
 
-use super::prelude::*;
 use super::indexing as check;
+use super::prelude::*;
 use crate::kernels::indexing::{self, Indexed, Lookup};
 
 operator! {
     home = crate::home;
-    pub IndexSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor";
-    pub IndexSelectOut = "aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)";
+    /// The indices of one dimension that a list names.
+    pub IndexSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const INDEX_SELECT: Family<IndexSelect> = Family::new(IndexSelect, &kind::INDEXING, shape);
+pub const INDEX_SELECT: Family<IndexSelect> =
+    Family::new(IndexSelect, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&INDEX_SELECT).cpu(cpu);
-    library.define(IndexSelectOut).kind(&kind::INDEXING).on_cpu_and_meta(|input, dim, index, out| {
-        let spec = shape(input, dim, index)?;
-        result::same_dtype(out, &spec)?;
-        result::written(out, &spec, |out| cpu(input, dim, index, out))
-    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -96,15 +92,4 @@ fn cpu(input: &Tensor, dim: i64, index: &Tensor, out: &Tensor) -> Result<()> {
     let lookup = Lookup::new(geometry, indexed, offsets)?;
     indexing::check_apart(out.array()?, index.array()?)?;
     indexing::read(out.array()?, input.array()?, &lookup)
-}
-
-impl Tensor {
-    /// The indices of one dimension that a list names.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexSelect`].
-    pub fn index_select(&self, dim: i64, index: &Self) -> Result<Self> {
-        IndexSelect.call(self, dim, index)
-    }
 }

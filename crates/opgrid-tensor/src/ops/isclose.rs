@@ -21,7 +21,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Isclose).kind(&kind::POINTWISE_BINARY).kernel(DispatchKey::CompositeImplicitAutograd, isclose);
+    library
+        .define(Isclose)
+        .kind(&kind::POINTWISE_BINARY)
+        .kernel(DispatchKey::CompositeImplicitAutograd, isclose);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

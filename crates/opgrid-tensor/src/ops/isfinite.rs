@@ -12,11 +12,15 @@ use super::{Abs, EmptyLike, EqScalar, FillInplaceScalar, LtScalar, SubTensor};
 
 operator! {
     home = crate::home;
-    pub Isfinite = "aten::isfinite(Tensor self) -> Tensor";
+    /// Whether elements are neither infinite nor NaN.
+    pub Isfinite = "aten::isfinite(Tensor self) -> Tensor", method;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Isfinite).kind(&kind::POINTWISE_UNARY).kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
+    library
+        .define(Isfinite)
+        .kind(&kind::POINTWISE_UNARY)
+        .kernel(DispatchKey::CompositeImplicitAutograd, isfinite);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -37,15 +41,4 @@ fn isfinite(input: &Tensor) -> Result<Tensor> {
     let ones = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
     FillInplaceScalar.call(&ones, Scalar::Bool(true))?;
     Ok(ones)
-}
-
-impl Tensor {
-    /// Whether elements are neither infinite nor NaN.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Isfinite`].
-    pub fn isfinite(&self) -> Result<Self> {
-        Isfinite.call(self)
-    }
 }

@@ -11,7 +11,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Isnan = "aten::isnan(Tensor self) -> Tensor", out;
+    /// Whether elements are NaN.
+    pub Isnan = "aten::isnan(Tensor self) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -39,15 +40,4 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
         });
     }
     elementwise::fill_for(out, input, false)
-}
-
-impl Tensor {
-    /// Whether elements are NaN.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Isnan`].
-    pub fn isnan(&self) -> Result<Self> {
-        Isnan.call(self)
-    }
 }

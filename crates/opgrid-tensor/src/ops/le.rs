@@ -13,8 +13,10 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub LeTensor = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
-    pub LeScalar = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
+    /// Whether elements are smaller or equal.
+    pub LeTensor = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements are smaller than a number or equal.
+    pub LeScalar = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(le_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -48,24 +50,4 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T: Ordered => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a.is_at_most(b)).into())
     })
-}
-
-impl Tensor {
-    /// Whether elements are smaller or equal.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LeTensor`].
-    pub fn le(&self, other: &Self) -> Result<Self> {
-        LeTensor.call(self, other)
-    }
-
-    /// The same beside a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LeScalar`].
-    pub fn le_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        LeScalar.call(self, other.into())
-    }
 }

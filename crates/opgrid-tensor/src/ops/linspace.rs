@@ -22,13 +22,12 @@ use crate::tensor::{Element, Number, complex_of};
 
 operator! {
     home = crate::home;
-    pub Linspace = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub LinspaceOut = "aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Linspace = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Linspace).kind(&kind::FACTORY).factory(Linspace, linspace);
-    library.define(LinspaceOut).kind(&kind::FACTORY).on_cpu_and_meta(linspace_out);
+    library.define_with_forms(Linspace, &kind::FACTORY).factory(Linspace, linspace);
+    library.implement(LinspaceOut).on_cpu_and_meta(linspace_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -13,7 +13,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Log = "aten::log(Tensor self) -> Tensor", in_place, out;
+    /// The natural logarithm.
+    pub Log = "aten::log(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -34,15 +35,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::log))
-}
-
-impl Tensor {
-    /// The natural logarithm.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Log`].
-    pub fn log(&self) -> Result<Self> {
-        Log.call(self)
-    }
 }

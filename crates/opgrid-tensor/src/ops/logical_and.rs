@@ -11,7 +11,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub LogicalAnd = "aten::logical_and(Tensor self, Tensor other) -> Tensor", in_place, out;
+    /// Whether both elements are other than zero.
+    pub LogicalAnd = "aten::logical_and(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -34,15 +35,4 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() & b.is_true()).into())
-}
-
-impl Tensor {
-    /// Whether both elements are other than zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LogicalAnd`].
-    pub fn logical_and(&self, other: &Self) -> Result<Self> {
-        LogicalAnd.call(self, other)
-    }
 }

@@ -11,7 +11,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor", in_place, out;
+    /// Whether elements are zero.
+    pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -31,15 +32,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::unary::<Bool, Bool>(out, input, |a| (!a.is_true()).into())
-}
-
-impl Tensor {
-    /// Whether elements are zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LogicalNot`].
-    pub fn logical_not(&self) -> Result<Self> {
-        LogicalNot.call(self)
-    }
 }

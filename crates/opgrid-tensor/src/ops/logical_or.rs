@@ -11,7 +11,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub LogicalOr = "aten::logical_or(Tensor self, Tensor other) -> Tensor", in_place, out;
+    /// Whether at least one of two elements is other than zero.
+    pub LogicalOr = "aten::logical_or(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -34,15 +35,4 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     elementwise::binary::<Bool, Bool, Bool>(out, input, other, |a, b| (a.is_true() | b.is_true()).into())
-}
-
-impl Tensor {
-    /// Whether at least one of two elements is other than zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LogicalOr`].
-    pub fn logical_or(&self, other: &Self) -> Result<Self> {
-        LogicalOr.call(self, other)
-    }
 }

@@ -13,8 +13,10 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
-    pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
+    /// Whether elements are smaller.
+    pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements are smaller than a number.
+    pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(lt_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -48,24 +50,4 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T: Ordered => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a.is_below(b)).into())
     })
-}
-
-impl Tensor {
-    /// Whether elements are smaller.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LtTensor`].
-    pub fn lt(&self, other: &Self) -> Result<Self> {
-        LtTensor.call(self, other)
-    }
-
-    /// The same beside a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LtScalar`].
-    pub fn lt_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        LtScalar.call(self, other.into())
-    }
 }

@@ -15,21 +15,22 @@ use crate::tensor::{Element, broadcast};
 
 operator! {
     home = crate::home;
-    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place;
+    /// A copy with a number where a mask is true.
+    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, method;
     pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(MaskedFillInplaceScalar).kind(&kind::INDEXING).in_place(|input, mask, _| shape(input, mask), cpu);
-    library.define(MaskedFillInplaceTensor).kind(&kind::INDEXING).in_place(tensor_shape, |input, mask, value, out| {
+    library.implement(MaskedFillInplaceScalar).in_place(|input, mask, _| shape(input, mask), cpu);
+    library.implement(MaskedFillInplaceTensor).in_place(tensor_shape, |input, mask, value, out| {
         cpu(input, mask, LocalScalarDense.call(value)?, out)
     });
-    library.define(MaskedFillScalar).kind(&kind::INDEXING).on_every_backend(|input, mask, value| {
+    library.define_with_forms(MaskedFillScalar, &kind::INDEXING).on_every_backend(|input, mask, value| {
         let result = stretched(input, mask)?;
         MaskedFillInplaceScalar.call(&result, mask, value)?;
         Ok(result)
     });
-    library.define(MaskedFillTensor).kind(&kind::INDEXING).on_every_backend(|input, mask, value| {
+    library.define_with_forms(MaskedFillTensor, &kind::INDEXING).on_every_backend(|input, mask, value| {
         let result = stretched(input, mask)?;
         MaskedFillInplaceTensor.call(&result, mask, value)?;
         Ok(result)
@@ -111,24 +112,4 @@ fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()>
             if masked.is_true() { value } else { element }
         })
     })
-}
-
-impl Tensor {
-    /// A copy with a number where a mask is true.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MaskedFillScalar`].
-    pub fn masked_fill(&self, mask: &Self, value: impl Into<Scalar>) -> Result<Self> {
-        MaskedFillScalar.call(self, mask, value.into())
-    }
-
-    /// Sets elements to a number where a mask is true.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MaskedFillInplaceScalar`].
-    pub fn masked_fill_(&self, mask: &Self, value: impl Into<Scalar>) -> Result<&Self> {
-        MaskedFillInplaceScalar.call(self, mask, value.into()).map(|()| self)
-    }
 }

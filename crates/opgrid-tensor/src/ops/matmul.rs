@@ -13,19 +13,19 @@
 use opgrid_core::Error;
 
 use super::prelude::*;
-use crate::families::result::give_shape;
 use super::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
+use crate::families::result::give_shape;
 use crate::tensor::{Dims, broadcast};
 
 operator! {
     home = crate::home;
-    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor";
-    pub MatmulOut = "aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+    /// The product of vectors, matrices or stacks of matrices.
+    pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor", out, method;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Matmul).kind(&kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
-    library.define(MatmulOut).kind(&kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
+    library.define_with_forms(Matmul, &kind::PRODUCT).kernel(DispatchKey::CompositeImplicitAutograd, matmul);
+    library.implement(MatmulOut).kernel(DispatchKey::CompositeImplicitAutograd, matmul_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -194,16 +194,5 @@ fn as_stack(tensor: &Tensor, geometry: &Geometry, sizes: &[i64]) -> Result<Tenso
         true => Ok(seen),
         false if geometry.view(sizes).is_ok() => View.call(&seen, sizes),
         false => View.call(&Contiguous.call(&seen, MemoryFormat::Contiguous)?, sizes),
-    }
-}
-
-impl Tensor {
-    /// The product of vectors, matrices or stacks of matrices.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Matmul`].
-    pub fn matmul(&self, other: &Self) -> Result<Self> {
-        Matmul.call(self, other)
     }
 }

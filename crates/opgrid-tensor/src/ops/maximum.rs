@@ -13,7 +13,8 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub Maximum = "aten::maximum(Tensor self, Tensor other) -> Tensor", out;
+    /// The larger one of two elements.
+    pub Maximum = "aten::maximum(Tensor self, Tensor other) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -38,15 +39,4 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger))
-}
-
-impl Tensor {
-    /// The larger one of two elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Maximum`].
-    pub fn maximum(&self, other: &Self) -> Result<Self> {
-        Maximum.call(self, other)
-    }
 }

@@ -23,7 +23,10 @@ operator! {
 pub const MEAN_DIM: Family<MeanDim> = Family::new(MeanDim, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Mean).kind(&kind::REDUCTION).composite(|input, dtype| MeanDim.call(input, None, false, dtype));
+    library
+        .define(Mean)
+        .kind(&kind::REDUCTION)
+        .composite(|input, dtype| MeanDim.call(input, None, false, dtype));
     library.family(&MEAN_DIM).cpu(cpu);
 }
 

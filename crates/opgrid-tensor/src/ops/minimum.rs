@@ -13,7 +13,8 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub Minimum = "aten::minimum(Tensor self, Tensor other) -> Tensor", out;
+    /// The smaller one of two elements.
+    pub Minimum = "aten::minimum(Tensor self, Tensor other) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -38,15 +39,4 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::smaller))
-}
-
-impl Tensor {
-    /// The smaller one of two elements.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Minimum`].
-    pub fn minimum(&self, other: &Self) -> Result<Self> {
-        Minimum.call(self, other)
-    }
 }

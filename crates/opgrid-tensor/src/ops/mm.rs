@@ -14,7 +14,8 @@ use crate::kernels::products::{multiply, sizes};
 
 operator! {
     home = crate::home;
-    pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor", out;
+    /// The matrix product.
+    pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor", out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -61,15 +62,4 @@ fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
     multiply(out.array()?, input.array()?, mat2.array()?)
-}
-
-impl Tensor {
-    /// The matrix product.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Mm`].
-    pub fn mm(&self, mat2: &Self) -> Result<Self> {
-        Mm.call(self, mat2)
-    }
 }

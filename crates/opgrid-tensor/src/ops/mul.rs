@@ -16,8 +16,10 @@ use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
 
 operator! {
     home = crate::home;
-    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out");
-    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    /// The product.
+    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    /// The product with a number.
+    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, method(mul_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -40,6 +42,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
         .refuses("does not broadcast", make::misfits());
     samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
+    samples.number_for_tensor(MulTensor);
     samples.differs(
         MulTensor,
         Difference {
@@ -78,43 +81,5 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
         }
         _ => with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times)),
-    }
-}
-
-impl Tensor {
-    /// The product.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MulTensor`].
-    pub fn mul(&self, other: &Self) -> Result<Self> {
-        MulTensor.call(self, other)
-    }
-
-    /// The product with a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MulScalar`].
-    pub fn mul_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        MulScalar.call(self, other.into())
-    }
-
-    /// Multiplies this tensor.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MulInplaceTensor`].
-    pub fn mul_(&self, other: &Self) -> Result<&Self> {
-        MulInplaceTensor.call(self, other).map(|()| self)
-    }
-
-    /// Multiplies this tensor by a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`MulInplaceScalar`].
-    pub fn mul_scalar_(&self, other: impl Into<Scalar>) -> Result<&Self> {
-        MulInplaceScalar.call(self, other.into()).map(|()| self)
     }
 }

@@ -11,8 +11,10 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out;
-    pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out;
+    /// Whether elements differ.
+    pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements differ from a number.
+    pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(ne_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -45,24 +47,4 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T => {
         elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a != b).into())
     })
-}
-
-impl Tensor {
-    /// Whether elements differ.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`NeTensor`].
-    pub fn ne(&self, other: &Self) -> Result<Self> {
-        NeTensor.call(self, other)
-    }
-
-    /// The same beside a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`NeScalar`].
-    pub fn ne_scalar(&self, other: impl Into<Scalar>) -> Result<Self> {
-        NeScalar.call(self, other.into())
-    }
 }

@@ -12,7 +12,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out;
+    /// The negative.
+    pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -23,8 +24,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Neg, NUMBERS, make::unary, |it| it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x)));
+    samples.of(Neg, NUMBERS, make::unary, |it| {
+        it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
+    });
     samples.differs(Neg, arithmetic::SIGN_OF_ZERO);
 }
 
@@ -40,15 +42,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 /// The output has the dtype of the input: nothing is converted.
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Number => elementwise::unary::<T, T>(out, input, Math::<T>::negated))
-}
-
-impl Tensor {
-    /// The negative.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Neg`].
-    pub fn neg(&self) -> Result<Self> {
-        Neg.call(self)
-    }
 }

@@ -11,18 +11,17 @@
 
 use super::factory::Factories;
 use super::prelude::*;
-use crate::families::result::give_shape;
 use super::{EmptyMemoryFormat, FillInplaceScalar};
+use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
-    pub Ones = "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub OnesOut = "aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Ones = "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Ones).kind(&kind::FACTORY).factory(Ones, ones);
-    library.define(OnesOut).kind(&kind::FACTORY).on_every_backend(ones_out);
+    library.define_with_forms(Ones, &kind::FACTORY).factory(Ones, ones);
+    library.implement(OnesOut).on_every_backend(ones_out);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

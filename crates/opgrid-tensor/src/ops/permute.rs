@@ -10,11 +10,13 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Permute = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)";
+    /// The dimensions in another order.
+    pub Permute = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", method;
 }
 
 /// Where the view lies, for everybody.
-pub const PERMUTE: ViewFamily<Permute> = ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
+pub const PERMUTE: ViewFamily<Permute> =
+    ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
 
 pub(super) fn register(library: &mut Library) {
     library.view(Permute, &PERMUTE);
@@ -35,15 +37,4 @@ pub(super) fn samples(samples: &mut Samples) {
         .view()
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0].to_vec()))
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([0, 0].to_vec()));
-}
-
-impl Tensor {
-    /// The dimensions in another order.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Permute`].
-    pub fn permute(&self, dims: &[i64]) -> Result<Self> {
-        Permute.call(self, dims)
-    }
 }

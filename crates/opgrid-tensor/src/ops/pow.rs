@@ -18,24 +18,28 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out;
-    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out;
-    pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor";
-    pub PowScalarOut = "aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)";
+    /// Elements to the power of others.
+    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
+    /// Elements to the power of a number.
+    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out, method(pow_scalar);
+    pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", out;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const POW_TENSOR: Family<PowTensorTensor> = Family::new(PowTensorTensor, &kind::POINTWISE_BINARY, shape);
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> = Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
+pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> =
+    Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&POW_TENSOR).cpu(cpu);
     library.family(&POW_TENSOR_SCALAR).cpu(scalar_cpu);
-    library.define(PowScalar).composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
     library
-        .define(PowScalarOut)
+        .define_with_forms(PowScalar, &kind::POINTWISE_BINARY)
+        .composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
+    library
+        .implement(PowScalarOut)
         .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
 }
 
@@ -239,24 +243,4 @@ fn is_zero(value: Scalar) -> bool {
 
 fn is_one(value: Scalar) -> bool {
     value.to_complex() == Complex64::ONE
-}
-
-impl Tensor {
-    /// Elements to the power of others.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`PowTensorTensor`].
-    pub fn pow(&self, exponent: &Self) -> Result<Self> {
-        PowTensorTensor.call(self, exponent)
-    }
-
-    /// Elements to the power of a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`PowTensorScalar`].
-    pub fn pow_scalar(&self, exponent: impl Into<Scalar>) -> Result<Self> {
-        PowTensorScalar.call(self, exponent.into())
-    }
 }

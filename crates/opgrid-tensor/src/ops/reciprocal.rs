@@ -12,7 +12,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor", in_place, out;
+    /// One divided by each element.
+    pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -33,15 +34,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::reciprocal))
-}
-
-impl Tensor {
-    /// One divided by each element.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Reciprocal`].
-    pub fn reciprocal(&self) -> Result<Self> {
-        Reciprocal.call(self)
-    }
 }

@@ -15,7 +15,8 @@ use crate::kernels::arithmetic::Ordered;
 
 operator! {
     home = crate::home;
-    pub Relu = "aten::relu(Tensor self) -> Tensor", in_place, out;
+    /// Zero instead of negative numbers.
+    pub Relu = "aten::relu(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -48,15 +49,4 @@ fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Real => {
         elementwise::unary::<T, T>(out, input, |a| if a.is_below(Math::<T>::ZERO) { Math::<T>::ZERO } else { a })
     })
-}
-
-impl Tensor {
-    /// Zero instead of negative numbers.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Relu`].
-    pub fn relu(&self) -> Result<Self> {
-        Relu.call(self)
-    }
 }

@@ -12,12 +12,16 @@ use super::prelude::*;
 operator! {
     home = crate::home;
     pub RsubTensor = "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
-    pub RsubScalar = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
+    /// `other - alpha * self` with a number.
+    pub RsubScalar = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method(rsub_scalar);
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(RsubTensor).kind(&kind::POINTWISE_BINARY).on_every_backend(rsub);
-    library.define(RsubScalar).kind(&kind::POINTWISE_BINARY).on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
+    library
+        .define(RsubScalar)
+        .kind(&kind::POINTWISE_BINARY)
+        .on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -38,15 +42,4 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 fn rsub(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {
     SubTensor.call(other, input, alpha)
-}
-
-impl Tensor {
-    /// `other - alpha * self` with a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`RsubScalar`].
-    pub fn rsub_scalar(&self, other: impl Into<Scalar>, alpha: impl Into<Scalar>) -> Result<Self> {
-        RsubScalar.call(self, other.into(), alpha.into())
-    }
 }

@@ -8,11 +8,13 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)";
+    /// One index of a dimension, which disappears.
+    pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", method;
 }
 
 /// Where the view lies, for everybody.
-pub const SELECT: ViewFamily<SelectInt> = ViewFamily::new(SelectInt, |input, dim, index| input.spec()?.geometry().select(dim, index));
+pub const SELECT: ViewFamily<SelectInt> =
+    ViewFamily::new(SelectInt, |input, dim, index| input.spec()?.geometry().select(dim, index));
 
 pub(super) fn register(library: &mut Library) {
     library.view(SelectInt, &SELECT);
@@ -37,15 +39,4 @@ pub(super) fn samples(samples: &mut Samples) {
         .view()
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2))
         .refuses("", given(Plain::number(DType::F32, 1)).and(0).and(0));
-}
-
-impl Tensor {
-    /// One index of a dimension, which disappears.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SelectInt`].
-    pub fn select(&self, dim: i64, index: i64) -> Result<Self> {
-        SelectInt.call(self, dim, index)
-    }
 }

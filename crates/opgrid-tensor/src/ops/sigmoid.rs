@@ -12,7 +12,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out;
+    /// The logistic function.
+    pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -54,15 +55,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sigmoid))
-}
-
-impl Tensor {
-    /// The logistic function.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Sigmoid`].
-    pub fn sigmoid(&self) -> Result<Self> {
-        Sigmoid.call(self)
-    }
 }

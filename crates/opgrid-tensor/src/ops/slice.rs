@@ -9,7 +9,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub SliceTensor = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)";
+    /// Every `step`-th index of a dimension from `start` to before `end`.
+    pub SliceTensor = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", method;
 }
 
 /// Where the view lies, for everybody.
@@ -63,21 +64,4 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn geometry(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Geometry> {
     input.spec()?.geometry().slice(dim, start.unwrap_or(0), end.unwrap_or(i64::MAX), step)
-}
-
-impl Tensor {
-    /// Every `step`-th index of a dimension from `start` to before `end`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SliceTensor`].
-    pub fn slice(
-        &self,
-        dim: i64,
-        start: impl Into<Option<i64>>,
-        end: impl Into<Option<i64>>,
-        step: i64,
-    ) -> Result<Self> {
-        SliceTensor.call(self, dim, start.into(), end.into(), step)
-    }
 }

@@ -13,7 +13,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Sqrt = "aten::sqrt(Tensor self) -> Tensor", in_place, out;
+    /// The square root.
+    pub Sqrt = "aten::sqrt(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -34,15 +35,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt))
-}
-
-impl Tensor {
-    /// The square root.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Sqrt`].
-    pub fn sqrt(&self) -> Result<Self> {
-        Sqrt.call(self)
-    }
 }

@@ -10,8 +10,10 @@ use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
-    pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)";
-    pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)";
+    /// Without dimensions of size 1.
+    pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)", method;
+    /// Without one dimension, if its size is 1.
+    pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", method(squeeze_dim);
     pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
 }
 
@@ -81,24 +83,4 @@ fn without(input: &Tensor, named: impl Fn(usize) -> bool) -> Result<Geometry> {
     let kept = all.filter(|(at, (size, _))| **size != 1 || !named(*at));
     let (sizes, strides): (Vec<i64>, Vec<i64>) = kept.map(|(_, (size, stride))| (*size, *stride)).unzip();
     Geometry::strided(&sizes, &strides, geometry.offset())
-}
-
-impl Tensor {
-    /// Without dimensions of size 1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Squeeze`].
-    pub fn squeeze(&self) -> Result<Self> {
-        Squeeze.call(self)
-    }
-
-    /// Without one dimension, if its size is 1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SqueezeDim`].
-    pub fn squeeze_dim(&self, dim: i64) -> Result<Self> {
-        SqueezeDim.call(self, dim)
-    }
 }

@@ -15,13 +15,12 @@ use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
-    pub Stack = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor";
-    pub StackOut = "aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Stack = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Stack).kind(&kind::JOINING).on_every_backend(stack);
-    library.define(StackOut).kind(&kind::JOINING).on_every_backend(|tensors, dim, out| {
+    library.define_with_forms(Stack, &kind::JOINING).on_every_backend(stack);
+    library.implement(StackOut).on_every_backend(|tensors, dim, out| {
         let (_, dim) = check(tensors, dim)?;
         CatOut.call(&unsqueezed(tensors, dim)?, dim as i64, out)
     });

@@ -14,8 +14,10 @@ use crate::tensor::Element;
 
 operator! {
     home = crate::home;
-    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out");
-    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place;
+    /// `self - alpha * other`.
+    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+    /// `self - alpha * other` with a number.
+    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, method(sub_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -35,6 +37,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(SubScalar, NUMBERS, make::with_number, reference)
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+    samples.number_for_tensor(SubTensor);
     samples.differs(SubTensor, arithmetic::SIGN_OF_ZERO);
     samples.differs(SubTensor, math::NOT_FINITE);
 }
@@ -58,33 +61,4 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
         let alpha = arithmetic::element::<T>(alpha)?.widen();
         elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.minus(alpha.times(b)))
     })
-}
-
-impl Tensor {
-    /// `self - alpha * other`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SubTensor`].
-    pub fn sub(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<Self> {
-        SubTensor.call(self, other, alpha.into())
-    }
-
-    /// `self - alpha * other` with a number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SubScalar`].
-    pub fn sub_scalar(&self, other: impl Into<Scalar>, alpha: impl Into<Scalar>) -> Result<Self> {
-        SubScalar.call(self, other.into(), alpha.into())
-    }
-
-    /// Subtracts `alpha * other` from this tensor.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SubInplaceTensor`].
-    pub fn sub_(&self, other: &Self, alpha: impl Into<Scalar>) -> Result<&Self> {
-        SubInplaceTensor.call(self, other, alpha.into()).map(|()| self)
-    }
 }

@@ -21,7 +21,8 @@ operator! {
 }
 
 /// Over all elements.
-pub const SUM: Family<Sum> = Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype));
+pub const SUM: Family<Sum> =
+    Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype));
 
 /// Over dimensions.
 pub const SUM_DIM: Family<SumDim> = Family::new(SumDim, &kind::REDUCTION, shape).out_shape(out_shape);

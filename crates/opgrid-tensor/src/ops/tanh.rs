@@ -12,7 +12,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Tanh = "aten::tanh(Tensor self) -> Tensor", in_place, out;
+    /// The hyperbolic tangent.
+    pub Tanh = "aten::tanh(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -38,15 +39,4 @@ fn shape(input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::tanh))
-}
-
-impl Tensor {
-    /// The hyperbolic tangent.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Tanh`].
-    pub fn tanh(&self) -> Result<Self> {
-        Tanh.call(self)
-    }
 }

@@ -11,12 +11,14 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
+    /// Two dimensions exchanged.
+    pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
     pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
 }
 
 /// Where the view lies, for everybody.
-pub const TRANSPOSE: ViewFamily<TransposeInt> = ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
+pub const TRANSPOSE: ViewFamily<TransposeInt> =
+    ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
 
 /// Where the view lies, for everybody.
 pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);
@@ -74,15 +76,6 @@ fn t(input: &Tensor) -> Result<Geometry> {
 }
 
 impl Tensor {
-    /// Two dimensions exchanged.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TransposeInt`].
-    pub fn transpose(&self, dim0: i64, dim1: i64) -> Result<Self> {
-        TransposeInt.call(self, dim0, dim1)
-    }
-
     /// The transposed matrix.
     ///
     /// # Errors

@@ -9,11 +9,13 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)";
+    /// With a dimension of size 1 before `dim`.
+    pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", method;
 }
 
 /// Where the view lies, for everybody.
-pub const UNSQUEEZE: ViewFamily<Unsqueeze> = ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
+pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
+    ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
 
 pub(super) fn register(library: &mut Library) {
     library.view(Unsqueeze, &UNSQUEEZE);
@@ -33,15 +35,4 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .view()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-}
-
-impl Tensor {
-    /// With a dimension of size 1 before `dim`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Unsqueeze`].
-    pub fn unsqueeze(&self, dim: i64) -> Result<Self> {
-        Unsqueeze.call(self, dim)
-    }
 }

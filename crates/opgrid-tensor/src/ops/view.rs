@@ -9,7 +9,8 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)";
+    /// The same elements under other sizes, of which one may be -1.
+    pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
 }
 
 /// Where the view lies, for everybody.
@@ -25,15 +26,4 @@ pub(super) fn samples(samples: &mut Samples) {
         .view()
         .needs_contiguous()
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()));
-}
-
-impl Tensor {
-    /// The same elements under other sizes, of which one may be -1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`View`].
-    pub fn view(&self, size: &[i64]) -> Result<Self> {
-        View.call(self, size)
-    }
 }

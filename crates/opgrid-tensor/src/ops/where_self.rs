@@ -14,30 +14,38 @@ use super::prelude::*;
 
 operator! {
     home = crate::home;
-    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out;
+    /// `self` where `condition` is true, `other` elsewhere.
+    pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out, method(where_self);
     pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";
     pub WhereScalarOther = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor";
     pub WhereScalar = "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor";
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const WHERE_SELF: Family<WhereSelf> = Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
+pub const WHERE_SELF: Family<WhereSelf> =
+    Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&WHERE_SELF).cpu(cpu);
     let implicit = DispatchKey::CompositeImplicitAutograd;
-    library.define(WhereScalarSelf).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
-        let number = Tensor::number(input);
-        check_number(input, result_type(&[&number, other])?)
-            .map_err(|error| error.within("aten::where.ScalarSelf"))?;
-        WhereSelf.call(condition, &number, other)
-    });
-    library.define(WhereScalarOther).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
-        let number = Tensor::number(other);
-        check_number(other, result_type(&[input, &number])?)
-            .map_err(|error| error.within("aten::where.ScalarOther"))?;
-        WhereSelf.call(condition, input, &number)
-    });
+    library.define(WhereScalarSelf).kind(&kind::POINTWISE_TERNARY).kernel(
+        implicit,
+        |condition, input, other| {
+            let number = Tensor::number(input);
+            check_number(input, result_type(&[&number, other])?)
+                .map_err(|error| error.within("aten::where.ScalarSelf"))?;
+            WhereSelf.call(condition, &number, other)
+        },
+    );
+    library.define(WhereScalarOther).kind(&kind::POINTWISE_TERNARY).kernel(
+        implicit,
+        |condition, input, other| {
+            let number = Tensor::number(other);
+            check_number(other, result_type(&[input, &number])?)
+                .map_err(|error| error.within("aten::where.ScalarOther"))?;
+            WhereSelf.call(condition, input, &number)
+        },
+    );
     library.define(WhereScalar).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
         let numbers = [input, other].map(Tensor::number);
         let dtype = result_type(&[&numbers[0], &numbers[1]])?;
@@ -137,15 +145,4 @@ fn cpu(condition: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor) -> Resu
             if condition.is_true() { input } else { other }
         })
     })
-}
-
-impl Tensor {
-    /// `self` where `condition` is true, `other` elsewhere.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`WhereSelf`].
-    pub fn where_self(&self, condition: &Self, other: &Self) -> Result<Self> {
-        WhereSelf.call(condition, self, other)
-    }
 }

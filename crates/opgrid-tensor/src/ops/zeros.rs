@@ -16,15 +16,17 @@ use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
-    pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub ZerosOut = "aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)";
+    pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub ZeroInplace = "aten::zero_(Tensor(a!) self) -> Tensor(a!)";
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Zeros).kind(&kind::FACTORY).factory(Zeros, zeros);
-    library.define(ZerosOut).kind(&kind::FACTORY).on_every_backend(zeros_out);
-    library.define(ZeroInplace).kind(&kind::FACTORY).in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
+    library.define_with_forms(Zeros, &kind::FACTORY).factory(Zeros, zeros);
+    library.implement(ZerosOut).on_every_backend(zeros_out);
+    library
+        .define(ZeroInplace)
+        .kind(&kind::FACTORY)
+        .in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -77,6 +77,7 @@ type TypedCall = fn(&Dispatcher, &str, &[ValueRef<'_>]) -> Result<Vec<Value>>;
 pub struct Samples {
     operators: Vec<OperatorSamples>,
     differences: Vec<(String, Difference)>,
+    take_numbers: Vec<String>,
 }
 
 impl Samples {
@@ -127,6 +128,16 @@ impl Samples {
     /// Adds a difference from torch of an operator, in all its overloads.
     pub fn differs<O: Operator>(&mut self, _operator: O, difference: Difference) {
         self.differences.push((differences::family(&O::name().to_string()).to_owned(), difference));
+    }
+
+    /// Says that torch takes a number where an operator asks for a tensor, in all its overloads.
+    pub fn number_for_tensor<O: Operator>(&mut self, _operator: O) {
+        self.take_numbers.push(differences::family(&O::name().to_string()).to_owned());
+    }
+
+    /// Whether torch takes a number where the overload of that name asks for a tensor.
+    pub fn takes_numbers(&self, overload: &str) -> bool {
+        self.take_numbers.iter().any(|family| family == differences::family(overload))
     }
 
     /// The differences from torch, each with the family of the operator that it belongs to, as `add` of

@@ -14,7 +14,7 @@ pub(super) fn on_subject(subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String
     let mut verdicts = Vec::new();
     for sample in undeclared.flat_map(|dtype| samples.samples(*dtype)) {
         verdicts.push((sample.to_string(), refused(subject, &subject.operator, &sample)));
-        for variant in &subject.in_place {
+        if let Some(variant) = &subject.variants.in_place {
             let verdict = refused(subject, &variant.operator, &sample);
             verdicts.push((sample.to_string(), verdict.map_err(|fault| fault.of(variant.operator.name()))));
         }

@@ -25,7 +25,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
         ("overlap with an input", |trial| trial.overlapping()),
     ];
     let mut verdicts = Vec::new();
-    for variant in &case.subject.outputs {
+    if let Some(variant) = &case.subject.variants.output {
         let trial = Trial { case, variant, result };
         for (name, run) in trials {
             let about = format!("{} with an output of {name}", variant.operator.name());
