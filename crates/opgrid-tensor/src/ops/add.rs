@@ -25,14 +25,18 @@ operator! {
 pub const ADD: Family<AddTensor> = Family::new(AddTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADD).cpu(cpu)
+    library
+        .family(&ADD)
+        .cpu(cpu)
         .derivative(|_, (input, other, alpha), _| {
             let sizes = [input.sizes().to_vec(), other.sizes().to_vec()];
             pullback(move |grad| {
                 let of_other = sum_to(&grad.mul_scalar(alpha)?, &sizes[1])?;
                 Ok(vec![Some(sum_to(grad, &sizes[0])?), Some(of_other)])
             })
-        }).number(AddScalar, AddTensor).number(AddInplaceScalar, AddInplaceTensor);
+        })
+        .number(AddScalar, AddTensor)
+        .number(AddInplaceScalar, AddInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

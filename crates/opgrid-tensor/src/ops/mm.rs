@@ -9,8 +9,8 @@
 //! - Source: torch.mm, PyTorch 2.15.
 
 use super::prelude::*;
-use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::kernels::products::{multiply, sizes};
+use crate::layers::gradient::{DefineDerivative, pullback};
 
 operator! {
     home = crate::home;

@@ -26,7 +26,9 @@ operator! {
 pub const MUL: Family<MulTensor> = Family::new(MulTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MUL).cpu(cpu)
+    library
+        .family(&MUL)
+        .cpu(cpu)
         .derivative(|recording, (input, other), _| {
             let (input, other) = (recording.save(input), recording.save(other));
             pullback(move |grad| {
@@ -34,7 +36,9 @@ pub(super) fn register(library: &mut Library) {
                 let of_input = sum_to(&grad.mul(other)?, input.sizes())?;
                 Ok(vec![Some(of_input), Some(sum_to(&grad.mul(input)?, other.sizes())?)])
             })
-        }).number(MulScalar, MulTensor).number(MulInplaceScalar, MulInplaceTensor);
+        })
+        .number(MulScalar, MulTensor)
+        .number(MulInplaceScalar, MulInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

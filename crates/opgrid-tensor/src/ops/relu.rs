@@ -8,10 +8,10 @@
 //! - Errors: bools and complex numbers; an `out` of another dtype than `self`.
 //! - Source: torch.relu, PyTorch 2.15.
 
-use super::prelude::*;
 use super::WhereScalarOther;
-use crate::layers::gradient::{DefineDerivative, pullback};
+use super::prelude::*;
 use crate::kernels::arithmetic::Ordered;
+use crate::layers::gradient::{DefineDerivative, pullback};
 
 operator! {
     home = crate::home;

@@ -51,7 +51,8 @@ pub(super) fn register(library: &mut Library) {
         let dims = dim.unwrap_or(&[]).iter().map(|dim| normalise_dim(*dim, sizes.len()));
         let dims = dims.collect::<Result<Vec<_>>>()?;
         pullback(move |grad| {
-            let kept = (0..sizes.len()).map(|at| if dims.is_empty() || dims.contains(&at) { 1 } else { sizes[at] });
+            let kept =
+                (0..sizes.len()).map(|at| if dims.is_empty() || dims.contains(&at) { 1 } else { sizes[at] });
             let kept: Vec<i64> = kept.collect();
             let grad = if keepdim { grad.clone() } else { grad.reshape(&kept)? };
             Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)])
