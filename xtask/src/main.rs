@@ -12,6 +12,7 @@ mod fuzz;
 mod instructions;
 mod loom;
 mod package;
+mod recipes;
 mod rust_source;
 mod stress;
 mod test;
@@ -79,6 +80,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         about: "the library crates as they would be published, each built from its package alone",
         run: package::run,
+    },
+    Command {
+        name: "recipes",
+        arguments: "[NAME…]",
+        about: "the changes that the structure has to carry: applies each to a copy, tests it, counts what it touches",
+        run: recipes::run,
     },
     Command {
         name: "fuzz",
