@@ -19,34 +19,14 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const AMIN: Family<Amin> = Family::new(Amin, &kind::REDUCTION, shape).same_dtype_out();
+pub const AMIN: Family<Amin> = Family::new(Amin, &kind::REDUCTION, extremum::over_dims).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&AMIN).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Amin, ORDERED, make::over_dims, reference)
-        .refuses("", given(make::numbers(DType::F32, &[0], 0)))
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
-    samples.differs(Amin, arithmetic::SIGN_OF_ZERO);
-    samples.differs(Amin, READ_AFTER_WRITTEN);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dim")?);
-    let chosen = |elements: &[Scalar]| {
-        let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, |order| order.is_gt()));
-        all.unwrap_or(Scalar::Int(0))
-    };
-    Ok(x.reduced(Some(&dims), it.value("keepdim")?, x.dtype(), chosen).into())
-}
-
-fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
-    pointwise::check_ordered(&[input])?;
-    choice::check_not_empty(input.spec()?, dim)?;
-    reduce::shape(input.spec()?, dim, keepdim, input.dtype())
+    extremum::samples_over_dims(samples, Amin, |order| order.is_gt());
 }
 
 fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {

@@ -23,16 +23,16 @@ operator! {
 }
 
 /// Over all elements.
-pub const ANY_ELEMENT: Family<Any> = Family::new(Any, &kind::REDUCTION, |input| shape(input, None, false))
-    .out_shape(|input, out| out_shape(input, None, false, out));
+pub const ANY_ELEMENT: Family<Any> =
+    Family::new(Any, &kind::REDUCTION, truth::of_all).out_shape(truth::of_all_into);
 
 /// Over one dimension.
 pub const ANY_DIM: Family<AnyDim> =
-    Family::new(AnyDim, &kind::REDUCTION, |input, dim, keepdim| shape(input, Some(&[dim]), keepdim))
-        .out_shape(|input, dim, keepdim, out| out_shape(input, Some(&[dim]), keepdim, out));
+    Family::new(AnyDim, &kind::REDUCTION, truth::over_dim).out_shape(truth::over_dim_into);
 
 /// Over several dimensions.
-pub const ANY_DIMS: Family<AnyDims> = Family::new(AnyDims, &kind::REDUCTION, shape).out_shape(out_shape);
+pub const ANY_DIMS: Family<AnyDims> =
+    Family::new(AnyDims, &kind::REDUCTION, truth::over_dims).out_shape(truth::over_dims_into);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ANY_ELEMENT).cpu(|input, out| cpu(input, None, false, out));
@@ -41,41 +41,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Any, ANY, make::unary, |it| reference(it, None)).output_decides();
-    samples
-        .of(AnyDim, ANY, make::over_dim, |it| reference(it, Some(vec![it.value("dim")?])))
-        .output_decides()
-        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
-    samples.of(AnyDims, ANY, make::over_dims, |it| reference(it, it.value("dim")?)).output_decides();
-    samples.differs(Any, READ_AFTER_WRITTEN);
-    samples.differs(Any, reduce::TRUTH_OF_ELEMENTS);
-}
-
-fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {
-    let x = it.tensor("self")?;
-    let dtype = if x.dtype() == DType::U8 { DType::U8 } else { DType::Bool };
-    let answer = |elements: &[Scalar]| Scalar::Bool(elements.iter().any(|element| element.to_bool()));
-    if dims.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Plain::from_fn(dtype, x.sizes(), |position| answer(&[x.at(position)])).into());
-    }
-    Ok(x.reduced(dims.as_deref(), it.option("keepdim")?.unwrap_or(false), dtype, answer).into())
-}
-
-fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<TensorSpec> {
-    let spec = input.spec()?;
-    let dtype = if spec.dtype() == DType::U8 { DType::U8 } else { DType::Bool };
-    match dim {
-        Some([]) => TensorSpec::contiguous(spec.sizes(), dtype, spec.device()),
-        dims => reduce::shape(spec, dims.unwrap_or(&[]), keepdim, dtype),
-    }
-}
-
-fn out_shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, out: &Tensor) -> Result<TensorSpec> {
-    if ![DType::Bool, DType::U8].contains(&out.dtype()) {
-        return Err(argument(format!("argument `out` has dtype {}, expected bool or uint8", out.dtype())));
-    }
-    let spec = shape(input, dim, keepdim)?;
-    Ok(TensorSpec::new(spec.geometry().clone(), out.dtype(), spec.device()))
+    truth::samples(samples, (Any, AnyDim, AnyDims), |elements| {
+        elements.iter().any(|element| element.to_bool())
+    });
 }
 
 fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Result<()> {

@@ -34,10 +34,7 @@ pub(super) fn samples(samples: &mut Samples) {
             "three dimensions",
             given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
         );
-    samples.differs(Bmm, reduce::NOT_FINITE);
-    samples.differs(Bmm, products::CHECKED_WITHOUT_ELEMENTS);
-    samples.differs(Bmm, products::KEEPS_STRIDES);
-    samples.differs(Bmm, READ_AFTER_WRITTEN);
+    samples.differs_as(Bmm, products::DIFFERENCES);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -100,8 +100,7 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
-    samples.differs(DivTensor, arithmetic::SIGN_OF_ZERO);
-    samples.differs(DivTensor, math::NOT_FINITE);
+    samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
 }
 
 /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.

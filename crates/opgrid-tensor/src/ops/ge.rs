@@ -20,7 +20,7 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const GE: Family<GeTensor> = Family::new(GeTensor, &kind::COMPARISON, shape);
+pub const GE: Family<GeTensor> = Family::new(GeTensor, &kind::COMPARISON, comparison::of_ordered);
 
 pub(super) fn register(library: &mut Library) {
     library
@@ -32,17 +32,9 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(GeTensor, ORDERED, make::pairs, reference);
-    samples.of(GeScalar, ORDERED, make::with_scalar, reference);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(number::order(a, b).is_some_and(|order| order.is_ge())))
-}
-
-fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_ordered(&[input, other])?;
-    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
+    comparison::samples(samples, (GeTensor, GeScalar), ORDERED, |a, b| {
+        number::order(a, b).is_some_and(|order| order.is_ge())
+    });
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

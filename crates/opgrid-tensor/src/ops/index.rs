@@ -73,9 +73,7 @@ pub(super) fn samples(samples: &mut Samples) {
             }),
         },
     );
-    samples.differs(IndexTensor, super::indexing::MASKS_WITHOUT_DIMENSIONS);
-    samples.differs(IndexTensor, super::indexing::LISTS_WITHOUT_INDICES);
-    samples.differs(IndexTensor, super::indexing::MASKS_COUNT);
+    samples.differs_as(IndexTensor, super::indexing::DIFFERENCES);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -47,9 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             "does not broadcast",
             given(x.clone()).and(vec![Some(index)]).and(make::numbers(DType::F32, &[4], 0)),
         );
-    samples.differs(IndexPut, super::indexing::MASKS_WITHOUT_DIMENSIONS);
-    samples.differs(IndexPut, super::indexing::LISTS_WITHOUT_INDICES);
-    samples.differs(IndexPut, super::indexing::MASKS_COUNT);
+    samples.differs_as(IndexPut, super::indexing::DIFFERENCES);
     samples.differs(
         IndexPut,
         Difference {

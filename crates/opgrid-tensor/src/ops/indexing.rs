@@ -232,7 +232,10 @@ pub(super) fn dimension(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Res
     Ok(dim)
 }
 
-pub(super) const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
+/// The differences from torch of operators that take lists of indices.
+pub(super) const DIFFERENCES: &[Difference] = &[MASKS_WITHOUT_DIMENSIONS, LISTS_WITHOUT_INDICES, MASKS_COUNT];
+
+const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
     id: "masks-without-dimensions",
     what: "torch's operator fails an assertion at a mask without dimensions, or passes over it, false or \
            not; here it adds a dimension of size 1 or 0, as torch's Python and NumPy have it",
@@ -256,7 +259,7 @@ pub(super) const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
     }),
 };
 
-pub(super) const LISTS_WITHOUT_INDICES: Difference = Difference {
+const LISTS_WITHOUT_INDICES: Difference = Difference {
     id: "lists-without-indices",
     what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
            Entries that stand for no dimension are counted before they are looked at, and refused",
@@ -274,7 +277,7 @@ pub(super) const LISTS_WITHOUT_INDICES: Difference = Difference {
     directed: None,
 };
 
-pub(super) const MASKS_COUNT: Difference = Difference {
+const MASKS_COUNT: Difference = Difference {
     id: "masks-count-their-dimensions",
     what: "torch's operator counts the entries of an index list, so that entries behind a mask of several \
            dimensions may stand for none; here a mask counts as many as it has, as in torch's Python",

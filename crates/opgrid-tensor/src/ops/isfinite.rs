@@ -24,9 +24,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Isfinite, ANY, make::unary, |it| {
-        it.unary(DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()))
-    });
+    samples.unary(Isfinite, ANY, DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().is_finite()));
 }
 
 fn isfinite(input: &Tensor) -> Result<Tensor> {

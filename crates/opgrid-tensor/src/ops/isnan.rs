@@ -16,19 +16,16 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const ISNAN: Family<Isnan> = Family::new(Isnan, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+pub const ISNAN: Family<Isnan> =
+    Family::new(Isnan, &kind::POINTWISE_UNARY, pointwise::bool_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&ISNAN).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Isnan, ANY, make::unary, |it| it.unary(DTypeRule::Bool, |x| Scalar::Bool(number::is_nan(x))));
+    samples.unary(Isnan, ANY, DTypeRule::Bool, |x| Scalar::Bool(number::is_nan(x)));
     samples.differs(Isnan, result::ORDER_OF_INPUTS);
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input)], DType::Bool)
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -18,19 +18,15 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const LOG: Family<Log> = Family::new(Log, &kind::POINTWISE_UNARY, shape);
+pub const LOG: Family<Log> = Family::new(Log, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&LOG).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Log, ANY, make::unary, |it| it.inexact(f64::ln, Complex64::ln)).tolerance(4.0);
+    samples.inexact(Log, f64::ln, Complex64::ln).tolerance(4.0);
     samples.differs(Log, math::NOT_FINITE);
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::inexact([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

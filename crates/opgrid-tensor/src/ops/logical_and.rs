@@ -16,21 +16,16 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const LOGICAL_AND: Family<LogicalAnd> = Family::new(LogicalAnd, &kind::POINTWISE_BINARY, shape);
+pub const LOGICAL_AND: Family<LogicalAnd> =
+    Family::new(LogicalAnd, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&LOGICAL_AND).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(LogicalAnd, ANY, make::pairs, |it| {
-        it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() && b.to_bool()))
-    });
+    samples.binary(LogicalAnd, ANY, DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() && b.to_bool()));
     samples.differs(LogicalAnd, pointwise::TRUTH_OF_WHOLE);
-}
-
-fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

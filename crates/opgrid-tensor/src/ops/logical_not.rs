@@ -16,18 +16,15 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const LOGICAL_NOT: Family<LogicalNot> = Family::new(LogicalNot, &kind::POINTWISE_UNARY, shape);
+pub const LOGICAL_NOT: Family<LogicalNot> =
+    Family::new(LogicalNot, &kind::POINTWISE_UNARY, pointwise::bool_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&LOGICAL_NOT).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(LogicalNot, ANY, make::unary, |it| it.unary(DTypeRule::Bool, |x| Scalar::Bool(!x.to_bool())));
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input)], DType::Bool)
+    samples.unary(LogicalNot, ANY, DTypeRule::Bool, |x| Scalar::Bool(!x.to_bool()));
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

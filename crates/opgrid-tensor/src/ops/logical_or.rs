@@ -16,21 +16,16 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const LOGICAL_OR: Family<LogicalOr> = Family::new(LogicalOr, &kind::POINTWISE_BINARY, shape);
+pub const LOGICAL_OR: Family<LogicalOr> =
+    Family::new(LogicalOr, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&LOGICAL_OR).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(LogicalOr, ANY, make::pairs, |it| {
-        it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() || b.to_bool()))
-    });
+    samples.binary(LogicalOr, ANY, DTypeRule::Bool, |a, b| Scalar::Bool(a.to_bool() || b.to_bool()));
     samples.differs(LogicalOr, pointwise::TRUTH_OF_WHOLE);
-}
-
-fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

@@ -4,13 +4,13 @@
 //!
 //! - Shapes: `self` and `mask` broadcast; in place, `mask` is stretched to `self`. The result is row-major.
 //! - Dtypes: that of `self`, to which `value` is converted; `mask` is bool.
-//! - Aliasing: `masked_fill_` writes `self`; `masked_fill` writes a copy.
+//! - Aliasing: `masked_fill_` writes `self`.
 //! - Errors: a mask of another dtype, a `value` tensor with dimensions, a number beyond the range of the dtype,
 //!   overlap of `self` and `mask`.
 //! - Source: torch.Tensor.masked_fill_, PyTorch 2.15.
 
+use super::LocalScalarDense;
 use super::prelude::*;
-use super::{Expand, LocalScalarDense};
 use crate::tensor::{Element, broadcast};
 
 operator! {
@@ -20,21 +20,23 @@ operator! {
     pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place;
 }
 
+/// Kind and shape rules, for everybody.
+pub const MASKED_FILL: Family<MaskedFillScalar> =
+    Family::new(MaskedFillScalar, &kind::INDEXING, |input, mask, _| shape(input, mask))
+        .in_place_shape(|input, mask, _| in_place_shape(input, mask));
+
+/// The same with the value in a tensor.
+pub const MASKED_FILL_TENSOR: Family<MaskedFillTensor> =
+    Family::new(MaskedFillTensor, &kind::INDEXING, |input, mask, value| {
+        check_value(value).and_then(|()| shape(input, mask))
+    })
+    .in_place_shape(|input, mask, value| check_value(value).and_then(|()| in_place_shape(input, mask)));
+
 pub(super) fn register(library: &mut Library) {
-    library.implement(MaskedFillInplaceScalar).in_place(|input, mask, _| shape(input, mask), cpu);
-    library.implement(MaskedFillInplaceTensor).in_place(tensor_shape, |input, mask, value, out| {
-        cpu(input, mask, LocalScalarDense.call(value)?, out)
-    });
-    library.define_with_forms(MaskedFillScalar, &kind::INDEXING).on_every_backend(|input, mask, value| {
-        let result = stretched(input, mask)?;
-        MaskedFillInplaceScalar.call(&result, mask, value)?;
-        Ok(result)
-    });
-    library.define_with_forms(MaskedFillTensor, &kind::INDEXING).on_every_backend(|input, mask, value| {
-        let result = stretched(input, mask)?;
-        MaskedFillInplaceTensor.call(&result, mask, value)?;
-        Ok(result)
-    });
+    library.family(&MASKED_FILL).cpu(cpu);
+    library
+        .family(&MASKED_FILL_TENSOR)
+        .cpu(|input, mask, value, out| cpu(input, mask, LocalScalarDense.call(value)?, out));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -69,13 +71,29 @@ fn reference(it: &Inputs) -> Result<Expected> {
     Ok(filled.into())
 }
 
-/// A row-major copy of `input`, stretched to the shape that it has together with the mask.
-fn stretched(input: &Tensor, mask: &Tensor) -> Result<Tensor> {
-    let sizes = broadcast(&[input.spec()?.sizes(), mask.spec()?.sizes()])?;
-    super::Clone.call(&Expand.call(input, &sizes, false)?, Some(MemoryFormat::Contiguous))
+fn shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
+    check_mask(input, mask)?;
+    let sizes = broadcast(&[input.sizes(), mask.sizes()])?;
+    TensorSpec::contiguous(&sizes, input.dtype(), input.device())
 }
 
-fn shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
+fn in_place_shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
+    check_mask(input, mask)?;
+    if mask.geometry().expand(input.sizes()).is_err() {
+        let message = format!(
+            "argument `mask` has shape {:?}, which does not broadcast to `self` of shape {:?}",
+            mask.sizes(),
+            input.sizes()
+        );
+        return Err(argument(message));
+    }
+    input.spec().cloned()
+}
+
+/// # Errors
+///
+/// A mask of another dtype than bool, or on another device.
+fn check_mask(input: &Tensor, mask: &Tensor) -> Result<()> {
     let (spec, mask) = (input.spec()?, mask.spec()?);
     if mask.dtype() != DType::Bool {
         return Err(argument(format!("argument `mask` has dtype {}, expected bool", mask.dtype())));
@@ -85,24 +103,21 @@ fn shape(input: &Tensor, mask: &Tensor) -> Result<TensorSpec> {
             format!("argument `mask` is on device {}, expected {} as `self`", mask.device(), spec.device());
         return Err(argument(message));
     }
-    if mask.geometry().expand(spec.sizes()).is_err() {
-        let message = format!(
-            "argument `mask` has shape {:?}, which does not broadcast to `self` of shape {:?}",
-            mask.sizes(),
-            spec.sizes()
-        );
-        return Err(argument(message));
-    }
-    Ok(spec.clone())
+    Ok(())
 }
 
-fn tensor_shape(input: &Tensor, mask: &Tensor, value: &Tensor) -> Result<TensorSpec> {
-    let sizes = value.spec()?.sizes();
-    if !sizes.is_empty() {
-        let message = format!("argument `value` has shape {sizes:?}, expected a tensor without dimensions");
-        return Err(argument(message));
+/// # Errors
+///
+/// A tensor with dimensions.
+fn check_value(value: &Tensor) -> Result<()> {
+    match value.spec()?.sizes() {
+        [] => Ok(()),
+        sizes => {
+            let message =
+                format!("argument `value` has shape {sizes:?}, expected a tensor without dimensions");
+            Err(argument(message))
+        }
     }
-    shape(input, mask)
 }
 
 fn cpu(input: &Tensor, mask: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {

@@ -35,10 +35,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(64.0)
         .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
         .refuses("expected 3 rows", given(x.clone()).and(x));
-    samples.differs(Matmul, reduce::NOT_FINITE);
-    samples.differs(Matmul, products::CHECKED_WITHOUT_ELEMENTS);
-    samples.differs(Matmul, products::KEEPS_STRIDES);
-    samples.differs(Matmul, READ_AFTER_WRITTEN);
+    samples.differs_as(Matmul, products::DIFFERENCES);
     samples.differs(
         Matmul,
         Difference {

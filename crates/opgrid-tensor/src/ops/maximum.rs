@@ -18,22 +18,14 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const MAXIMUM: Family<Maximum> = Family::new(Maximum, &kind::POINTWISE_BINARY, shape);
+pub const MAXIMUM: Family<Maximum> = Family::new(Maximum, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&MAXIMUM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let reference =
-        |it: &Inputs| it.binary(DTypeRule::Promoted, |a, b| number::chosen(a, b, |order| order.is_lt()));
-    samples.of(Maximum, ORDERED, make::pairs, reference).refuses("does not broadcast", make::misfits());
-    samples.differs(Maximum, arithmetic::SIGN_OF_ZERO);
-}
-
-fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::check_ordered(&[input, other])?;
-    pointwise::promoted([("self", input), ("other", other)])
+    extremum::samples_of_two(samples, Maximum, |order| order.is_lt());
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

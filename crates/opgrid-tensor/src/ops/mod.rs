@@ -3,11 +3,14 @@
 //! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives [samples](crate::samples) of
 //! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source.
 
+mod comparison;
+mod extremum;
 mod factory;
 mod indexing;
 mod pointwise;
 mod prelude;
 mod products;
+mod truth;
 
 use opgrid_core::{Dispatcher, Library, Registration, Result};
 

@@ -67,8 +67,7 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
-    samples.differs(MulTensor, arithmetic::SIGN_OF_ZERO);
-    samples.differs(MulTensor, math::NOT_FINITE);
+    samples.differs_as(MulTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -18,7 +18,7 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const NE: Family<NeTensor> = Family::new(NeTensor, &kind::COMPARISON, shape);
+pub const NE: Family<NeTensor> = Family::new(NeTensor, &kind::COMPARISON, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {
     library
@@ -30,16 +30,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(NeTensor, ANY, make::pairs, reference);
-    samples.of(NeScalar, ANY, make::with_scalar, reference);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    it.binary(DTypeRule::Bool, |a, b| Scalar::Bool(!number::same(a, b)))
-}
-
-fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
+    comparison::samples(samples, (NeTensor, NeScalar), ANY, |a, b| !number::same(a, b));
 }
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

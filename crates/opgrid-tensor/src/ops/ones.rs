@@ -5,14 +5,13 @@
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
 //! - Aliasing: `ones.out` writes `out`, and gives it its shape if it has no elements.
-//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `fill_`.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `fill_`.
 //! - Errors: what `empty` refuses.
 //! - Source: torch.ones, PyTorch 2.15.
 
-use super::factory::Factories;
+use super::FillInplaceScalar;
+use super::factory;
 use super::prelude::*;
-use super::{EmptyMemoryFormat, FillInplaceScalar};
-use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
@@ -20,8 +19,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Ones, &kind::FACTORY).factory(Ones, ones);
-    library.implement(OnesOut).on_every_backend(ones_out);
+    factory::define_filled(library, Ones, OnesOut, |out| FillInplaceScalar.call(out, Scalar::Int(1)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -29,23 +27,6 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Ones, ANY, make::shapes, |it| make::filled(it, Scalar::Int(1)))
         .output_decides()
         .refuses("", given([2, -1].to_vec()));
-}
-
-fn ones(
-    size: &[i64],
-    dtype: Option<DType>,
-    layout: Option<Layout>,
-    device: Option<Device>,
-    pin_memory: Option<bool>,
-) -> Result<Tensor> {
-    let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
-    FillInplaceScalar.call(&result, Scalar::Int(1))?;
-    Ok(result)
-}
-
-fn ones_out(size: &[i64], out: &Tensor) -> Result<()> {
-    give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
-    FillInplaceScalar.call(out, Scalar::Int(1))
 }
 
 impl Tensor {

@@ -40,6 +40,21 @@ pub(super) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: D
     of_any(&arguments, dtype)
 }
 
+/// [`inexact`] of one tensor.
+pub(super) fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
+    inexact([("self", input)])
+}
+
+/// Bools for the elements of one tensor.
+pub(super) fn bool_unary(input: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input)], DType::Bool)
+}
+
+/// Bools for the elements of two tensors.
+pub(super) fn bool_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input), ("other", other)], DType::Bool)
+}
+
 /// What the first argument is like, if the others are row-major tensors of the same shape on the same device, or
 /// numbers: so are most.
 #[inline]

@@ -5,7 +5,7 @@ pub(super) use opgrid_core::{
     DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, ValueType, operator,
 };
 
-pub(super) use super::{pointwise, products};
+pub(super) use super::{comparison, extremum, pointwise, products, truth};
 pub(super) use crate::error::argument;
 pub(super) use crate::families::{DefineFamily, DefineKind, Family, ViewFamily, kind, result};
 pub(super) use crate::kernels::access::READ_AFTER_WRITTEN;

@@ -5,6 +5,8 @@ use opgrid_core::{DType, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
+use crate::kernels::access::READ_AFTER_WRITTEN;
+use crate::kernels::reduce;
 use crate::samples::{Difference, Operand, Part};
 use crate::tensor::TensorSpec;
 
@@ -31,7 +33,11 @@ pub(super) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
     dtype != DType::Bool || !sizes.contains(&0)
 }
 
-pub(super) const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
+/// The differences from torch that all products have.
+pub(super) const DIFFERENCES: &[Difference] =
+    &[reduce::NOT_FINITE, CHECKED_WITHOUT_ELEMENTS, KEEPS_STRIDES, READ_AFTER_WRITTEN];
+
+const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     id: "products-are-checked-without-elements",
     what: "torch does not look at dtypes and numbers of a product of nothing; here they are checked and \
            converted as with elements",
@@ -55,7 +61,7 @@ pub(super) const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     directed: None,
 };
 
-pub(super) const KEEPS_STRIDES: Difference = Difference {
+const KEEPS_STRIDES: Difference = Difference {
     id: "outputs-of-products-keep-their-strides",
     what: "torch writes a product in rows, whatever strides an output of its shape has, and gives it \
            those; here the output keeps its strides",

@@ -3,14 +3,11 @@
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
 //! - Dispatch: a composite of `empty` and `uniform_`.
-//! - Errors: those of [`EmptyMemoryFormat`] and [`UniformInplace`].
+//! - Errors: those of [`EmptyMemoryFormat`](super::EmptyMemoryFormat) and [`UniformInplace`].
 //! - Source: torch.rand, PyTorch 2.15.
 
-use opgrid_core::Generator;
-
 use super::prelude::*;
-use super::{EmptyMemoryFormat, UniformInplace};
-use crate::kernels::random;
+use super::{UniformInplace, factory};
 
 operator! {
     home = crate::home;
@@ -19,38 +16,13 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Rand).kind(&kind::RANDOM).on_every_backend(|size, dtype, layout, device, pin_memory| {
-        drawn(size, None, dtype, layout, device, pin_memory)
+    factory::define_drawn(library, (Rand, RandGenerator), |out, generator| {
+        UniformInplace.call(out, 0.0, 1.0, generator)
     });
-    library.define(RandGenerator).kind(&kind::RANDOM).on_every_backend(drawn);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
-    };
-    samples.of(Rand, INEXACT, inputs, reference).refuses("", given([-1].to_vec()));
-    let seeded =
-        |dtype| vec![given([2000].to_vec()).named("generator", random::generator(3)).named("dtype", dtype)];
-    samples.of(RandGenerator, INEXACT, seeded, reference);
-}
-
-fn reference(it: &Inputs) -> Result<Expected> {
-    let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
-    Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), Distribution::uniform(0.0, 1.0)))
-}
-
-fn drawn(
-    size: &[i64],
-    generator: Option<&Generator>,
-    dtype: Option<DType>,
-    layout: Option<Layout>,
-    device: Option<Device>,
-    pin_memory: Option<bool>,
-) -> Result<Tensor> {
-    let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
-    UniformInplace.call(&result, 0.0, 1.0, generator)?;
-    Ok(result)
+    factory::samples_of_drawn(samples, (Rand, RandGenerator), Distribution::uniform(0.0, 1.0));
 }
 
 impl Tensor {

@@ -17,19 +17,16 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const RECIPROCAL: Family<Reciprocal> = Family::new(Reciprocal, &kind::POINTWISE_UNARY, shape);
+pub const RECIPROCAL: Family<Reciprocal> =
+    Family::new(Reciprocal, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&RECIPROCAL).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Reciprocal, ANY, make::unary, |it| it.inexact(f64::recip, |x| x.inv())).tolerance(4.0);
+    samples.inexact(Reciprocal, f64::recip, |x| x.inv()).tolerance(4.0);
     samples.differs(Reciprocal, math::NOT_FINITE);
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::inexact([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

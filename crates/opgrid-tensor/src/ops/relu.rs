@@ -33,9 +33,8 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Relu, REAL, make::unary, |it| {
-        it.unary(DTypeRule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()))
-    });
+    samples
+        .unary(Relu, REAL, DTypeRule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()));
     samples.differs(Relu, result::ORDER_OF_INPUTS);
 }
 

@@ -17,18 +17,14 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const SIGMOID: Family<Sigmoid> = Family::new(Sigmoid, &kind::POINTWISE_UNARY, shape);
+pub const SIGMOID: Family<Sigmoid> = Family::new(Sigmoid, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&SIGMOID).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(Sigmoid, ANY, make::unary, |it| {
-            it.inexact(|x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv())
-        })
-        .tolerance(8.0);
+    samples.inexact(Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv()).tolerance(8.0);
     samples.differs(
         Sigmoid,
         Difference {
@@ -47,10 +43,6 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::inexact([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

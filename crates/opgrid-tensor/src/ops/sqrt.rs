@@ -18,19 +18,15 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const SQRT: Family<Sqrt> = Family::new(Sqrt, &kind::POINTWISE_UNARY, shape);
+pub const SQRT: Family<Sqrt> = Family::new(Sqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&SQRT).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Sqrt, ANY, make::unary, |it| it.inexact(f64::sqrt, Complex64::sqrt)).tolerance(4.0);
+    samples.inexact(Sqrt, f64::sqrt, Complex64::sqrt).tolerance(4.0);
     samples.differs(Sqrt, math::NOT_FINITE);
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::inexact([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

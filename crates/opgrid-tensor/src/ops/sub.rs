@@ -38,8 +38,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
     samples.number_for_tensor(SubTensor);
-    samples.differs(SubTensor, arithmetic::SIGN_OF_ZERO);
-    samples.differs(SubTensor, math::NOT_FINITE);
+    samples.differs_as(SubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

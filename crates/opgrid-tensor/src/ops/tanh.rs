@@ -17,24 +17,20 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const TANH: Family<Tanh> = Family::new(Tanh, &kind::POINTWISE_UNARY, shape);
+pub const TANH: Family<Tanh> = Family::new(Tanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&TANH).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.of(Tanh, ANY, make::unary, |it| it.inexact(f64::tanh, complex)).tolerance(8.0);
+    samples.inexact(Tanh, f64::tanh, complex).tolerance(8.0);
     samples.differs(Tanh, math::NOT_FINITE);
 }
 
 /// Real numbers stay real, NaN as well.
 fn complex(x: Complex64) -> Complex64 {
     if x.im == 0.0 { Complex64::new(x.re.tanh(), x.im) } else { x.tanh() }
-}
-
-fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::inexact([("self", input)])
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -5,14 +5,12 @@
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
 //! - Aliasing: `zeros.out` writes `out`, and gives it its shape if it has no elements; `zero_` writes `self`.
-//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `zero_`.
+//! - Dispatch: as [`EmptyMemoryFormat`](super::EmptyMemoryFormat); a composite of `empty` and `zero_`.
 //! - Errors: what `empty` refuses.
 //! - Source: torch.zeros, PyTorch 2.15.
 
-use super::EmptyMemoryFormat;
-use super::factory::Factories;
+use super::factory;
 use super::prelude::*;
-use crate::families::result::give_shape;
 
 operator! {
     home = crate::home;
@@ -21,8 +19,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Zeros, &kind::FACTORY).factory(Zeros, zeros);
-    library.implement(ZerosOut).on_every_backend(zeros_out);
+    factory::define_filled(library, Zeros, ZerosOut, |out| ZeroInplace.call(out));
     library
         .define(ZeroInplace)
         .kind(&kind::FACTORY)
@@ -35,23 +32,6 @@ pub(super) fn samples(samples: &mut Samples) {
         .output_decides()
         .refuses("", given([2, -1].to_vec()));
     samples.of(ZeroInplace, ANY, make::unary, |it| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0)));
-}
-
-fn zeros(
-    size: &[i64],
-    dtype: Option<DType>,
-    layout: Option<Layout>,
-    device: Option<Device>,
-    pin_memory: Option<bool>,
-) -> Result<Tensor> {
-    let result = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None)?;
-    ZeroInplace.call(&result)?;
-    Ok(result)
-}
-
-fn zeros_out(size: &[i64], out: &Tensor) -> Result<()> {
-    give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
-    ZeroInplace.call(out)
 }
 
 impl Tensor {

@@ -36,8 +36,10 @@ mod plain;
 mod sample;
 
 use std::fmt;
+use std::sync::Arc;
 
-use opgrid_core::{DType, Dispatcher, Operator, Result, Return, Returns, Signature, Value, ValueRef};
+use num_complex::Complex64;
+use opgrid_core::{DType, Dispatcher, Operator, Result, Return, Returns, Scalar, Signature, Value, ValueRef};
 
 pub use differences::{Argument, Difference, Directed, Operand, Part, Seen};
 pub use inputs::Inputs;
@@ -72,6 +74,9 @@ pub const INEXACT: &[DType] = ANY.split_at(6).1;
 /// How a typed call of an operator is made from values, as the suite has them.
 type TypedCall = fn(&Dispatcher, &str, &[ValueRef<'_>]) -> Result<Vec<Value>>;
 
+/// What an operator has to answer.
+type Reference = dyn Fn(&Inputs) -> Result<Expected> + Send + Sync;
+
 /// The samples of some operators, and how they differ from torch.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
@@ -91,14 +96,66 @@ impl Samples {
     /// `inputs` is asked for every dtype. For those that are not declared each sample has to be refused.
     pub fn of<O: Operator>(
         &mut self,
-        _operator: O,
+        operator: O,
         dtypes: &[DType],
         inputs: fn(DType) -> Vec<Sample>,
         reference: fn(&Inputs) -> Result<Expected>,
     ) -> &mut OperatorSamples {
-        let samples = self.named(O::name().to_string(), dtypes, inputs, reference);
-        samples.typed = Some(typed::<O::Signature>);
-        samples
+        self.of_function(operator, dtypes, inputs, reference)
+    }
+
+    /// The same with a reference that knows more than the inputs, for operators that share one.
+    pub fn of_function<O: Operator>(
+        &mut self,
+        _operator: O,
+        dtypes: &[DType],
+        inputs: fn(DType) -> Vec<Sample>,
+        reference: impl Fn(&Inputs) -> Result<Expected> + Send + Sync + 'static,
+    ) -> &mut OperatorSamples {
+        self.add(O::name().to_string(), Some(typed::<O::Signature>), dtypes, inputs, Arc::new(reference))
+    }
+
+    /// Adds samples of an element-wise operator of one tensor, by its function of an element.
+    pub fn unary<O: Operator>(
+        &mut self,
+        operator: O,
+        dtypes: &[DType],
+        rule: DTypeRule,
+        function: impl Fn(Scalar) -> Scalar + Send + Sync + 'static,
+    ) -> &mut OperatorSamples {
+        self.of_function(operator, dtypes, make::unary, move |it| it.unary(rule, &function))
+    }
+
+    /// The same for a function of floats and complex numbers; integers and bools are floats first.
+    pub fn inexact<O: Operator>(
+        &mut self,
+        operator: O,
+        floats: fn(f64) -> f64,
+        complex: fn(Complex64) -> Complex64,
+    ) -> &mut OperatorSamples {
+        self.unary(operator, ANY, DTypeRule::Inexact, move |x| number::inexact(x, floats, complex))
+    }
+
+    /// Adds samples of an element-wise operator of two tensors, by its function of two elements.
+    pub fn binary<O: Operator>(
+        &mut self,
+        operator: O,
+        dtypes: &[DType],
+        rule: DTypeRule,
+        function: impl Fn(Scalar, Scalar) -> Scalar + Send + Sync + 'static,
+    ) -> &mut OperatorSamples {
+        self.of_function(operator, dtypes, make::pairs, move |it| it.binary(rule, &function))
+    }
+
+    /// The same for a tensor and a number.
+    pub fn beside_number<O: Operator>(
+        &mut self,
+        operator: O,
+        dtypes: &[DType],
+        rule: DTypeRule,
+        function: impl Fn(Scalar, Scalar) -> Scalar + Send + Sync + 'static,
+    ) -> &mut OperatorSamples {
+        self.of_function(operator, dtypes, make::with_scalar, move |it| it.binary(rule, &function))
     }
 
     /// The same for an operator without a Rust type: typed calls are not compared.
@@ -109,9 +166,20 @@ impl Samples {
         inputs: fn(DType) -> Vec<Sample>,
         reference: fn(&Inputs) -> Result<Expected>,
     ) -> &mut OperatorSamples {
+        self.add(name.into(), None, dtypes, inputs, Arc::new(reference))
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        typed: Option<TypedCall>,
+        dtypes: &[DType],
+        inputs: fn(DType) -> Vec<Sample>,
+        reference: Arc<Reference>,
+    ) -> &mut OperatorSamples {
         self.operators.push_mut(OperatorSamples {
-            name: name.into(),
-            typed: None,
+            name,
+            typed,
             dtypes: dtypes.to_vec(),
             inputs,
             reference,
@@ -128,6 +196,11 @@ impl Samples {
     /// Adds a difference from torch of an operator, in all its overloads.
     pub fn differs<O: Operator>(&mut self, _operator: O, difference: Difference) {
         self.differences.push((differences::family(&O::name().to_string()).to_owned(), difference));
+    }
+
+    /// Adds differences that several operators have.
+    pub fn differs_as<O: Operator>(&mut self, operator: O, shared: &[Difference]) {
+        shared.iter().for_each(|difference| self.differs(operator, *difference));
     }
 
     /// Says that torch takes a number where an operator asks for a tensor, in all its overloads.
@@ -178,7 +251,7 @@ pub struct OperatorSamples {
     typed: Option<TypedCall>,
     dtypes: Vec<DType>,
     inputs: fn(DType) -> Vec<Sample>,
-    reference: fn(&Inputs) -> Result<Expected>,
+    reference: Arc<Reference>,
     tolerance: f64,
     is_view: bool,
     not_on_meta: bool,
