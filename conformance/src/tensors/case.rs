@@ -152,11 +152,6 @@ impl Call {
     pub fn named(&self, name: &str) -> Option<&Arg> {
         self.keyword.iter().find(|(known, _)| known == name).map(|(_, arg)| arg)
     }
-
-    /// The family of the operator, as `add` of `aten::add_.Tensor`.
-    pub fn family(&self) -> &str {
-        family(&self.operator)
-    }
 }
 
 pub use opgrid_tensor::samples::differences::family;

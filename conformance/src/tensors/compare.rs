@@ -1,10 +1,12 @@
 //! Compares what both sides answer.
 
-use opgrid_core::{Complex64, DType, Scalar};
+use opgrid_core::{Complex64, DType, Kind, Scalar};
+use opgrid_tensor::families::kind;
 
 use super::answer::{Answer, Returned, TensorAnswer};
 use super::case::{Block, Call, Case};
 use super::hex;
+use super::ours::Ours;
 use super::tolerance::{self, Rounding};
 
 pub use opgrid_tensor::samples::Part;
@@ -26,14 +28,21 @@ pub struct Difference {
 
 /// Where a call of a case stands while it is compared.
 struct Compared<'a> {
+    side: &'a Ours,
     case: &'a Case,
     at: usize,
     found: Vec<Difference>,
 }
 
-/// All differences; the comparison of a case ends at a call that only one side refuses.
-pub fn compare(case: &Case, ours: &[Answer], meta: &[Answer], torch: &[Answer]) -> Vec<Difference> {
-    let mut compared = Compared { case, at: 0, found: Vec::new() };
+/// All differences between what we answered, with and without data, and torch; `side` knows our operators. The comparison of a case ends at a call that only one side refuses.
+pub fn compare(
+    side: &Ours,
+    case: &Case,
+    ours: &[Answer],
+    meta: &[Answer],
+    torch: &[Answer],
+) -> Vec<Difference> {
+    let mut compared = Compared { side, case, at: 0, found: Vec::new() };
     for (at, (ours, torch)) in ours.iter().zip(torch).enumerate() {
         compared.at = at;
         compared.meta(ours, meta.get(at));
@@ -149,7 +158,7 @@ impl Compared<'_> {
     /// Compares elements by the rounding of the call.
     fn elements(&mut self, part: Part, dtype: DType, ours: &[u8], torch: &[u8]) {
         let inexact = dtype.is_floating_point() || dtype.is_complex();
-        let rounding = tolerance::of(self.call(), dtype.is_complex() || self.computes_complex());
+        let rounding = tolerance::of(self.side, self.call(), dtype.is_complex() || self.computes_complex());
         if ours == torch || rounding == Rounding::Unset {
             return;
         }
@@ -165,7 +174,8 @@ impl Compared<'_> {
             Rounding::Result(units) => f64::from(units),
             Rounding::Power(units) => f64::from(units),
             Rounding::Sum(units) => {
-                f64::from(units) * tolerance::largest_sum(self.case, self.call(), self.terms(one.len()))
+                f64::from(units)
+                    * tolerance::largest_sum(self.side, self.case, self.call(), self.terms(one.len()))
             }
             _ => 0.0,
         };
@@ -229,17 +239,19 @@ impl Compared<'_> {
             sizes.unwrap_or(1) as f64
         };
         let most = self.call().tensors().into_iter().map(numel).fold(1.0, f64::max);
-        match self.call().family() {
-            "sum" | "mean" => most / results.max(1) as f64,
-            // Some elements may get more values than others.
-            "index_put" => 8.0 * most / results.max(1) as f64,
-            "addmm" | "bmm" | "matmul" | "mm" => {
-                let inner = |at: usize| self.case.tensors.get(at).and_then(|place| place.sizes.iter().max());
-                let longest = self.call().tensors().into_iter().filter_map(inner).max();
-                longest.copied().unwrap_or(1) as f64 + 1.0
-            }
-            _ => 1.0,
+        if self.is_of_kind(&kind::REDUCTION) {
+            return most / results.max(1) as f64;
         }
+        if self.is_of_kind(&kind::INDEXING) {
+            // Some elements may get more values than others.
+            return 8.0 * most / results.max(1) as f64;
+        }
+        if self.is_of_kind(&kind::PRODUCT) {
+            let inner = |at: usize| self.case.tensors.get(at).and_then(|place| place.sizes.iter().max());
+            let longest = self.call().tensors().into_iter().filter_map(inner).max();
+            return longest.copied().unwrap_or(1) as f64 + 1.0;
+        }
+        1.0
     }
 
     /// Our meta tensors against our CPU tensors.
@@ -273,11 +285,15 @@ impl Compared<'_> {
     fn reads_data(&self) -> bool {
         let call = self.call();
         let is_mask = |at| matches!(self.case.dtype(at), Some(DType::Bool | DType::U8));
-        match call.family() {
-            "item" | "_local_scalar_dense" | "equal" | "allclose" => true,
-            "index" => call.tensors().into_iter().skip(1).any(is_mask),
-            _ => false,
-        }
+        // What lists of masks name is as large as there are true elements; what is written there is not.
+        let is_read =
+            call.positional.len() == 2 && matches!(call.positional[1], super::case::Arg::Tensors(_));
+        self.is_of_kind(&kind::QUESTION) || is_read && call.tensors().into_iter().skip(1).any(is_mask)
+    }
+
+    /// Whether the operator that is called is of a kind.
+    fn is_of_kind(&self, kind: &Kind) -> bool {
+        self.side.is_of_kind(&self.call().operator, kind)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs cases on our tensors.
 
-use opgrid_core::{AnyTensor, Device, Dispatcher, List, Registration, Result, Scalar, Value};
-use opgrid_tensor::samples::Samples;
+use opgrid_core::{AnyTensor, Device, Dispatcher, Kind, List, Registration, Result, Scalar, Value};
+use opgrid_tensor::samples::{Roundings, Samples};
 use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
 
@@ -33,6 +33,17 @@ impl Ours {
         let dispatcher = Dispatcher::new();
         let registration = opgrid_tensor::register(&dispatcher)?;
         Ok(Self { dispatcher, samples: opgrid_tensor::ops::samples(), _registration: registration })
+    }
+
+    /// How far results of an overload may lie from torch's.
+    pub fn roundings(&self, operator: &str) -> Roundings {
+        self.samples.roundings(operator)
+    }
+
+    /// Whether an overload is of a kind, or of one under it.
+    pub fn is_of_kind(&self, operator: &str, kind: &Kind) -> bool {
+        let own = self.dispatcher.find(operator).and_then(|operator| operator.column::<Kind>());
+        own.ok().flatten().is_some_and(|own| own.is(kind))
     }
 
     /// Whether torch takes a number where an overload asks for a tensor.

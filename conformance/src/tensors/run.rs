@@ -124,7 +124,7 @@ pub(super) fn compared(
     let (ours, meta) = (run(Device::CPU)?, run(Device::META)?);
     watch(case, &ours, torch);
     report.calls(case, &ours, torch);
-    for difference in compare(case, &ours, &meta, torch) {
+    for difference in compare(&setting.ours, case, &ours, &meta, torch) {
         let operator = &case.calls[difference.call].operator;
         match setting.differences.explaining(&setting.ours, case, &difference) {
             Some(decided) => report.explained(decided.id, operator),

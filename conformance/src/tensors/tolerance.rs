@@ -1,61 +1,18 @@
-//! How far results may lie apart, and why.
+//! How far results may lie apart: as the samples of each operator say, beside the numbers of the call.
 
 use opgrid_core::{Complex64, DType};
+use opgrid_tensor::families::kind;
 use opgrid_tensor::tensor::{FloatLimits, finfo};
+
+pub use opgrid_tensor::samples::Rounding;
 
 use super::case::{Arg, Call, Case};
 use super::hex;
-
-/// How results are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounding {
-    /// Bit by bit: elements are moved, compared, or computed by operations that are correctly rounded. NaN equals NaN.
-    Exact,
-    /// By so many times the precision of the dtype, beside the result: neither side rounds the function correctly.
-    Result(u32),
-    /// By so many times the precision, beside the largest sum that the inputs could have: the order of the terms is
-    /// not the same, and both sides keep more digits than the result has.
-    Sum(u32),
-    /// As [`Result`](Self::Result), and coarser the larger exponents are: the error of a logarithm is multiplied.
-    Power(u32),
-    /// Not at all: the elements were never written.
-    Unset,
-}
-
-/// The families whose results are not exact.
-const INEXACT: &[(&[&str], Rounding)] = &[
-    // Polynomials here, vector libraries there: 1 to 2 units in the last place each.
-    (&["exp", "log", "tanh", "sigmoid"], Rounding::Result(4)),
-    // A logarithm and an exponential, of other digits.
-    (&["pow"], Rounding::Power(4)),
-    // Correctly rounded here, by a vector library there.
-    (&["sqrt"], Rounding::Result(1)),
-    // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
-    (&["arange", "linspace", "uniform"], Rounding::Sum(2)),
-    (&["addmm", "bmm", "matmul", "mm"], Rounding::Sum(2)),
-    (&["sum", "mean"], Rounding::Sum(2)),
-    // Box and Muller's formula, by another logarithm, sine and cosine.
-    (&["normal", "randn"], Rounding::Sum(32)),
-    (&["empty", "empty_like", "empty_strided"], Rounding::Unset),
-];
-
-/// Complex arithmetic is several roundings, which are fused and ordered otherwise.
-const COMPLEX: &[&str] = &["abs", "add", "div", "mul", "reciprocal", "rsub", "sub"];
+use super::ours::Ours;
 
 /// How the results of a call are compared.
-pub fn of(call: &Call, is_complex: bool) -> Rounding {
-    let family = call.family();
-    match INEXACT.iter().find(|(families, _)| families.contains(&family)) {
-        Some(_) if is_complex && family == "sqrt" => Rounding::Result(4),
-        // Near its poles the sum below the line loses digits.
-        Some(_) if is_complex && family == "sigmoid" => Rounding::Result(512),
-        None if family == "index_put" => Rounding::Sum(2),
-        Some((_, rounding)) => *rounding,
-        // A product and a sum, in 16 bits there; fused where the processor can.
-        None if matches!(family, "add" | "sub" | "rsub") && has_factor(call) => Rounding::Sum(2),
-        None if is_complex && COMPLEX.contains(&family) => Rounding::Result(4),
-        None => Rounding::Exact,
-    }
+pub fn of(ours: &Ours, call: &Call, is_complex: bool) -> Rounding {
+    ours.roundings(&call.operator).of(is_complex, has_factor(call))
 }
 
 /// Whether a sum has a factor other than one.
@@ -103,9 +60,9 @@ fn limits_of_call(case: &Case, call: &Call, result: DType) -> impl Iterator<Item
 }
 
 /// A number that no sum of terms of a call exceeds, as far as the arguments are finite.
-pub fn largest_sum(case: &Case, call: &Call, terms: f64) -> f64 {
+pub fn largest_sum(ours: &Ours, case: &Case, call: &Call, terms: f64) -> f64 {
     let largest = largest(case, call);
-    let products = if matches!(call.family(), "addmm" | "bmm" | "matmul" | "mm") { largest } else { 1.0 };
+    let products = if ours.is_of_kind(&call.operator, &kind::PRODUCT) { largest } else { 1.0 };
     largest * products * terms.max(1.0) * factors(call)
 }
 

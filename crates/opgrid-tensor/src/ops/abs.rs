@@ -49,6 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    samples.rounds(Abs, pointwise::COMPLEX_ARITHMETIC);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -35,6 +35,7 @@ pub(super) fn samples(samples: &mut Samples) {
             given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
         );
     samples.differs_as(Bmm, products::DIFFERENCES);
+    samples.rounds(Bmm, Roundings::all(Rounding::Sum(2)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

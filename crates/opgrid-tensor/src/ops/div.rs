@@ -101,6 +101,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
     samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(DivTensor, pointwise::COMPLEX_ARITHMETIC);
 }
 
 /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.

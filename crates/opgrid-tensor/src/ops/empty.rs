@@ -33,6 +33,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .refuses("", given([2, -1].to_vec()))
         .refuses("", given([2].to_vec()).named("pin_memory", true));
+    samples.rounds(EmptyMemoryFormat, Roundings::all(Rounding::Unset));
 }
 
 fn select(

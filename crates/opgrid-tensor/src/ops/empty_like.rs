@@ -23,6 +23,7 @@ pub(super) fn samples(samples: &mut Samples) {
         let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
         Ok(Expected::Shape(x.sizes().to_vec(), dtype.unwrap_or(x.dtype())))
     });
+    samples.rounds(EmptyLike, Roundings::all(Rounding::Unset));
 }
 
 fn empty_like(

@@ -38,6 +38,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
         .refuses("", given([2].to_vec()).and([-1].to_vec()));
+    samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
 }
 
 fn select(

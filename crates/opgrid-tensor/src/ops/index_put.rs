@@ -98,6 +98,7 @@ pub(super) fn samples(samples: &mut Samples) {
             }),
         },
     );
+    samples.rounds(IndexPut, Roundings::all(Rounding::Sum(2)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

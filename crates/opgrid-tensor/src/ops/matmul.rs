@@ -58,6 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
             }),
         },
     );
+    samples.rounds(Matmul, Roundings::all(Rounding::Sum(2)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

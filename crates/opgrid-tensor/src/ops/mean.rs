@@ -63,6 +63,7 @@ pub(super) fn samples(samples: &mut Samples) {
             }),
         },
     );
+    samples.rounds(MeanDim, Roundings::all(Rounding::Sum(2)));
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

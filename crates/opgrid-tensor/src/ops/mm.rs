@@ -40,6 +40,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("convert one of them", given(x.clone()).and(make::numbers(DType::F64, &[3, 2], 0)))
         .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
     samples.differs_as(Mm, products::DIFFERENCES);
+    samples.rounds(Mm, Roundings::all(Rounding::Sum(2)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

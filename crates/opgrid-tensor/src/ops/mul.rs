@@ -68,6 +68,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
     samples.differs_as(MulTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(MulTensor, pointwise::COMPLEX_ARITHMETIC);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

@@ -39,6 +39,8 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, std)))
         })
         .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0));
+    // Box and Muller's formula, by another logarithm, sine and cosine.
+    samples.rounds(NormalInplace, Roundings::all(Rounding::Sum(32)));
 }
 
 fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
 
 use crate::error::argument;
-use crate::samples::{Difference, Part, Seen};
+use crate::samples::{Difference, Part, Rounding, Roundings, Seen};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
 
@@ -276,6 +276,12 @@ fn is_order_of_copies(seen: &Seen<'_>) -> bool {
     };
     dtypes.into_iter().any(is_order) || is_torch(&|_, _| true)
 }
+
+/// The roundings of arithmetic that is exact for real numbers.
+pub(super) const COMPLEX_ARITHMETIC: Roundings = Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
+
+/// Those of a sum, of which a part may be scaled.
+pub(super) const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
 
 /// Of operators that look whether numbers are zero.
 pub(super) const TRUTH_OF_WHOLE: Difference = Difference {

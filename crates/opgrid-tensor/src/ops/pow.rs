@@ -120,6 +120,8 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    // A logarithm and an exponential, of other digits.
+    samples.rounds(PowTensorTensor, Roundings::all(Rounding::Power(4)));
 }
 
 fn powers(dtype: DType) -> Vec<Sample> {

@@ -14,7 +14,8 @@ pub(super) use crate::kernels::math::{self, Inexact};
 pub(super) use crate::kernels::{elementwise, reduce};
 pub(super) use crate::samples::{
     ANY, Argument, DTypeRule, Difference, Directed, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS,
-    ORDERED, Operand, Part, Plain, REAL, Sample, Samples, Seen, differences, given, make, naive, number,
+    ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, Sample, Samples, Seen, differences, given,
+    make, naive, number,
 };
 pub(super) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,

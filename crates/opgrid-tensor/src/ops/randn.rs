@@ -23,6 +23,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     factory::samples_of_drawn(samples, (Randn, RandnGenerator), Distribution::normal(0.0, 1.0));
+    // Box and Muller's formula, by another logarithm, sine and cosine.
+    samples.rounds(Randn, Roundings::all(Rounding::Sum(32)));
 }
 
 impl Tensor {

@@ -32,6 +32,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0)
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
     samples.differs_as(RsubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(RsubTensor, pointwise::SCALED_SUM);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

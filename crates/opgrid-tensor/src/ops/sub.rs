@@ -39,6 +39,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
     samples.number_for_tensor(SubTensor);
     samples.differs_as(SubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(SubTensor, pointwise::SCALED_SUM);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -33,6 +33,7 @@ pub mod make;
 pub mod naive;
 pub mod number;
 mod plain;
+mod rounding;
 mod sample;
 
 use std::fmt;
@@ -45,6 +46,7 @@ pub use differences::{Argument, Difference, Directed, Operand, Part, Seen};
 pub use inputs::Inputs;
 pub use naive::DTypeRule;
 pub use plain::Plain;
+pub use rounding::{Rounding, Roundings};
 pub use sample::{Distribution, Expected, Given, Sample, given};
 
 /// Every dtype that tensors have elements of.
@@ -83,6 +85,7 @@ pub struct Samples {
     operators: Vec<OperatorSamples>,
     differences: Vec<(String, Difference)>,
     take_numbers: Vec<String>,
+    roundings: Vec<(String, Roundings)>,
 }
 
 impl Samples {
@@ -206,6 +209,17 @@ impl Samples {
     /// Says that torch takes a number where an operator asks for a tensor, in all its overloads.
     pub fn number_for_tensor<O: Operator>(&mut self, _operator: O) {
         self.take_numbers.push(differences::family(&O::name().to_string()).to_owned());
+    }
+
+    /// Says how far results of an operator may lie from torch's, in all its overloads; they are exact unless it is said.
+    pub fn rounds<O: Operator>(&mut self, _operator: O, roundings: Roundings) {
+        self.roundings.push((differences::family(&O::name().to_string()).to_owned(), roundings));
+    }
+
+    /// How far results of the overload of that name may lie from torch's.
+    pub fn roundings(&self, overload: &str) -> Roundings {
+        let own = self.roundings.iter().find(|(family, _)| family == differences::family(overload));
+        own.map_or(Roundings::all(Rounding::Exact), |(_, roundings)| *roundings)
     }
 
     /// Whether torch takes a number where the overload of that name asks for a tensor.
