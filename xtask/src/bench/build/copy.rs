@@ -20,7 +20,7 @@ const BEFORE: [&str; 4] = ["sqrt", "log", "tanh", "exp"];
 /// A family that others are made after. Everything that names the operator is replaced.
 struct Model {
     file: &'static str,
-    /// The overload's type; in other spellings its constant, its method and its name.
+    /// The overload's type; in other spellings its constant and its name, which its method has, too.
     overload: &'static str,
     /// A loop that two families share would be compiled once: each gets a closure of its own.
     shared: &'static str,
@@ -186,7 +186,6 @@ fn family(model: &Model, text: &str, number: usize) -> Result<String, Failure> {
     let (lower, upper, name) = (overload.to_lowercase(), overload.to_uppercase(), name_of(number));
     let text = replaced(text, file, shared, own)?;
     let text = replaced(&text, file, &format!("aten::{lower}"), &format!("aten::{name}"))?;
-    let text = replaced(&text, file, &format!("fn {lower}("), &format!("fn {name}("))?;
     let text = replaced(&text, file, overload, &format!("Measured{number}"))?;
     replaced(&text, file, &upper, &name.to_uppercase())
 }
@@ -222,7 +221,7 @@ mod tests {
             let family = family(model, text, number).unwrap();
             let left = [model.overload.to_owned(), model.overload.to_uppercase(), model.shared.to_owned()];
             assert!(left.iter().all(|left| !family.contains(left.as_str())), "{family}");
-            for part in ["pub Measured", "\"aten::measured_", "fn measured_", "MEASURED_"] {
+            for part in ["pub Measured", "\"aten::measured_", "MEASURED_"] {
                 assert!(family.contains(&format!("{part}{number}")), "{part}: {family}");
             }
         }
