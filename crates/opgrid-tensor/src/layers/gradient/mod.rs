@@ -13,12 +13,12 @@
 //! let dispatcher = Dispatcher::new();
 //! let _operators = opgrid_tensor::register(&dispatcher)?;
 //! let _layer = gradient::install(&dispatcher)?;
-//! let x = gradient::variable(&Tensor::from_slice(&[0.0f64, 1.0], &[2])?);
+//! let x = gradient::variable(&Tensor::from_slice(&[2.0f64, 5.0], &[2])?);
 //! let grads = dispatcher.within(|| {
-//!     let y = x.exp()?.add(&x, 3)?.sum()?;
+//!     let y = x.mul(&x)?.add(&x, 3)?.sum()?;
 //!     gradient::of(&y, &[&x])
 //! })?;
-//! assert_eq!(grads[0].to_vec::<f64>()?, [4.0, 3.0 + 1f64.exp()]);
+//! assert_eq!(grads[0].to_vec::<f64>()?, [7.0, 13.0]);
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```
 
