@@ -1,6 +1,6 @@
 //! Operator families: one value that says what an operator is, for its kernels and for everybody else.
 //!
-//! A [`Family`] states an operator's [kind](kind), its shape rule and what its `out` form asks for; `operator!` states its
+//! A [`Family`] states an operator's [kind], its shape rule and what its `out` form asks for; `operator!` states its
 //! overloads. From a family and one loop come the kernels of all forms, on the CPU
 //! ([`DefineFamily::family`]) and on anybody's backend ([`DefineFamily::implement_family`]), and those for meta tensors.
 //! The registry gets what layers, suites and tools ask for, as [columns](opgrid_core::Column): the kind, the links
