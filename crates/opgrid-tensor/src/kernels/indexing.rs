@@ -67,14 +67,23 @@ impl Lookup {
         }
         if self.after.is_contiguous() {
             let run = self.after.numel() as usize;
-            positions(&self.before).for_each(|before| f(before, offsets, run));
+            for before in positions(&self.before) {
+                f(before, offsets, run);
+            }
             return Ok(());
         }
-        let within: Vec<i64> = positions(&self.after).map(|at| at as i64).collect();
+        let within = self.within();
         for before in positions(&self.before) {
-            offsets.iter().for_each(|&offset| f(before + offset as usize, &within, 1));
+            for &offset in offsets {
+                f(before + offset as usize, &within, 1);
+            }
         }
         Ok(())
+    }
+
+    /// What to add to the start of each element that is found, for all its dimensions behind.
+    fn within(&self) -> Vec<i64> {
+        positions(&self.after).map(|at| at as i64).collect()
     }
 
     /// Calls `f` with each position.
@@ -83,9 +92,12 @@ impl Lookup {
     ///
     /// As [`for_each_run`](Self::for_each_run).
     fn for_each(&self, mut f: impl FnMut(usize)) -> Result<()> {
-        self.for_each_run(|before, offsets, run| match run {
-            1 => offsets.iter().for_each(|&offset| f(before + offset as usize)),
-            _ => offsets.iter().for_each(|&offset| (0..run).for_each(|at| f(before + offset as usize + at))),
+        self.for_each_run(|before, offsets, run| {
+            for &offset in offsets {
+                for at in 0..run {
+                    f(before + offset as usize + at);
+                }
+            }
         })
     }
 }

@@ -21,8 +21,8 @@ use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
-use super::iter::fold::join_lanes;
 pub use super::iter::fold::{COLUMNS, LANES, Reduction, STEPS};
+use super::iter::fold::{Folding, Typed, join_lanes};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
 ///
@@ -88,14 +88,24 @@ pub fn fold<R: Reduction>(
     dims: &[i64],
     reduction: &R,
 ) -> Result<()> {
+    fold_any(out, input, dims, &Typed(reduction))
+}
+
+/// [`fold`], once for all reductions.
+fn fold_any(
+    out: &impl Destination,
+    input: &impl Operand,
+    dims: &[i64],
+    reduction: &dyn Folding,
+) -> Result<()> {
     let (out, input) = (out.destination()?, Held::of(input.source()?)?);
     let input = input.array();
     let reduced = normalise_dims(dims, input.sizes().len())?;
-    if out.dtype() == R::Out::DTYPE {
+    if out.dtype() == reduction.out() {
         return iter::fold(out, input, &reduced, reduction);
     }
     access::check(out, input, Aliasing::Never)?;
-    let spec = TensorSpec::contiguous(out.sizes(), R::Out::DTYPE, out.device())?;
+    let spec = TensorSpec::contiguous(out.sizes(), reduction.out(), out.device())?;
     let temporary = Array::empty(spec)?;
     iter::fold(&temporary, input, &reduced, reduction)?;
     copy::copy(out, &temporary)

@@ -34,7 +34,7 @@ impl Inputs {
     ///
     /// It is no tensor.
     pub fn unary(&self, rule: DTypeRule, function: impl Fn(Scalar) -> Scalar) -> Result<Expected> {
-        self.elementwise(1, rule, |x| function(x[0]))
+        self.elementwise(1, rule, &|x| function(x[0]))
     }
 
     /// What a function of floats and complex numbers gives for the first argument; integers and bools are floats first.
@@ -52,14 +52,14 @@ impl Inputs {
     ///
     /// One is neither a tensor nor a number; shapes that do not broadcast.
     pub fn binary(&self, rule: DTypeRule, function: impl Fn(Scalar, Scalar) -> Scalar) -> Result<Expected> {
-        self.elementwise(2, rule, |x| function(x[0], x[1]))
+        self.elementwise(2, rule, &|x| function(x[0], x[1]))
     }
 
     fn elementwise(
         &self,
         count: usize,
         rule: DTypeRule,
-        function: impl Fn(&[Scalar]) -> Scalar,
+        function: &dyn Fn(&[Scalar]) -> Scalar,
     ) -> Result<Expected> {
         let operands = self.arguments().iter().take(count).map(|(name, given)| operand(name, given));
         let operands = operands.collect::<Result<Vec<_>>>()?;
@@ -184,6 +184,17 @@ impl Plain {
         keepdim: bool,
         dtype: DType,
         function: impl Fn(&[Scalar]) -> Scalar,
+    ) -> Self {
+        self.reduced_by(dims, keepdim, dtype, &function)
+    }
+
+    /// [`reduced`](Self::reduced), compiled once.
+    fn reduced_by(
+        &self,
+        dims: Option<&[i64]>,
+        keepdim: bool,
+        dtype: DType,
+        function: &dyn Fn(&[Scalar]) -> Scalar,
     ) -> Self {
         let rank = self.sizes().len();
         let named: Vec<usize> = dims.unwrap_or(&[]).iter().map(|&dim| dimension(dim, rank)).collect();

@@ -48,6 +48,11 @@ impl Plain {
 
     /// A tensor of which each element is computed from its position.
     pub fn from_fn(dtype: DType, sizes: &[i64], element: impl Fn(&[i64]) -> Scalar) -> Self {
+        Self::from_positions(dtype, sizes, &element)
+    }
+
+    /// [`from_fn`](Self::from_fn), compiled once.
+    fn from_positions(dtype: DType, sizes: &[i64], element: &dyn Fn(&[i64]) -> Scalar) -> Self {
         let elements = positions(sizes).map(|position| convert(element(&position), dtype)).collect();
         Self { sizes: sizes.to_vec(), dtype, elements }
     }

@@ -99,7 +99,11 @@ impl Array {
                 let start = self.geometry().offset() as usize;
                 result.extend_from_slice(&elements[start..start + self.spec.numel() as usize]);
             }
-            false => result.extend(positions(self.geometry()).map(|at| elements[at])),
+            false => {
+                for at in positions(self.geometry()) {
+                    result.push(elements[at]);
+                }
+            }
         }
         Ok(result)
     }
@@ -192,21 +196,39 @@ pub(super) fn new_storage(spec: &TensorSpec, cpu: impl Fn(usize) -> Result<Stora
 /// The positions of all elements in row-major order of indices.
 ///
 /// For reading out and printing; loops over elements are in `kernels`.
-pub(crate) fn positions(geometry: &Geometry) -> impl Iterator<Item = usize> + '_ {
-    let mut index = super::Dims::from_elem(0, geometry.dims());
-    let mut at = geometry.offset();
-    (0..geometry.numel()).map(move |_| {
-        let current = at as usize;
-        for dim in (0..index.len()).rev() {
-            index[dim] += 1;
+pub(crate) fn positions(geometry: &Geometry) -> Positions<'_> {
+    let index = super::Dims::from_elem(0, geometry.dims());
+    Positions { geometry, index, at: geometry.offset(), left: geometry.numel() as usize }
+}
+
+/// Gives the positions of [`positions`].
+pub(crate) struct Positions<'a> {
+    geometry: &'a Geometry,
+    index: super::Dims,
+    at: i64,
+    left: usize,
+}
+
+impl Iterator for Positions<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let (current, geometry) = (self.at as usize, self.geometry);
+        for dim in (0..self.index.len()).rev() {
+            self.index[dim] += 1;
             // A stride that is never used, of a dimension of size 1, may be anything: wrap, and wrap back.
-            at = at.wrapping_add(geometry.strides()[dim]);
-            if index[dim] < geometry.sizes()[dim] {
+            self.at = self.at.wrapping_add(geometry.strides()[dim]);
+            if self.index[dim] < geometry.sizes()[dim] {
                 break;
             }
-            at = at.wrapping_sub(geometry.strides()[dim].wrapping_mul(index[dim]));
-            index[dim] = 0;
+            self.at = self.at.wrapping_sub(geometry.strides()[dim].wrapping_mul(self.index[dim]));
+            self.index[dim] = 0;
         }
-        current
-    })
+        Some(current)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
 }

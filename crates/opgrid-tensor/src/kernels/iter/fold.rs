@@ -11,7 +11,7 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use opgrid_core::Result;
+use opgrid_core::{DType, Result};
 use smallvec::SmallVec;
 
 use super::cast::{Cast, cast};
@@ -132,8 +132,48 @@ struct Reduced {
     index: usize,
 }
 
-struct Fold<'a, R> {
-    reduction: &'a R,
+/// A reduction for what is done once for all of them.
+///
+/// # Safety
+///
+/// `run` writes every result of the fold that it is given.
+pub(in crate::kernels) unsafe trait Folding {
+    /// What elements are read as.
+    fn input(&self) -> DType;
+
+    /// What results are.
+    fn out(&self) -> DType;
+
+    /// Writes the results.
+    ///
+    /// # Safety
+    ///
+    /// `way` was made by [`fold`] for this reduction, and what that asks for holds.
+    unsafe fn run(&self, way: &Way);
+}
+
+/// The reduction behind a [`Folding`].
+pub(in crate::kernels) struct Typed<'r, R>(pub &'r R);
+
+// SAFETY: both functions of `Fold` visit every place.
+unsafe impl<R: Reduction> Folding for Typed<'_, R> {
+    fn input(&self) -> DType {
+        R::In::DTYPE
+    }
+
+    fn out(&self) -> DType {
+        R::Out::DTYPE
+    }
+
+    unsafe fn run(&self, way: &Way) {
+        let fold = Fold { reduction: self.0, way };
+        // SAFETY: passed on; where nothing is reduced there is no source to read, and elsewhere every size is above 0.
+        unsafe { if way.count == 0 { fold.of_none() } else { fold.run() } };
+    }
+}
+
+/// Where a fold reads and writes.
+pub(in crate::kernels) struct Way {
     start: *const u8,
     target: *mut u8,
     size: usize,
@@ -143,6 +183,12 @@ struct Fold<'a, R> {
     count: usize,
     /// Loops over results; operand 0 is the output, operand 1 the input.
     kept: SmallVec<[Loop; 6]>,
+}
+
+/// A reduction on its way.
+struct Fold<'a, R> {
+    reduction: &'a R,
+    way: &'a Way,
 }
 
 // SAFETY:
@@ -157,23 +203,23 @@ type Buffer<R> = [MaybeUninit<<R as Reduction>::In>; BLOCK];
 ///
 /// # Safety
 ///
-/// - `target` is the span of a `Target`, of dtype `R::Out::DTYPE`, and apart from the source.
+/// - `target` is the span of a `Target`, of the reduction's dtype, and apart from the source.
 /// - It has the source's sizes apart from the reduced ones.
 ///
 /// # Errors
 ///
 /// A dtype without data.
-pub(super) unsafe fn fold<R: Reduction>(
-    reduction: &R,
+pub(super) unsafe fn fold(
+    reduction: &dyn Folding,
     source: Span<'_>,
     target: Span<'_>,
     dims: &[usize],
 ) -> Result<()> {
     let (dtype, input, out) = (source.dtype(), source.geometry(), target.geometry());
     let size = dtype.size_in_bytes();
-    let cast = match dtype == R::In::DTYPE {
+    let cast = match dtype == reduction.input() {
         true => None,
-        false => Some(cast(dtype, R::In::DTYPE).ok_or_else(|| unsupported(dtype, "another dtype"))?),
+        false => Some(cast(dtype, reduction.input()).ok_or_else(|| unsupported(dtype, "another dtype"))?),
     };
     if out.numel() == 0 {
         return Ok(());
@@ -183,14 +229,14 @@ pub(super) unsafe fn fold<R: Reduction>(
         let all = Reduced { size: count, stride: size, index: 1 };
         (count, SmallVec::from_slice(&[all]), SmallVec::new())
     } else {
-        let (reduced, kept) = loops(input, out, dims, size, size_of::<R::Out>());
+        let (reduced, kept) = loops(input, out, dims, size, reduction.out().size_in_bytes());
         let count = reduced.iter().map(|level| level.size).product();
         (count, join(&reduced), kept)
     };
     let (start, target) = (source.first().cast_const(), target.first());
-    let fold = Fold { reduction, start, target, size, cast, reduced, count, kept };
-    // SAFETY: passed on; where nothing is reduced there is no source to read, and elsewhere every size is above 0.
-    unsafe { if count == 0 { fold.of_none() } else { fold.run() } };
+    let way = Way { start, target, size, cast, reduced, count, kept };
+    // SAFETY: passed on; the way was made for this reduction.
+    unsafe { reduction.run(&way) };
     Ok(())
 }
 
@@ -249,7 +295,7 @@ impl<R: Reduction> Fold<'_, R> {
     ///
     /// As [`fold`].
     unsafe fn of_none(&self) {
-        let mut place = Odometer::new(&self.kept, 0);
+        let mut place = Odometer::new(&self.way.kept, 0);
         for _ in 0..self.results() {
             // SAFETY: passed on; every place is visited once.
             unsafe { self.write(place.at[0], self.reduction.start()) };
@@ -258,7 +304,7 @@ impl<R: Reduction> Fold<'_, R> {
     }
 
     fn results(&self) -> usize {
-        self.kept.iter().map(|level| level.size).product()
+        self.way.kept.iter().map(|level| level.size).product()
     }
 
     /// # Safety
@@ -266,14 +312,14 @@ impl<R: Reduction> Fold<'_, R> {
     /// As [`fold`], where there is an element to reduce.
     unsafe fn run(&self) {
         let results = self.results();
-        let parallel = results.saturating_mul(self.count) >= PARALLEL;
-        if let [outer @ .., last] = self.kept.as_slice()
-            && last.strides[1] == self.size
-            && self.reduced.last().is_some_and(|level| level.stride > self.size)
+        let parallel = results.saturating_mul(self.way.count) >= PARALLEL;
+        if let [outer @ .., last] = self.way.kept.as_slice()
+            && last.strides[1] == self.way.size
+            && self.way.reduced.last().is_some_and(|level| level.stride > self.way.size)
         {
             let per_row = last.size.div_ceil(COLUMNS);
             let units = results / last.size * per_row;
-            let grain = if parallel { GRAIN.div_ceil(self.count.saturating_mul(COLUMNS)) } else { units };
+            let grain = if parallel { GRAIN.div_ceil(self.way.count.saturating_mul(COLUMNS)) } else { units };
             return parallel_for(units, grain, &|range| {
                 for unit in range {
                     let at = Odometer::new(outer, unit / per_row).at;
@@ -287,14 +333,15 @@ impl<R: Reduction> Fold<'_, R> {
             // SAFETY: passed on.
             return unsafe { self.one_result_on_threads() };
         }
-        let grain = if parallel { GRAIN.div_ceil(self.count) } else { results };
+        let grain = if parallel { GRAIN.div_ceil(self.way.count) } else { results };
         parallel_for(results, grain, &|range| {
             let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
-            let mut place = Odometer::new(&self.kept, range.start);
+            let mut place = Odometer::new(&self.way.kept, range.start);
             for _ in range {
                 // SAFETY: passed on; every place is visited once.
                 unsafe {
-                    let state = self.total(&self.reduced, self.start.add(place.at[1]), 0, &mut buffer);
+                    let state =
+                        self.total(&self.way.reduced, self.way.start.add(place.at[1]), 0, &mut buffer);
                     self.write(place.at[0], state);
                 }
                 place.advance();
@@ -306,9 +353,9 @@ impl<R: Reduction> Fold<'_, R> {
     ///
     /// `at` is the position of a result in bytes.
     unsafe fn write(&self, at: usize, state: R::State) {
-        let result = R::Out::narrow(self.reduction.finish(state, self.count));
+        let result = R::Out::narrow(self.reduction.finish(state, self.way.count));
         // SAFETY: the caller's promise; places are aligned.
-        unsafe { self.target.add(at).cast::<R::Out>().write(result) };
+        unsafe { self.way.target.add(at).cast::<R::Out>().write(result) };
     }
 
     /// Splits the outermost loop of the only result.
@@ -317,7 +364,7 @@ impl<R: Reduction> Fold<'_, R> {
     ///
     /// As [`run`](Self::run).
     unsafe fn one_result_on_threads(&self) {
-        let Some((first, rest)) = self.reduced.split_first() else { return };
+        let Some((first, rest)) = self.way.reduced.split_first() else { return };
         let inner: usize = rest.iter().map(|level| level.size).product();
         let piece = GRAIN.div_ceil(inner).max(first.size.div_ceil(PIECES));
         let piece = piece.next_multiple_of(if rest.is_empty() { BLOCK } else { 1 });
@@ -325,12 +372,12 @@ impl<R: Reduction> Fold<'_, R> {
         let shared = States(states.as_mut_ptr());
         parallel_for(first.size, piece, &|range| {
             let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
-            let mut part: SmallVec<[Reduced; 6]> = self.reduced.clone();
+            let mut part: SmallVec<[Reduced; 6]> = self.way.reduced.clone();
             part[0].size = range.len();
             let index = range.start * first.index;
             // SAFETY: passed on; pieces have no element in common, and each has its own state.
             unsafe {
-                let start = self.start.add(range.start * first.stride);
+                let start = self.way.start.add(range.start * first.stride);
                 *shared.get(range.start / piece) = self.total(&part, start, index, &mut buffer);
             }
         });
@@ -394,11 +441,11 @@ impl<R: Reduction> Fold<'_, R> {
         buffer: &'b mut [MaybeUninit<R::In>],
     ) -> &'b [R::In] {
         let to = buffer.as_mut_ptr().cast::<R::In>();
-        let start = match self.cast {
-            None if stride == self.size => at.cast::<R::In>(),
+        let start = match self.way.cast {
+            None if stride == self.way.size => at.cast::<R::In>(),
             // SAFETY: the buffer has room for `n`.
             None => unsafe {
-                gather(to.cast(), at, stride, n, self.size);
+                gather(to.cast(), at, stride, n, self.way.size);
                 to
             },
             // SAFETY: as above.
@@ -425,15 +472,15 @@ impl<R: Reduction> Fold<'_, R> {
     ) -> &'b [R::In] {
         if width == COLUMNS {
             // SAFETY: passed on.
-            return unsafe { self.read(at, self.size, COLUMNS, buffer) };
+            return unsafe { self.read(at, self.way.size, COLUMNS, buffer) };
         }
         buffer[width..].fill(MaybeUninit::new(R::In::default()));
         // SAFETY: passed on. The elements are copied even where they could be read in place.
         unsafe {
             let to = buffer.as_mut_ptr().cast::<R::In>();
-            match self.cast {
-                Some(cast) => cast(to.cast(), at, self.size, width),
-                None => gather(to.cast(), at, self.size, width, self.size),
+            match self.way.cast {
+                Some(cast) => cast(to.cast(), at, self.way.size, width),
+                None => gather(to.cast(), at, self.way.size, width, self.way.size),
             }
             slice::from_raw_parts(to, buffer.len())
         }
@@ -451,8 +498,8 @@ impl<R: Reduction> Fold<'_, R> {
         let mut buffer = [const { MaybeUninit::uninit() }; STEPS * COLUMNS];
         // SAFETY: passed on.
         unsafe {
-            let start = self.start.add(at[1] + begin * self.size);
-            let states = self.columns(&self.reduced, start, width, 0, &mut buffer);
+            let start = self.way.start.add(at[1] + begin * self.way.size);
+            let states = self.columns(&self.way.reduced, start, width, 0, &mut buffer);
             for (column, state) in (begin..begin + width).zip(states).skip(first - begin) {
                 self.write(at[0] + column * last.strides[0], state);
             }
@@ -480,7 +527,7 @@ impl<R: Reduction> Fold<'_, R> {
         let Some((first, rest)) = loops.split_first() else {
             let mut states = [reduction.start(); COLUMNS];
             // SAFETY: one row.
-            let row = unsafe { self.read(at, self.size, width, buffer) };
+            let row = unsafe { self.read(at, self.way.size, width, buffer) };
             step_row(reduction, &mut states, row, index);
             return states;
         };
@@ -511,7 +558,7 @@ impl<R: Reduction> Fold<'_, R> {
             }
             for row in whole..n {
                 // SAFETY: one row.
-                let values = unsafe { self.read(row_at(row), self.size, width, buffer) };
+                let values = unsafe { self.read(row_at(row), self.way.size, width, buffer) };
                 step_row(reduction, &mut states, values, index_at(row));
             }
             states

@@ -379,13 +379,8 @@ pub fn map3<O: Element, A: Element, B: Element, C: Element>(
 /// # Errors
 ///
 /// Another dtype of `out` than the reduction gives, sizes or dimensions that do not fit, overlap, tensors without data or used by others.
-pub(super) fn fold<R: fold::Reduction>(
-    out: &Array,
-    input: &Array,
-    dims: &[usize],
-    reduction: &R,
-) -> Result<()> {
-    out.expect_dtype(R::Out::DTYPE)?;
+pub(super) fn fold(out: &Array, input: &Array, dims: &[usize], reduction: &dyn fold::Folding) -> Result<()> {
+    out.expect_dtype(reduction.out())?;
     let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
     if !ascending || !is_reduced(out.sizes(), input.sizes(), dims) {
         let kept = (0..input.sizes().len()).filter(|dim| !dims.contains(dim));

@@ -40,7 +40,9 @@ macro_rules! with_size {
 /// The elements are initialised and lie in readable memory; `to` has room for them and is apart from them. Without
 /// elements nothing is read, wherever `from` leads. Nothing needs to be aligned: a complex number is less aligned than
 /// an integer of its size.
-#[inline]
+//
+// Never inlined: for the few elements of a small loop the call is shorter than what the compiler makes of it in place.
+#[inline(never)]
 pub(super) unsafe fn gather(to: *mut u8, from: *const u8, stride: usize, n: usize, size: usize) {
     // SAFETY: passed on.
     unsafe {

@@ -39,23 +39,24 @@ macro_rules! kernel {
                     let $input = unsafe { slice::from_raw_parts(inputs[$k].cast::<$type>(), n) };
                 )*
                 vectorised(move || {
-                    let whole = match size_of::<Out>() == size_of::<Out::Math>() {
-                        true => 0,
-                        false => n - n % PART,
-                    };
-                    for start in (0..whole).step_by(PART) {
-                        let end = start + PART;
-                        $(let narrow = &$input[start..end];
-                        let mut $input = [<$type::Math>::default(); PART];
-                        for (wide, narrow) in $input.iter_mut().zip(narrow) {
-                            *wide = narrow.widen();
-                        })*
-                        let mut results = [<Out::Math>::default(); PART];
-                        for (i, result) in results.iter_mut().enumerate() {
-                            *result = f($($input[i]),*);
-                        }
-                        for (place, result) in out[start..end].iter_mut().zip(results) {
-                            place.write(Out::narrow(result));
+                    let mut whole = 0;
+                    // Decided before there is code, so that only types whose results are narrowed have these loops.
+                    if const { size_of::<Out>() != size_of::<Out::Math>() } {
+                        whole = n - n % PART;
+                        for start in (0..whole).step_by(PART) {
+                            let end = start + PART;
+                            $(let narrow = &$input[start..end];
+                            let mut $input = [<$type::Math>::default(); PART];
+                            for (wide, narrow) in $input.iter_mut().zip(narrow) {
+                                *wide = narrow.widen();
+                            })*
+                            let mut results = [<Out::Math>::default(); PART];
+                            for (i, result) in results.iter_mut().enumerate() {
+                                *result = f($($input[i]),*);
+                            }
+                            for (place, result) in out[start..end].iter_mut().zip(results) {
+                                place.write(Out::narrow(result));
+                            }
                         }
                     }
                     for i in whole..n {

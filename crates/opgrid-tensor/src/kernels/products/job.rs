@@ -323,6 +323,34 @@ struct Grid {
     columns: usize,
 }
 
+/// The pieces that a grid cuts a result into: matrices, rows and columns.
+struct Pieces {
+    sizes: [usize; 3],
+    each: [usize; 3],
+    counts: [usize; 3],
+}
+
+impl Pieces {
+    fn new(grid: Grid, sizes: [usize; 3]) -> Self {
+        let each = [grid.matrices, grid.rows, grid.columns].map(|each| each.max(1));
+        Self { sizes, each, counts: std::array::from_fn(|dim| sizes[dim].div_ceil(each[dim])) }
+    }
+
+    fn count(&self) -> usize {
+        self.counts.iter().product()
+    }
+
+    /// The matrices, rows and columns of a piece.
+    fn piece(&self, piece: usize) -> [Range<usize>; 3] {
+        let [_, bands, blocks] = self.counts;
+        let numbers = [piece / (bands * blocks), piece / blocks % bands, piece % blocks];
+        std::array::from_fn(|dim| {
+            let start = numbers[dim] * self.each[dim];
+            start..self.sizes[dim].min(start + self.each[dim])
+        })
+    }
+}
+
 impl<S: Scheme, T: Target<S>> Job<S, T> {
     /// The transposed product, if the result has few columns or they lie in one piece.
     fn turned(self) -> Self {
@@ -347,15 +375,9 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
     }
 
     fn run(&self) {
-        let (grid, sizes) = (self.grid(), self.target.sizes());
-        let each = [grid.matrices, grid.rows, grid.columns].map(|each| each.max(1));
-        let [stacks, bands, blocks] = std::array::from_fn(|dim| sizes[dim].div_ceil(each[dim]));
-        for_each_piece(stacks * bands * blocks, &|piece| {
-            let numbers = [piece / (bands * blocks), piece / blocks % bands, piece % blocks];
-            let [matrices, rows, columns] = std::array::from_fn(|dim| {
-                let start = numbers[dim] * each[dim];
-                start..sizes[dim].min(start + each[dim])
-            });
+        let pieces = Pieces::new(self.grid(), self.target.sizes());
+        for_each_piece(pieces.count(), &|piece| {
+            let [matrices, rows, columns] = pieces.piece(piece);
             let mut memory = Memory::take();
             for matrix in matrices {
                 let part = Part { matrix, rows: rows.clone(), columns: columns.clone() };
