@@ -167,8 +167,23 @@ impl More {
 }
 
 impl Record {
-    #[inline]
+    #[inline(always)]
     fn spec(&self) -> &TensorSpec {
+        match &self.content {
+            Content::Array(array) if self.has_no_more() => array.spec(),
+            _ => self.other_spec(),
+        }
+    }
+
+    /// Whether nothing is kept beside the content, as with most tensors.
+    #[inline(always)]
+    fn has_no_more(&self) -> bool {
+        self.more.load(Ordering::Acquire).is_null()
+    }
+
+    /// As [`spec`](Self::spec), of a tensor of any kind.
+    #[inline(never)]
+    fn other_spec(&self) -> &TensorSpec {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => array.spec(),
             (None, Content::Number(value)) => number_spec(*value),
@@ -177,8 +192,17 @@ impl Record {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn array(&self) -> Result<&Array> {
+        match &self.content {
+            Content::Array(array) if self.has_no_more() => Ok(array),
+            _ => self.other_array(),
+        }
+    }
+
+    /// As [`array`](Self::array), of a tensor of any kind.
+    #[inline(never)]
+    fn other_array(&self) -> Result<&Array> {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => Ok(array),
             (None, Content::Number(value)) => {
