@@ -1,8 +1,11 @@
-//! Calls: from arguments and the thread's keys to a table, a kernel, and on to the keys below.
+//! Calls: from arguments and the thread's keys to a table and a kernel. What kernels see of them is in [`BoxedCall`] and
+//! [`Next`].
 #![allow(unsafe_code)]
 
+mod boxed_call;
+mod next;
+
 use std::any::TypeId;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -20,12 +23,12 @@ use crate::calling::thread::{self, ThreadState, with_thread};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
-use crate::keys::user_keys::excluded_below;
-use crate::signatures::signature::{Checked, Signature};
+use crate::signatures::signature::Signature;
 use crate::signatures::stack::Returns;
 use crate::values::borrowed::ValueRef;
-use crate::values::tensor::AnyTensor;
-use crate::values::value::Value;
+
+pub use boxed_call::BoxedCall;
+pub use next::Next;
 
 /// How a call finds its operator when the pointer at hand cannot be used.
 pub(crate) trait Route {
@@ -553,266 +556,4 @@ pub(crate) fn call_held(
             enter_values(&kernel, table, keys, args, returns)
         })
     })
-}
-
-/// The keys below the highest layer of `keys`, without those that it has excluded, and the layers that it has.
-///
-/// # Errors
-///
-/// Undefined is the highest layer: below it, a kernel would only meet itself again.
-#[inline(always)]
-fn below(table: TableRef<'_>, keys: DispatchKeySet) -> Result<(DispatchKeySet, u64)> {
-    let layer = (keys.layers() | 1).ilog2();
-    if layer == 0 {
-        return Err(nothing_below(table));
-    }
-    let excluded = excluded_below(layer);
-    let layers = keys.layers() & ((1 << layer) - 1) & !excluded;
-    Ok((DispatchKeySet::from_parts(layers, keys.backends()), excluded))
-}
-
-#[cold]
-#[inline(never)]
-fn nothing_below(table: TableRef<'_>) -> Error {
-    let message = format!(
-        "{}: a kernel that was reached without keys (Undefined) calls on, but no key is below that; compute the result \
-         there, or redispatch with the keys that are meant",
-        table.operator().name()
-    );
-    Error::new(ErrorKind::MissingKernel, message)
-}
-
-/// The way on for a typed layer: the keys below the one that it was reached by.
-///
-/// It belongs to the call and cannot leave its thread.
-pub struct Next<'n, S> {
-    table: TableRef<'n>,
-    keys: DispatchKeySet,
-    signature: Checked<S>,
-}
-
-impl<'n, S: Signature> Next<'n, S> {
-    /// # Safety
-    ///
-    /// The operator of the table was checked for `S`.
-    #[inline(always)]
-    pub(crate) unsafe fn new(table: TableRef<'n>, keys: DispatchKeySet) -> Self {
-        Self { table, keys, signature: PhantomData }
-    }
-
-    pub(crate) fn table(&self) -> TableRef<'n> {
-        self.table
-    }
-
-    /// The keys of the call; the highest is the layer's own.
-    pub fn keys(&self) -> DispatchKeySet {
-        self.keys
-    }
-
-    /// The operator.
-    pub fn operator(&self) -> &OperatorHandle {
-        self.table.operator()
-    }
-
-    /// Calls on with the keys below the layer, which stays excluded on this thread until the call returns, so that
-    /// operators called further down skip it too. Of an autograd key that is all of autograd; a user's layer may say
-    /// what else is skipped ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
-    ///
-    /// # Errors
-    ///
-    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
-    #[inline]
-    pub fn call(&self, args: S::Args<'_>) -> Result<S::Output> {
-        let (keys, excluded) = below(self.table, self.keys)?;
-        // SAFETY: the guard that borrows from the reference ends in this function.
-        let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
-        self.redispatch(keys, args)
-    }
-
-    /// Calls the operator with exactly these keys.
-    ///
-    /// # Errors
-    ///
-    /// Those of the kernel.
-    #[inline]
-    pub fn redispatch(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
-        // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
-        let thread = unsafe { thread::current() };
-        let _nested = thread.enter()?;
-        if is_watched(thread) {
-            return self.redispatch_watched(thread, keys, args);
-        }
-        // SAFETY: guaranteed by the caller of `new`, see `# Safety` there; and `Next` is invariant in `S`.
-        unsafe { enter::<S>(self.table.kernel(keys), self.table, keys, args) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn redispatch_watched(
-        &self,
-        thread: &ThreadState,
-        keys: DispatchKeySet,
-        args: S::Args<'_>,
-    ) -> Result<S::Output> {
-        let mut call = Pending::<S>::new(args);
-        // The invariant of `Typed` is guaranteed by the caller of `new`, and `Next` is invariant in `S`.
-        let mut step = Typed { call: &mut call, table: self.table, is_of_signature: true };
-        watch(thread, CallKind::Redispatch, self.table, keys, keys, &mut step)?;
-        call.output()
-    }
-}
-
-/// A call as a boxed kernel sees it: operator, keys, arguments, and the place for results.
-///
-/// It belongs to the call and cannot leave its thread.
-pub struct BoxedCall<'c> {
-    table: TableRef<'c>,
-    keys: DispatchKeySet,
-    args: &'c [ValueRef<'c>],
-    returns: &'c mut Returns,
-}
-
-impl<'c> BoxedCall<'c> {
-    #[inline(always)]
-    pub(crate) fn new(
-        table: TableRef<'c>,
-        keys: DispatchKeySet,
-        args: &'c [ValueRef<'c>],
-        returns: &'c mut Returns,
-    ) -> Self {
-        Self { table, keys, args, returns }
-    }
-
-    pub(crate) fn table(&self) -> TableRef<'c> {
-        self.table
-    }
-
-    /// The operator.
-    pub fn operator(&self) -> &'c OperatorHandle {
-        self.table.operator()
-    }
-
-    /// The operator's schema, if it is defined.
-    pub fn schema(&self) -> Option<&'c opgrid_schema::FunctionSchema> {
-        self.table.definition().map(|definition| &definition.schema)
-    }
-
-    /// The keys of the call.
-    pub fn keys(&self) -> DispatchKeySet {
-        self.keys
-    }
-
-    /// The key by which the kernel was reached.
-    pub fn key(&self) -> DispatchKey {
-        self.keys.highest_priority_key()
-    }
-
-    /// The arguments, in the order of the schema.
-    pub fn args(&self) -> &'c [ValueRef<'c>] {
-        self.args
-    }
-
-    /// Argument number `index` as a tensor.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Value`] where it is none.
-    pub fn tensor(&self, index: usize) -> Result<&'c AnyTensor> {
-        let value = self.args.get(index).copied().unwrap_or(ValueRef::NONE);
-        value.as_tensor().ok_or_else(|| {
-            crate::values::borrowed::mismatch("Tensor", value).within(format_args!(
-                "{}: argument {}",
-                self.operator().name(),
-                index + 1
-            ))
-        })
-    }
-
-    /// The results so far.
-    pub fn returns(&mut self) -> &mut Returns {
-        self.returns
-    }
-
-    /// Leaves one more result.
-    pub fn push(&mut self, value: impl Into<Value>) {
-        self.returns.push(value);
-    }
-
-    /// Calls on with the keys below the one that the kernel was reached by. That layer stays excluded on this thread
-    /// until the call returns, so that operators called further down skip it too. Of an autograd key that is all of
-    /// autograd; a user's layer may say what else ([`NewLayer::excludes_below`](crate::NewLayer::excludes_below)).
-    ///
-    /// # Errors
-    ///
-    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
-    pub fn below(&mut self) -> Result<()> {
-        self.pass_below(self.args)
-    }
-
-    /// As [`below`](Self::below), with other arguments.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; those of the kernel below;
-    /// [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
-    pub fn below_with(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
-        check_arguments(self.table, args)?;
-        self.pass_below(args)
-    }
-
-    fn pass_below(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
-        let (keys, excluded) = below(self.table, self.keys)?;
-        // SAFETY: the guard that borrows from the reference ends in this function.
-        let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
-        self.pass(keys, args)
-    }
-
-    /// Calls the operator with exactly these keys.
-    ///
-    /// # Errors
-    ///
-    /// Those of the kernel.
-    pub fn redispatch(&mut self, keys: DispatchKeySet) -> Result<()> {
-        self.pass(keys, self.args)
-    }
-
-    /// As [`redispatch`](Self::redispatch), with other arguments.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
-    pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
-        check_arguments(self.table, args)?;
-        self.pass(keys, args)
-    }
-
-    fn pass(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
-        let (table, returns) = (self.table, &mut *self.returns);
-        // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
-        let thread = unsafe { thread::current() };
-        let _nested = thread.enter()?;
-        if is_watched(thread) {
-            let mut step = Boxed { table, args, returns };
-            return watch(thread, CallKind::RedispatchBoxed, table, keys, keys, &mut step);
-        }
-        enter_values(table.kernel(keys), table, keys, args, returns)
-    }
-
-    /// Calls the operator anew, with the arguments' and the thread's keys.
-    ///
-    /// # Errors
-    ///
-    /// Those of the kernel; [`ErrorKind::Depth`] where nothing keeps the call from coming back here for ever.
-    pub fn call(&mut self) -> Result<()> {
-        self.call_with(self.args)
-    }
-
-    /// As [`call`](Self::call), with other arguments.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub fn call_with(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
-        call_boxed(self.operator(), args, self.returns)
-    }
 }

@@ -32,12 +32,16 @@ pub trait TensorData: Send + Sync + 'static {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
+/// What one handle counts for.
+const HANDLE: usize = 2;
+
 /// The part of a record that is the same for every tensor library.
 #[repr(C)]
 struct Head {
     /// Layers can change under a shared handle (a tensor starts to require a gradient), backends cannot.
     layers: AtomicU64,
     backends: u32,
+    /// Twice the number of handles, and a bit for weak ones ([`weak::MARK`]).
     count: AtomicUsize,
     vtable: &'static Vtable,
 }
@@ -118,7 +122,7 @@ impl AnyTensor {
         let head = Head {
             layers: AtomicU64::new(keys.layers()),
             backends: keys.backends(),
-            count: AtomicUsize::new(1),
+            count: AtomicUsize::new(HANDLE),
             vtable: &Record::<D>::VTABLE,
         };
         let record = recycle::allocate::<Record<D>>();
@@ -174,7 +178,8 @@ impl AnyTensor {
     /// led to, is not.
     pub fn data_mut<D: TensorData>(&mut self) -> Option<&mut D> {
         // One handle, and no weak ones, which could become others meanwhile.
-        if self.head().count.load(Ordering::Relaxed) != 1 || self.head().vtable.data != TypeId::of::<D>() {
+        if self.head().count.load(Ordering::Relaxed) != HANDLE || self.head().vtable.data != TypeId::of::<D>()
+        {
             return None;
         }
         fence(Ordering::Acquire);
@@ -190,14 +195,14 @@ impl AnyTensor {
 
     /// How many handles lead to this tensor, at the moment of asking.
     pub fn handle_count(&self) -> usize {
-        self.head().count.load(Ordering::Relaxed) & !weak::MARK
+        self.head().count.load(Ordering::Relaxed) / HANDLE
     }
 }
 
 impl Clone for AnyTensor {
     #[inline]
     fn clone(&self) -> Self {
-        let before = self.head().count.fetch_add(1, Ordering::Relaxed);
+        let before = self.head().count.fetch_add(HANDLE, Ordering::Relaxed);
         if before > usize::MAX / 2 {
             // Only a loop of `mem::forget` gets here; going on would free a record in use.
             std::process::abort();
@@ -211,9 +216,9 @@ impl Drop for AnyTensor {
     fn drop(&mut self) {
         let head = self.head();
         // The only handle needs no read-modify-write: there is none left that could be cloned.
-        if head.count.load(Ordering::Acquire) != 1 {
-            let before = head.count.fetch_sub(1, Ordering::Release);
-            if before & !weak::MARK != 1 {
+        if head.count.load(Ordering::Acquire) != HANDLE {
+            let before = head.count.fetch_sub(HANDLE, Ordering::Release);
+            if before > HANDLE | weak::MARK {
                 return;
             }
             fence(Ordering::Acquire);
@@ -264,8 +269,12 @@ impl fmt::Debug for AnyTensor {
 ///       }
 ///   }
 ///
+///   fn call(named: Named) -> opgrid_core::Result<()> {
+///       Dispatcher::global().find("a::b")?.typed::<fn(Named) -> ()>()?.call((&named,))
+///   }
+///
 ///   fn main() {
-///       let _ = Dispatcher::global().find("a::b").and_then(|operator| operator.typed::<fn(Named) -> ()>()?.call((todo!(),)));
+///       let _: fn(Named) -> opgrid_core::Result<()> = call;
 ///   }
 ///   ```
 /// - Whatever safe code may do with a `Self` is sound for every handle that [`accepts`](Self::accepts) lets in.

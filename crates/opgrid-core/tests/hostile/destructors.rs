@@ -81,7 +81,7 @@ fn a_layer_that_removes_itself_and_what_is_below_goes_on() {
         drop(slot.lock().unwrap().take());
         drop(base.lock().unwrap().take());
         assert_eq!(next.operator().schema().unwrap_err().kind(), ErrorKind::Stale);
-        let others: Vec<_> = (0..100).map(|_| String::from("XXXXXXXX")).collect();
+        let others: Vec<_> = (0..100).map(|_| String::from("overwrite")).collect();
         let result = next.call(args);
         drop(others);
         assert_eq!(text, "captured");

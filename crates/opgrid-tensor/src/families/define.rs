@@ -4,14 +4,14 @@ use opgrid_core::operator::{KernelOf, OutputOf};
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{
     Column, DispatchKey, Error, Forms, Kernel, Kind, Library, Operator, OperatorBuilder, Result, Signature,
-    ValueRef, operator,
+    TensorType, ValueRef, operator,
 };
 
-use super::forms::{FormKernels, Loop, Shape, name_in};
+use super::forms::{FormKernels, Loop, OutRule, Shape, name_in};
 use super::signature::{FamilySignature, InPlaceSignature, TakesNumber};
 use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
 use crate::error::argument;
-use crate::tensor::{Array, Tensor, TensorSpec};
+use crate::tensor::{Array, Geometry, Tensor, TensorSpec};
 
 /// Defines and implements families in a library.
 pub trait DefineFamily {
@@ -60,37 +60,18 @@ impl DefineFamily for Library {
 
     #[track_caller]
     fn implement_family<S: FamilySignature>(&mut self, kernels: FamilyKernels<S>) -> &mut Self {
-        let FamilyKernels { schemas, backend, kernels, name, condition, outputs } = kernels;
+        let FamilyKernels { schemas, backend, kernels, name, condition } = kernels;
         let Backend { key, allocate } = backend;
-        let of_arguments = move |values: &[ValueRef<'_>], count: usize| match condition {
-            Some((_, holds)) => S::unpack(&values[..count.min(values.len())], |args| S::apply(holds, args))?,
-            None => Ok(true),
-        };
-        let of_output = move |values: &[ValueRef<'_>]| match (outputs, values.last().and_then(tensor_of)) {
-            (Some(fits), Some(out)) => fits(out),
-            _ => Ok(true),
-        };
-        let text = condition.map(|(text, _)| text);
-        let mut add = |schema: &'static str, kernel: Kernel, has_output: bool| {
+        let array = move |spec| allocate(spec)?.array().cloned();
+        for (schema, kernel) in schemas.kernels(&kernels, allocate, |made| made, array) {
             let mut kernel = kernel.at(key);
             if let Some(name) = name {
                 kernel = kernel.named(name);
             }
-            if let Some(text) = text {
-                kernel = kernel.when(text, move |values| match has_output {
-                    true => Ok(of_arguments(values, S::ARITY)? && of_output(values)?),
-                    false => of_arguments(values, S::ARITY),
-                });
+            if let Some(condition) = condition {
+                kernel = kernel.when(condition.text, move |values| condition.holds(values));
             }
             let _ = self.implement(name_in(schema)).add(kernel);
-        };
-        add(schemas.functional, kernels.functional(schemas.functional, allocate, |made| made), false);
-        if let Some(schema) = schemas.in_place {
-            add(schema, kernels.in_place(schema), false);
-        }
-        if let Some(schema) = schemas.out {
-            let array = move |spec| allocate(spec)?.array().cloned();
-            add(schema, kernels.into_output(schema, array), true);
         }
         self
     }
@@ -111,15 +92,11 @@ impl DefineFamily for Library {
 }
 
 fn tensor_of<'a>(value: &ValueRef<'a>) -> Option<&'a Tensor> {
-    use opgrid_core::TensorType;
     value.as_tensor().and_then(Tensor::from_any_ref)
 }
 
 #[track_caller]
-fn view_kernel<S: FamilySignature>(
-    schema: &'static str,
-    geometry: S::Returning<crate::tensor::Geometry>,
-) -> Kernel {
+fn view_kernel<S: FamilySignature>(schema: &'static str, geometry: S::Returning<Geometry>) -> Kernel {
     Kernel::closure::<S>(move |args| {
         let made = || match S::first(args) {
             Some(base) => base.view_as(S::apply(geometry, args)?),
@@ -129,7 +106,7 @@ fn view_kernel<S: FamilySignature>(
     })
 }
 
-fn view_shape<S: FamilySignature>(geometry: S::Returning<crate::tensor::Geometry>) -> ShapeRule {
+fn view_shape<S: FamilySignature>(geometry: S::Returning<Geometry>) -> ShapeRule {
     ShapeRule::of_values(move |values| {
         let geometry = S::unpack(values, |args| S::apply(geometry, args))??;
         let base =
@@ -153,6 +130,21 @@ impl Schemas {
 
     fn all(self) -> impl Iterator<Item = &'static str> {
         [Some(self.functional), self.in_place, self.out].into_iter().flatten()
+    }
+
+    /// The kernels of all forms, each with its schema. `allocate` makes results and `finish` gives them away; `array` makes
+    /// memory for outputs without elements.
+    fn kernels<S: FamilySignature>(
+        self,
+        kernels: &FormKernels<S>,
+        allocate: impl Fn(TensorSpec) -> Result<Tensor> + Send + Sync + 'static,
+        finish: impl Fn(Tensor) -> Tensor + Send + Sync + 'static,
+        array: impl Fn(TensorSpec) -> Result<Array> + Send + Sync + 'static,
+    ) -> impl Iterator<Item = (&'static str, Kernel)> {
+        let functional = kernels.functional(self.functional, allocate, finish);
+        let in_place = self.in_place.map(|schema| (schema, kernels.in_place(schema)));
+        let out = self.out.map(|schema| (schema, kernels.into_output(schema, array)));
+        [Some((self.functional, functional)), in_place, out].into_iter().flatten()
     }
 
     fn forms(self) -> Forms {
@@ -185,13 +177,8 @@ fn add_forms<S: FamilySignature>(
     kernels: &FormKernels<S>,
     key: DispatchKey,
 ) {
-    let functional = kernels.functional(schemas.functional, Tensor::fresh, Tensor::publish);
-    let _ = library.implement(name_in(schemas.functional)).add(functional.at(key));
-    if let Some(schema) = schemas.in_place {
-        let _ = library.implement(name_in(schema)).add(kernels.in_place(schema).at(key));
-    }
-    if let Some(schema) = schemas.out {
-        let _ = library.implement(name_in(schema)).add(kernels.into_output(schema, Array::empty).at(key));
+    for (schema, kernel) in schemas.kernels(kernels, Tensor::fresh, Tensor::publish, Array::empty) {
+        let _ = library.implement(name_in(schema)).add(kernel.at(key));
     }
 }
 
@@ -303,7 +290,6 @@ impl Backend {
             kernels: family.kernels(Some(fill)),
             name: None,
             condition: None,
-            outputs: None,
         }
     }
 }
@@ -315,8 +301,33 @@ pub struct FamilyKernels<S: FamilySignature> {
     backend: Backend,
     kernels: FormKernels<S>,
     name: Option<&'static str>,
-    condition: Option<(&'static str, S::Returning<bool>)>,
-    outputs: Option<fn(&Tensor) -> Result<bool>>,
+    condition: Option<FormCondition<S>>,
+}
+
+/// For which arguments and outputs the kernels of all forms run.
+struct FormCondition<S: FamilySignature> {
+    text: &'static str,
+    arguments: S::Returning<bool>,
+    output: fn(&Tensor) -> Result<bool>,
+}
+
+impl<S: FamilySignature> Clone for FormCondition<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: FamilySignature> Copy for FormCondition<S> {}
+
+impl<S: FamilySignature> FormCondition<S> {
+    /// Whether the kernel of a form runs for these values, behind which an `out` form has its output.
+    fn holds(&self, values: &[ValueRef<'_>]) -> Result<bool> {
+        let (arguments, outputs) = values.split_at(S::ARITY.min(values.len()));
+        if !S::unpack(arguments, |args| S::apply(self.arguments, args))?? {
+            return Ok(false);
+        }
+        outputs.iter().filter_map(tensor_of).try_fold(true, |fits, out| Ok(fits && (self.output)(out)?))
+    }
 }
 
 impl<S: FamilySignature> FamilyKernels<S> {
@@ -326,16 +337,15 @@ impl<S: FamilySignature> FamilyKernels<S> {
         self
     }
 
-    /// Lets the kernels run only where the condition holds of the arguments; `text` completes "runs when …". Other calls
-    /// go on as if there were no kernel, usually to the backend's fallback.
-    pub fn when(mut self, text: &'static str, holds: S::Returning<bool>) -> Self {
-        self.condition = Some((text, holds));
-        self
-    }
-
-    /// Asks the same of outputs, beside [`when`](Self::when).
-    pub fn outputs(mut self, fits: fn(&Tensor) -> Result<bool>) -> Self {
-        self.outputs = Some(fits);
+    /// Lets the kernels run only where `arguments` holds of the arguments and, in the `out` form, `output` of the output;
+    /// `text` completes "runs when …". Other calls go on as if there were no kernel, usually to the backend's fallback.
+    pub fn when(
+        mut self,
+        text: &'static str,
+        arguments: S::Returning<bool>,
+        output: fn(&Tensor) -> Result<bool>,
+    ) -> Self {
+        self.condition = Some(FormCondition { text, arguments, output });
         self
     }
 }
@@ -410,7 +420,7 @@ impl<O: Operator> DefineKind<O> for OperatorBuilder<'_, O> {
         O::Signature: InPlaceSignature,
     {
         let kernel = |fill| {
-            let out = super::forms::OutRule::Converted;
+            let out = OutRule::Converted;
             let kernels = FormKernels::<<O::Signature as InPlaceSignature>::Functional> {
                 shape,
                 in_place_shape: shape,

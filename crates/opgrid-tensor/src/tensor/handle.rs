@@ -171,6 +171,7 @@ impl Record {
     fn spec(&self) -> &TensorSpec {
         match &self.content {
             Content::Array(array) if self.has_no_more() => array.spec(),
+            Content::Number(value) if self.has_no_more() => number_spec(*value),
             _ => self.other_spec(),
         }
     }

@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex};
 
 use hashbrown::HashMap;
 
-use super::{AnyTensor, Head};
+use super::{AnyTensor, HANDLE, Head};
 use crate::sync::lock;
 
-/// The bit of a count that says that there are, or were, weak handles.
-pub(super) const MARK: usize = 1 << (usize::BITS - 2);
+/// The bit of a count that says that there are, or were, weak handles. It is below those of handles, so that one comparison
+/// tells whether a handle was the last.
+pub(super) const MARK: usize = 1;
 
 /// The record, until its last handle is dropped.
 ///
@@ -86,9 +87,10 @@ impl WeakTensor {
 
 /// Counts one more handle, unless the last one is being dropped.
 fn add_unless_none(count: &AtomicUsize) -> bool {
-    let more = |now: usize| (now & !MARK != 0).then(|| now + 1);
+    let more = |now: usize| (now > MARK).then(|| now + HANDLE);
     match count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-        Ok(before) if before & !MARK > MARK / 2 => std::process::abort(),
+        // As where handles are cloned.
+        Ok(before) if before > usize::MAX / 2 => std::process::abort(),
         Ok(_) => true,
         Err(_) => false,
     }
