@@ -121,6 +121,7 @@ impl Session {
     fn time(&mut self, name: &str, arguments: &[&str]) -> Result<(), Failure> {
         println!("measuring {name}: cargo {}", arguments.join(" "));
         let cost = Cost::of(|| self.cargo(arguments))?;
+        println!("  {:.1} s, {:.1} s of the processor", cost.wall, cost.processor);
         self.samples.add(name, cost.wall);
         self.samples.add(&cpu(name), cost.processor);
         Ok(())

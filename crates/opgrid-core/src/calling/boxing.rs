@@ -133,14 +133,22 @@ pub(crate) fn enter_values(
     }
     let mut call = BoxedCall::new(table, keys, values, returns);
     // SAFETY: the record's own boxed side, as in `lend`.
-    let mut result = unsafe { (kernel.boxed)(kernel, &mut call) };
-    if kernel.role == Role::Boxed && result.is_ok() {
-        result = check_results(kernel, table, returns);
+    if let Err(error) = unsafe { (kernel.boxed)(kernel, &mut call) } {
+        return Err(without_results(error, returns));
     }
-    if result.is_err() {
-        returns.clear();
+    if kernel.role == Role::Boxed
+        && let Err(error) = check_results(kernel, table, returns)
+    {
+        return Err(without_results(error, returns));
     }
-    result
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn without_results(error: Error, returns: &mut Returns) -> Error {
+    returns.clear();
+    error
 }
 
 /// [`enter_values`] beside results of other calls, which the kernel gets no hold of.

@@ -163,10 +163,12 @@ impl ThreadState {
         )
     }
 
+    #[inline]
     fn included(&self) -> DispatchKeySet {
         DispatchKeySet::from_parts(self.included_layers.get(), self.included_backends.get())
     }
 
+    #[inline]
     fn excluded(&self) -> DispatchKeySet {
         DispatchKeySet::from_parts(!self.kept_layers.get(), self.excluded_backends.get())
     }

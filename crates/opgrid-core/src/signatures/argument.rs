@@ -350,7 +350,7 @@ impl<T: TensorType> Argument for T {
 
     #[inline]
     fn unpack<'a>(value: &ValueRef<'a>, _: &'a mut ()) -> Result<&'a T> {
-        match value.as_tensor() {
+        match value.tensor_in_place() {
             Some(tensor) => T::from_any_ref(tensor).ok_or_else(|| foreign::<T>(tensor)),
             None => Err(mismatch("Tensor", *value)),
         }

@@ -90,36 +90,42 @@ impl Scalar {
 }
 
 impl From<i64> for Scalar {
+    #[inline]
     fn from(value: i64) -> Self {
         Self::Int(value)
     }
 }
 
 impl From<i32> for Scalar {
+    #[inline]
     fn from(value: i32) -> Self {
         Self::Int(value.into())
     }
 }
 
 impl From<f64> for Scalar {
+    #[inline]
     fn from(value: f64) -> Self {
         Self::Float(value)
     }
 }
 
 impl From<f32> for Scalar {
+    #[inline]
     fn from(value: f32) -> Self {
         Self::Float(value.into())
     }
 }
 
 impl From<Complex64> for Scalar {
+    #[inline]
     fn from(value: Complex64) -> Self {
         Self::Complex(value)
     }
 }
 
 impl From<bool> for Scalar {
+    #[inline]
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
@@ -224,6 +230,7 @@ impl SymInt {
 }
 
 impl From<i64> for SymInt {
+    #[inline]
     fn from(value: i64) -> Self {
         Self::Int(value)
     }

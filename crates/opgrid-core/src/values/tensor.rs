@@ -79,6 +79,7 @@ impl<D> Record<D> {
     /// # Safety
     ///
     /// [`AnyTensor::new`] made the record, and nobody uses it.
+    #[inline]
     unsafe fn free(record: NonNull<Self>) {
         // SAFETY: guaranteed by the caller, see `# Safety`.
         unsafe { std::ptr::drop_in_place(record.as_ptr()) };

@@ -8,7 +8,6 @@ use super::arithmetic::Ordered;
 use super::elementwise::{Destination, Operand};
 use super::iter::fold::join_lanes;
 use super::reduce::{self, COLUMNS, Reduction, STEPS};
-use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::{Bool, Element, Math, TensorSpec};
 use crate::with_dtype;
@@ -68,7 +67,7 @@ pub fn check_not_empty(input: &TensorSpec, dims: &[i64]) -> Result<()> {
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn largest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &Largest::<T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &Extreme::<Top, T>(PhantomData)))
 }
 
 /// The smallest of the elements over `dims` (all if empty); NaN wins.
@@ -77,7 +76,7 @@ pub fn largest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn smallest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &Smallest::<T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &Extreme::<Bottom, T>(PhantomData)))
 }
 
 /// The index of the first of the largest elements over `dims` (all if empty); NaN wins.
@@ -125,99 +124,132 @@ impl Typed for crate::Tensor {
     }
 }
 
-macro_rules! extreme {
-    ($($name:ident $start:ident $choose:ident $exceeds:expr;)*) => {
-        $(struct $name<T>(PhantomData<fn() -> T>);
+/// The end of the order at which an extreme is looked for.
+trait End<M> {
+    /// What every value is chosen before.
+    const START: M;
 
-        impl<T: Element<Math: Bounded>> Reduction for $name<T> {
-            type In = T;
-            type Out = T;
-            type State = Math<T>;
+    /// The more extreme one; NaN wins.
+    fn choose(one: M, other: M) -> M;
 
-            #[inline(always)]
-            fn start(&self) -> Math<T> {
-                Math::<T>::$start
-            }
-
-            #[inline(always)]
-            fn step(&self, state: Math<T>, value: Math<T>, _index: usize) -> Math<T> {
-                state.$choose(value)
-            }
-
-            #[inline(always)]
-            fn join(&self, one: Math<T>, other: Math<T>) -> Math<T> {
-                one.$choose(other)
-            }
-
-            #[inline(always)]
-            fn finish(&self, state: Math<T>, _count: usize) -> Math<T> {
-                state
-            }
-
-            fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
-                vectorised(|| {
-                    let Some(last) = values.last_chunk::<WIDE>() else {
-                        let start = Math::<T>::$start;
-                        return values.iter().fold(start, |state, value| state.$choose(value.widen()));
-                    };
-                    let mut lanes = Extremes::<Math<T>, WIDE>::new(Math::<T>::$start);
-                    for group in values.chunks_exact(WIDE) {
-                        lanes.take(|lane| group[lane].widen(), $exceeds);
-                    }
-                    // The last ones together with some before them: an element may be looked at twice.
-                    lanes.take(|lane| last[lane].widen(), $exceeds);
-                    join_lanes(lanes.states(), |one, other| one.$choose(other))
-                })
-            }
-
-            fn rows(
-                &self,
-                states: &mut [Math<T>; COLUMNS],
-                rows: [&[T; COLUMNS]; STEPS],
-                _index: usize,
-                _step: usize,
-            ) {
-                vectorised(|| {
-                    for (column, state) in states.iter_mut().enumerate() {
-                        let value = |row: usize| rows[row][column].widen();
-                        let pair = |row: usize| value(row).$choose(value(row + 1));
-                        let tree = pair(0).$choose(pair(2)).$choose(pair(4).$choose(pair(6)));
-                        *state = state.$choose(tree);
-                    }
-                });
-            }
-        }
-        )*
-    };
+    /// Whether `one` is more extreme, of values that are not NaN.
+    fn exceeds(one: M, other: M) -> bool;
 }
 
-extreme! {
-    Largest LOWEST larger |one, other| other.is_below(one);
-    Smallest HIGHEST smaller |one, other| one.is_below(other);
+enum Top {}
+
+impl<M: Bounded> End<M> for Top {
+    const START: M = M::LOWEST;
+
+    #[inline(always)]
+    fn choose(one: M, other: M) -> M {
+        one.larger(other)
+    }
+
+    #[inline(always)]
+    fn exceeds(one: M, other: M) -> bool {
+        other.is_below(one)
+    }
+}
+
+enum Bottom {}
+
+impl<M: Bounded> End<M> for Bottom {
+    const START: M = M::HIGHEST;
+
+    #[inline(always)]
+    fn choose(one: M, other: M) -> M {
+        one.smaller(other)
+    }
+
+    #[inline(always)]
+    fn exceeds(one: M, other: M) -> bool {
+        one.is_below(other)
+    }
+}
+
+/// The extreme of elements of type `T`.
+struct Extreme<E, T>(PhantomData<fn() -> (E, T)>);
+
+impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
+    type In = T;
+    type Out = T;
+    type State = Math<T>;
+
+    #[inline(always)]
+    fn start(&self) -> Math<T> {
+        E::START
+    }
+
+    #[inline(always)]
+    fn step(&self, state: Math<T>, value: Math<T>, _index: usize) -> Math<T> {
+        E::choose(state, value)
+    }
+
+    #[inline(always)]
+    fn join(&self, one: Math<T>, other: Math<T>) -> Math<T> {
+        E::choose(one, other)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: Math<T>, _count: usize) -> Math<T> {
+        state
+    }
+
+    #[inline(always)]
+    fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
+        let Some(last) = values.last_chunk::<WIDE>() else {
+            return values.iter().fold(E::START, |state, value| E::choose(state, value.widen()));
+        };
+        let mut lanes = Extremes::<E, Math<T>, WIDE>::new();
+        for group in values.as_chunks::<WIDE>().0 {
+            lanes.take(|lane| group[lane].widen());
+        }
+        // The last ones together with some before them: an element may be looked at twice.
+        lanes.take(|lane| last[lane].widen());
+        join_lanes(lanes.states(), E::choose)
+    }
+
+    #[inline(always)]
+    fn rows(
+        &self,
+        states: &mut [Math<T>; COLUMNS],
+        rows: [&[T; COLUMNS]; STEPS],
+        _index: usize,
+        _step: usize,
+    ) {
+        for (column, state) in states.iter_mut().enumerate() {
+            let value = |row: usize| rows[row][column].widen();
+            let pair = |row: usize| E::choose(value(row), value(row + 1));
+            let tree = E::choose(E::choose(pair(0), pair(2)), E::choose(pair(4), pair(6)));
+            *state = E::choose(*state, tree);
+        }
+    }
 }
 
 /// Lanes of a block, so many that steps need not wait for each other.
 const WIDE: usize = 64;
 
 /// Extremes beside each other. NaN is kept apart, because looking for it in what was found would make steps wait.
-struct Extremes<M, const N: usize> {
+struct Extremes<E, M, const N: usize> {
     found: [M; N],
     /// A NaN, or what is none.
     nan: [M; N],
+    end: PhantomData<E>,
 }
 
-impl<M: Bounded, const N: usize> Extremes<M, N> {
+impl<M: Bounded, E: End<M>, const N: usize> Extremes<E, M, N> {
     #[inline(always)]
-    fn new(start: M) -> Self {
-        Self { found: [start; N], nan: [start; N] }
+    fn new() -> Self {
+        Self { found: [E::START; N], nan: [E::START; N], end: PhantomData }
     }
 
     /// Takes an element into each lane.
     #[inline(always)]
-    fn take(&mut self, value: impl Fn(usize) -> M, exceeds: impl Fn(M, M) -> bool) {
+    fn take(&mut self, value: impl Fn(usize) -> M) {
         for lane in 0..N {
             let value = value(lane);
-            self.found[lane] = if exceeds(self.found[lane], value) { self.found[lane] } else { value };
+            self.found[lane] = if E::exceeds(self.found[lane], value) { self.found[lane] } else { value };
             self.nan[lane] = if value.is_nan() { value } else { self.nan[lane] };
         }
     }
@@ -249,6 +281,20 @@ impl<T: Element<Math: Bounded>> IndexOfLargest<T> {
     fn wins((value, at): Place<T>, (other, other_at): Place<T>) -> bool {
         beats(value, other) | (!beats(other, value) & (at < other_at))
     }
+
+    /// Takes one more element into each column. Pairs of values and places are faster without vectors, so that this is
+    /// not inlined into loops that have them.
+    #[inline(never)]
+    fn take(
+        &self,
+        states: &mut [Place<T>; COLUMNS],
+        values: &[Math<T>; COLUMNS],
+        index_of: impl Fn(usize) -> usize,
+    ) {
+        for (column, state) in states.iter_mut().enumerate() {
+            *state = self.step(*state, values[column], index_of(column));
+        }
+    }
 }
 
 impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
@@ -277,24 +323,23 @@ impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
     }
 
     /// Finds the largest element first, and then its place.
+    #[inline(always)]
     fn block(&self, values: &[T], index: usize, step: usize) -> Place<T> {
-        let largest = Largest::<T>(PhantomData).block(values, index, step);
+        let largest = Extreme::<Top, T>(PhantomData).block(values, index, step);
         let is_largest = |value: &T| !beats(largest, value.widen());
-        let place = vectorised(|| {
-            let groups = values.chunks(WIDE);
-            let mut before = 0;
-            for group in groups {
-                if group.iter().fold(false, |found, value| found | is_largest(value)) {
-                    return group.iter().position(is_largest).map(|at| before + at);
-                }
-                before += group.len();
+        let mut before = 0;
+        for group in values.chunks(WIDE) {
+            if group.iter().fold(false, |found, value| found | is_largest(value)) {
+                let place = group.iter().position(is_largest).map_or(0, |at| before + at);
+                return (largest, index + place * step);
             }
-            None
-        });
-        place.map_or(self.start(), |place| (largest, index + place * step))
+            before += group.len();
+        }
+        self.start()
     }
 
     /// Finds the row of each column's largest element first, and then takes that.
+    #[inline(always)]
     fn rows(
         &self,
         states: &mut [Place<T>; COLUMNS],
@@ -303,20 +348,17 @@ impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
         step: usize,
     ) {
         let (mut best, mut row_of) = ([Math::<T>::LOWEST; COLUMNS], [0u32; COLUMNS]);
-        vectorised(|| {
-            for column in 0..COLUMNS {
-                let (mut value, mut row) = (rows[0][column].widen(), 0);
-                for (number, other) in (0..).zip(rows).skip(1) {
-                    let other = other[column].widen();
-                    row = if beats(other, value) { number } else { row };
-                    value = if beats(other, value) { other } else { value };
-                }
-                (best[column], row_of[column]) = (value, row);
+        for column in 0..COLUMNS {
+            let (mut value, mut row) = (rows[0][column].widen(), 0);
+            #[allow(clippy::needless_range_loop, reason = "adapters are not inlined into loops this long")]
+            for number in 1..STEPS {
+                let other = rows[number][column].widen();
+                row = if beats(other, value) { number as u32 } else { row };
+                value = if beats(other, value) { other } else { value };
             }
-        });
-        for (column, state) in states.iter_mut().enumerate() {
-            *state = self.step(*state, best[column], index + row_of[column] as usize * step);
+            (best[column], row_of[column]) = (value, row);
         }
+        self.take(states, &best, |column| index + row_of[column] as usize * step);
     }
 }
 

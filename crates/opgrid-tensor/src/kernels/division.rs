@@ -3,6 +3,7 @@
 use opgrid_core::{DType, Result};
 
 use super::arithmetic::Arithmetic;
+use super::function::Function;
 use super::{choice, elementwise};
 use crate::error::argument;
 use crate::tensor::{Array, Bool, Tensor, TensorSpec};
@@ -43,6 +44,19 @@ pub trait Division: Arithmetic {
 
     /// The quotient, rounded downwards.
     fn floored(self, other: Self) -> Self;
+}
+
+/// Divides elements, rounding downwards or towards zero.
+#[derive(Clone, Copy)]
+pub struct Divide<const DOWNWARDS: bool>;
+
+impl<T: Division, const DOWNWARDS: bool> Function<(T, T)> for Divide<DOWNWARDS> {
+    type Output = T;
+
+    #[inline(always)]
+    fn call(self, (dividend, divisor): (T, T)) -> T {
+        if DOWNWARDS { dividend.floored(divisor) } else { dividend.truncated(divisor) }
+    }
 }
 
 macro_rules! integers {

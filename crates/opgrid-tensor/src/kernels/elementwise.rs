@@ -8,6 +8,7 @@
 use opgrid_core::{Result, Scalar};
 
 use super::access::{self, Aliasing};
+use super::function::Function;
 use super::iter::{self, Source};
 use crate::tensor::{Array, Element, Tensor};
 
@@ -114,6 +115,20 @@ pub fn unary<O: Element, A: Element>(
     a: &impl Operand,
     f: impl Fn(A::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
+    unary_by::<O, A>(out, a, (f,))
+}
+
+/// As [`unary`], with a function that may be long.
+///
+/// # Errors
+///
+/// As [`unary`].
+#[inline]
+pub fn unary_by<O: Element, A: Element>(
+    out: &impl Destination,
+    a: &impl Operand,
+    f: impl Function<(A::Math,), Output = O::Math>,
+) -> Result<()> {
     iter::map1::<O, A>(out.destination()?, a.source()?, f)
 }
 
@@ -141,6 +156,21 @@ pub fn binary<O: Element, A: Element, B: Element>(
     b: &impl Operand,
     f: impl Fn(A::Math, B::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
+    binary_by::<O, A, B>(out, a, b, (f,))
+}
+
+/// As [`binary`], with a function that may be long.
+///
+/// # Errors
+///
+/// As [`unary`].
+#[inline]
+pub fn binary_by<O: Element, A: Element, B: Element>(
+    out: &impl Destination,
+    a: &impl Operand,
+    b: &impl Operand,
+    f: impl Function<(A::Math, B::Math), Output = O::Math>,
+) -> Result<()> {
     iter::map2::<O, A, B>(out.destination()?, [a.source()?, b.source()?], f)
 }
 
@@ -157,5 +187,5 @@ pub fn ternary<O: Element, A: Element, B: Element, C: Element>(
     c: &impl Operand,
     f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync,
 ) -> Result<()> {
-    iter::map3::<O, A, B, C>(out.destination()?, [a.source()?, b.source()?, c.source()?], f)
+    iter::map3::<O, A, B, C>(out.destination()?, [a.source()?, b.source()?, c.source()?], (f,))
 }

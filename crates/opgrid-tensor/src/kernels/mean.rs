@@ -96,10 +96,12 @@ impl<T: Element<Math: Averaged>> Reduction for Mean<T> {
         Math::<T>::average(state, count)
     }
 
+    #[inline(always)]
     fn block(&self, values: &[T], index: usize, step: usize) -> Self::State {
         self.0.block(values, index, step)
     }
 
+    #[inline(always)]
     fn rows(
         &self,
         states: &mut [Self::State; COLUMNS],

@@ -10,6 +10,7 @@ pub mod choice;
 pub mod copy;
 pub mod division;
 pub mod elementwise;
+mod function;
 pub(crate) mod indexing;
 pub mod iter;
 pub mod join;
@@ -23,5 +24,6 @@ pub mod reduce;
 pub mod sequence;
 pub(crate) mod simd;
 
+pub use function::Function;
 pub use iter::parallel::{num_threads, parallel_for, set_num_threads};
 pub use iter::{Input, Output, Source};

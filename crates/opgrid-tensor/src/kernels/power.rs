@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
+use super::function::Function;
 use super::math::Inexact;
 use super::polynomials::horner;
 
@@ -10,6 +11,35 @@ use super::polynomials::horner;
 pub trait Power: Arithmetic {
     /// This to the power of `exponent`. Integers wrap around, and to a negative power are 0 unless 1 or -1.
     fn power(self, exponent: Self) -> Self;
+}
+
+/// Raises elements to the power of others.
+#[derive(Clone, Copy)]
+pub struct Raise;
+
+impl<T: Power> Function<(T, T)> for Raise {
+    type Output = T;
+
+    #[inline(always)]
+    fn call(self, (base, exponent): (T, T)) -> T {
+        base.power(exponent)
+    }
+}
+
+/// Raises single-precision elements to the power of a number with more digits, which would change rounded to single
+/// precision: 16777217 is odd.
+#[derive(Clone, Copy)]
+pub(crate) struct RaiseTo(pub f64);
+
+impl Function<(f32,)> for RaiseTo {
+    type Output = f32;
+
+    #[inline(always)]
+    fn call(self, (base,): (f32,)) -> f32 {
+        let Self(exponent) = self;
+        let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
+        raised(base, exponent, whole, whole && half.trunc() != half)
+    }
 }
 
 macro_rules! integers {
@@ -54,13 +84,6 @@ impl Power for f32 {
         let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
         raised(self, exponent.into(), whole, whole && half.trunc() != half)
     }
-}
-
-/// A number to the power of one with more digits, which would change rounded to single precision: 16777217 is odd.
-#[inline(always)]
-pub(crate) fn by_number(base: f32, exponent: f64) -> f32 {
-    let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
-    raised(base, exponent, whole, whole && half.trunc() != half)
 }
 
 /// `2 ^ (exponent * log2 |base|)` in double precision, and what the sign and the ends of the range make of it.

@@ -15,7 +15,7 @@ use opgrid_core::{Device, DispatchKey, Generator, Result};
 
 use super::math::Inexact;
 use super::polynomials::Polynomials;
-use super::simd::vectorised;
+use super::simd::{Loop, vectorised};
 use crate::error::argument;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
@@ -74,21 +74,7 @@ impl Random {
     }
 
     fn twist(&mut self) {
-        let mixed = |word: u32, following: u32, far: u32| {
-            let joined = (word & 0x8000_0000) | (following & 0x7fff_ffff);
-            far ^ (joined >> 1) ^ (0x9908_b0df & (joined & 1).wrapping_neg())
-        };
-        let state = &mut self.state;
-        // In three parts without a remainder of indices, so that they become vector code.
-        vectorised(|| {
-            for i in 0..WORDS - MIDDLE {
-                state[i] = mixed(state[i], state[i + 1], state[i + MIDDLE]);
-            }
-            for i in WORDS - MIDDLE..WORDS - 1 {
-                state[i] = mixed(state[i], state[i + 1], state[i - (WORDS - MIDDLE)]);
-            }
-            state[WORDS - 1] = mixed(state[WORDS - 1], state[0], state[MIDDLE - 1]);
-        });
+        Twist(&mut self.state).vectorised();
         self.next = 0;
     }
 
@@ -130,24 +116,24 @@ impl Random {
     /// numbers.
     pub fn fill_normal(&mut self, numbers: &mut [f64], first: usize) {
         numbers.iter_mut().take(first).for_each(|number| *number = self.uniform(53));
-        transform(numbers);
+        Transform(numbers).vectorised();
         if !numbers.len().is_multiple_of(16)
             && let Some(last) = numbers.last_chunk_mut::<16>()
         {
             last.iter_mut().for_each(|number| *number = self.uniform(53));
-            transform(last);
+            Transform(last).vectorised();
         }
     }
 
     /// The same in single precision.
     pub fn fill_normal_single(&mut self, numbers: &mut [f32], first: usize) {
         self.fill_uniform(&mut numbers[..first]);
-        transform(numbers);
+        Transform(numbers).vectorised();
         if !numbers.len().is_multiple_of(16)
             && let Some(last) = numbers.last_chunk_mut::<16>()
         {
             self.fill_uniform(last);
-            transform(last);
+            Transform(last).vectorised();
         }
     }
 }
@@ -161,13 +147,42 @@ fn tempered(mut y: u32) -> u32 {
     y ^ (y >> 18)
 }
 
-/// Groups of 16 uniform numbers to normal ones.
-fn transform<T: Inexact + Polynomials>(numbers: &mut [T]) {
-    /// Groups that are taken apart, computed and put together at once.
-    const GROUPS: usize = 16;
-    let minus_two = T::ONE.plus(T::ONE).negated();
-    vectorised(move || {
-        for part in numbers.chunks_mut(16 * GROUPS) {
+/// A state that becomes the next one.
+struct Twist<'a>(&'a mut [u32; WORDS]);
+
+impl Loop for Twist<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mixed = |word: u32, following: u32, far: u32| {
+            let joined = (word & 0x8000_0000) | (following & 0x7fff_ffff);
+            far ^ (joined >> 1) ^ (0x9908_b0df & (joined & 1).wrapping_neg())
+        };
+        let state = self.0;
+        // In three parts without a remainder of indices, so that they become vector code.
+        for i in 0..WORDS - MIDDLE {
+            state[i] = mixed(state[i], state[i + 1], state[i + MIDDLE]);
+        }
+        for i in WORDS - MIDDLE..WORDS - 1 {
+            state[i] = mixed(state[i], state[i + 1], state[i - (WORDS - MIDDLE)]);
+        }
+        state[WORDS - 1] = mixed(state[WORDS - 1], state[0], state[MIDDLE - 1]);
+    }
+}
+
+/// Groups of 16 uniform numbers that become normal ones.
+struct Transform<'a, T>(&'a mut [T]);
+
+impl<T: Inexact + Polynomials> Loop for Transform<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        /// Groups that are taken apart, computed and put together at once.
+        const GROUPS: usize = 16;
+        let minus_two = T::ONE.plus(T::ONE).negated();
+        for part in self.0.chunks_mut(16 * GROUPS) {
             let (mut radii, mut angles) = ([T::ZERO; 8 * GROUPS], [T::ZERO; 8 * GROUPS]);
             for (k, group) in part.chunks_exact(16).enumerate() {
                 radii[8 * k..8 * k + 8].copy_from_slice(&group[..8]);
@@ -183,7 +198,7 @@ fn transform<T: Inexact + Polynomials>(numbers: &mut [T]) {
                 group[8..].copy_from_slice(&angles[8 * k..8 * k + 8]);
             }
         }
-    });
+    }
 }
 
 /// The stream that operators draw from when no generator is given.

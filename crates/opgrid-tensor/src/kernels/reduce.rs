@@ -14,7 +14,6 @@ use super::arithmetic::Arithmetic;
 use super::copy;
 use super::elementwise::{Destination, Operand};
 use super::iter::{self, Source};
-use super::simd::vectorised;
 use crate::error::argument;
 use crate::samples::Difference;
 use crate::tensor::views::normalise_dim;
@@ -183,30 +182,29 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
         Math::<T>::narrowed(state)
     }
 
+    #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
-        vectorised(|| {
-            let mut sums = [Self::State::default(); LANES];
-            let groups = values.chunks_exact(STEPS * LANES);
-            let pairs = groups.remainder().chunks_exact(2 * LANES);
-            let rest = pairs.remainder();
-            for group in groups {
-                add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
+        let mut sums = [Self::State::default(); LANES];
+        let (groups, rest) = values.as_chunks::<{ STEPS * LANES }>();
+        let (pairs, rest) = rest.as_chunks::<{ 2 * LANES }>();
+        for group in groups {
+            add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
+        }
+        for pair in pairs {
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                let both = pair[lane].widen().plus(pair[LANES + lane].widen());
+                *sum = Math::<T>::add(*sum, both.wide());
             }
-            for pair in pairs {
-                for (lane, sum) in sums.iter_mut().enumerate() {
-                    let both = pair[lane].widen().plus(pair[LANES + lane].widen());
-                    *sum = Math::<T>::add(*sum, both.wide());
-                }
+        }
+        for row in rest.chunks(LANES) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum = Math::<T>::add(*sum, value.widen().wide());
             }
-            for row in rest.chunks(LANES) {
-                for (sum, value) in sums.iter_mut().zip(row) {
-                    *sum = Math::<T>::add(*sum, value.widen().wide());
-                }
-            }
-            join_lanes(sums, Math::<T>::add)
-        })
+        }
+        join_lanes(sums, Math::<T>::add)
     }
 
+    #[inline(always)]
     fn rows(
         &self,
         sums: &mut [Self::State; COLUMNS],
@@ -214,7 +212,7 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
         _index: usize,
         _step: usize,
     ) {
-        vectorised(|| add_trees(sums, |row, column| rows[row][column].widen()));
+        add_trees(sums, |row, column| rows[row][column].widen());
     }
 }
 

@@ -1,29 +1,58 @@
 //! Compiles a loop twice, for any x86-64 processor and for those with AVX2, and picks one at run time.
 //!
-//! Loops are plain Rust that the compiler turns into vector code. What counts is that the closure is inlined here:
-//! functions that it calls must be inlined into it.
+//! Loops are plain Rust that the compiler turns into vector code.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 
-/// Runs `body`, compiled for the vector instructions that the processor has.
-#[inline(always)]
-pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    if has_v3() {
-        // SAFETY: the processor has the instructions, as was just asked.
-        return unsafe { v3(body) };
+/// A loop that is compiled for the vector instructions that the processor has.
+///
+/// The compiler puts the code of a method into the object file of the type that it is for, of tuples into that of their
+/// first part. So a loop that is a tuple with an operator's closure in front is compiled again when the operator's file
+/// changes, and those of other operators are not.
+pub(crate) trait Loop: Sized {
+    /// What the loop gives.
+    type Output;
+
+    /// Runs. Says `#[inline(always)]`, and so do all functions that it calls: what is not inlined here is compiled for any
+    /// processor. Of closures the compiler inlines short ones only.
+    fn run(self) -> Self::Output;
+
+    /// Runs with the vector instructions that the processor has.
+    #[inline(always)]
+    fn vectorised(self) -> Self::Output {
+        #[cfg(target_arch = "x86_64")]
+        if has_v3() {
+            // SAFETY: the processor has the instructions, as was just asked.
+            return unsafe { self.run_v3() };
+        }
+        self.run()
     }
-    body()
+
+    /// # Safety
+    ///
+    /// [`has_v3`] says yes.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
+    unsafe fn run_v3(self) -> Self::Output {
+        self.run()
+    }
 }
 
-/// # Safety
-///
-/// [`has_v3`] says yes.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
-unsafe fn v3<R>(body: impl FnOnce() -> R) -> R {
-    body()
+/// A short loop.
+impl<F: FnOnce() -> R, R> Loop for (F,) {
+    type Output = R;
+
+    #[inline(always)]
+    fn run(self) -> R {
+        self.0()
+    }
+}
+
+/// Runs a short loop with the vector instructions that the processor has.
+#[inline(always)]
+pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
+    (body,).vectorised()
 }
 
 /// Whether the processor has the instructions of x86-64-v3.

@@ -14,7 +14,7 @@
 use half::{bf16, f16};
 
 use super::prelude::*;
-use crate::kernels::division::{self, Division, Rounding};
+use crate::kernels::division::{self, Divide, Rounding};
 
 operator! {
     home = crate::home;
@@ -166,32 +166,27 @@ fn mode_shape(input: &Tensor, other: &Tensor, mode: Option<&str>) -> Result<Tens
 }
 
 fn mode_cpu(input: &Tensor, other: &Tensor, mode: Option<&str>, out: &Tensor) -> Result<()> {
-    let dtype = result_type(&[input, other])?;
-    let checked = |run: &dyn Fn() -> Result<()>| match dtype.is_floating_point() {
-        true => run(),
-        false => division::check_no_zero(other, dtype).and_then(|()| run()),
-    };
-    match (Rounding::named(mode)?, dtype) {
-        (None, _) => cpu(input, other, out),
-        (Some(rounding), DType::F16) if pointwise::keeps_digits(other, dtype) => {
-            elementwise::binary::<f16, f16, f32>(out, input, other, whole_quotient(rounding))
-        }
-        (Some(rounding), DType::BF16) if pointwise::keeps_digits(other, dtype) => {
-            elementwise::binary::<bf16, bf16, f32>(out, input, other, whole_quotient(rounding))
-        }
-        (Some(Rounding::Trunc), _) => checked(
-            &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::truncated)),
-        ),
-        (Some(Rounding::Floor), _) => checked(
-            &|| with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::floored)),
-        ),
+    match Rounding::named(mode)? {
+        None => cpu(input, other, out),
+        Some(Rounding::Trunc) => rounded_cpu::<false>(input, other, out),
+        Some(Rounding::Floor) => rounded_cpu::<true>(input, other, out),
     }
 }
 
-fn whole_quotient(rounding: Rounding) -> impl Fn(f32, f32) -> f32 + Copy {
-    move |a, b| match rounding {
-        Rounding::Trunc => a.truncated(b),
-        Rounding::Floor => a.floored(b),
+fn rounded_cpu<const DOWNWARDS: bool>(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    if !dtype.is_floating_point() {
+        division::check_no_zero(other, dtype)?;
+    }
+    let divide = Divide::<DOWNWARDS>;
+    match dtype {
+        DType::F16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary_by::<f16, f16, f32>(out, input, other, divide)
+        }
+        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary_by::<bf16, bf16, f32>(out, input, other, divide)
+        }
+        _ => with_dtype!(dtype, T: Real => elementwise::binary_by::<T, T, T>(out, input, other, divide)),
     }
 }
 

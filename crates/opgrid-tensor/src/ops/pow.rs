@@ -13,7 +13,7 @@
 use num_complex::Complex;
 
 use super::prelude::*;
-use crate::kernels::power::{self, Power};
+use crate::kernels::power::{Power, Raise, RaiseTo};
 use crate::tensor::Element;
 
 operator! {
@@ -163,7 +163,7 @@ fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
         return elementwise::fill_for(out, exponent, 1);
     }
     let dtype = result_type(&[input, exponent])?;
-    with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, exponent, Power::power))
+    with_dtype!(dtype, T: Number => elementwise::binary_by::<T, T, T>(out, input, exponent, Raise))
 }
 
 fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
@@ -218,10 +218,7 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
         });
     }
     match dtype {
-        DType::F32 => {
-            let exponent = exponent.to_complex().re;
-            elementwise::unary::<f32, f32>(out, input, move |a| power::by_number(a, exponent))
-        }
+        DType::F32 => elementwise::unary_by::<f32, f32>(out, input, RaiseTo(exponent.to_complex().re)),
         DType::Complex64 => {
             let exponent = exponent.to_complex();
             elementwise::unary::<Complex<f32>, Complex<f32>>(out, input, move |a| {
@@ -229,7 +226,7 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
             })
         }
         _ => {
-            with_dtype!(dtype, T: Number => elementwise::binary::<T, T, T>(out, input, &number, Power::power))
+            with_dtype!(dtype, T: Number => elementwise::binary_by::<T, T, T>(out, input, &number, Raise))
         }
     }
 }

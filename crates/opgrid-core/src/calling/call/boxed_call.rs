@@ -37,11 +37,13 @@ impl<'c> BoxedCall<'c> {
         Self { table, keys, args, returns }
     }
 
+    #[inline]
     pub(crate) fn table(&self) -> TableRef<'c> {
         self.table
     }
 
     /// The operator.
+    #[inline]
     pub fn operator(&self) -> &'c OperatorHandle {
         self.table.operator()
     }
@@ -52,16 +54,19 @@ impl<'c> BoxedCall<'c> {
     }
 
     /// The keys of the call.
+    #[inline]
     pub fn keys(&self) -> DispatchKeySet {
         self.keys
     }
 
     /// The key by which the kernel was reached.
+    #[inline]
     pub fn key(&self) -> DispatchKey {
         self.keys.highest_priority_key()
     }
 
     /// The arguments, in the order of the schema.
+    #[inline]
     pub fn args(&self) -> &'c [ValueRef<'c>] {
         self.args
     }
@@ -83,11 +88,13 @@ impl<'c> BoxedCall<'c> {
     }
 
     /// The results so far.
+    #[inline]
     pub fn returns(&mut self) -> &mut Returns {
         self.returns
     }
 
     /// Leaves one more result.
+    #[inline]
     pub fn push(&mut self, value: impl Into<Value>) {
         self.returns.push(value);
     }
@@ -99,6 +106,7 @@ impl<'c> BoxedCall<'c> {
     /// # Errors
     ///
     /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    #[inline]
     pub fn below(&mut self) -> Result<()> {
         self.pass_below(self.args)
     }
@@ -114,6 +122,7 @@ impl<'c> BoxedCall<'c> {
         self.pass_below(args)
     }
 
+    #[inline]
     fn pass_below(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
         let (keys, excluded) = below(self.table, self.keys)?;
         // SAFETY: the guard that borrows from the reference ends in this function.
@@ -126,6 +135,7 @@ impl<'c> BoxedCall<'c> {
     /// # Errors
     ///
     /// Those of the kernel.
+    #[inline]
     pub fn redispatch(&mut self, keys: DispatchKeySet) -> Result<()> {
         self.pass(keys, self.args)
     }
@@ -140,6 +150,7 @@ impl<'c> BoxedCall<'c> {
         self.pass(keys, args)
     }
 
+    #[inline]
     fn pass(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
         let (table, returns) = (self.table, &mut *self.returns);
         // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
@@ -157,6 +168,7 @@ impl<'c> BoxedCall<'c> {
     /// # Errors
     ///
     /// Those of the kernel; [`ErrorKind::Depth`] where nothing keeps the call from coming back here for ever.
+    #[inline]
     pub fn call(&mut self) -> Result<()> {
         self.call_with(self.args)
     }
@@ -166,6 +178,7 @@ impl<'c> BoxedCall<'c> {
     /// # Errors
     ///
     /// As [`call`](Self::call).
+    #[inline]
     pub fn call_with(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
         call_boxed(self.operator(), args, self.returns)
     }

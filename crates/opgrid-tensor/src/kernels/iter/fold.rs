@@ -19,7 +19,7 @@ use super::parallel::parallel_for;
 use super::plan::{Loop, OPERANDS, Odometer};
 use super::span::Span;
 use super::strided::gather;
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::Loop as VectorLoop;
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Element, Geometry, Math};
 
@@ -64,14 +64,26 @@ pub trait Reduction: Sync {
     fn finish(&self, state: Self::State, count: usize) -> Math<Self::Out>;
 
     /// Of a block of elements, whose indices are `step` apart. To be written only where something is faster than
-    /// steps in [`LANES`] states; the loop goes into `vectorised`.
-    #[inline]
+    /// steps in [`LANES`] states. Says `#[inline(always)]`, as do all functions that it calls, to become vector code.
+    #[inline(always)]
     fn block(&self, values: &[Self::In], index: usize, step: usize) -> Self::State {
-        lanes(self, values, index, step)
+        let mut lanes = [self.start(); LANES];
+        let (groups, rest) = values.as_chunks::<LANES>();
+        let mut done = 0;
+        for group in groups {
+            for (lane, (state, value)) in lanes.iter_mut().zip(group).enumerate() {
+                *state = self.step(*state, value.widen(), index + (done + lane) * step);
+            }
+            done += LANES;
+        }
+        for (lane, (state, value)) in lanes.iter_mut().zip(rest).enumerate() {
+            *state = self.step(*state, value.widen(), index + (done + lane) * step);
+        }
+        join_lanes(lanes, |one, other| self.join(one, other))
     }
 
     /// Takes rows of elements, each of which is one more for its column. To be written as [`block`](Self::block).
-    #[inline]
+    #[inline(always)]
     fn rows(
         &self,
         states: &mut [Self::State; COLUMNS],
@@ -79,13 +91,11 @@ pub trait Reduction: Sync {
         index: usize,
         step: usize,
     ) {
-        vectorised(|| {
-            for (i, row) in rows.iter().enumerate() {
-                for (state, value) in states.iter_mut().zip(*row) {
-                    *state = self.step(*state, value.widen(), index + i * step);
-                }
+        for (i, row) in rows.iter().enumerate() {
+            for (state, value) in states.iter_mut().zip(*row) {
+                *state = self.step(*state, value.widen(), index + i * step);
             }
-        });
+        }
     }
 }
 
@@ -98,30 +108,57 @@ pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(
     let mut width = N;
     while width > 1 {
         width /= 2;
-        let (lower, upper) = lanes.split_at_mut(width);
-        lower.iter_mut().zip(upper).for_each(|(one, other)| *one = join(*one, *other));
+        for lane in 0..width {
+            lanes[lane] = join(lanes[lane], lanes[lane + width]);
+        }
     }
     lanes[0]
 }
 
-/// The state of a block, from one in each lane.
-fn lanes<R: Reduction + ?Sized>(reduction: &R, values: &[R::In], index: usize, step: usize) -> R::State {
-    vectorised(|| {
-        let mut lanes = [reduction.start(); LANES];
-        let groups = values.chunks_exact(LANES);
-        let rest = groups.remainder();
-        let mut done = 0;
-        for group in groups {
-            for (lane, (state, value)) in lanes.iter_mut().zip(group).enumerate() {
-                *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
-            }
-            done += LANES;
+/// [`Reduction::block`] as a loop: the reduction, the elements, the first one's index, and from one index to the next.
+struct OfBlock<'a, R: Reduction>(&'a R, &'a [R::In], usize, usize);
+
+impl<R: Reduction> VectorLoop for OfBlock<'_, R> {
+    type Output = R::State;
+
+    #[inline(always)]
+    fn run(self) -> R::State {
+        let Self(reduction, values, index, step) = self;
+        reduction.block(values, index, step)
+    }
+}
+
+/// [`Reduction::rows`] as a loop.
+struct OfRows<'a, R: Reduction> {
+    reduction: &'a R,
+    states: &'a mut [R::State; COLUMNS],
+    rows: [&'a [R::In; COLUMNS]; STEPS],
+    index: usize,
+    step: usize,
+}
+
+impl<R: Reduction> VectorLoop for OfRows<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.reduction.rows(self.states, self.rows, self.index, self.step);
+    }
+}
+
+/// One more row of at most as many elements, all with one index.
+struct OfRow<'a, R: Reduction>(&'a R, &'a mut [R::State; COLUMNS], &'a [R::In], usize);
+
+impl<R: Reduction> VectorLoop for OfRow<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(reduction, states, row, index) = self;
+        for (state, value) in states.iter_mut().zip(row) {
+            *state = reduction.step(*state, value.widen(), index);
         }
-        for (lane, (state, value)) in lanes.iter_mut().zip(rest).enumerate() {
-            *state = reduction.step(*state, value.widen(), index + (done + lane) * step);
-        }
-        join_lanes(lanes, |one, other| reduction.join(one, other))
-    })
+    }
 }
 
 /// A loop over a reduced dimension: bytes between elements, and indices.
@@ -411,7 +448,7 @@ impl<R: Reduction> Fold<'_, R> {
             [only] => pairwise(0, only.size, BLOCK, &join, &mut |start, n| {
                 // SAFETY: `n` elements of the loop.
                 let values = unsafe { self.read(at.add(start * only.stride), only.stride, n, buffer) };
-                self.reduction.block(values, index + start * only.index, only.index)
+                OfBlock(self.reduction, values, index + start * only.index, only.index).vectorised()
             }),
             [first, rest @ ..] => pairwise(0, first.size, ROWS, &join, &mut |start, n| {
                 let mut state = self.reduction.start();
@@ -528,7 +565,7 @@ impl<R: Reduction> Fold<'_, R> {
             let mut states = [reduction.start(); COLUMNS];
             // SAFETY: one row.
             let row = unsafe { self.read(at, self.way.size, width, buffer) };
-            step_row(reduction, &mut states, row, index);
+            OfRow(reduction, &mut states, row, index).vectorised();
             return states;
         };
         pairwise(0, first.size, ROWS, &join, &mut |start, n| {
@@ -554,12 +591,13 @@ impl<R: Reduction> Fold<'_, R> {
                     unsafe { self.read_wide(row_at(row + i), width, part) }.first_chunk()
                 });
                 let rows = rows.map(|row| row.expect("whole rows have as many columns"));
-                reduction.rows(&mut states, rows, index_at(row), first.index);
+                let (states, index) = (&mut states, index_at(row));
+                OfRows { reduction, states, rows, index, step: first.index }.vectorised();
             }
             for row in whole..n {
                 // SAFETY: one row.
                 let values = unsafe { self.read(row_at(row), self.way.size, width, buffer) };
-                step_row(reduction, &mut states, values, index_at(row));
+                OfRow(reduction, &mut states, values, index_at(row)).vectorised();
             }
             states
         })
@@ -576,15 +614,6 @@ impl<S> States<S> {
     fn get(&self, at: usize) -> *mut S {
         self.0.wrapping_add(at)
     }
-}
-
-/// Takes one more row of at most as many elements.
-fn step_row<R: Reduction>(reduction: &R, states: &mut [R::State; COLUMNS], row: &[R::In], index: usize) {
-    vectorised(|| {
-        for (state, value) in states.iter_mut().zip(row) {
-            *state = reduction.step(*state, value.widen(), index);
-        }
-    });
 }
 
 /// The state of a range, halved until at most `leaf` terms are left.

@@ -24,6 +24,7 @@ use opgrid_core::{DType, Result, Scalar};
 use self::walk::{Operand, Overlap, Work};
 use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::number;
+use super::function::Function;
 use crate::error::argument;
 use crate::tensor::{Array, Element, Geometry, ReadGuard};
 use crate::with_dtype;
@@ -337,9 +338,9 @@ pub fn copy(out: &Array, input: Source<'_>) -> Result<()> {
 pub fn map1<O: Element, A: Element>(
     out: &Array,
     a: Source<'_>,
-    f: impl Fn(A::Math) -> O::Math + Copy + Sync,
+    f: impl Function<(A::Math,), Output = O::Math>,
 ) -> Result<()> {
-    let kernel = typed::unary::<O, A>(f);
+    let kernel = typed::kernel::<_, (O, A)>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
     unsafe { run((out, O::DTYPE), [(a, A::DTYPE)], Work::Call(&kernel)) }
 }
@@ -352,9 +353,9 @@ pub fn map1<O: Element, A: Element>(
 pub fn map2<O: Element, A: Element, B: Element>(
     out: &Array,
     [a, b]: [Source<'_>; 2],
-    f: impl Fn(A::Math, B::Math) -> O::Math + Copy + Sync,
+    f: impl Function<(A::Math, B::Math), Output = O::Math>,
 ) -> Result<()> {
-    let kernel = typed::binary::<O, A, B>(f);
+    let kernel = typed::kernel::<_, (O, A, B)>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
     unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE)], Work::Call(&kernel)) }
 }
@@ -367,9 +368,9 @@ pub fn map2<O: Element, A: Element, B: Element>(
 pub fn map3<O: Element, A: Element, B: Element, C: Element>(
     out: &Array,
     [a, b, c]: [Source<'_>; 3],
-    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync,
+    f: impl Function<(A::Math, B::Math, C::Math), Output = O::Math>,
 ) -> Result<()> {
-    let kernel = typed::ternary::<O, A, B, C>(f);
+    let kernel = typed::kernel::<_, (O, A, B, C)>(f);
     // SAFETY: the kernel's dtypes are named in the order of its inputs.
     unsafe { run((out, O::DTYPE), [(a, A::DTYPE), (b, B::DTYPE), (c, C::DTYPE)], Work::Call(&kernel)) }
 }

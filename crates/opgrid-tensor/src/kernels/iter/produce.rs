@@ -7,7 +7,7 @@ use opgrid_core::Result;
 
 use super::{Output, places};
 use crate::error::argument;
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::Loop;
 use crate::tensor::Element;
 
 /// The elements of a row-major output, of which the first `done` are written.
@@ -19,13 +19,8 @@ pub(crate) struct Sequence<'a, T> {
 impl<T: Element> Sequence<'_, T> {
     /// Writes the next `n` elements: `f(0)` to `f(n - 1)`. What `f` has captured by value stays in registers.
     #[inline(always)]
-    pub(crate) fn extend_with(&mut self, n: usize, mut f: impl FnMut(usize) -> T) {
-        let places = &mut self.places[self.done..self.done + n];
-        vectorised(move || {
-            for (i, place) in places.iter_mut().enumerate() {
-                place.write(f(i));
-            }
-        });
+    pub(crate) fn extend_with(&mut self, n: usize, f: impl FnMut(usize) -> T) {
+        (f, &mut self.places[self.done..self.done + n]).vectorised();
         self.done += n;
     }
 
@@ -39,6 +34,19 @@ impl<T: Element> Sequence<'_, T> {
     /// How many elements are still to be written.
     pub(crate) fn rest(&self) -> usize {
         self.places.len() - self.done
+    }
+}
+
+/// What is written, and where to.
+impl<T, F: FnMut(usize) -> T> Loop for (F, &mut [MaybeUninit<T>]) {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (mut f, places) = self;
+        for (i, place) in places.iter_mut().enumerate() {
+            place.write(f(i));
+        }
     }
 }
 

@@ -653,12 +653,14 @@ impl WriteGuard<'_> {
 }
 
 impl Drop for ReadGuard<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.counter.fetch_sub(1, Ordering::Release);
     }
 }
 
 impl Drop for WriteGuard<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.storage.shared().state.store(self.before, Ordering::Release);
     }

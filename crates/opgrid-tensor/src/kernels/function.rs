@@ -1,0 +1,57 @@
+//! What loops compute of elements: closures, and functions that are too long for closures.
+
+/// What a loop computes of one element of each input, as a tuple.
+///
+/// A loop becomes vector code where the function is inlined into it. A closure in brackets, `(f,)`, is a function; the
+/// compiler inlines it where it is short. A long one is a type whose `call` says `#[inline(always)]`.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::{Array, kernels::{Function, elementwise}};
+///
+/// #[derive(Clone, Copy)]
+/// struct Polynomial<const N: usize>([f32; N]);
+///
+/// impl<const N: usize> Function<(f32,)> for Polynomial<N> {
+///     type Output = f32;
+///
+///     #[inline(always)]
+///     fn call(self, (x,): (f32,)) -> f32 {
+///         self.0.iter().fold(0.0, |value, factor| value * x + factor)
+///     }
+/// }
+///
+/// let x = Array::from_slice(&[1.0f32, 2.0], &[2])?;
+/// elementwise::unary_by::<f32, f32>(&x, &x, Polynomial([1.0, 0.0, 3.0]))?;
+/// assert_eq!(x.to_vec::<f32>()?, [4.0, 7.0]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub trait Function<Args>: Copy + Sync {
+    /// The result.
+    type Output;
+
+    /// The result for these elements.
+    fn call(self, args: Args) -> Self::Output;
+}
+
+macro_rules! closures {
+    ($($($arg:ident),*;)*) => {
+        $(impl<F: Fn($($arg),*) -> Output + Copy + Sync, $($arg,)* Output> Function<($($arg,)*)> for (F,) {
+            type Output = Output;
+
+            #[inline(always)]
+            fn call(self, args: ($($arg,)*)) -> Output {
+                #[allow(non_snake_case, reason = "each argument has the name of its type")]
+                let ($($arg,)*) = args;
+                self.0($($arg),*)
+            }
+        })*
+    };
+}
+
+closures! {
+    A;
+    A, B;
+    A, B, C;
+}
