@@ -87,13 +87,14 @@ pub(crate) unsafe fn call<S: Signature>(
     // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     if thread.flags() != 0 || foreign {
-        return call_watched::<S>(thread, route, None, args);
+        // The tuple is put together anew for calls that take its address, so that the way below needs none in memory.
+        return call_watched::<S>(thread, route, None, S::shorten(args));
     }
     let nested = thread.enter()?;
     // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
-        return call_watched::<S>(thread, route, None, args);
+        return call_watched::<S>(thread, route, None, S::shorten(args));
     };
     let keys = table.mask(thread.apply(S::keys(args)));
     // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of a table that the pointer led to.
@@ -116,13 +117,13 @@ pub(crate) unsafe fn redispatch<S: Signature>(
     // SAFETY: the reference stays in this function: nothing that is returned or stored borrows from it.
     let thread = unsafe { thread::current() };
     if thread.flags() != 0 || foreign {
-        return call_watched::<S>(thread, route, Some(keys), args);
+        return call_watched::<S>(thread, route, Some(keys), S::shorten(args));
     }
     let nested = thread.enter()?;
     // SAFETY: the thread is on the list, because its flags are 0, and `enter` marked it before the pointer is read here.
     let Some(table) = (unsafe { TableRef::new(pointer.read()) }) else {
         drop(nested);
-        return call_watched::<S>(thread, route, Some(keys), args);
+        return call_watched::<S>(thread, route, Some(keys), S::shorten(args));
     };
     // SAFETY: guaranteed by the caller, see `# Safety`: the kernel is of a table that the pointer led to.
     unsafe { enter::<S>(table.kernel(keys), table, keys, args) }

@@ -75,7 +75,8 @@ pub(crate) enum Change {
     Implemented(u32, DispatchKey, Arc<KernelRecord>, bool),
     FellBack(Vec<DispatchKey>, Arc<KernelRecord>),
     Ordered(Option<u32>, Names),
-    Columned(Option<u32>, HeldColumn),
+    /// In a box, because there is a change for every definition and kernel, and a column is larger than those.
+    Columned(Option<u32>, Box<HeldColumn>),
 }
 
 /// Everything behind the lock.
@@ -530,7 +531,7 @@ impl Registry {
             Some(number) => touched.numbers.push(number),
             None => touched.all = true,
         }
-        Ok(Change::Columned(number, column))
+        Ok(Change::Columned(number, Box::new(column)))
     }
 
     fn claim(&mut self, namespace: String, place: &'static Location<'static>) -> Result<Change> {
@@ -773,7 +774,7 @@ impl Registry {
                     Some(number) => touched.numbers.push(number),
                     None => touched.all = true,
                 }
-                aftermath.removed_columns.push(column);
+                aftermath.removed_columns.push(*column);
             }
             Change::FellBack(columns, kernel) => {
                 self.remove_fallback(&columns, &kernel);
