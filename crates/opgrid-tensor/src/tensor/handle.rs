@@ -55,6 +55,8 @@ struct Record {
     content: Content,
     /// What most tensors do not have.
     more: AtomicPtr<More>,
+    /// A word of a language binding.
+    object: AtomicPtr<()>,
 }
 
 /// What is kept with a tensor beside its content.
@@ -110,7 +112,7 @@ impl Drop for More {
 impl Record {
     #[inline]
     fn new(content: Content) -> Self {
-        Self { content, more: AtomicPtr::new(ptr::null_mut()) }
+        Self { content, more: AtomicPtr::new(ptr::null_mut()), object: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// What is kept beside the content, if anything is.
@@ -378,6 +380,13 @@ impl Tensor {
     /// The same, unless nobody keeps anything.
     pub(super) fn metadata_if_any(&self) -> Option<&Metadata> {
         self.record().more().map(|more| &more.metadata)
+    }
+
+    /// A word that belongs to the one language binding of the process: where its object of this tensor is, so that a
+    /// tensor has one object. It is null until the binding writes it, and nobody else reads it.
+    #[inline]
+    pub fn binding_object(&self) -> &AtomicPtr<()> {
+        &self.record().object
     }
 
     /// How often the elements behind this tensor were written since they were there: every view of the memory counts

@@ -1,0 +1,157 @@
+//! Reads the arguments of one overload, makes the call, and gives the results back as objects.
+
+use opgrid::{AnyTensor, OperatorHandle, Returns, Tensor, TensorType, Value, ValueRef, ValueView};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+
+use super::arguments::Source;
+use super::overload::{Overload, Style};
+use crate::errors;
+use crate::tensor::object::tensor_of;
+use crate::values::{read, write};
+
+/// An argument that the dispatcher is lent.
+pub(super) enum Lent<'s> {
+    /// The tensor of an object that the caller holds.
+    Tensor(&'s AnyTensor),
+    /// A default.
+    Default(&'s Value),
+    Value(Value),
+}
+
+/// The arguments of a call.
+pub(super) type LentArguments<'s> = SmallVec<[Lent<'s>; 8]>;
+
+/// How many elements an operator looks at before others may run meanwhile.
+///
+/// Letting go of the interpreter's lock and taking it again costs 60 ns when nobody wants it and some microseconds when
+/// others do (`cargo xtask bench python` measures both); a loop over so many elements takes about as long.
+pub(super) const RELEASE_FROM: i64 = 8192;
+
+/// Reads what is given as the schema wants it; the number of the first parameter that gets something else.
+///
+/// # Errors
+///
+/// What the objects' own methods raise.
+pub(super) fn read<'s>(
+    py: Python<'_>,
+    overload: &'s Overload,
+    style: Style,
+    sources: &'s [Option<Source<'s, '_, '_>>],
+) -> PyResult<Result<LentArguments<'s>, usize>> {
+    let rules = overload.rules(style);
+    let mut lent = LentArguments::new();
+    for (index, (source, argument)) in sources.iter().zip(&overload.schema().arguments).enumerate() {
+        let value = match source {
+            None => {
+                lent.push(Lent::Default(overload.binder.default(index)));
+                continue;
+            }
+            Some(Source::One(object)) => {
+                if let Some(tensor) = tensor_of(object)
+                    && *argument.real_type.without_optional() == opgrid::schema::Type::Tensor
+                {
+                    lent.push(Lent::Tensor(tensor.as_any()));
+                    continue;
+                }
+                // A single number stands for a sized list, and in functions for no other.
+                let found = read::value(&argument.real_type, object, rules)?;
+                found.filter(|value| !style.is_function() || is_whole(value, argument))
+            }
+            Some(Source::Rest(objects)) => {
+                let list = PyList::new(py, objects.iter())?;
+                read::value(&argument.real_type, list.as_any(), rules)?
+            }
+        };
+        let Some(Ok(value)) = value.map(|value| overload.binder.fit(index, value)) else {
+            return Ok(Err(index));
+        };
+        lent.push(Lent::Value(value));
+    }
+    Ok(Ok(lent))
+}
+
+/// Whether a value for a list is a list, or the list has a size.
+fn is_whole(value: &Value, argument: &opgrid::schema::Argument) -> bool {
+    let declared = argument.real_type.without_optional();
+    !matches!(declared, opgrid::schema::Type::List(_))
+        || argument.size.is_some()
+        || matches!(value, Value::List(_) | Value::None)
+}
+
+/// Makes the call.
+///
+/// # Errors
+///
+/// Those of the kernel, and of the dispatcher where there is none.
+pub(super) fn run(py: Python<'_>, overload: &Overload, lent: &LentArguments<'_>) -> PyResult<Py<PyAny>> {
+    let args: SmallVec<[ValueRef<'_>; 8]> = lent.iter().map(Lent::borrow).collect();
+    make(py, &overload.handle, &args, |handle, args, returns| handle.call_boxed(args, returns))
+}
+
+/// Makes a call in one of the ways in which operators are called; others may run meanwhile if it looks at much.
+///
+/// # Errors
+///
+/// As [`run`].
+#[inline]
+pub(super) fn make(
+    py: Python<'_>,
+    handle: &OperatorHandle,
+    args: &[ValueRef<'_>],
+    way: impl FnOnce(&OperatorHandle, &[ValueRef<'_>], &mut Returns) -> opgrid::Result<()> + Send,
+) -> PyResult<Py<PyAny>> {
+    let mut returns = Returns::new();
+    let outcome = match work(args) < RELEASE_FROM {
+        true => way(handle, args, &mut returns),
+        false => {
+            let returns = &mut returns;
+            py.detach(|| way(handle, args, returns))
+        }
+    };
+    match outcome {
+        Ok(()) => results(py, returns),
+        Err(error) => Err(errors::of_call(py, &error, handle, args)),
+    }
+}
+
+impl Lent<'_> {
+    #[inline]
+    pub(super) fn borrow(&self) -> ValueRef<'_> {
+        match self {
+            Self::Tensor(tensor) => ValueRef::from(*tensor),
+            Self::Default(value) => value.borrow(),
+            Self::Value(value) => value.borrow(),
+        }
+    }
+}
+
+/// About how many elements a call looks at: those of its largest tensor, or as many as its sizes ask for.
+fn work(args: &[ValueRef<'_>]) -> i64 {
+    let of = |value: &ValueRef<'_>| match value.view() {
+        ValueView::Tensor(tensor) => Tensor::from_any_ref(tensor).map_or(0, Tensor::numel),
+        ValueView::Ints(sizes) => {
+            sizes.iter().fold(1, |all: i64, size| all.saturating_mul(size.max(&0).to_owned()))
+        }
+        ValueView::Tensors(_) => RELEASE_FROM,
+        _ => 0,
+    };
+    args.iter().map(of).max().unwrap_or(0)
+}
+
+/// The results as Python has them: none, one, or a tuple.
+///
+/// # Errors
+///
+/// A result that has no object.
+pub(crate) fn results(py: Python<'_>, mut returns: Returns) -> PyResult<Py<PyAny>> {
+    match returns.len() {
+        0 => Ok(py.None()),
+        1 => write::owned(py, returns.take(0).unwrap_or_default()),
+        _ => {
+            let objects = returns.into_vec().into_iter().map(|value| write::owned(py, value));
+            Ok(PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any().unbind())
+        }
+    }
+}
