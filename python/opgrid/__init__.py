@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _opgrid, errors
+from . import _opgrid, errors, library
 from ._opgrid import (
     DispatchKey,
     DispatchKeySet,
@@ -17,23 +17,39 @@ from ._opgrid import (
     Generator,
     OpOverload,
     OpOverloadPacket,
+    Profile,
+    Registration,
     Storage,
     Tensor,
     TensorBase,
     asarray,
     backend,
+    below_adinplace_or_view,
+    below_autograd,
+    check_invariants,
+    dangling_implementations,
     device,
     dtype,
+    exclude,
+    force,
     from_dlpack,
     from_numpy,
+    include,
     layer,
     layout,
+    local_keys,
     manual_seed,
     memory_format,
+    preserve,
+    registrations_for,
+    reset_stats,
     tensor,
 )
+from ._files import load, save
+from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
 from ._ops import ops
 from ._size import Size
+from ._strict import strict
 from .errors import OpgridError
 
 __version__: str = _opgrid.__version__

@@ -6,8 +6,11 @@
 
 mod errors;
 mod exchange;
+mod guards;
+mod inspection;
 mod keys;
 mod operators;
+mod registration;
 mod tensor;
 mod values;
 
@@ -17,16 +20,33 @@ use pyo3::prelude::*;
 mod _opgrid {
     use pyo3::prelude::*;
 
+    use crate::errors::OrRaise;
+
     #[pymodule_export]
     use crate::exchange::dlpack::from_dlpack;
     #[pymodule_export]
+    use crate::exchange::files::{read_file, write_file};
+    #[pymodule_export]
     use crate::exchange::numpy::from_numpy;
+    #[pymodule_export]
+    use crate::guards::{
+        Guard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys, preserve,
+    };
+    #[pymodule_export]
+    use crate::inspection::{
+        ProfileObject, check_invariants, dangling_implementations, registered_kernels, registrations_for, reset_stats,
+        stats, table,
+    };
     #[pymodule_export]
     use crate::keys::{Key, KeySet, backend, layer};
     #[pymodule_export]
     use crate::operators::functions::{function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{OpOverload, Packet, Schema, operator_names, overload, packet};
+    #[pymodule_export]
+    use crate::registration::held::{KernelFunction, held_kernel};
+    #[pymodule_export]
+    use crate::registration::registrations::{RegistrationObject, claim, define, fallback, implement};
     #[pymodule_export]
     use crate::tensor::construct::{asarray, tensor};
     #[pymodule_export]
@@ -41,6 +61,7 @@ mod _opgrid {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        crate::registration::overrides::warn_in_python().or_raise(py)?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
         for (_, object) in DTypeObject::all(py)? {
             module.setattr(object.get().0.name(), object)?;

@@ -1,6 +1,7 @@
 //! Memory shared with other libraries, without copying where that is possible.
 
 pub(crate) mod dlpack;
+pub(crate) mod files;
 pub(crate) mod numpy;
 
 use opgrid::Tensor;

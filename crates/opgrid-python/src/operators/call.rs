@@ -20,8 +20,49 @@ pub(super) enum Lent<'s> {
     Value(Value),
 }
 
+/// As many arguments as lie on the stack.
+pub(super) const FEW: usize = 8;
+
 /// The arguments of a call.
-pub(super) type LentArguments<'s> = SmallVec<[Lent<'s>; 8]>;
+pub(super) type LentArguments<'s> = SmallVec<[Lent<'s>; FEW]>;
+
+/// A place for each parameter of an overload.
+macro_rules! places {
+    ($places:ident, $count:expr) => {
+        let mut few = [None; $crate::operators::call::FEW];
+        let mut many = Vec::new();
+        let $places = match few.get_mut(..$count) {
+            Some(few) => few,
+            None => {
+                many.resize($count, None);
+                many.as_mut_slice()
+            }
+        };
+    };
+}
+
+/// Lends the arguments of a call to `body`.
+macro_rules! lend {
+    ($lent:expr, $values:ident => $body:expr) => {{
+        let mut few = [opgrid::ValueRef::NONE; $crate::operators::call::FEW];
+        let many: Vec<_>;
+        let $values = match few.get_mut(..$lent.len()) {
+            Some(few) => {
+                for (place, lent) in few.iter_mut().zip(&$lent) {
+                    *place = lent.borrow();
+                }
+                &*few
+            }
+            None => {
+                many = $lent.iter().map($crate::operators::call::Lent::borrow).collect();
+                many.as_slice()
+            }
+        };
+        $body
+    }};
+}
+
+pub(super) use {lend, places};
 
 /// How many elements an operator looks at before others may run meanwhile.
 ///
@@ -49,8 +90,8 @@ pub(super) fn read<'s>(
                 continue;
             }
             Some(Source::One(object)) => {
-                if let Some(tensor) = tensor_of(object)
-                    && *argument.real_type.without_optional() == opgrid::schema::Type::Tensor
+                if overload.takes_tensor(index)
+                    && let Some(tensor) = tensor_of(object)
                 {
                     lent.push(Lent::Tensor(tensor.as_any()));
                     continue;
@@ -85,9 +126,11 @@ fn is_whole(value: &Value, argument: &opgrid::schema::Argument) -> bool {
 /// # Errors
 ///
 /// Those of the kernel, and of the dispatcher where there is none.
-pub(super) fn run(py: Python<'_>, overload: &Overload, lent: &LentArguments<'_>) -> PyResult<Py<PyAny>> {
-    let args: SmallVec<[ValueRef<'_>; 8]> = lent.iter().map(Lent::borrow).collect();
-    make(py, &overload.handle, &args, |handle, args, returns| handle.call_boxed(args, returns))
+#[inline]
+pub(super) fn run(py: Python<'_>, overload: &Overload, lent: LentArguments<'_>) -> PyResult<Py<PyAny>> {
+    lend!(lent, values => {
+        make(py, &overload.handle, values, |handle, values, returns| handle.call_boxed(values, returns))
+    })
 }
 
 /// Makes a call in one of the ways in which operators are called; others may run meanwhile if it looks at much.
@@ -111,7 +154,7 @@ pub(super) fn make(
         }
     };
     match outcome {
-        Ok(()) => results(py, returns),
+        Ok(()) => results(py, &mut returns),
         Err(error) => Err(errors::of_call(py, &error, handle, args)),
     }
 }
@@ -145,12 +188,13 @@ fn work(args: &[ValueRef<'_>]) -> i64 {
 /// # Errors
 ///
 /// A result that has no object.
-pub(crate) fn results(py: Python<'_>, mut returns: Returns) -> PyResult<Py<PyAny>> {
+#[inline]
+pub(crate) fn results(py: Python<'_>, returns: &mut Returns) -> PyResult<Py<PyAny>> {
     match returns.len() {
         0 => Ok(py.None()),
         1 => write::owned(py, returns.take(0).unwrap_or_default()),
-        _ => {
-            let objects = returns.into_vec().into_iter().map(|value| write::owned(py, value));
+        count => {
+            let objects = (0..count).filter_map(|index| returns.take(index)).map(|value| write::owned(py, value));
             Ok(PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any().unbind())
         }
     }

@@ -22,7 +22,7 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 /// The number of changes so far: candidates that were found since are those that there are.
 #[inline]
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     CHANGES.load(Ordering::Acquire)
 }
 

@@ -2,10 +2,9 @@
 
 use opgrid::ValueRef;
 use pyo3::prelude::*;
-use smallvec::{SmallVec, smallvec};
 
-use super::arguments::{Arguments, Source};
-use super::call;
+use super::arguments::Arguments;
+use super::call::{self, lend, places};
 use super::messages;
 use super::overload::{Overload, Style};
 use crate::operators::candidates::Candidates;
@@ -26,12 +25,12 @@ pub(super) fn call(
         return call_one(py, only, style, arguments);
     }
     for overload in &candidates.overloads {
-        let mut sources: SmallVec<[Option<Source<'_, '_, '_>>; 8]> = smallvec![None; overload.binder.count()];
-        if overload.place(arguments, style, &mut sources).is_err() {
+        places!(sources, overload.binder.count());
+        if overload.place(arguments, style, sources).is_err() {
             continue;
         }
-        if let Ok(lent) = call::read(py, overload, style, &sources)? {
-            return call::run(py, overload, &lent);
+        if let Ok(lent) = call::read(py, overload, style, sources)? {
+            return call::run(py, overload, lent);
         }
     }
     Err(messages::no_overload(py, name, candidates, style, arguments))
@@ -65,15 +64,12 @@ pub(super) fn with_bound<X>(
     arguments: &Arguments<'_, '_>,
     body: impl FnOnce(&[ValueRef<'_>]) -> PyResult<X>,
 ) -> PyResult<X> {
-    let mut sources: SmallVec<[Option<Source<'_, '_, '_>>; 8]> = smallvec![None; overload.binder.count()];
-    if let Err(misplaced) = overload.place(arguments, style, &mut sources) {
+    places!(sources, overload.binder.count());
+    if let Err(misplaced) = overload.place(arguments, style, sources) {
         return Err(messages::misplaced(py, overload, style, arguments, &misplaced));
     }
-    match call::read(py, overload, style, &sources)? {
-        Ok(lent) => {
-            let values: SmallVec<[ValueRef<'_>; 8]> = lent.iter().map(call::Lent::borrow).collect();
-            body(&values)
-        }
-        Err(index) => Err(messages::misfit(py, overload, style, arguments, &sources, index)),
+    match call::read(py, overload, style, sources)? {
+        Ok(lent) => lend!(lent, values => body(values)),
+        Err(index) => Err(messages::misfit(py, overload, style, arguments, sources, index)),
     }
 }

@@ -3,7 +3,6 @@
 use opgrid::schema::{Argument, Type};
 use opgrid::{ErrorKind, Misplaced};
 use pyo3::prelude::*;
-use smallvec::{SmallVec, smallvec};
 
 use super::arguments::{Arguments, Object, Source};
 use super::call;
@@ -85,7 +84,7 @@ fn takes(overload: &Overload, count: usize) -> bool {
 }
 
 fn why_not(py: Python<'_>, overload: &Overload, style: Style, arguments: &Arguments<'_, '_>) -> String {
-    let mut sources: SmallVec<[Option<Source<'_, '_, '_>>; 8]> = smallvec![None; overload.binder.count()];
+    let mut sources = vec![None; overload.binder.count()];
     if let Err(misplaced) = overload.place(arguments, style, &mut sources) {
         return misplaced_text(overload, style, arguments, &misplaced);
     }

@@ -34,6 +34,8 @@ pub(crate) struct Overload {
     /// The parameter that takes any number of integers by position, where functions may be called so.
     spread_in_functions: Option<usize>,
     spread_in_methods: Option<usize>,
+    /// Bit `i`: parameter `i` takes a tensor.
+    tensors: u64,
     /// Whether it is a factory, which functions let know of gradients.
     pub(crate) is_factory: bool,
 }
@@ -65,13 +67,23 @@ impl Overload {
             // In methods, other parameters of the schema come by name where they have defaults.
             matches!(positional, [only] if is_int_list(only)).then_some(from)
         };
+        let is_tensor = |(index, argument): (usize, &Argument)| {
+            u64::from(*argument.real_type.without_optional() == Type::Tensor) << index
+        };
+        let tensors = arguments.iter().enumerate().map(is_tensor).fold(0, |all, bit| all | bit);
         let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
         let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));
-        Ok(Self { handle, takes_numbers, spread_in_functions, spread_in_methods, is_factory, binder })
+        Ok(Self { handle, takes_numbers, spread_in_functions, spread_in_methods, tensors, is_factory, binder })
     }
 
     pub(crate) fn schema(&self) -> &FunctionSchema {
         self.binder.schema()
+    }
+
+    /// Whether parameter number `index` takes a tensor.
+    #[inline]
+    pub(crate) fn takes_tensor(&self, index: usize) -> bool {
+        self.tensors >> index & 1 != 0
     }
 
     pub(crate) fn rules(&self, style: Style) -> Rules {

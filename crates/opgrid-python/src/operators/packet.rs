@@ -157,7 +157,7 @@ impl OpOverload {
     }
 
     /// Binds the arguments of a call and gives them to `body`.
-    fn with_bound<X>(
+    pub(crate) fn with_bound<X>(
         &self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,

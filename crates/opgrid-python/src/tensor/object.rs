@@ -4,19 +4,23 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid::{AnyTensor, Tensor};
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use super::{construct, identity};
 use crate::errors::{OrRaise, guarded};
 use crate::operators;
 
 /// What every class of tensors is derived from. It cannot be made itself.
-#[pyclass(module = "opgrid", subclass, frozen, weakref, dict)]
+#[pyclass(module = "opgrid", subclass, frozen, weakref)]
 pub(crate) struct TensorBase {
     tensor: Tensor,
     /// The object that this is in, as soon as somebody has looked at it.
     object: AtomicPtr<()>,
+    /// What users keep with the object. A dictionary that the interpreter knows of would be made with every object.
+    attributes: PyOnceLock<Py<PyDict>>,
 }
 
 /// A tensor. `Tensor(2, 3)` has that shape and any content, `Tensor([2, 3])` that content; `opgrid.tensor` is clearer.
@@ -25,7 +29,7 @@ pub(crate) struct TensorObject;
 
 impl TensorBase {
     pub(super) fn new(tensor: Tensor) -> Self {
-        Self { tensor, object: AtomicPtr::default() }
+        Self { tensor, object: AtomicPtr::default(), attributes: PyOnceLock::new() }
     }
 
     /// The tensor of the object that this is in.
@@ -94,6 +98,13 @@ pub(crate) fn of_any(py: Python<'_>, tensor: AnyTensor) -> PyResult<Py<PyAny>> {
     if tensor.is_defined() { of(py, tensor) } else { Ok(py.None()) }
 }
 
+/// Whether the object's class has the attribute, or a place for any.
+fn belongs_to_class(object: &Bound<'_, TensorBase>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    let class = object.get_type();
+    let has_place = class.getattr(intern!(object.py(), "__dictoffset__"))?.extract::<isize>()? != 0;
+    Ok(has_place || class.hasattr(name)?)
+}
+
 #[pymethods]
 impl TensorBase {
     #[new]
@@ -115,9 +126,35 @@ impl TensorBase {
         (slf.as_ptr().addr() >> 4) as isize
     }
 
-    /// Methods of operators: they are looked up when they are asked for first, and then belong to the class.
-    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        operators::functions::method_of(slf.as_any(), name)
+    /// What users keep with the object, and methods of operators: these are looked up when they are asked for first, and
+    /// then belong to the class.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(attributes) = slf.get().attributes.get(slf.py())
+            && let Some(value) = attributes.bind(slf.py()).get_item(name)?
+        {
+            return Ok(value);
+        }
+        operators::functions::method_of(slf.as_any(), name.to_str()?)
+    }
+
+    fn __setattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        if belongs_to_class(slf, name)? {
+            let set = py.get_type::<PyAny>().getattr(intern!(py, "__setattr__"))?;
+            return set.call1((slf, name, value)).map(drop);
+        }
+        slf.get().attributes.get_or_init(py, || PyDict::new(py).unbind()).bind(py).set_item(name, value)
+    }
+
+    fn __delattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<()> {
+        let py = slf.py();
+        match slf.get().attributes.get(py).filter(|attributes| attributes.bind(py).contains(name).unwrap_or(false)) {
+            Some(attributes) => attributes.bind(py).del_item(name),
+            None => {
+                let delete = py.get_type::<PyAny>().getattr(intern!(py, "__delattr__"))?;
+                delete.call1((slf, name)).map(drop)
+            }
+        }
     }
 
     fn __dir__(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {

@@ -48,6 +48,11 @@ impl StorageObject {
         self.storage.bytes()
     }
 
+    /// Where the memory begins.
+    fn _address(&self) -> Option<usize> {
+        self.storage.address().map(|start| start.addr().get())
+    }
+
     fn __len__(&self) -> usize {
         self.storage.bytes() / self.dtype.size_in_bytes()
     }

@@ -1,0 +1,109 @@
+"""Operators made of one function: its annotations are the schema, its code the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from . import _opgrid
+from ._ops import ops
+from ._schema_of import infer_schema
+
+
+class CustomOpDef:
+    """An operator made by `custom_op`. Calling it calls the operator."""
+
+    def __init__(self, namespace: str, name: str, schema: str, function: Callable[..., Any]) -> None:
+        from .library import Library
+
+        self._namespace = namespace
+        self._name = name
+        self._qualname = f"{namespace}::{name}"
+        self._function = function
+        self._lib = Library(namespace, "FRAGMENT")
+        self.__doc__ = function.__doc__
+        self.__name__ = name
+        self._schema = schema
+
+    def _define(self, tags: Iterable[str], kind: str | None) -> None:
+        self._lib.define(self._name + self._schema, tags=tags, kind=kind)
+        packet = getattr(getattr(ops, self._namespace), self._name)
+        self._opoverload: _opgrid.OpOverload = packet.default
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(
+        self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
+        """Gives the operator a kernel for device types; also a decorator."""
+        from .library import register_kernel
+
+        return register_kernel(self._qualname, device_types, fn, lib=self._lib)
+
+    def register_fake(self, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Says what results look like without computing them; also a decorator."""
+        from .library import register_fake
+
+        return register_fake(self._qualname, fn, lib=self._lib)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Iterable[str] = (),
+    kind: str | None = None,
+) -> Any:
+    """Makes an operator of a function; also a decorator.
+
+    The schema is that of the annotations, unless one is given. ``mutates_args`` names the arguments that the function
+    writes. Results must be memory of their own: clone an argument that is returned. With a ``kind``, such as
+    ``"pointwise unary"``, layers know what the operator is.
+    """
+
+    def make(fn: Callable[..., Any]) -> CustomOpDef:
+        namespace, colons, base = name.partition("::")
+        if not colons or not base:
+            raise ValueError(f"expected a name such as 'mylib::twice', found {name!r}")
+        made = CustomOpDef(namespace, base, schema or infer_schema(fn, mutates_args=mutates_args), fn)
+        made._define(tags, kind)
+        made.register_kernel(device_types, _without_aliases(made, fn))
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def _without_aliases(made: CustomOpDef, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with a check that no result is an argument or another result."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        seen = [_memory(value) for value in (*args, *kwargs.values()) if isinstance(value, _opgrid.TensorBase)]
+        for value in results:
+            if not isinstance(value, _opgrid.TensorBase):
+                continue
+            memory = _memory(value)
+            if memory is not None and memory in seen:
+                raise RuntimeError(
+                    f"{made._qualname} (with implementation in {fn.__module__}): the output of this custom operator must "
+                    "not alias any of its inputs or other outputs; return a clone (`.clone()`) instead"
+                )
+            seen.append(memory)
+        return result
+
+    kernel.__wrapped__ = fn  # type: ignore[attr-defined]
+    return kernel
+
+
+def _memory(tensor: _opgrid.TensorBase) -> int | None:
+    """Where the tensor's memory begins; nothing for what has none."""
+    return None if tensor.is_meta or tensor.numel() == 0 else tensor.untyped_storage()._address()
