@@ -8,6 +8,7 @@ from typing import Any
 from . import _opgrid
 from ._ops import ops
 from ._schema_of import infer_schema
+from .errors import NotSupportedError
 
 
 class CustomOpDef:
@@ -24,11 +25,24 @@ class CustomOpDef:
         self.__doc__ = function.__doc__
         self.__name__ = name
         self._schema = schema
+        self._fake: Callable[..., Any] | None = None
 
     def _define(self, tags: Iterable[str], kind: str | None) -> None:
         self._lib.define(self._name + self._schema, tags=tags, kind=kind)
         packet = getattr(getattr(ops, self._namespace), self._name)
         self._opoverload: _opgrid.OpOverload = packet.default
+        self._lib.impl(self._name, self._on_meta, "Meta")
+
+    def _on_meta(self, *args: Any, **kwargs: Any) -> Any:
+        """What runs for meta tensors: what `register_fake` gave, nothing where there are no results."""
+        if self._fake is not None:
+            return self._fake(*args, **kwargs)
+        if not self._opoverload._schema.returns:
+            return None
+        raise NotSupportedError(
+            f"{self._qualname}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+            "registered; give it one with `register_fake`"
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
@@ -43,9 +57,12 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any] | None = None, /) -> Any:
         """Says what results look like without computing them; also a decorator."""
-        from .library import register_fake
 
-        return register_fake(self._qualname, fn, lib=self._lib)
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            self._fake = fn
+            return fn
+
+        return register if fn is None else register(fn)
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"

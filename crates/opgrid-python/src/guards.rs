@@ -56,7 +56,9 @@ impl Guard {
         let here = thread::current().id();
         let mut open = self.before();
         let Some(place) = open.iter().rposition(|(thread, _)| *thread == here) else {
-            return Err(PyRuntimeError::new_err("the guard was not entered on this thread; use it in a `with` statement"));
+            return Err(PyRuntimeError::new_err(
+                "the guard was not entered on this thread; use it in a `with` statement",
+            ));
         };
         let (_, before) = open.remove(place);
         drop(open);

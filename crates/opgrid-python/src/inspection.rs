@@ -51,12 +51,18 @@ pub(crate) fn registered_kernels(
     let operator = dispatcher().or_raise(py)?.find_with_or_without_schema(name).or_raise(py)?;
     let cells = operator.registered_kernels().or_raise(py)?;
     let kernel = |kernel: opgrid::KernelInfo| (kernel.title().to_owned(), kernel.place, kernel.condition);
-    Ok(cells.into_iter().map(|(key, kernels)| (Key(key), kernels.into_iter().map(kernel).collect())).collect())
+    Ok(cells
+        .into_iter()
+        .map(|(key, kernels)| (Key(key), kernels.into_iter().map(kernel).collect()))
+        .collect())
 }
 
 /// What fills each column of an operator's table: key, rule, whether calls step over it, kernel's title and place.
 #[pyfunction]
-pub(crate) fn table(py: Python<'_>, name: &str) -> PyResult<Vec<(Key, String, bool, Option<(String, String)>)>> {
+pub(crate) fn table(
+    py: Python<'_>,
+    name: &str,
+) -> PyResult<Vec<(Key, String, bool, Option<(String, String)>)>> {
     let operator = dispatcher().or_raise(py)?.find(name).or_raise(py)?;
     let row = |slot: TableSlot| {
         let kernel = slot.kernel.map(|kernel| (kernel.title().to_owned(), kernel.place));

@@ -187,10 +187,25 @@ impl KeySet {
     }
 }
 
+/// Gives the class an attribute for every key, as in `DispatchKey.CPU`.
+///
+/// # Errors
+///
+/// Those of the class.
+pub(crate) fn give_names(py: Python<'_>) -> PyResult<()> {
+    let class = py.get_type::<Key>();
+    for key in DispatchKey::all().chain(DispatchKey::aliases()) {
+        class.setattr(key.to_string(), Key(key))?;
+    }
+    Ok(())
+}
+
 /// The key of a backend of one's own, allocated if it is new.
 #[pyfunction]
 pub(crate) fn backend(py: Python<'_>, name: &str) -> PyResult<Key> {
-    BackendComponent::register(name).or_raise(py).map(|backend| Key(backend.key()))
+    let backend = BackendComponent::register(name).or_raise(py)?;
+    give_names(py)?;
+    Ok(Key(backend.key()))
 }
 
 /// The key of a layer of one's own, allocated if it is new, between other keys.
@@ -213,5 +228,7 @@ pub(crate) fn layer(
     if let Some(keys) = excludes_below {
         layer = layer.excludes_below(keys.0);
     }
-    layer.register().or_raise(py).map(Key)
+    let key = layer.register().or_raise(py)?;
+    give_names(py)?;
+    Ok(Key(key))
 }

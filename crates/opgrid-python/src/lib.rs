@@ -29,13 +29,15 @@ mod _opgrid {
     #[pymodule_export]
     use crate::exchange::numpy::from_numpy;
     #[pymodule_export]
+    use crate::exchange::pickle::_rebuild;
+    #[pymodule_export]
     use crate::guards::{
         Guard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys, preserve,
     };
     #[pymodule_export]
     use crate::inspection::{
-        ProfileObject, check_invariants, dangling_implementations, registered_kernels, registrations_for, reset_stats,
-        stats, table,
+        ProfileObject, check_invariants, dangling_implementations, registered_kernels, registrations_for,
+        reset_stats, stats, table,
     };
     #[pymodule_export]
     use crate::keys::{Key, KeySet, backend, layer};
@@ -63,6 +65,7 @@ mod _opgrid {
         let py = module.py();
         crate::registration::overrides::warn_in_python().or_raise(py)?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::keys::give_names(py)?;
         for (_, object) in DTypeObject::all(py)? {
             module.setattr(object.get().0.name(), object)?;
         }

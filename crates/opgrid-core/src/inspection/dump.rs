@@ -45,7 +45,9 @@ impl OperatorHandle {
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn registered_kernels(&self) -> Result<Vec<(DispatchKey, Vec<KernelInfo>)>> {
         let cells = |record: &OperatorRecord| {
-            let cell = |(key, chain): &(DispatchKey, Chain)| (*key, chain.all().map(|kernel| KernelInfo::of(kernel)).collect());
+            let cell = |(key, chain): &(DispatchKey, Chain)| {
+                (*key, chain.all().map(|kernel| KernelInfo::of(kernel)).collect())
+            };
             record.kernels.iter().map(cell).collect()
         };
         self.with_record(cells).ok_or_else(|| self.stale())

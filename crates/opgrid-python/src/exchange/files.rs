@@ -13,7 +13,8 @@ type Named<T> = Vec<(String, T)>;
 
 #[cold]
 fn unknown_format(path: &Path) -> Error {
-    let message = format!("found `{}`, expected a name that ends in .npy, .npz or .safetensors", path.display());
+    let message =
+        format!("found `{}`, expected a name that ends in .npy, .npz or .safetensors", path.display());
     Error::new(ErrorKind::File, message)
 }
 
@@ -45,7 +46,11 @@ fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     match (ending, arrays.as_slice()) {
         ("npy", [(_, array)]) => files::npy::write(path, array),
         ("npy", arrays) => {
-            let message = format!("found {} tensors for {}, expected one; write .npz or .safetensors", arrays.len(), path.display());
+            let message = format!(
+                "found {} tensors for {}, expected one; write .npz or .safetensors",
+                arrays.len(),
+                path.display()
+            );
             Err(Error::new(ErrorKind::Value, message))
         }
         ("npz", arrays) => files::npz::write(path, arrays),

@@ -3,6 +3,7 @@
 pub(crate) mod dlpack;
 pub(crate) mod files;
 pub(crate) mod numpy;
+pub(crate) mod pickle;
 
 use opgrid::Tensor;
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use opgrid::{AnyTensor, OperatorHandle, Returns, Tensor, TensorType, Value, ValueRef, ValueView};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
 use super::arguments::Source;
@@ -15,6 +15,7 @@ use crate::values::{read, write};
 pub(super) enum Lent<'s> {
     /// The tensor of an object that the caller holds.
     Tensor(&'s AnyTensor),
+    Integers(read::Integers),
     /// A default.
     Default(&'s Value),
     Value(Value),
@@ -76,7 +77,6 @@ pub(super) const RELEASE_FROM: i64 = 8192;
 ///
 /// What the objects' own methods raise.
 pub(super) fn read<'s>(
-    py: Python<'_>,
     overload: &'s Overload,
     style: Style,
     sources: &'s [Option<Source<'s, '_, '_>>],
@@ -96,13 +96,23 @@ pub(super) fn read<'s>(
                     lent.push(Lent::Tensor(tensor.as_any()));
                     continue;
                 }
+                if overload.takes_integers(index)
+                    && let Some(numbers) = read::integers(object, rules)?
+                {
+                    lent.push(Lent::Integers(numbers));
+                    continue;
+                }
                 // A single number stands for a sized list, and in functions for no other.
                 let found = read::value(&argument.real_type, object, rules)?;
                 found.filter(|value| !style.is_function() || is_whole(value, argument))
             }
             Some(Source::Rest(objects)) => {
-                let list = PyList::new(py, objects.iter())?;
-                read::value(&argument.real_type, list.as_any(), rules)?
+                let Some(numbers) = read::all_integers(objects.iter().map(|it| (**it).clone()), rules)?
+                else {
+                    return Ok(Err(index));
+                };
+                lent.push(Lent::Integers(numbers));
+                continue;
             }
         };
         let Some(Ok(value)) = value.map(|value| overload.binder.fit(index, value)) else {
@@ -164,6 +174,7 @@ impl Lent<'_> {
     pub(super) fn borrow(&self) -> ValueRef<'_> {
         match self {
             Self::Tensor(tensor) => ValueRef::from(*tensor),
+            Self::Integers(numbers) => ValueRef::from(numbers.as_slice()),
             Self::Default(value) => value.borrow(),
             Self::Value(value) => value.borrow(),
         }
@@ -194,7 +205,8 @@ pub(crate) fn results(py: Python<'_>, returns: &mut Returns) -> PyResult<Py<PyAn
         0 => Ok(py.None()),
         1 => write::owned(py, returns.take(0).unwrap_or_default()),
         count => {
-            let objects = (0..count).filter_map(|index| returns.take(index)).map(|value| write::owned(py, value));
+            let objects =
+                (0..count).filter_map(|index| returns.take(index)).map(|value| write::owned(py, value));
             Ok(PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any().unbind())
         }
     }

@@ -69,21 +69,19 @@ impl Candidates {
         }
         if style.is_function() {
             // Overloads that write outputs come last, those with tensors before those with numbers.
-            overloads.sort_by_key(|overload| rank(overload.schema()));
+            overloads.sort_by_key(|overload| (overload.writes_outputs(), rank(overload.schema())));
         }
         Ok(Self { overloads, since })
     }
 }
 
-/// What decides which of two overloads functions try first: outputs, then each parameter's type.
-fn rank(schema: &FunctionSchema) -> (bool, Vec<u8>) {
-    let writes =
-        schema.arguments.iter().any(|argument| argument.kwarg_only && argument.real_type == Type::Tensor);
+/// What decides which of two overloads functions try first: each parameter's type.
+fn rank(schema: &FunctionSchema) -> Vec<u8> {
     let of = |declared: &Type| match declared.without_optional() {
         Type::Tensor => 0,
         Type::List(_) => 2,
         Type::Scalar => 3,
         _ => 1,
     };
-    (writes, schema.arguments.iter().map(|argument| of(&argument.real_type)).collect())
+    schema.arguments.iter().map(|argument| of(&argument.real_type)).collect()
 }

@@ -29,7 +29,7 @@ pub(super) fn call(
         if overload.place(arguments, style, sources).is_err() {
             continue;
         }
-        if let Ok(lent) = call::read(py, overload, style, sources)? {
+        if let Ok(lent) = call::read(overload, style, sources)? {
             return call::run(py, overload, lent);
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn with_bound<X>(
     if let Err(misplaced) = overload.place(arguments, style, sources) {
         return Err(messages::misplaced(py, overload, style, arguments, &misplaced));
     }
-    match call::read(py, overload, style, sources)? {
+    match call::read(overload, style, sources)? {
         Ok(lent) => lend!(lent, values => body(values)),
         Err(index) => Err(messages::misfit(py, overload, style, arguments, sources, index)),
     }

@@ -15,8 +15,8 @@ use super::functions::Caller;
 use crate::errors::guarded;
 
 unsafe extern "C" {
-    /// A callable that binds to instances as methods do. (The interpreter's, which pyo3 leaves out.)
-    fn PyInstanceMethod_New(callable: *mut ffi::PyObject) -> *mut ffi::PyObject;
+    /// A function bound to an object. (The interpreter's, which pyo3 leaves out.)
+    fn PyMethod_New(function: *mut ffi::PyObject, object: *mut ffi::PyObject) -> *mut ffi::PyObject;
 }
 
 /// A function that calls `caller`.
@@ -32,14 +32,17 @@ pub(super) fn function<'py>(caller: &Bound<'py, Caller>, doc: &str) -> PyResult<
     unsafe { Bound::from_owned_ptr_or_err(caller.py(), function) }
 }
 
-/// The same function as a method of a class.
+/// The function bound to an object, as its first argument.
 ///
 /// # Errors
 ///
 /// No memory for it.
-pub(super) fn method<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: any callable is taken, and kept.
-    let method = unsafe { PyInstanceMethod_New(function.as_ptr()) };
+pub(super) fn bound<'py>(
+    function: &Bound<'py, PyAny>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: any callable and any object are taken, and kept.
+    let method = unsafe { PyMethod_New(function.as_ptr(), object.as_ptr()) };
     // SAFETY: a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(function.py(), method) }
 }

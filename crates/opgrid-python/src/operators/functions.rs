@@ -3,6 +3,7 @@
 use opgrid::schema::Type;
 use opgrid::{OperatorHandle, Result};
 use pyo3::exceptions::PyAttributeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -104,41 +105,62 @@ pub(crate) fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, 
     kept(py, name, Style::Function)
 }
 
-/// The method of that name of a tensor.
+/// What a class has for a method: it is there as long as the operator is.
+#[pyclass(frozen)]
+struct Method {
+    function: Py<PyAny>,
+    caller: Py<Caller>,
+}
+
+#[pymethods]
+impl Method {
+    fn __get__<'py>(
+        &self,
+        tensor: &Bound<'py, PyAny>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = tensor.py();
+        let caller = self.caller.get();
+        if caller.candidates(py)?.get().overloads.is_empty() {
+            return Err(missing(caller.name(), Style::Method));
+        }
+        let function = self.function.bind(py);
+        if tensor.is_none() { Ok(function.clone()) } else { fastcall::bound(function, tensor) }
+    }
+}
+
+/// The method of that name of a tensor. From now on the class has it.
 ///
 /// # Errors
 ///
 /// `AttributeError` where no operator is a method of that name.
 pub(crate) fn method_of<'py>(tensor: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = tensor.py();
-    let method = kept(py, name, Style::Method)?;
-    // From now on the class has it, until it is asked for in vain.
-    let class = py.get_type::<TensorBase>();
-    class.setattr(name, fastcall::method(&method)?)?;
-    method.call_method1("__get__", (tensor,)).or_else(|_| bind(&method, tensor))
+    let function = kept(py, name, Style::Method)?;
+    let caller = function.getattr(intern!(py, "__self__"))?.cast_into::<Caller>()?.unbind();
+    let method = Method { function: function.clone().unbind(), caller };
+    py.get_type::<TensorBase>().setattr(name, Bound::new(py, method)?)?;
+    fastcall::bound(&function, tensor)
 }
 
-fn bind<'py>(method: &Bound<'py, PyAny>, tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    static METHOD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    METHOD.import(method.py(), "types", "MethodType")?.call1((method, tensor))
+#[cold]
+fn missing(name: &str, style: Style) -> PyErr {
+    let what = if style == Style::Method { "'Tensor' object" } else { "module 'opgrid'" };
+    PyAttributeError::new_err(format!("{what} has no attribute '{name}'"))
 }
 
 /// The function or method of that name, made when it is asked for first.
 fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, PyAny>> {
     static FUNCTIONS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let missing = || {
-        let what = if style == Style::Method { "'Tensor' object" } else { "module 'opgrid'" };
-        PyAttributeError::new_err(format!("{what} has no attribute '{name}'"))
-    };
     if name.starts_with('_') && name.ends_with("__") {
-        return Err(missing());
+        return Err(missing(name, style));
     }
     let caller = Caller::new(&format!("{NAMESPACE}::{name}"), style);
     let candidates = caller.candidates(py)?;
     let overloads = &candidates.get().overloads;
     if !overloads.iter().any(|overload| style == Style::Function || is_method(&overload.handle)) {
-        return Err(missing());
+        return Err(missing(name, style));
     }
     let functions = if style == Style::Method { &METHODS } else { &FUNCTIONS };
     let functions = functions.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
@@ -154,8 +176,14 @@ fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, P
 /// What `help` shows: a signature for `inspect`, then each overload with the place of its definition.
 pub(crate) fn documentation(candidates: &Candidates, style: Style) -> String {
     let mut text = String::new();
-    if let [only] = candidates.overloads.as_slice() {
-        text += &format!("{}({})\n--\n\n", only.schema().name.base(), text_signature(only, style));
+    // Beside overloads that write outputs, the one that does not is the signature.
+    let mut plain = candidates.overloads.iter().filter(|overload| !overload.writes_outputs());
+    if let (Some(only), None) = (plain.next(), plain.next()) {
+        let mut signature = text_signature(only, style);
+        if candidates.overloads.len() > 1 {
+            signature += if signature.contains('*') { ", out=None" } else { ", *, out=None" };
+        }
+        text += &format!("{}({signature})\n--\n\n", only.schema().name.base());
     }
     for overload in &candidates.overloads {
         text += &format!("{}\n", overload.schema());

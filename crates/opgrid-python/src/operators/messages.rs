@@ -54,7 +54,7 @@ pub(super) fn no_overload(
         let given = arguments.positional.len() + arguments.keyword.len();
         let plausible: Vec<_> = overloads.iter().filter(|overload| takes(overload, given)).collect();
         if let [only] = plausible.as_slice() {
-            return refusal(py, style, why_not(py, only, style, arguments));
+            return refusal(py, style, why_not(only, style, arguments));
         }
         let found = types_of(arguments, style);
         let function = name.rsplit("::").next().unwrap_or(name);
@@ -62,14 +62,14 @@ pub(super) fn no_overload(
             "{function}() received an invalid combination of arguments - got ({found}), but expected one of:"
         );
         for overload in overloads {
-            let why = why_not(py, overload, style, arguments);
+            let why = why_not(overload, style, arguments);
             message += &format!("\n * ({})\n      {why}", signature(overload, style));
         }
         return refusal(py, style, message);
     }
     let mut message = format!("{name}: overloaded operator invoked from Python failed to match any schema:");
     for overload in overloads {
-        message += &format!("\n  {}", why_not(py, overload, style, arguments));
+        message += &format!("\n  {}", why_not(overload, style, arguments));
     }
     refusal(py, style, message)
 }
@@ -83,12 +83,12 @@ fn takes(overload: &Overload, count: usize) -> bool {
     (needed..=overload.binder.count()).contains(&count)
 }
 
-fn why_not(py: Python<'_>, overload: &Overload, style: Style, arguments: &Arguments<'_, '_>) -> String {
+fn why_not(overload: &Overload, style: Style, arguments: &Arguments<'_, '_>) -> String {
     let mut sources = vec![None; overload.binder.count()];
     if let Err(misplaced) = overload.place(arguments, style, &mut sources) {
         return misplaced_text(overload, style, arguments, &misplaced);
     }
-    match call::read(py, overload, style, &sources) {
+    match call::read(overload, style, &sources) {
         Ok(Err(index)) => misfit_text(overload, style, arguments, &sources, index),
         Ok(Ok(_)) => format!("{}: the arguments have changed while they were read", overload.schema().name),
         Err(raised) => raised.to_string(),

@@ -36,6 +36,8 @@ pub(crate) struct Overload {
     spread_in_methods: Option<usize>,
     /// Bit `i`: parameter `i` takes a tensor.
     tensors: u64,
+    /// Bit `i`: parameter `i` takes a list of integers.
+    integers: u64,
     /// Whether it is a factory, which functions let know of gradients.
     pub(crate) is_factory: bool,
 }
@@ -67,23 +69,49 @@ impl Overload {
             // In methods, other parameters of the schema come by name where they have defaults.
             matches!(positional, [only] if is_int_list(only)).then_some(from)
         };
-        let is_tensor = |(index, argument): (usize, &Argument)| {
-            u64::from(*argument.real_type.without_optional() == Type::Tensor) << index
+        let which = |admit: &dyn Fn(&Argument) -> bool| {
+            let bits =
+                arguments.iter().enumerate().map(|(index, argument)| u64::from(admit(argument)) << index);
+            bits.fold(0, |all, bit| all | bit)
         };
-        let tensors = arguments.iter().enumerate().map(is_tensor).fold(0, |all, bit| all | bit);
+        let tensors = which(&|argument| *argument.real_type.without_optional() == Type::Tensor);
+        let integers = which(&|argument| is_int_list(argument));
         let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
         let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));
-        Ok(Self { handle, takes_numbers, spread_in_functions, spread_in_methods, tensors, is_factory, binder })
+        Ok(Self {
+            handle,
+            takes_numbers,
+            spread_in_functions,
+            spread_in_methods,
+            tensors,
+            integers,
+            is_factory,
+            binder,
+        })
     }
 
     pub(crate) fn schema(&self) -> &FunctionSchema {
         self.binder.schema()
     }
 
+    /// Whether a parameter is a tensor to write results to.
+    pub(crate) fn writes_outputs(&self) -> bool {
+        let is_output = |argument: &Argument| {
+            argument.kwarg_only && argument.alias.as_ref().is_some_and(|it| it.is_write)
+        };
+        self.schema().arguments.iter().any(is_output)
+    }
+
     /// Whether parameter number `index` takes a tensor.
     #[inline]
     pub(crate) fn takes_tensor(&self, index: usize) -> bool {
         self.tensors >> index & 1 != 0
+    }
+
+    /// Whether parameter number `index` takes a list of integers.
+    #[inline]
+    pub(crate) fn takes_integers(&self, index: usize) -> bool {
+        self.integers >> index & 1 != 0
     }
 
     pub(crate) fn rules(&self, style: Style) -> Rules {

@@ -16,11 +16,12 @@ use super::{call, choose};
 use crate::errors::{OrRaise, guarded};
 use crate::keys::{Key, KeySet};
 
-/// All overloads of a name, called by `og.ops.<namespace>.<name>(...)`.
+// All overloads of a name, called by `og.ops.<namespace>.<name>(...)`. (Its objects describe themselves: a text of the
+// class would stand before theirs.)
 #[pyclass(name = "OpOverloadPacket", module = "opgrid", frozen, dict, weakref)]
 pub(crate) struct Packet(Caller);
 
-/// One overload, called by `og.ops.<namespace>.<name>.<overload>(...)`.
+// One overload, called by `og.ops.<namespace>.<name>.<overload>(...)`.
 #[pyclass(name = "OpOverload", module = "opgrid", frozen, dict, weakref)]
 pub(crate) struct OpOverload(pub(crate) Arc<Overload>);
 

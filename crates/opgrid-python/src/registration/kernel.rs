@@ -25,7 +25,8 @@ pub(super) fn of_function(function: Py<PyAny>, with_keys: bool) -> Kernel {
         Python::attach(|py| {
             let first = with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
             let first = first.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
-            let (positional, keyword) = objects(py, binder.schema(), call.args(), Some(binder), first).map_err(carry)?;
+            let (positional, keyword) =
+                objects(py, binder.schema(), call.args(), Some(binder), first).map_err(carry)?;
             let result = function.bind(py).call(positional, keyword.as_ref()).map_err(carry)?;
             leave(call, binder.schema(), &result)
         })
@@ -52,7 +53,8 @@ pub(super) fn of_fallback(function: Py<PyAny>, with_keys: bool) -> Kernel {
 pub(super) fn holds(function: &Py<PyAny>, args: &[ValueRef<'_>]) -> Result<bool> {
     Python::attach(|py| {
         let objects = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>();
-        let asked = objects.and_then(|objects| function.bind(py).call1(PyTuple::new(py, objects)?)?.is_truthy());
+        let asked =
+            objects.and_then(|objects| function.bind(py).call1(PyTuple::new(py, objects)?)?.is_truthy());
         asked.map_err(carry)
     })
 }
@@ -69,7 +71,8 @@ fn objects<'py>(
         let has_default = schema.arguments.get(index).is_some_and(|argument| argument.default.is_some());
         has_default && binder.is_some_and(|binder| same(args[index], binder.default(index).borrow()))
     };
-    let positions = schema.arguments.iter().take_while(|argument| !argument.kwarg_only).count().min(args.len());
+    let positions =
+        schema.arguments.iter().take_while(|argument| !argument.kwarg_only).count().min(args.len());
     let given = (0..positions).rev().find(|index| !is_default(*index)).map_or(0, |index| index + 1);
     let mut positional = first;
     for value in &args[..given] {
@@ -95,7 +98,10 @@ fn same(one: ValueRef<'_>, other: ValueRef<'_>) -> bool {
 fn leave(call: &mut BoxedCall<'_>, schema: &FunctionSchema, result: &Bound<'_, PyAny>) -> Result<()> {
     let name = call.operator().name();
     let refused = |found: String, expected: &str| {
-        Err(Error::new(ErrorKind::Value, format!("{name}: the kernel in Python returned {found}, expected {expected}")))
+        Err(Error::new(
+            ErrorKind::Value,
+            format!("{name}: the kernel in Python returned {found}, expected {expected}"),
+        ))
     };
     let class = || result.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
     let returned = |index: usize, object: &Bound<'_, PyAny>| {
@@ -131,7 +137,10 @@ fn leave(call: &mut BoxedCall<'_>, schema: &FunctionSchema, result: &Bound<'_, P
 
 #[cold]
 fn without_schema(call: &BoxedCall<'_>) -> Error {
-    let message = format!("{}: a kernel in Python needs the operator's schema; define the operator", call.operator().name());
+    let message = format!(
+        "{}: a kernel in Python needs the operator's schema; define the operator",
+        call.operator().name()
+    );
     Error::new(ErrorKind::Schema, message)
 }
 

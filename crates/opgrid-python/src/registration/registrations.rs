@@ -172,7 +172,9 @@ fn kernel_of(
     }
     if !function.bind(py).is_callable() {
         let found = function.bind(py).get_type().name()?;
-        return Err(PyTypeError::new_err(format!("Input function is required to be a callable, but found type {found}")));
+        return Err(PyTypeError::new_err(format!(
+            "Input function is required to be a callable, but found type {found}"
+        )));
     }
     Ok(make(function.clone_ref(py)))
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use opgrid::Tensor;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// The tensor's object, if it has one.
 #[inline]
@@ -33,6 +34,20 @@ pub(super) fn known<'py>(py: Python<'py>, tensor: &Tensor) -> Option<Bound<'py, 
 #[inline]
 pub(super) fn note(tensor: &Tensor, object: &Bound<'_, PyAny>) {
     tensor.binding_object().store(object.as_ptr().cast(), Ordering::Release);
+}
+
+/// Sets or deletes an attribute as objects without a way of their own do.
+pub(super) fn set_attribute(
+    object: &Bound<'_, PyAny>,
+    name: &Bound<'_, PyString>,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let value = value.map_or(std::ptr::null_mut(), Bound::as_ptr);
+    // SAFETY: an object, a text, and an object or null for deletion, all held by the caller.
+    match unsafe { ffi::PyObject_GenericSetAttr(object.as_ptr(), name.as_ptr(), value) } {
+        0 => Ok(()),
+        _ => Err(PyErr::fetch(object.py())),
+    }
 }
 
 /// Says that the object is going, unless the tensor has another one by now.

@@ -137,23 +137,28 @@ impl TensorBase {
         operators::functions::method_of(slf.as_any(), name.to_str()?)
     }
 
-    fn __setattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn __setattr__<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyString>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
         let py = slf.py();
         if belongs_to_class(slf, name)? {
-            let set = py.get_type::<PyAny>().getattr(intern!(py, "__setattr__"))?;
-            return set.call1((slf, name, value)).map(drop);
+            return identity::set_attribute(slf.as_any(), name, Some(value));
         }
         slf.get().attributes.get_or_init(py, || PyDict::new(py).unbind()).bind(py).set_item(name, value)
     }
 
     fn __delattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<()> {
         let py = slf.py();
-        match slf.get().attributes.get(py).filter(|attributes| attributes.bind(py).contains(name).unwrap_or(false)) {
+        match slf
+            .get()
+            .attributes
+            .get(py)
+            .filter(|attributes| attributes.bind(py).contains(name).unwrap_or(false))
+        {
             Some(attributes) => attributes.bind(py).del_item(name),
-            None => {
-                let delete = py.get_type::<PyAny>().getattr(intern!(py, "__delattr__"))?;
-                delete.call1((slf, name)).map(drop)
-            }
+            None => identity::set_attribute(slf.as_any(), name, None),
         }
     }
 

@@ -8,6 +8,7 @@ use opgrid::{AnyTensor, DType, Device, List, Tensor, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use smallvec::SmallVec;
 
 use crate::errors::{OrRaise, carry};
 use crate::tensor::object::{TensorBase, tensor_of};
@@ -178,6 +179,43 @@ pub(crate) fn device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
     text.to_str()?.parse().or_raise(object.py()).map(Some)
 }
 
+/// Integers, without a memory allocation for as many as most tensors have dimensions.
+pub(crate) type Integers = SmallVec<[i64; 6]>;
+
+/// A list or a tuple of integers.
+///
+/// # Errors
+///
+/// What the objects' own methods raise.
+pub(crate) fn integers(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Integers>> {
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return all_integers(tuple.iter_borrowed().map(|item| item.to_owned()), rules);
+    }
+    match object.cast::<PyList>() {
+        Ok(list) => all_integers(list.iter(), rules),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Integers, if all of them are.
+///
+/// # Errors
+///
+/// As [`integers`].
+pub(crate) fn all_integers<'py>(
+    items: impl Iterator<Item = Bound<'py, PyAny>>,
+    rules: Rules,
+) -> PyResult<Option<Integers>> {
+    let mut numbers = Integers::new();
+    for item in items {
+        match integer(&item, rules)? {
+            Some(number) => numbers.push(number),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(numbers))
+}
+
 /// The items of a list or a tuple; no other sequences stand for lists.
 pub(crate) fn items<'py>(object: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
     if let Ok(tuple) = object.cast::<PyTuple>() {
@@ -194,12 +232,7 @@ fn list(element: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Opt
         return if one { value(element, object, rules) } else { Ok(None) };
     };
     if matches!(element, Type::Int | Type::SymInt) {
-        let mut numbers = Vec::with_capacity(items.len());
-        for item in &items {
-            let Some(number) = integer(item, rules)? else { return Ok(None) };
-            numbers.push(number);
-        }
-        return Ok(Some(numbers.into()));
+        return Ok(integers(object, rules)?.map(|numbers| numbers.into_vec().into()));
     }
     let mut values = Vec::with_capacity(items.len());
     for item in &items {
