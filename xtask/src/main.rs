@@ -12,6 +12,7 @@ mod fuzz;
 mod instructions;
 mod loom;
 mod package;
+mod python;
 mod recipes;
 mod rust_source;
 mod stress;
@@ -36,7 +37,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         arguments: "[STEP…]",
-        about: "everything that must pass: fmt, clippy, test, doc, tidy; or only the steps named",
+        about: "everything that must pass: fmt, clippy, test, python, doc, tidy; or only the steps named",
         run: test::run,
     },
     Command {

@@ -8,6 +8,11 @@ use crate::errors::OrRaise;
 use crate::keys::Key;
 use crate::operators::candidates::dispatcher;
 
+/// A kernel's title, its place, and its condition.
+type KernelAt = (String, String, Option<String>);
+/// A key, the rule that fills its column, whether calls step over it, and the kernel's title and place.
+type Slot = (Key, String, bool, Option<(String, String)>);
+
 /// What the dispatcher has counted since the last reset, as text and as JSON.
 #[pyfunction]
 pub(crate) fn stats(py: Python<'_>) -> PyResult<(String, String)> {
@@ -44,10 +49,7 @@ pub(crate) fn check_invariants(py: Python<'_>) -> PyResult<()> {
 
 /// The kernels that are registered for an operator, key by key: title, place, condition.
 #[pyfunction]
-pub(crate) fn registered_kernels(
-    py: Python<'_>,
-    name: &str,
-) -> PyResult<Vec<(Key, Vec<(String, String, Option<String>)>)>> {
+pub(crate) fn registered_kernels(py: Python<'_>, name: &str) -> PyResult<Vec<(Key, Vec<KernelAt>)>> {
     let operator = dispatcher().or_raise(py)?.find_with_or_without_schema(name).or_raise(py)?;
     let cells = operator.registered_kernels().or_raise(py)?;
     let kernel = |kernel: opgrid::KernelInfo| (kernel.title().to_owned(), kernel.place, kernel.condition);
@@ -59,10 +61,7 @@ pub(crate) fn registered_kernels(
 
 /// What fills each column of an operator's table: key, rule, whether calls step over it, kernel's title and place.
 #[pyfunction]
-pub(crate) fn table(
-    py: Python<'_>,
-    name: &str,
-) -> PyResult<Vec<(Key, String, bool, Option<(String, String)>)>> {
+pub(crate) fn table(py: Python<'_>, name: &str) -> PyResult<Vec<Slot>> {
     let operator = dispatcher().or_raise(py)?.find(name).or_raise(py)?;
     let row = |slot: TableSlot| {
         let kernel = slot.kernel.map(|kernel| (kernel.title().to_owned(), kernel.place));

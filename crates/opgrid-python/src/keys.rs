@@ -46,7 +46,7 @@ impl<'py> FromPyObject<'_, 'py> for KeySet {
         }
         let mut set = DispatchKeySet::EMPTY;
         for key in object.try_iter()? {
-            set = set | key?.extract::<Self>()?.0;
+            set |= key?.extract::<Self>()?.0;
         }
         Ok(Self(set))
     }

@@ -85,11 +85,10 @@ pub(crate) fn excluded_below(layer: u32) -> u64 {
 
 /// Where a user allocated the key's layer or backend.
 pub(crate) fn place_of(key: DispatchKey) -> Option<Place> {
-    let place = match key.backend() {
+    match key.backend() {
         Some(backend) => BACKENDS[backend.position() as usize].get().map(|user| user.place),
         None => LAYERS[key.functionality().position() as usize].get().map(|user| user.place),
-    };
-    place
+    }
 }
 
 /// Keeps others from allocating until it is dropped.

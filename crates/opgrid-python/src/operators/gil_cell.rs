@@ -29,7 +29,7 @@ impl<T> GilCell<T> {
     pub(super) fn set(&self, _py: Python<'_>, object: Py<T>) {
         // SAFETY: no other thread is here, see above; what was there is dropped by the line below, when the place has its new
         // content: dropping may run other code.
-        let before = unsafe { std::mem::replace(&mut *self.0.get(), Some(object)) };
+        let before = unsafe { (*self.0.get()).replace(object) };
         drop(before);
     }
 }

@@ -313,16 +313,6 @@ impl OpOverload {
         self.handle().dump_computed_table().or_raise(py)
     }
 
-    /// The computed table: key, reason, kernel's title and its place, for each key that has a kernel.
-    fn table(&self, py: Python<'_>) -> PyResult<Vec<(Key, String, String, String)>> {
-        let slots = self.handle().table().or_raise(py)?;
-        let row = |slot: opgrid::TableSlot| {
-            let kernel = slot.kernel?;
-            Some((Key(slot.key), slot.reason.to_string(), kernel.title().to_owned(), kernel.place))
-        };
-        Ok(slots.into_iter().filter_map(row).collect())
-    }
-
     #[getter]
     fn __doc__(&self) -> String {
         let place = self.handle().defined_at().unwrap_or_default();

@@ -126,7 +126,7 @@ fn element<T: Element>(number: Scalar) -> opgrid::Result<T> {
         Scalar::Complex(number) => Number::Complex128(number),
     };
     let element = T::from_number(number);
-    let whole = |number: f64| (-9.223_372_036_854_775_808e18..9.223_372_036_854_775_808e18).contains(&number);
+    let whole = |number: f64| (-2f64.powi(63)..2f64.powi(63)).contains(&number);
     let fits = match number {
         Number::I64(number) if T::DTYPE.is_integral() && T::DTYPE != DType::Bool => {
             element.number() == Number::I64(number)
