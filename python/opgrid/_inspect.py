@@ -99,7 +99,7 @@ def overload_of(op: Any) -> _opgrid.OpOverload:
     if isinstance(op, _opgrid.OpOverload):
         return op
     if isinstance(op, str):
-        return _opgrid.overload(op)
+        return _opgrid.overload_named(op)
     inner = getattr(op, "_opoverload", None)
     if isinstance(inner, _opgrid.OpOverload):
         return inner

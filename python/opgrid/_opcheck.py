@@ -27,7 +27,7 @@ def opcheck(
     results of its kernel for meta tensors look like those of the real one. ``"SUCCESS"`` for each test that passed."""
     from .library import full_name
 
-    overload = op if isinstance(op, _opgrid.OpOverload) else _opgrid.overload(full_name(op))
+    overload = op if isinstance(op, _opgrid.OpOverload) else _opgrid.overload_named(full_name(op))
     names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     unknown = sorted(set(names) - set(TESTS))
     if unknown:

@@ -323,7 +323,7 @@ def register_fake(
 
 def get_kernel(op: Any, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
     """The kernel that the operator's table has for the key now, to be called as ``call_boxed(keys, *args)``."""
-    return _opgrid.held_kernel(_opgrid.overload(full_name(op)), DispatchKey(dispatch_key))
+    return _opgrid.held_kernel(_opgrid.overload_named(full_name(op)), DispatchKey(dispatch_key))
 
 
 def _to_come(name: str, with_what: str) -> Callable[..., Any]:

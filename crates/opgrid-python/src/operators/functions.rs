@@ -90,7 +90,7 @@ impl Special {
     ///
     /// As [`Caller::call`].
     pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
-        let new = || Py::new(py, Caller::new(&format!("{NAMESPACE}::{}", self.0), Style::Method));
+        let new = || Py::new(py, caller(self.0, Style::Method));
         self.1.get_or_try_init(py, new)?.get().call(py, arguments)
     }
 }
@@ -149,6 +149,11 @@ fn missing(name: &str, style: Style) -> PyErr {
     PyAttributeError::new_err(format!("{what} has no attribute '{name}'"))
 }
 
+/// What calls the functions or methods of that name.
+pub(super) fn caller(name: &str, style: Style) -> Caller {
+    Caller::new(&format!("{NAMESPACE}::{name}"), style)
+}
+
 /// The function or method of that name, made when it is asked for first.
 fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, PyAny>> {
     static FUNCTIONS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
@@ -156,7 +161,7 @@ fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, P
     if name.starts_with('_') && name.ends_with("__") {
         return Err(missing(name, style));
     }
-    let caller = Caller::new(&format!("{NAMESPACE}::{name}"), style);
+    let caller = caller(name, style);
     let candidates = caller.candidates(py)?;
     let overloads = &candidates.get().overloads;
     if !overloads.iter().any(|overload| style == Style::Function || is_method(&overload.handle)) {

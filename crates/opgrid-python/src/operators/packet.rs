@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::arguments::Arguments;
 use super::candidates::{Candidates, dispatcher};
-use super::functions::{Caller, documentation};
+use super::functions::{self, Caller, documentation};
 use super::overload::{Overload, Style};
 use super::{call, choose};
 use crate::errors::{OrRaise, guarded};
@@ -56,10 +56,18 @@ pub(crate) fn packet(py: Python<'_>, name: &str) -> PyResult<Packet> {
 ///
 /// Where there is no such operator.
 #[pyfunction]
-pub(crate) fn overload(py: Python<'_>, name: &str) -> PyResult<OpOverload> {
+pub(crate) fn overload_named(py: Python<'_>, name: &str) -> PyResult<OpOverload> {
     let dispatcher = dispatcher().or_raise(py)?;
     let found = dispatcher.find(name).and_then(|handle| Overload::of(dispatcher, handle));
     found.or_raise(py).map(|found| OpOverload(Arc::new(found)))
+}
+
+/// The overloads that functions or methods of a name try, in their order.
+#[pyfunction]
+pub(crate) fn function_overloads(py: Python<'_>, name: &str, method: bool) -> PyResult<Vec<OpOverload>> {
+    let style = if method { Style::Method } else { Style::Function };
+    let candidates = functions::caller(name, style).candidates(py)?;
+    Ok(candidates.get().overloads.iter().cloned().map(OpOverload).collect())
 }
 
 /// The names of operators, of one namespace or of all, with their overloads.
@@ -273,6 +281,12 @@ impl OpOverload {
     #[getter]
     fn _schema(&self) -> Schema {
         Schema(self.0.schema().clone())
+    }
+
+    /// Whether numbers stand where the schema says tensors.
+    #[getter]
+    fn takes_numbers(&self) -> bool {
+        self.0.takes_numbers
     }
 
     #[getter]
