@@ -38,11 +38,11 @@ def test_views_of_arrays_are_views():
 @pytest.mark.parametrize(
     ("array", "kind"),
     [
-        (numpy.array(["a"]), (TypeError, BufferError)),
-        (numpy.array([object()]), (TypeError, BufferError)),
+        (numpy.array(["a"]), TypeError),
+        (numpy.array([object()]), TypeError),
         (numpy.array([1], dtype="uint32"), TypeError),
-        (numpy.array([1], dtype=">f4"), (TypeError, BufferError)),
-        (numpy.arange(3)[::-1], RuntimeError),
+        (numpy.array([1], dtype=">f4"), TypeError),
+        (numpy.arange(3)[::-1], ValueError),
         ([1], TypeError),
     ],
     ids=repr,

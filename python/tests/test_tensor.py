@@ -38,7 +38,7 @@ def test_the_legacy_constructor_tells_sizes_from_data():
         (lambda: og.TensorBase(), TypeError, "subclass it"),
         (lambda: og.tensor(["a"]), TypeError, "invalid data type 'str'"),
         (lambda: og.tensor([300], dtype=og.uint8), RuntimeError, "uint8 does not hold"),
-        (lambda: og.tensor(2**70), RuntimeError, "beyond 64 bits"),
+        (lambda: og.tensor(2**70), ValueError, "beyond 64 bits"),
         (lambda: og.tensor([1], dtype="float32"), TypeError, "must be opgrid.dtype"),
         (lambda: og.tensor([1], device="nowhere"), RuntimeError, "device"),
     ],
@@ -145,9 +145,9 @@ def test_tensors_index_tensors():
 @pytest.mark.parametrize(
     ("index", "kind"),
     [
-        (2, IndexError), ((0, 0, 0, 0), IndexError), (1.5, IndexError), ("a", IndexError),
+        (2, IndexError), ((0, 0, 0, 0), IndexError), (1.5, IndexError), ("a", TypeError),
         (slice(None, None, -1), ValueError), (slice(None, None, 0), ValueError), ((Ellipsis, Ellipsis), IndexError),
-        (og.tensor([0.5]), RuntimeError), (og.tensor([5]), IndexError), (2**70, OverflowError),
+        (og.tensor([0.5]), IndexError), (og.tensor([5]), IndexError), (2**70, OverflowError),
     ],
 )  # fmt: skip
 def test_bad_indices_are_errors(index, kind):

@@ -51,6 +51,11 @@ impl Package {
         Ok(site)
     }
 
+    /// The folder that holds the package.
+    pub fn site(&self) -> PathBuf {
+        self.site.clone()
+    }
+
     /// A command of the interpreter, which finds the package.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.python);

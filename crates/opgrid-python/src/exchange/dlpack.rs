@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 
 use opgrid::tensor::{Allocation, Geometry};
 use opgrid::{Array, DType, Device, DeviceType, ErrorKind, Storage, Tensor, TensorSpec};
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
@@ -337,6 +337,11 @@ fn tensor_of_memory(py: Python<'_>, described: &DlTensor, borrowed: Borrowed) ->
         _ => unsafe { std::slice::from_raw_parts(start, dims) },
     };
     let sizes = numbers(described.sizes);
+    if !described.strides.is_null() && numbers(described.strides).iter().any(|stride| *stride < 0) {
+        let message =
+            "found negative strides, which tensors do not have; copy the array first, as with array.copy()";
+        return Err(PyValueError::new_err(message));
+    }
     let geometry = match described.strides.is_null() {
         true => Geometry::contiguous(sizes),
         false => Geometry::strided(sizes, numbers(described.strides), 0),

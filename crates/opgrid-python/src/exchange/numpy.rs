@@ -1,7 +1,7 @@
 //! numpy's arrays: they are looked at through DLPack, and numpy is loaded only when somebody uses it.
 
 use opgrid::Tensor;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::dlpack;
@@ -32,7 +32,13 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let message = c"from_numpy(): the array is read-only, so that the tensor is a copy";
         PyErr::warn(array.py(), &array.py().get_type::<pyo3::exceptions::PyUserWarning>(), message, 1)?;
     }
-    of(array.py(), dlpack::import(array, None)?)
+    let shared = dlpack::import(array, None).map_err(|raised| match array.getattr("dtype") {
+        Ok(dtype) if raised.is_instance_of::<PyBufferError>(array.py()) => PyTypeError::new_err(format!(
+            "can't convert an array of {dtype}: {raised}; convert it with `.astype` first"
+        )),
+        _ => raised,
+    });
+    of(array.py(), shared?)
 }
 
 #[pymethods]

@@ -155,6 +155,10 @@ impl Packet {
         self.0.full_name()
     }
 
+    fn __str__(&self) -> String {
+        self.0.full_name().replace("::", ".")
+    }
+
     fn __repr__(&self) -> String {
         format!("<OpOverloadPacket(op='{}')>", self.0.full_name().replace("::", "."))
     }

@@ -1,7 +1,7 @@
 //! Tensors as Python's numbers and sequences.
 
 use opgrid::{Scalar, Tensor};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyList};
 
@@ -20,7 +20,7 @@ fn element(slf: &Bound<'_, TensorBase>, class: &str) -> PyResult<Scalar> {
         "only tensors with one element can be converted to Python {class}, found {} elements",
         tensor.numel()
     );
-    Err(PyRuntimeError::new_err(message))
+    Err(PyValueError::new_err(message))
 }
 
 #[pymethods]

@@ -3,7 +3,7 @@
 use opgrid::{DType, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 
 use super::attributes::own;
 use super::object::{TensorBase, of, tensor_of};
@@ -72,16 +72,21 @@ fn part(item: &Bound<'_, PyAny>) -> PyResult<Part> {
         return item.call_method0("__index__")?.extract().map(Part::At);
     }
     let found = item.get_type().name()?;
+    if item.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err(format!(
+            "tensors are not indexed by texts (got {found}); give integers or slices"
+        )));
+    }
     Err(PyIndexError::new_err(format!(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {found})"
     )))
 }
 
 fn of_tensor(py: Python<'_>, tensor: Tensor) -> PyResult<Part> {
-    if tensor.dim() > 0 {
-        return Ok(Part::Tensor(tensor));
-    }
     match tensor.dtype() {
+        dtype if tensor.dim() > 0 && (dtype.is_integral() || dtype == DType::Bool) => {
+            Ok(Part::Tensor(tensor))
+        }
         DType::Bool | DType::U8 => Ok(Part::Truth(tensor.item().or_raise(py)?.to_bool())),
         dtype if dtype.is_integral() => {
             tensor.item().and_then(opgrid::Scalar::to_i64).or_raise(py).map(Part::At)

@@ -3,7 +3,7 @@
 use num_complex::Complex64;
 use opgrid::tensor::Number;
 use opgrid::{DType, Element, Scalar, Tensor, with_dtype};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PySequence, PySet, PyString, PyTuple,
@@ -87,7 +87,7 @@ impl Elements {
             None => {
                 let message =
                     format!("found a sequence beside numbers in dimension {dim}, expected one of the two");
-                return Err(PyValueError::new_err(message));
+                return Err(PyTypeError::new_err(message));
             }
         }
         items.iter().try_for_each(|item| self.add(item, dim + 1))
@@ -153,7 +153,7 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     }
     if object.is_instance_of::<PyInt>() {
         let overflow =
-            |_| PyRuntimeError::new_err("found an integer beyond 64 bits, expected one that int64 holds");
+            |_| PyValueError::new_err("found an integer beyond 64 bits, expected one that int64 holds");
         return object.extract().map(Scalar::Int).map_err(overflow);
     }
     if let Ok(number) = object.cast::<PyComplex>() {

@@ -238,6 +238,11 @@ fn only_bools(slf: &Bound<'_, TensorBase>, sign: &str) -> PyResult<()> {
     if dtype == opgrid::DType::Bool {
         return Ok(());
     }
+    if !dtype.is_integral() {
+        let message =
+            format!("`{sign}` is there for integer and bool tensors, found {dtype}; convert the tensor");
+        return Err(pyo3::exceptions::PyTypeError::new_err(message));
+    }
     let message = format!(
         "`{sign}` on a tensor of {dtype} needs an operator on bits, which is not there yet; use a bool tensor"
     );

@@ -160,8 +160,8 @@ pub(crate) fn dtype(object: &Bound<'_, PyAny>) -> Option<DType> {
     let known = [
         (py.get_type::<PyBool>(), DType::Bool),
         (py.get_type::<PyInt>(), DType::I64),
-        (py.get_type::<PyFloat>(), opgrid::default_dtype()),
-        (py.get_type::<PyComplex>(), DType::Complex64),
+        (py.get_type::<PyFloat>(), DType::F64),
+        (py.get_type::<PyComplex>(), DType::Complex128),
     ];
     known.iter().find(|(known, _)| class.is(known)).map(|(_, dtype)| *dtype)
 }
@@ -208,6 +208,9 @@ pub(crate) fn all_integers<'py>(
 ) -> PyResult<Option<Integers>> {
     let mut numbers = Integers::new();
     for item in items {
+        if rules.as_functions && item.is_instance_of::<PyBool>() {
+            return Ok(None);
+        }
         match integer(&item, rules)? {
             Some(number) => numbers.push(number),
             None => return Ok(None),
