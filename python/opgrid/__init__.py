@@ -47,6 +47,7 @@ from ._opgrid import (
 )
 from ._files import load, save
 from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
+from ._modes import DispatchMode, current_mode
 from ._ops import ops
 from ._size import Size
 from ._strict import strict

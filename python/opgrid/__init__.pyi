@@ -46,6 +46,8 @@ from ._opgrid import (
     reset_stats as reset_stats,
     tensor as tensor,
 )
+from ._modes import DispatchMode as DispatchMode
+from ._modes import current_mode as current_mode
 from ._ops import _Ops
 from ._size import Size as Size
 from .errors import OpgridError as OpgridError
