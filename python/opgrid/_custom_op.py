@@ -51,9 +51,14 @@ class CustomOpDef:
         self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
     ) -> Any:
         """Gives the operator a kernel for device types; also a decorator."""
-        from .library import register_kernel
+        from .library import keys_of
 
-        return register_kernel(self._qualname, device_types, fn, lib=self._lib)
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            for key in keys_of(device_types):
+                self._lib.impl(self._name, fn, key, fresh=True)
+            return fn
+
+        return register if fn is None else register(fn)
 
     def register_fake(self, fn: Callable[..., Any] | None = None, /) -> Any:
         """Says what results look like without computing them; also a decorator."""
@@ -92,35 +97,7 @@ def custom_op(
             raise ValueError(f"expected a name such as 'mylib::twice', found {name!r}")
         made = CustomOpDef(namespace, base, schema or infer_schema(fn, mutates_args=mutates_args), fn)
         made._define(tags, kind)
-        made.register_kernel(device_types, _without_aliases(made, fn))
+        made.register_kernel(device_types, fn)
         return made
 
     return make if fn is None else make(fn)
-
-
-def _without_aliases(made: CustomOpDef, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a check that no result is an argument or another result."""
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        result = fn(*args, **kwargs)
-        results = result if isinstance(result, (tuple, list)) else (result,)
-        seen = [_memory(value) for value in (*args, *kwargs.values()) if isinstance(value, _opgrid.TensorBase)]
-        for value in results:
-            if not isinstance(value, _opgrid.TensorBase):
-                continue
-            memory = _memory(value)
-            if memory is not None and memory in seen:
-                raise RuntimeError(
-                    f"{made._qualname} (with implementation in {fn.__module__}): the output of this custom operator must "
-                    "not alias any of its inputs or other outputs; return a clone (`.clone()`) instead"
-                )
-            seen.append(memory)
-        return result
-
-    kernel.__wrapped__ = fn  # type: ignore[attr-defined]
-    return kernel
-
-
-def _memory(tensor: _opgrid.TensorBase) -> int | None:
-    """Where the tensor's memory begins; nothing for what has none."""
-    return None if tensor.is_meta or tensor.numel() == 0 else tensor.untyped_storage()._address()

@@ -644,6 +644,7 @@ def implement(
     condition: Any = ...,
     condition_text: _str = ...,
     may_replace: _bool = ...,
+    fresh: _bool = ...,
 ) -> Registration: ...
 def fallback(
     key: DispatchKey | _str, function: Any, at: _Place, *, with_keys: _bool = ..., may_replace: _bool = ...

@@ -119,10 +119,12 @@ class Library:
         allow_override: bool = True,
         provider: str | None = None,
         when: Callable[..., bool] | None = None,
+        fresh: bool = False,
     ) -> None:
         """Gives an operator a kernel, for the key, else for the library's, else as a composite.
 
-        A ``provider`` joins the kernels that the cell has already, by its name; ``when`` asks the arguments first.
+        A ``provider`` joins the kernels that the cell has already, by its name; ``when`` asks the arguments first. With
+        ``fresh``, a result on the memory of an argument is an error.
         """
         self._check()
         if not callable(fn):
@@ -147,6 +149,7 @@ class Library:
                 condition=when,
                 condition_text=getattr(when, "__doc__", None) or getattr(when, "__name__", "its condition holds"),
                 may_replace=allow_override and provider is None and may_replace(),
+                fresh=fresh,
             ),
         )
         self._registrations.append(made)
@@ -252,7 +255,7 @@ def define(
 _KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU"}
 
 
-def _keys_of(types: str | Sequence[str] | None) -> list[str]:
+def keys_of(types: str | Sequence[str] | None) -> list[str]:
     """The keys of device types; all devices are a composite with derivatives of its own."""
     if types is None or types == "default":
         return ["CompositeExplicitAutograd"]
@@ -285,7 +288,7 @@ def impl(
     namespace, _ = _split(qualname)
 
     def register(func: Callable[..., Any]) -> None:
-        for key in _keys_of(types):
+        for key in keys_of(types):
             _fragment(namespace, lib).impl(qualname, func, key)
 
     return _decorator(func, register)

@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use opgrid::{Error, ErrorKind, OperatorHandle, Result, ValueRef};
+use opgrid::{DispatchKeySet, Error, ErrorKind, OperatorHandle, Result, ValueRef};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,18 +23,20 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// The exception of a call that failed, which knows the operator and the keys, and can explain.
+/// The exception of a call that failed, which knows the operator and the keys, and can explain. `keys` are those that the
+/// caller gave, if it gave any.
 #[cold]
 pub(crate) fn of_call(
     py: Python<'_>,
     error: &Error,
     operator: &OperatorHandle,
     args: &[ValueRef<'_>],
+    keys: Option<DispatchKeySet>,
 ) -> PyErr {
     let raised = exception(py, error);
     if raised_inside(error).is_none() {
         // An exception without these attributes is better than another exception.
-        let _ = describe(py, &raised, operator, args);
+        let _ = describe(py, &raised, operator, args, keys);
     }
     raised
 }
@@ -44,11 +46,12 @@ fn describe(
     raised: &PyErr,
     operator: &OperatorHandle,
     args: &[ValueRef<'_>],
+    keys: Option<DispatchKeySet>,
 ) -> PyResult<()> {
     let value = raised.value(py);
     value.setattr("op", operator.name().to_string())?;
-    let arguments = args.iter().fold(opgrid::DispatchKeySet::EMPTY, |keys, arg| keys | arg.tensor_keys());
-    if let Ok(keys) = operator.effective_keys(arguments) {
+    let arguments = args.iter().fold(DispatchKeySet::EMPTY, |keys, arg| keys | arg.tensor_keys());
+    if let Some(keys) = keys.or_else(|| operator.effective_keys(arguments).ok()) {
         value.setattr("keys", KeySet(keys))?;
     }
     if let Ok(explanation) = operator.explain(args) {

@@ -1,6 +1,8 @@
 //! Reads the arguments of one overload, makes the call, and gives the results back as objects.
 
-use opgrid::{AnyTensor, OperatorHandle, Returns, Tensor, TensorType, Value, ValueRef, ValueView};
+use opgrid::{
+    AnyTensor, DispatchKeySet, OperatorHandle, Returns, Tensor, TensorType, Value, ValueRef, ValueView,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -22,7 +24,7 @@ pub(super) enum Lent<'s> {
 }
 
 /// As many arguments as lie on the stack.
-pub(super) const FEW: usize = 8;
+pub(super) const FEW: usize = 6;
 
 /// The arguments of a call.
 pub(super) type LentArguments<'s> = SmallVec<[Lent<'s>; FEW]>;
@@ -49,7 +51,7 @@ macro_rules! lend {
         let many: Vec<_>;
         let $values = match few.get_mut(..$lent.len()) {
             Some(few) => {
-                for (place, lent) in few.iter_mut().zip(&$lent) {
+                for (place, lent) in few.iter_mut().zip($lent.iter()) {
                     *place = lent.borrow();
                 }
                 &*few
@@ -71,7 +73,8 @@ pub(super) use {lend, places};
 /// others do (`cargo xtask bench python` measures both); a loop over so many elements takes about as long.
 pub(super) const RELEASE_FROM: i64 = 8192;
 
-/// Reads what is given as the schema wants it; the number of the first parameter that gets something else.
+/// Reads what is given as the schema wants it, into `lent`; the number of the first parameter that gets something else,
+/// if there is one.
 ///
 /// # Errors
 ///
@@ -80,47 +83,51 @@ pub(super) fn read<'s>(
     overload: &'s Overload,
     style: Style,
     sources: &'s [Option<Source<'s, '_, '_>>],
-) -> PyResult<Result<LentArguments<'s>, usize>> {
-    let rules = overload.rules(style);
-    let mut lent = LentArguments::new();
-    for (index, (source, argument)) in sources.iter().zip(&overload.schema().arguments).enumerate() {
-        let value = match source {
-            None => {
-                lent.push(Lent::Default(overload.binder.default(index)));
-                continue;
-            }
-            Some(Source::One(object)) => {
-                if overload.takes_tensor(index)
-                    && let Some(tensor) = tensor_of(object)
-                {
-                    lent.push(Lent::Tensor(tensor.as_any()));
-                    continue;
-                }
-                if overload.takes_integers(index)
-                    && let Some(numbers) = read::integers(object, rules)?
-                {
-                    lent.push(Lent::Integers(numbers));
-                    continue;
-                }
-                // A single number stands for a sized list, and in functions for no other.
-                let found = read::value(&argument.real_type, object, rules)?;
-                found.filter(|value| !style.is_function() || is_whole(value, argument))
-            }
+    lent: &mut LentArguments<'s>,
+) -> PyResult<Option<usize>> {
+    lent.clear();
+    for (index, source) in sources.iter().enumerate() {
+        let read = match source {
+            None => Lent::Default(overload.binder.default(index)),
+            Some(Source::One(object)) => match tensor_of(object).filter(|_| overload.takes_tensor(index)) {
+                Some(tensor) => Lent::Tensor(tensor.as_any()),
+                None => match other(overload, style, index, object)? {
+                    Some(read) => read,
+                    None => return Ok(Some(index)),
+                },
+            },
             Some(Source::Rest(objects)) => {
-                let Some(numbers) = read::all_integers(objects.iter().map(|it| (**it).clone()), rules)?
-                else {
-                    return Ok(Err(index));
-                };
-                lent.push(Lent::Integers(numbers));
-                continue;
+                let objects = objects.iter().map(|object| (**object).clone());
+                match read::all_integers(objects, overload.rules(style))? {
+                    Some(numbers) => Lent::Integers(numbers),
+                    None => return Ok(Some(index)),
+                }
             }
         };
-        let Some(Ok(value)) = value.map(|value| overload.binder.fit(index, value)) else {
-            return Ok(Err(index));
-        };
-        lent.push(Lent::Value(value));
+        lent.push(read);
     }
-    Ok(Ok(lent))
+    Ok(None)
+}
+
+/// Reads what is no tensor where the schema says one.
+fn other<'s>(
+    overload: &Overload,
+    style: Style,
+    index: usize,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Option<Lent<'s>>> {
+    let (rules, argument) = (overload.rules(style), &overload.schema().arguments[index]);
+    if overload.takes_integers(index)
+        && let Some(numbers) = read::integers(object, rules)?
+    {
+        return Ok(Some(Lent::Integers(numbers)));
+    }
+    let Some(value) = read::value(&argument.real_type, object, rules)? else { return Ok(None) };
+    // A single number stands for a sized list, and in functions for no other.
+    if style.is_function() && !is_whole(&value, argument) {
+        return Ok(None);
+    }
+    Ok(overload.binder.fit(index, value).ok().map(Lent::Value))
 }
 
 /// Whether a value for a list is a list, or the list has a size.
@@ -137,13 +144,13 @@ fn is_whole(value: &Value, argument: &opgrid::schema::Argument) -> bool {
 ///
 /// Those of the kernel, and of the dispatcher where there is none.
 #[inline]
-pub(super) fn run(py: Python<'_>, overload: &Overload, lent: LentArguments<'_>) -> PyResult<Py<PyAny>> {
+pub(super) fn run(py: Python<'_>, overload: &Overload, lent: &LentArguments<'_>) -> PyResult<Py<PyAny>> {
     lend!(lent, values => {
-        make(py, &overload.handle, values, |handle, values, returns| handle.call_boxed(values, returns))
+        make(py, &overload.handle, values, None, |handle, values, returns| handle.call_boxed(values, returns))
     })
 }
 
-/// Makes a call in one of the ways in which operators are called; others may run meanwhile if it looks at much.
+/// Makes a call in one of the ways in which operators are called, by these keys if it is one with keys; others may run meanwhile if it looks at much.
 ///
 /// # Errors
 ///
@@ -153,6 +160,7 @@ pub(super) fn make(
     py: Python<'_>,
     handle: &OperatorHandle,
     args: &[ValueRef<'_>],
+    keys: Option<DispatchKeySet>,
     way: impl FnOnce(&OperatorHandle, &[ValueRef<'_>], &mut Returns) -> opgrid::Result<()> + Send,
 ) -> PyResult<Py<PyAny>> {
     let mut returns = Returns::new();
@@ -165,7 +173,7 @@ pub(super) fn make(
     };
     match outcome {
         Ok(()) => results(py, &mut returns),
-        Err(error) => Err(errors::of_call(py, &error, handle, args)),
+        Err(error) => Err(errors::of_call(py, &error, handle, args, keys)),
     }
 }
 

@@ -4,7 +4,7 @@ use opgrid::ValueRef;
 use pyo3::prelude::*;
 
 use super::arguments::Arguments;
-use super::call::{self, lend, places};
+use super::call::{self, LentArguments, lend, places};
 use super::messages;
 use super::overload::{Overload, Style};
 use crate::operators::candidates::Candidates;
@@ -29,8 +29,9 @@ pub(super) fn call(
         if overload.place(arguments, style, sources).is_err() {
             continue;
         }
-        if let Ok(lent) = call::read(overload, style, sources)? {
-            return call::run(py, overload, lent);
+        let mut lent = LentArguments::new();
+        if call::read(overload, style, sources, &mut lent)?.is_none() {
+            return call::run(py, overload, &lent);
         }
     }
     Err(messages::no_overload(py, name, candidates, style, arguments))
@@ -48,7 +49,9 @@ pub(crate) fn call_one(
     arguments: &Arguments<'_, '_>,
 ) -> PyResult<Py<PyAny>> {
     with_bound(py, overload, style, arguments, |values| {
-        call::make(py, &overload.handle, values, |handle, values, returns| handle.call_boxed(values, returns))
+        call::make(py, &overload.handle, values, None, |handle, values, returns| {
+            handle.call_boxed(values, returns)
+        })
     })
 }
 
@@ -68,8 +71,9 @@ pub(super) fn with_bound<X>(
     if let Err(misplaced) = overload.place(arguments, style, sources) {
         return Err(messages::misplaced(py, overload, style, arguments, &misplaced));
     }
-    match call::read(overload, style, sources)? {
-        Ok(lent) => lend!(lent, values => body(values)),
-        Err(index) => Err(messages::misfit(py, overload, style, arguments, sources, index)),
+    let mut lent = LentArguments::new();
+    match call::read(overload, style, sources, &mut lent)? {
+        None => lend!(lent, values => body(values)),
+        Some(index) => Err(messages::misfit(py, overload, style, arguments, sources, index)),
     }
 }

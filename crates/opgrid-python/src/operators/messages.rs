@@ -88,9 +88,9 @@ fn why_not(overload: &Overload, style: Style, arguments: &Arguments<'_, '_>) -> 
     if let Err(misplaced) = overload.place(arguments, style, &mut sources) {
         return misplaced_text(overload, style, arguments, &misplaced);
     }
-    match call::read(overload, style, &sources) {
-        Ok(Err(index)) => misfit_text(overload, style, arguments, &sources, index),
-        Ok(Ok(_)) => format!("{}: the arguments have changed while they were read", overload.schema().name),
+    match call::read(overload, style, &sources, &mut call::LentArguments::new()) {
+        Ok(Some(index)) => misfit_text(overload, style, arguments, &sources, index),
+        Ok(None) => format!("{}: the arguments have changed while they were read", overload.schema().name),
         Err(raised) => raised.to_string(),
     }
 }

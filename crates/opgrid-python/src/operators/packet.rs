@@ -206,7 +206,7 @@ impl OpOverload {
     ) -> PyResult<Py<PyAny>> {
         guarded(py, || {
             self.with_bound(py, args, kwargs, |values| {
-                call::make(py, self.handle(), values, |handle, values, returns| {
+                call::make(py, self.handle(), values, Some(keys.0), |handle, values, returns| {
                     handle.redispatch_boxed(keys.0, values, returns)
                 })
             })
@@ -224,7 +224,7 @@ impl OpOverload {
     ) -> PyResult<Py<PyAny>> {
         guarded(py, || {
             self.with_bound(py, args, kwargs, |values| {
-                call::make(py, self.handle(), values, |handle, values, returns| {
+                call::make(py, self.handle(), values, Some(key.0.key_set()), |handle, values, returns| {
                     handle.call_boxed_for_key(key.0, values, returns)
                 })
             })

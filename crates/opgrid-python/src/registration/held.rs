@@ -39,7 +39,7 @@ impl KernelFunction {
                 let mut returns = Returns::new();
                 match self.held.call_boxed(keys.0, values, &mut returns) {
                     Ok(()) => results(py, &mut returns),
-                    Err(error) => Err(of_call(py, &error, self.handle(), values)),
+                    Err(error) => Err(of_call(py, &error, self.handle(), values, Some(keys.0))),
                 }
             })
         })

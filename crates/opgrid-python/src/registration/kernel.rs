@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use opgrid::schema::FunctionSchema;
-use opgrid::{Binder, BoxedCall, Error, ErrorKind, Kernel, OperatorHandle, Result, ValueRef};
+use opgrid::{
+    Binder, BoxedCall, Error, ErrorKind, Kernel, OperatorHandle, Result, Storage, Tensor, TensorType,
+    ValueRef,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -15,22 +18,56 @@ use crate::operators::overload::Overload;
 use crate::operators::packet::OpOverload;
 use crate::values::{read, write};
 
-/// A kernel that calls `function` with the arguments, after the call's keys if `with_keys` says so.
-pub(super) fn of_function(function: Py<PyAny>, with_keys: bool) -> Kernel {
+/// How a function is called, and what is asked of its results.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    /// Whether the keys of the call come before the arguments.
+    pub(super) with_keys: bool,
+    /// Whether results have to have memory that no argument and no other result has.
+    pub(super) fresh: bool,
+}
+
+/// A kernel that calls `function` with the arguments.
+pub(super) fn of_function(function: Py<PyAny>, terms: Terms) -> Kernel {
     let binder = OnceLock::new();
     Kernel::boxed(move |call| {
         let Some(schema) = call.schema() else { return Err(without_schema(call)) };
         // The kernel serves one operator; a schema that came later is another registration of it.
         let binder: &Binder = binder.get_or_init(|| Binder::new(schema.clone()));
         Python::attach(|py| {
-            let first = with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
+            let first = terms.with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
             let first = first.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
             let (positional, keyword) =
                 objects(py, binder.schema(), call.args(), Some(binder), first).map_err(carry)?;
             let result = function.bind(py).call(positional, keyword.as_ref()).map_err(carry)?;
-            leave(call, binder.schema(), &result)
+            leave(call, binder.schema(), &result)?;
+            if terms.fresh { refuse_aliases(call) } else { Ok(()) }
         })
     })
+}
+
+/// Refuses results on the memory of an argument or of another result.
+fn refuse_aliases(call: &mut BoxedCall<'_>) -> Result<()> {
+    let storage_of = |value: ValueRef<'_>| {
+        let tensor = value.as_tensor().and_then(Tensor::from_any_ref)?;
+        let array = tensor.array().ok().filter(|array| array.storage().bytes() > 0)?;
+        Some(array.storage().clone())
+    };
+    let mut seen: Vec<Storage> = call.args().iter().filter_map(|value| storage_of(*value)).collect();
+    let results: Vec<Storage> =
+        call.returns().iter().filter_map(|value| storage_of(value.borrow())).collect();
+    for storage in results {
+        if seen.iter().any(|known| known.is_same(&storage)) {
+            let message = format!(
+                "{}: a result must not alias an argument or another result of an operator made by custom_op; return a clone \
+                 (`.clone()`) instead",
+                call.operator().name()
+            );
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        seen.push(storage);
+    }
+    Ok(())
 }
 
 /// A fallback that calls `function` with the operator and the arguments, and the call's keys if `with_keys` says so.

@@ -6,7 +6,7 @@ use opgrid::{ErrorKind, Kernel, Kind, Library, Place, Registration};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::kernel;
+use super::kernel::{self, Terms};
 use crate::errors::{OrRaise, new};
 use crate::keys::Key;
 use crate::operators::candidates::dispatcher;
@@ -107,7 +107,7 @@ fn kind_named(py: Python<'_>, name: &str) -> PyResult<Kind> {
 
 /// Gives an operator a kernel for a key.
 #[pyfunction]
-#[pyo3(signature = (name, key, function, at, *, with_keys=false, provider=None, condition=None, condition_text="its condition holds", may_replace=false))]
+#[pyo3(signature = (name, key, function, at, *, with_keys=false, provider=None, condition=None, condition_text="its condition holds", may_replace=false, fresh=false))]
 #[allow(clippy::too_many_arguments, reason = "all but three are options, given by name")]
 pub(crate) fn implement(
     py: Python<'_>,
@@ -120,6 +120,7 @@ pub(crate) fn implement(
     condition: Option<Py<PyAny>>,
     condition_text: &str,
     may_replace: bool,
+    fresh: bool,
 ) -> PyResult<RegistrationObject> {
     let namespace = name.split_once("::").map_or("", |(namespace, _)| namespace);
     let mut library = dispatcher().or_raise(py)?.fragment(namespace);
@@ -127,7 +128,8 @@ pub(crate) fn implement(
     if may_replace {
         library.allow_override();
     }
-    let mut kernel = kernel_of(py, &function, |function| kernel::of_function(function, with_keys))?;
+    let mut kernel =
+        kernel_of(py, &function, |function| kernel::of_function(function, Terms { with_keys, fresh }))?;
     if let Some(provider) = provider {
         kernel = kernel.named(provider);
     }

@@ -2,6 +2,7 @@
 
 use opgrid::{DType, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 
@@ -98,16 +99,18 @@ fn of_tensor(py: Python<'_>, tensor: Tensor) -> PyResult<Part> {
 }
 
 fn of_slice(slice: &Bound<'_, PySlice>) -> PyResult<Part> {
-    let bound = |name: &str| -> PyResult<Option<i64>> {
+    let bound = |name: &Bound<'_, PyString>| -> PyResult<Option<i64>> {
         let bound = slice.getattr(name)?;
         if bound.is_none() {
             return Ok(None);
         }
-        let bound = bound.call_method0("__index__")?;
+        let bound = if bound.is_instance_of::<PyInt>() { bound } else { bound.call_method0("__index__")? };
         // Bounds beyond 64 bits are beyond every tensor.
         Ok(Some(bound.extract().or_else(|_| Ok::<_, PyErr>(if bound.lt(0)? { i64::MIN } else { i64::MAX }))?))
     };
-    let (start, end, step) = (bound("start")?, bound("stop")?, bound("step")?.unwrap_or(1));
+    let py = slice.py();
+    let (start, end) = (bound(intern!(py, "start"))?, bound(intern!(py, "stop"))?);
+    let step = bound(intern!(py, "step"))?.unwrap_or(1);
     if step == 0 {
         return Err(PyValueError::new_err("step cannot be zero"));
     }
