@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, kernels, build"),
-            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, build"),
+            ("", "no suite given; suites are: dispatch, kernels, python, build"),
+            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, python, build"),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),

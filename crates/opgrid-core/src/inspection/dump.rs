@@ -40,6 +40,23 @@ impl OperatorHandle {
 
     /// The kernels as they were registered, key by key, the providers of a cell in their order.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DispatchKey, Dispatcher, Kernel, Place};
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.stands_at(Place::new("kernels.py", 7)).define("nothing() -> ()").add(Kernel::boxed(|_| Ok(())).named("none"));
+    /// let _registration = library.finish()?;
+    /// let nothing = dispatcher.find("myops::nothing")?;
+    /// let [(key, kernels)] = &nothing.registered_kernels()?[..] else { panic!("one cell") };
+    /// assert_eq!(*key, DispatchKey::CompositeImplicitAutograd);
+    /// assert_eq!((kernels[0].title(), kernels[0].place.as_str()), ("none", "kernels.py:7"));
+    /// assert_eq!(nothing.defined_at().as_deref(), Some("registered at kernels.py:7"));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.

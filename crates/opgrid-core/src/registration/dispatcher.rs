@@ -291,6 +291,24 @@ impl Dispatcher {
     }
 
     /// The defined overloads of a name without overload, as in `aten::add`, in the order in which they were registered.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Dispatcher;
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.define("half.int(int x) -> int");
+    /// library.define("half(float x) -> float");
+    /// library.define("halves() -> ()");
+    /// let registration = library.finish()?;
+    /// let names: Vec<_> = dispatcher.overloads("myops::half").iter().map(|it| it.name().to_string()).collect();
+    /// assert_eq!(names, ["myops::half.int", "myops::half"]);
+    /// drop(registration);
+    /// assert!(dispatcher.overloads("myops::half").is_empty());
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
     pub fn overloads(&self, name: &str) -> Vec<OperatorHandle> {
         let defined =
             |record: &&OperatorRecord| record.definition.is_some() && record.handle.name().name == name;

@@ -644,8 +644,20 @@ mod tests {
     }
 
     #[test]
+    fn the_word_of_a_binding_belongs_to_the_tensor() {
+        let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+        assert!(x.binding_object().load(Ordering::Relaxed).is_null());
+        let mut object = ();
+        x.clone().binding_object().store(&raw mut object, Ordering::Relaxed);
+        assert_eq!(x.binding_object().load(Ordering::Relaxed), &raw mut object);
+        let view = x.view_as(x.geometry().clone()).unwrap();
+        assert!(view.binding_object().load(Ordering::Relaxed).is_null());
+    }
+
+    #[test]
     fn a_record_is_three_cache_lines() {
         assert_eq!(size_of::<TensorSpec>(), 120);
         assert_eq!(size_of::<Content>(), 128);
+        assert!(size_of::<Record>() + 32 <= 192, "with the head of the core's record");
     }
 }
