@@ -12,17 +12,24 @@ mod samples;
 
 use crate::failure::Failure;
 use crate::instructions::callgrind;
+use crate::python::Package;
 use crate::torch::Torch;
 use crate::workspace::{Workspace, output};
 use definition::{Argument, Definition, Suite};
 use figure::{Figure, report, table};
 use samples::Samples;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
-const SUITES: &[&str] = &["dispatch", "kernels", "build"];
+const SUITES: &[&str] = &["dispatch", "kernels", "python", "build"];
+
+/// The suite whose programs are one script in Python.
+const PYTHON: &str = "python";
+
+/// The profile that its module is built with: that of wheels.
+const WHEEL: &str = "wheel";
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;
@@ -50,6 +57,10 @@ struct Options {
 /// A program that measures one side.
 struct Program {
     path: PathBuf,
+    /// What stands before the argument that says what to do.
+    arguments: Vec<OsString>,
+    /// Where Python finds our package.
+    site: Option<PathBuf>,
     samples: Samples,
 }
 
@@ -73,18 +84,13 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         let figures = figures_of(&suite, &measured.samples, None);
         return tell(&options, &figures, &measured.notes);
     }
-    let program = format!("opgrid-bench-{}", options.suite);
-    let mut ours = Program::new(workspace.build(&["--package", "opgrid-bench"], &program)?);
     let mut notes = Vec::new();
-    let mut peer = None;
-    if options.against_torch {
-        let torch = Torch::prepare(&workspace)?;
-        let source = workspace.root().join(format!("bench/torch/{}.cpp", options.suite));
-        peer = Some(Program::new(torch.compile(&workspace, &source, &["-Wall"])?));
-        println!("measuring against torch {}", torch.version());
-    } else {
-        notes.push("without `--against torch` there are no ratios".into());
+    let torch = options.against_torch.then(|| Torch::prepare(&workspace)).transpose()?;
+    match &torch {
+        Some(torch) => println!("measuring against torch {}", torch.version()),
+        None => notes.push("without `--against torch` there are no ratios".into()),
     }
+    let (mut ours, mut peer) = programs(&workspace, &options.suite, torch.as_ref())?;
     let argument = match (suite.argument, &peer) {
         (Argument::Beginning, _) => Some(options.only.clone().into()),
         (Argument::Schemas, Some(peer)) => Some(exported_schemas(&workspace, &peer.path)?.into_os_string()),
@@ -96,6 +102,32 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let peer = peer.map(|program| program.samples);
     tell(&options, &figures_of(&suite, &ours.samples, peer.as_ref()), &notes)
+}
+
+/// Our program and the peer's.
+fn programs(
+    workspace: &Workspace,
+    suite: &str,
+    torch: Option<&Torch>,
+) -> Result<(Program, Option<Program>), Failure> {
+    if suite == PYTHON {
+        // Both run in one interpreter where there are two.
+        let Some(torch) = torch else {
+            let package = Package::prepare(workspace, WHEEL)?;
+            return Ok((
+                Program::script(workspace, &package.command(), "opgrid", Some(package.site())),
+                None,
+            ));
+        };
+        let site = Package::assemble(workspace, WHEEL)?;
+        let ours = Program::script(workspace, &torch.python(), "opgrid", Some(site));
+        return Ok((ours, Some(Program::script(workspace, &torch.python(), "torch", None))));
+    }
+    let program = format!("opgrid-bench-{suite}");
+    let ours = Program::new(workspace.build(&["--package", "opgrid-bench"], &program)?);
+    let Some(torch) = torch else { return Ok((ours, None)) };
+    let source = workspace.root().join(format!("bench/torch/{suite}.cpp"));
+    Ok((ours, Some(Program::new(torch.compile(workspace, &source, &["-Wall"])?))))
 }
 
 fn figures_of(suite: &Suite, ours: &Samples, peer: Option<&Samples>) -> Vec<Figure> {
@@ -184,11 +216,22 @@ fn rounds(text: &str) -> Result<u32, Failure> {
 
 impl Program {
     fn new(path: PathBuf) -> Self {
-        Self { path, samples: Samples::default() }
+        Self { path, arguments: Vec::new(), site: None, samples: Samples::default() }
+    }
+
+    /// The script that measures calls from Python, for one of its modules.
+    fn script(workspace: &Workspace, python: &Command, module: &str, site: Option<PathBuf>) -> Self {
+        let script = workspace.root().join("bench/python/measure.py");
+        let arguments = vec![script.into_os_string(), module.into()];
+        Self { arguments, site, ..Self::new(python.get_program().into()) }
     }
 
     fn measure(&mut self, argument: Option<&OsStr>) -> Result<(), Failure> {
-        let printed = output(Command::new(&self.path).arg("measure").args(argument))?;
+        let mut command = Command::new(&self.path);
+        if let Some(site) = &self.site {
+            command.env("PYTHONPATH", site);
+        }
+        let printed = output(command.args(&self.arguments).arg("measure").args(argument))?;
         self.samples.read(&printed)
     }
 
@@ -269,8 +312,8 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, kernels, build"),
-            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, build"),
+            ("", "no suite given; suites are: dispatch, kernels, python, build"),
+            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, python, build"),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),

@@ -6,6 +6,7 @@
 //! hands the rest of the command line over; what is compared stands in the crate `conformance`.
 
 use crate::failure::Failure;
+use crate::python::Package;
 use crate::torch::Torch;
 use crate::workspace::{Workspace, output};
 use std::path::PathBuf;
@@ -19,8 +20,11 @@ struct Suite {
 }
 
 /// The suites; the first one runs when none is named.
-const SUITES: &[Suite] =
-    &[Suite { name: "dispatcher", prepare: dispatcher }, Suite { name: "tensors", prepare: tensors }];
+const SUITES: &[Suite] = &[
+    Suite { name: "dispatcher", prepare: dispatcher },
+    Suite { name: "tensors", prepare: tensors },
+    Suite { name: "python", prepare: python },
+];
 
 /// What prints the decided differences; it needs no PyTorch.
 const LIST: &str = "differences";
@@ -113,6 +117,15 @@ fn tensors(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     let mut command = Command::new(ours);
     command.arg("--python").arg(torch.python().get_program());
     command.arg("--program").arg(workspace.root().join("conformance/tensors.py"));
+    Ok(command)
+}
+
+/// Both libraries in PyTorch's interpreter.
+fn python(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    let site = Package::assemble(workspace, "dev")?;
+    let mut command = torch.python();
+    command.env("PYTHONPATH", site).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(workspace.root().join("conformance/python/compare.py"));
     Ok(command)
 }
 

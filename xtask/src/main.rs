@@ -12,6 +12,7 @@ mod fuzz;
 mod instructions;
 mod loom;
 mod package;
+mod python;
 mod recipes;
 mod rust_source;
 mod stress;
@@ -36,7 +37,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         arguments: "[STEP…]",
-        about: "everything that must pass: fmt, clippy, test, doc, tidy; or only the steps named",
+        about: "everything that must pass: fmt, clippy, test, python, doc, tidy; or only the steps named",
         run: test::run,
     },
     Command {
@@ -59,13 +60,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "dispatch|kernels|build [--against torch] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
+        arguments: "dispatch|kernels|python|build [--against torch] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run; what builds take",
         run: bench::run,
     },
     Command {
         name: "conformance",
-        arguments: "[dispatcher|tensors|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE]",
+        arguments: "[dispatcher|tensors|python|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE]",
         about: "random programs or calls that opgrid and PyTorch both run; every difference that is not wanted fails",
         run: conformance::run,
     },

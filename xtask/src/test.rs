@@ -1,9 +1,11 @@
 //! `cargo xtask test`: runs everything that must pass, and stops at the first failure.
 //!
-//! CI runs exactly this. Nothing here needs the network beyond cargo's crates.
+//! CI runs exactly this. Nothing here needs the network beyond cargo's crates, and the
+//! packages that the tests in Python import, once.
 //! Example crates are members of the workspace (`tidy` checks that), so the steps cover them like any other crate.
 
 use crate::failure::Failure;
+use crate::python::Package;
 use crate::tidy;
 use crate::workspace::{Workspace, passes};
 use std::time::Instant;
@@ -20,6 +22,7 @@ const STEPS: &[Step] = &[
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no warning in any crate or target", run: clippy },
     Step { name: "test", about: "unit, integration and documentation tests", run: tests },
+    Step { name: "python", about: "the Python package", run: python },
     Step { name: "doc", about: "the documentation builds without a warning", run: doc },
     Step { name: "tidy", about: "the rules of the code base", run: tidy::check },
 ];
@@ -83,6 +86,21 @@ fn tests(workspace: &Workspace) -> Result<(), Failure> {
     passes(workspace.cargo().args(["test", "--workspace"]))
 }
 
+/// The module is built with the profile of the Rust tests, of which only its own crate is left to compile.
+fn python(workspace: &Workspace) -> Result<(), Failure> {
+    let package = Package::prepare(workspace, "dev")?;
+    let mut command = package.command();
+    command.current_dir(workspace.root()).args([
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "python/tests",
+    ]);
+    passes(&mut command)
+}
+
 fn doc(workspace: &Workspace) -> Result<(), Failure> {
     passes(workspace.cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
@@ -98,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_names_every_step_runs() {
-        assert_eq!(names(&[]), ["fmt", "clippy", "test", "doc", "tidy"]);
+        assert_eq!(names(&[]), ["fmt", "clippy", "test", "python", "doc", "tidy"]);
     }
 
     #[test]
@@ -110,6 +128,9 @@ mod tests {
     fn an_unknown_step_is_a_usage_error_that_lists_the_steps() {
         let failure = chosen(&["fmt".into(), "bench".into()]).err().unwrap();
         assert!(failure.is_usage());
-        assert_eq!(failure.to_string(), "unknown step `bench`; steps are: fmt, clippy, test, doc, tidy");
+        assert_eq!(
+            failure.to_string(),
+            "unknown step `bench`; steps are: fmt, clippy, test, python, doc, tidy"
+        );
     }
 }

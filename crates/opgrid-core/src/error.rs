@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Value,
     /// An argument has a shape, dtype, device or value that the operator refuses.
     Argument,
+    /// An index or a dimension beyond its range.
+    Index,
     /// A slow path, in strict mode.
     SlowPath,
     /// Calls are nested deeper than the thread's limit.

@@ -39,6 +39,7 @@ pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
 
 pub use argument::Argument;
 pub use call::{BoxedCall, Next};
+pub use calling::binding::{Binder, Misplaced};
 pub use calling::columns::{Column, ColumnInfo};
 pub use calling::context::{ContextPart, ThreadContext, register_context_part};
 pub use calling::forms::Forms;
@@ -74,6 +75,7 @@ pub use num_complex::Complex64;
 pub use observe::{CallKind, Observation, Observer, Refusal, Step, observe, record_calls};
 pub use operator::{Operator, OperatorCell, OperatorHandle, TypedHandle};
 pub use opgrid_schema as schema;
+pub use place::Place;
 pub use provider::Provider;
 #[doc(hidden)]
 pub use resolve::{Rule, Rules};

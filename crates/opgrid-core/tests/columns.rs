@@ -1,11 +1,11 @@
 //! Columns: what operators and kinds carry beside kernels, how it is found, and how it goes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use opgrid_core::{
-    AnyTensor, Column, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Forms, Kernel, Kind, Result,
-    Returns, TensorData, ValueRef,
+    AnyTensor, Column, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Forms, Kernel, Kind, Registration,
+    Result, Returns, TensorData, ValueRef,
 };
 
 #[derive(Debug, PartialEq)]
@@ -166,6 +166,31 @@ fn kernels_read_columns_of_the_call() -> Result<()> {
     let mut returns = Returns::new();
     dispatcher.find("test::f")?.call_boxed(&[ValueRef::from(&x)], &mut returns)?;
     assert_eq!(returns.into_vec(), [42.into()]);
+    Ok(())
+}
+
+#[test]
+fn a_call_sees_its_columns_to_its_end() -> Result<()> {
+    let dispatcher = dispatcher();
+    let held: Arc<Mutex<Option<Registration>>> = Arc::default();
+    let (taken, seen) = (held.clone(), Arc::new(AtomicUsize::new(0)));
+    let noted = seen.clone();
+    let mut library = dispatcher.implementations("test", None);
+    let kernel = Kernel::boxed(move |call| {
+        drop(taken.lock().unwrap().take());
+        let cost = call.column::<Cost>().map_or(0, |cost| cost.0);
+        noted.store(cost as usize, Ordering::Relaxed);
+        call.push(cost);
+        Ok(())
+    });
+    let _ = library.implement("f").column(Cost(7)).add(kernel.at(DispatchKey::Cpu));
+    *held.lock().unwrap() = Some(library.finish()?);
+    let x = AnyTensor::new(DispatchKeySet::of(&[DispatchKey::Cpu]), Nothing);
+    let call = || dispatcher.find("test::f")?.call_boxed(&[ValueRef::from(&x)], &mut Returns::new());
+    call()?;
+    assert_eq!(seen.load(Ordering::Relaxed), 7);
+    assert_eq!(cost(&dispatcher, "test::f"), None);
+    assert_eq!(call().unwrap_err().kind(), ErrorKind::MissingKernel);
     Ok(())
 }
 

@@ -98,3 +98,42 @@ fn a_scope_of_a_dispatcher_nests_and_ends() -> Result<()> {
     assert_eq!(result?, 5);
     Ok(())
 }
+
+/// A part that runs the body as often as the thread says, or panics.
+struct Odd;
+
+thread_local! {
+    static TURNS: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+impl ContextPart for Odd {
+    fn capture(&self) -> Option<Box<dyn Any + Send + Sync>> {
+        TURNS.get().map(|turns| Box::new(turns) as _)
+    }
+
+    fn within(&self, state: &(dyn Any + Send + Sync), body: &mut dyn FnMut()) {
+        let turns = *state.downcast_ref::<u32>().expect("turns are a number");
+        assert!(turns < 9, "a part that panics");
+        (0..turns).for_each(|_| body());
+    }
+}
+
+#[test]
+fn a_part_that_does_not_keep_its_word_harms_nobody_else() {
+    register_context_part(&Odd);
+    let turn = |turns| {
+        let context = including(DispatchKey::Tracer, || {
+            TURNS.set(Some(turns));
+            ThreadContext::capture()
+        });
+        TURNS.set(None);
+        let mut ran = 0;
+        let outcome = catch_unwind(AssertUnwindSafe(|| context.within(|| ran += 1)));
+        assert!(!is_included(DispatchKey::Tracer));
+        (outcome.is_ok(), ran)
+    };
+    assert_eq!(turn(1), (true, 1));
+    assert_eq!(turn(2), (true, 1), "a body runs once");
+    assert_eq!(turn(0), (false, 0));
+    assert_eq!(turn(9), (false, 0));
+}

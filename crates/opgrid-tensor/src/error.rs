@@ -9,6 +9,13 @@ pub(crate) fn argument(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Argument, message)
 }
 
+/// An index or a dimension is beyond its range.
+#[cold]
+#[inline(never)]
+pub(crate) fn out_of_range(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Index, message)
+}
+
 /// A file could not be read or written, or says something that cannot be.
 #[cold]
 #[inline(never)]

@@ -40,7 +40,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     ),
     ("opgrid-plugin", &["abi", "loader"]),
     ("opgrid-gpu", &["launch"]),
-    ("opgrid-python", &["dlpack"]),
+    ("opgrid-python", &["exchange/dlpack", "operators/fastcall", "operators/gil_cell", "tensor/identity"]),
 ];
 
 /// Files outside the crates' sources that hold unsafe code, each with its reason.

@@ -12,7 +12,7 @@ use num_complex::Complex64;
 
 use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
-use crate::values::borrowed::{ValueRef, ValueView};
+use crate::values::borrowed::{ValueRef, ValueView, kind};
 use crate::values::device::Device;
 use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
@@ -97,68 +97,206 @@ impl OperatorHandle {
         keyword: Vec<(String, V)>,
         mut read: impl FnMut(&Argument, V) -> Result<Value>,
     ) -> Result<Vec<Value>> {
-        let schema = self.schema()?;
-        let sources = match_arguments(&schema, positional, keyword)?;
-        let one = |(argument, source): (&Argument, Option<V>)| match source {
-            Some(source) => fit(&schema, argument, read(argument, source)?),
-            // Every argument without a default has a source.
-            None => {
-                Ok(argument.default.as_ref().map_or(Value::None, |default| default_value(default, argument)))
-            }
+        let binder = self.binder()?;
+        let mut sources: Vec<Option<V>> = (0..binder.count()).map(|_| None).collect();
+        let placed = binder.place(positional.into_iter(), keyword.into_iter(), &mut sources);
+        placed.map_err(|misplaced| binder.refusal(&misplaced))?;
+        let one = |(index, source): (usize, Option<V>)| match source {
+            Some(source) => binder.fit(index, read(&binder.schema().arguments[index], source)?),
+            None => Ok(binder.default(index).clone()),
         };
-        schema.arguments.iter().zip(sources).map(one).collect()
+        sources.into_iter().enumerate().map(one).collect()
+    }
+
+    /// What brings values into the order of the operator's schema, as [`bind`](Self::bind) does: for front ends that call
+    /// an operator many times.
+    ///
+    /// # Errors
+    ///
+    /// As [`schema`](Self::schema).
+    pub fn binder(&self) -> Result<Binder> {
+        self.schema().map(Binder::new)
     }
 }
 
-/// What each argument gets; `None` where it keeps its default.
-fn match_arguments<V>(
-    schema: &FunctionSchema,
-    positional: Vec<V>,
-    mut keyword: Vec<(String, V)>,
-) -> Result<Vec<Option<V>>> {
-    let refuse = |message: String| Error::new(ErrorKind::Value, message);
-    let (name, count) = (&schema.name, schema.arguments.len());
-    let given = positional.len() + keyword.len();
-    let positions = schema.arguments.iter().take_while(|argument| !argument.kwarg_only).count();
-    if positional.len() > positions {
-        let by_name = if positions < count { "; the others are given by name" } else { "" };
-        return Err(refuse(format!(
-            "{name}: expected at most {positions} arguments by position but got {}{by_name}; the schema is {schema}",
-            positional.len()
-        )));
-    }
-    for (place, (keyword_name, _)) in keyword.iter().enumerate() {
-        let Some(argument) = schema.argument_index(keyword_name) else {
-            let known: Vec<_> =
-                schema.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
-            return Err(refuse(format!(
-                "{name}: no argument is named `{keyword_name}`, expected one of {}; the schema is {schema}",
-                known.join(", ")
-            )));
+/// Brings values into the order of one schema; made once, used for many calls.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Binder, Value, schema::FunctionSchema};
+///
+/// let binder = Binder::new(FunctionSchema::parse("myops::scale(int x, *, float by=2) -> float").unwrap());
+/// let mut sources = [None, None];
+/// binder.place([Value::from(3)].into_iter(), [("by", Value::from(4))].into_iter(), &mut sources).unwrap();
+/// let [x, by] = sources.map(Option::unwrap);
+/// assert_eq!(binder.fit(0, x)?, Value::from(3));
+/// assert_eq!(binder.fit(1, by)?, Value::from(4.0));
+/// assert_eq!(binder.default(1), &Value::from(2.0));
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Binder {
+    schema: FunctionSchema,
+    /// For each argument the kinds of values that need no conversion.
+    exact: Box<[u32]>,
+    /// For each argument its default, [`Value::None`] where there is none.
+    defaults: Box<[Value]>,
+    /// How many arguments may be given by position.
+    positions: usize,
+}
+
+impl Binder {
+    /// For calls of operators with this schema.
+    pub fn new(schema: FunctionSchema) -> Self {
+        let exact = schema.arguments.iter().map(|argument| exact_kinds(&argument.real_type)).collect();
+        let default = |argument: &Argument| {
+            argument.default.as_ref().map_or(Value::None, |default| default_value(default, argument))
         };
-        if argument < positional.len() || keyword[..place].iter().any(|(known, _)| known == keyword_name) {
-            return Err(refuse(format!(
-                "{name}: argument `{keyword_name}` is given twice, expected once; the schema is {schema}"
-            )));
+        let defaults = schema.arguments.iter().map(default).collect();
+        let positions = schema.arguments.iter().take_while(|argument| !argument.kwarg_only).count();
+        Self { schema, exact, defaults, positions }
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &FunctionSchema {
+        &self.schema
+    }
+
+    /// The number of arguments.
+    pub fn count(&self) -> usize {
+        self.schema.arguments.len()
+    }
+
+    /// How many arguments may be given by position.
+    pub fn positions(&self) -> usize {
+        self.positions
+    }
+
+    /// What argument number `index` is where nothing is given for it.
+    pub fn default(&self, index: usize) -> &Value {
+        &self.defaults[index]
+    }
+
+    /// Puts what is given for each argument into its place; a place stays empty where the argument keeps its default.
+    /// `sources` has a place for each argument, all of them empty.
+    ///
+    /// # Errors
+    ///
+    /// Where too much is given, something twice or under an unknown name, or too little; [`refusal`](Self::refusal) puts
+    /// it into words.
+    #[inline]
+    pub fn place<V>(
+        &self,
+        positional: impl ExactSizeIterator<Item = V>,
+        keyword: impl Iterator<Item = (impl AsRef<str>, V)>,
+        sources: &mut [Option<V>],
+    ) -> Result<(), Misplaced> {
+        let given = positional.len();
+        if given > self.positions {
+            return Err(Misplaced::TooMany(given));
+        }
+        for (source, value) in sources.iter_mut().zip(positional) {
+            *source = Some(value);
+        }
+        for (name, value) in keyword {
+            let name = name.as_ref();
+            let Some(index) = self.schema.argument_index(name) else {
+                return Err(Misplaced::Unknown(name.to_owned()));
+            };
+            if sources[index].replace(value).is_some() {
+                return Err(Misplaced::Twice(index));
+            }
+        }
+        let lacks =
+            |(source, argument): (&Option<V>, &Argument)| source.is_none() && argument.default.is_none();
+        match sources[given..].iter().zip(&self.schema.arguments[given..]).position(lacks) {
+            Some(index) => Err(Misplaced::Missing(given + index)),
+            None => Ok(()),
         }
     }
-    debug_assert!(given <= count, "each argument is given once");
-    let mut positional = positional.into_iter();
-    let one = |argument: &Argument| {
-        let by_name = |keyword: &mut Vec<(String, V)>| {
-            let place = keyword.iter().position(|(known, _)| *known == argument.name)?;
-            Some(keyword.swap_remove(place).1)
+
+    /// What is wrong with arguments that [`place`](Self::place) did not place.
+    #[cold]
+    pub fn refusal(&self, misplaced: &Misplaced) -> Error {
+        let name = |argument: &Argument| format!("`{}`", argument.name);
+        let (arguments, positions) = (&self.schema.arguments, self.positions);
+        let message = match misplaced {
+            Misplaced::TooMany(given) => {
+                let by_name = if positions < self.count() { "; the others are given by name" } else { "" };
+                format!("expected at most {positions} arguments by position but got {given}{by_name}")
+            }
+            Misplaced::Unknown(unknown) => {
+                let known: Vec<_> = arguments.iter().map(name).collect();
+                format!("no argument is named `{unknown}`, expected one of {}", known.join(", "))
+            }
+            Misplaced::Twice(index) => {
+                format!("argument {} is given twice, expected once", name(&arguments[*index]))
+            }
+            Misplaced::Missing(index) => {
+                format!("argument {} is missing and has no default", name(&arguments[*index]))
+            }
         };
-        let source = positional.next().or_else(|| by_name(&mut keyword));
-        if source.is_none() && argument.default.is_none() {
-            return Err(refuse(format!(
-                "{name}: argument `{}` is missing and has no default; the schema is {schema}",
-                argument.name
-            )));
+        Error::new(
+            ErrorKind::Value,
+            format!("{}: {message}; the schema is {}", self.schema.name, self.schema),
+        )
+    }
+
+    /// The value as argument number `index` wants it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] where that is not possible.
+    #[inline]
+    pub fn fit(&self, index: usize, value: Value) -> Result<Value> {
+        if value.borrow().kind() & self.exact[index] != 0 {
+            return Ok(value);
         }
-        Ok(source)
-    };
-    schema.arguments.iter().map(one).collect()
+        fit(&self.schema, &self.schema.arguments[index], value)
+    }
+}
+
+/// Why arguments have no places in a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misplaced {
+    /// So many are given by position, which is too many.
+    TooMany(usize),
+    /// No argument has this name.
+    Unknown(String),
+    /// Argument number so and so is given by position and by name, or by name twice.
+    Twice(usize),
+    /// Argument number so and so is not given and has no default.
+    Missing(usize),
+}
+
+/// The kinds of values that are of a type as they are, whatever is in them.
+fn exact_kinds(declared: &Type) -> u32 {
+    match declared {
+        Type::Tensor => kind::TENSOR,
+        Type::Int | Type::SymInt => kind::INT,
+        Type::Float => kind::FLOAT,
+        Type::Complex => kind::COMPLEX,
+        Type::Bool => kind::BOOL,
+        Type::Scalar => kind::INT | kind::FLOAT | kind::COMPLEX | kind::BOOL,
+        Type::Str => kind::STR,
+        Type::ScalarType => kind::DTYPE,
+        Type::Layout => kind::LAYOUT,
+        Type::MemoryFormat => kind::MEMORY_FORMAT,
+        Type::Device => kind::DEVICE,
+        Type::Generator => kind::GENERATOR,
+        Type::None => kind::NONE,
+        Type::Optional(inner) => kind::NONE | exact_kinds(inner),
+        Type::List(element) => match &**element {
+            Type::Int | Type::SymInt => kind::INTS,
+            Type::Float => kind::FLOATS,
+            Type::Bool => kind::BOOLS,
+            Type::Tensor => kind::TENSORS,
+            Type::Optional(inner) if **inner == Type::Tensor => kind::OPTIONAL_TENSORS,
+            _ => 0,
+        },
+        _ => 0,
+    }
 }
 
 /// The value as the argument's type wants it.

@@ -71,14 +71,23 @@ impl ThreadContext {
     }
 
     /// Runs `body` in this state, and puts back the thread's own.
+    ///
+    /// # Panics
+    ///
+    /// A part that does not run the body; those of parts and of `body`.
     pub fn within<X>(&self, body: impl FnOnce() -> X) -> X {
         let _keys = ForceGuard::new(self.keys);
         let _dispatcher = OnDispatcher::of(self.dispatcher.clone());
         preferring_all(self.preferences.clone(), || {
             within_scope(self.strict.clone(), || {
                 let (mut body, mut result) = (Some(body), None);
-                nested(&self.parts, &mut || result = body.take().map(|body| body()));
-                result.expect("every part runs the body")
+                // A part that runs it twice has run it once.
+                nested(&self.parts, &mut || {
+                    if let Some(body) = body.take() {
+                        result = Some(body());
+                    }
+                });
+                result.expect("`ContextPart::within` runs the body that it is given")
             })
         })
     }

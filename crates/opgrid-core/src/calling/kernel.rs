@@ -7,7 +7,7 @@
 
 use std::any::{TypeId, type_name};
 use std::fmt;
-use std::panic::Location;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -212,11 +212,11 @@ impl Life {
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) description: Option<Arc<str>>,
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) place: Place,
 }
 
 impl Origin {
-    pub(crate) fn at(place: &'static Location<'static>) -> Self {
+    pub(crate) fn at(place: Place) -> Self {
         Self { description: None, place }
     }
 }
@@ -225,7 +225,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.description {
             Some(text) => f.write_str(text),
-            None => write!(f, "registered at {}", Place(self.place)),
+            None => write!(f, "registered at {}", self.place),
         }
     }
 }
@@ -279,7 +279,7 @@ impl Kernel {
         let (typed, symbolic) = if symbolic { (TypedSide::NONE, side) } else { (side, TypedSide::NONE) };
         let role = if signature.is_some() { Role::Typed } else { Role::Boxed };
         let (state, free) = state;
-        let (name, origin) = (None, Origin::at(Location::caller()));
+        let (name, origin) = (None, Origin::at(Place::here()));
         let record = KernelRecord {
             typed,
             symbolic,
@@ -438,7 +438,7 @@ impl Kernel {
     }
 
     /// The same kernel, registered at the place of this call.
-    pub(crate) fn placed(mut self, place: &'static Location<'static>) -> Self {
+    pub(crate) fn placed(mut self, place: Place) -> Self {
         self.record.origin.place = place;
         self
     }

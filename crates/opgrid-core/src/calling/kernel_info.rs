@@ -3,7 +3,6 @@
 use serde_json::{Value as Json, json};
 
 use crate::calling::kernel::{KernelRecord, Role};
-use crate::place::Place;
 
 /// A kernel, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ impl KernelInfo {
         Self {
             name: kernel.name.as_deref().map(str::to_owned).or_else(|| names_of_chain(kernel)),
             description: kernel.origin.description.as_deref().map(str::to_owned),
-            place: Place(kernel.origin.place).to_string(),
+            place: kernel.origin.place.to_string(),
             condition: kernel.condition.as_ref().map(|condition| condition.text.to_string()),
             typed: kernel.role == Role::Typed || !kernel.typed.entry.is_null(),
         }

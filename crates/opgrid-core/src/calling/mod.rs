@@ -1,6 +1,6 @@
 //! A call, from the thread's keys and the operator's table to a kernel, and everything that watches on the way.
 
-mod binding;
+pub mod binding;
 pub(crate) mod boxing;
 pub mod call;
 pub mod columns;

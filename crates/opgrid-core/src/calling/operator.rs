@@ -285,6 +285,11 @@ impl OperatorHandle {
         self.look(|table| table.definition().is_some()).unwrap_or(false)
     }
 
+    /// Where the operator was defined, as dumps say it; `None` where it is not.
+    pub fn defined_at(&self) -> Option<String> {
+        self.look(|table| table.definition().map(|definition| definition.origin.to_string())).ok().flatten()
+    }
+
     /// The tags of the definition.
     pub fn tags(&self) -> Vec<String> {
         self.look(|table| table.definition().map(|definition| definition.tags.clone()))

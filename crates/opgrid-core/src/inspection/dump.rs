@@ -12,6 +12,7 @@ use crate::calling::thread::LocalKeys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::{DispatchKey, columns};
 use crate::keys::set::DispatchKeySet;
+use crate::registration::chain::Chain;
 use crate::registration::record::OperatorRecord;
 
 /// One slot of an operator's table.
@@ -35,6 +36,38 @@ impl OperatorHandle {
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn dump_state(&self) -> Result<String> {
         self.with_record(dump_record).ok_or_else(|| self.stale())
+    }
+
+    /// The kernels as they were registered, key by key, the providers of a cell in their order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DispatchKey, Dispatcher, Kernel, Place};
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.stands_at(Place::new("kernels.py", 7)).define("nothing() -> ()").add(Kernel::boxed(|_| Ok(())).named("none"));
+    /// let _registration = library.finish()?;
+    /// let nothing = dispatcher.find("myops::nothing")?;
+    /// let [(key, kernels)] = &nothing.registered_kernels()?[..] else { panic!("one cell") };
+    /// assert_eq!(*key, DispatchKey::CompositeImplicitAutograd);
+    /// assert_eq!((kernels[0].title(), kernels[0].place.as_str()), ("none", "kernels.py:7"));
+    /// assert_eq!(nothing.defined_at().as_deref(), Some("registered at kernels.py:7"));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn registered_kernels(&self) -> Result<Vec<(DispatchKey, Vec<KernelInfo>)>> {
+        let cells = |record: &OperatorRecord| {
+            let cell = |(key, chain): &(DispatchKey, Chain)| {
+                (*key, chain.all().map(|kernel| KernelInfo::of(kernel)).collect())
+            };
+            record.kernels.iter().map(cell).collect()
+        };
+        self.with_record(cells).ok_or_else(|| self.stale())
     }
 
     /// The table, one line per column that has a kernel, in torch's format.

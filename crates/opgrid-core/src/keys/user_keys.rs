@@ -4,7 +4,6 @@
 //! position's slot is written once, before the position joins the word of those that exist; names live for ever.
 //! Whoever reads finds a whole slot or none and never waits. Those who allocate wait for each other.
 
-use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -21,13 +20,13 @@ use crate::sync::lock;
 struct UserBackend {
     backend: Backend,
     device: &'static str,
-    place: &'static Location<'static>,
+    place: Place,
 }
 
 /// A layer of a user.
 struct UserLayer {
     layer: Layer,
-    place: &'static Location<'static>,
+    place: Place,
 }
 
 static BACKENDS: [OnceLock<UserBackend>; BackendComponent::COUNT] =
@@ -86,11 +85,10 @@ pub(crate) fn excluded_below(layer: u32) -> u64 {
 
 /// Where a user allocated the key's layer or backend.
 pub(crate) fn place_of(key: DispatchKey) -> Option<Place> {
-    let place = match key.backend() {
+    match key.backend() {
         Some(backend) => BACKENDS[backend.position() as usize].get().map(|user| user.place),
         None => LAYERS[key.functionality().position() as usize].get().map(|user| user.place),
-    };
-    place.map(Place)
+    }
 }
 
 /// Keeps others from allocating until it is dropped.
@@ -103,13 +101,7 @@ impl Allocation {
     }
 
     /// Gives a free position to a layer.
-    pub(crate) fn add_layer(
-        &self,
-        position: u32,
-        name: &str,
-        excluded_below: u64,
-        place: &'static Location<'static>,
-    ) {
+    pub(crate) fn add_layer(&self, position: u32, name: &str, excluded_below: u64, place: Place) {
         let layer = Layer { name: leaked(name.to_owned()), prefix: None };
         EXCLUDED_BELOW[position as usize].store(1 << position | excluded_below, Ordering::Relaxed);
         LAYERS[position as usize].get_or_init(|| UserLayer { layer, place });
@@ -117,7 +109,7 @@ impl Allocation {
     }
 
     /// Gives a free position to a backend.
-    pub(crate) fn add_backend(&self, position: u32, name: &str, place: &'static Location<'static>) {
+    pub(crate) fn add_backend(&self, position: u32, name: &str, place: Place) {
         let backend = Backend { name: leaked(name.to_owned()), bit_name: leaked(format!("{name}Bit")) };
         let device = leaked(name.to_ascii_lowercase());
         BACKENDS[position as usize].get_or_init(|| UserBackend { backend, device, place });

@@ -5,8 +5,6 @@
 //! is to stand above, so that it sees as few other layers below it as its user said; with no `above`, in the gap
 //! nearest to what it is to stand below. Within a gap it is the middle one: later layers find places on both sides.
 
-use std::panic::Location;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::parts::{BUILT_IN_LAYERS, Functionality};
@@ -14,6 +12,7 @@ use crate::keys::set::DispatchKeySet;
 use crate::keys::user_keys::{
     Allocation, check_identifier, check_new, excluded_below, existing_layers, place_of, refused,
 };
+use crate::place::Place;
 
 /// A layer to be: where it has to stand, and what its kernels skip when they call on.
 ///
@@ -94,7 +93,7 @@ impl NewLayer {
     /// key has the name, or the layer was allocated with something else in mind.
     #[track_caller]
     pub fn register(self) -> Result<DispatchKey> {
-        let place = Location::caller();
+        let place = Place::here();
         let allocation = Allocation::begin();
         let excluded = self.excluded_layers()?;
         let bounds = self.bounds()?;

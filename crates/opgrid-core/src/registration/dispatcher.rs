@@ -1,5 +1,6 @@
 //! Dispatchers: what is registered, as a value of its own. One of them is global; tests make their own.
 
+use crate::place::Place;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -159,7 +160,7 @@ impl Dispatcher {
             may_replace: false,
         }]);
         let items = items.collect();
-        let changes = dispatcher.0.apply(items, std::panic::Location::caller());
+        let changes = dispatcher.0.apply(items, Place::here());
         changes.expect("every reference fallback has a key of its own").keep();
         dispatcher
     }
@@ -287,6 +288,33 @@ impl Dispatcher {
     /// Every defined operator, by name.
     pub fn operators(&self) -> Vec<OperatorHandle> {
         self.names_where(|record| record.definition.is_some())
+    }
+
+    /// The defined overloads of a name without overload, as in `aten::add`, in the order in which they were registered.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Dispatcher;
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.define("half.int(int x) -> int");
+    /// library.define("half(float x) -> float");
+    /// library.define("halves() -> ()");
+    /// let registration = library.finish()?;
+    /// let names: Vec<_> = dispatcher.overloads("myops::half").iter().map(|it| it.name().to_string()).collect();
+    /// assert_eq!(names, ["myops::half.int", "myops::half"]);
+    /// drop(registration);
+    /// assert!(dispatcher.overloads("myops::half").is_empty());
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn overloads(&self, name: &str) -> Vec<OperatorHandle> {
+        let defined =
+            |record: &&OperatorRecord| record.definition.is_some() && record.handle.name().name == name;
+        self.0.look(|registry| {
+            registry.operators.iter().filter(defined).map(|record| record.handle.clone()).collect()
+        })
     }
 
     /// The operators that have kernels and no definition.

@@ -4,7 +4,7 @@
 //! when the [`Registration`] is dropped, in whatever order registrations are dropped.
 
 use std::marker::PhantomData;
-use std::panic::Location;
+
 use std::sync::Weak;
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
@@ -69,7 +69,9 @@ pub struct Library {
     namespace: Option<String>,
     key: Option<DispatchKey>,
     may_replace: bool,
-    place: &'static Location<'static>,
+    place: Place,
+    /// The place of everything, where a front end states it.
+    stated: Option<Place>,
     items: Vec<Item>,
     error: Option<Error>,
 }
@@ -123,7 +125,7 @@ impl Library {
         namespace: &str,
         key: Option<DispatchKey>,
     ) -> Self {
-        let place = Location::caller();
+        let place = Place::here();
         let wildcard = namespace == "_";
         let mut library = Self {
             dispatcher: dispatcher.clone(),
@@ -132,6 +134,7 @@ impl Library {
             key: key.filter(|key| *key != DispatchKey::CatchAll),
             may_replace: false,
             place,
+            stated: None,
             items: Vec::new(),
             error: None,
         };
@@ -167,8 +170,34 @@ impl Library {
         self
     }
 
+    /// Says where the library and what follows stands, for front ends of other languages: their callers are not places
+    /// in Rust code.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{Dispatcher, Place};
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.stands_at(Place::new("kernels.py", 12)).define("half(int x) -> int");
+    /// let _registration = library.finish()?;
+    /// assert!(dispatcher.find("myops::half")?.dump_state()?.contains("kernels.py:12"));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn stands_at(&mut self, place: Place) -> &mut Self {
+        self.place = place;
+        self.stated = Some(place);
+        self
+    }
+
+    /// The place of something that was said at `place` in Rust code.
+    fn place_or(&self, place: Place) -> Place {
+        self.stated.unwrap_or(place)
+    }
+
     fn context(&self) -> String {
-        format!("(error occurred while processing {} block at {})", self.kind.name(), Place(self.place))
+        format!("(error occurred while processing {} block at {})", self.kind.name(), self.place)
     }
 
     #[cold]
@@ -181,10 +210,11 @@ impl Library {
     /// Defines an operator by a schema text or an overload known at compile time.
     #[track_caller]
     pub fn define<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
-        self.define_text(target.text(), Location::caller()).of(self)
+        let place = self.place_or(Place::here());
+        self.define_text(target.text(), place).of(self)
     }
 
-    fn define_text(&mut self, text: &str, place: &'static Location<'static>) -> Begun {
+    fn define_text(&mut self, text: &str, place: Place) -> Begun {
         match Declaration::parse_with(text, &ParseOptions { allow_type_variables: false, ..Default::default() }) {
             Err(error) => self.refuse(ErrorKind::Schema, error.to_string()),
             Ok(Declaration::Name(name)) => self.refuse(
@@ -205,17 +235,19 @@ impl Library {
     /// Defines an operator by a schema that is parsed already; its alias analysis stays as it is.
     #[track_caller]
     pub fn define_schema(&mut self, schema: FunctionSchema) -> OperatorBuilder<'_, &'static str> {
-        self.define_parsed(schema, Location::caller()).of(self)
+        let place = self.place_or(Place::here());
+        self.define_parsed(schema, place).of(self)
     }
 
     /// Defines an operator by its name and a kernel; argument and return types come from the kernel.
     #[track_caller]
     pub fn define_inferred(&mut self, name: &str, kernel: Kernel) -> OperatorBuilder<'_, &'static str> {
-        let operator = self.infer(name, &kernel, Location::caller());
+        let place = self.place_or(Place::here());
+        let operator = self.infer(name, &kernel, place);
         operator.of(self).add(kernel)
     }
 
-    fn infer(&mut self, name: &str, kernel: &Kernel, place: &'static Location<'static>) -> Begun {
+    fn infer(&mut self, name: &str, kernel: &Kernel, place: Place) -> Begun {
         let parsed = match OperatorName::parse(name) {
             Ok(name) => name,
             Err(error) => {
@@ -237,7 +269,7 @@ impl Library {
         self.define_parsed(schema, place)
     }
 
-    fn define_parsed(&mut self, mut schema: FunctionSchema, place: &'static Location<'static>) -> Begun {
+    fn define_parsed(&mut self, mut schema: FunctionSchema, place: Place) -> Begun {
         let name = schema.name.clone();
         if self.kind == LibraryKind::Implementations {
             self.refuse(
@@ -390,7 +422,7 @@ impl Library {
     /// ([`Kernel::at`]) or the library's. The kernel is boxed or a fallthrough, because it serves every signature.
     #[track_caller]
     pub fn fallback(&mut self, kernel: impl Into<Kernel>) -> &mut Self {
-        let kernel = kernel.into().placed(Location::caller());
+        let kernel = kernel.into().placed(self.place_or(Place::here()));
         if self.kind != LibraryKind::Implementations {
             let message = format!(
                 "fallback(...): cannot define a fallback inside of a {} block; did you mean to call this inside \
@@ -454,7 +486,7 @@ impl Library {
     /// to no namespace.
     #[track_caller]
     pub fn kind_column<C: Column>(&mut self, kind: &Kind, value: C) -> &mut Self {
-        let column = HeldColumn::new(value, Origin::at(Location::caller()), Some(kind.clone()));
+        let column = HeldColumn::new(value, Origin::at(self.place_or(Place::here())), Some(kind.clone()));
         if self.kind != LibraryKind::Implementations || self.namespace.is_some() {
             let message = format!(
                 "kind_column(\"{kind}\", {}): kinds belong to no namespace; use `Dispatcher::implementations(\"_\", None)`",
@@ -536,7 +568,8 @@ impl<T> OperatorBuilder<'_, T> {
     #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
     #[track_caller]
     pub fn add(self, kernel: impl Into<Kernel>) -> Self {
-        self.library.add_kernel(&self.operator, kernel.into().placed(Location::caller()));
+        let place = self.library.place_or(Place::here());
+        self.library.add_kernel(&self.operator, kernel.into().placed(place));
         self
     }
 
@@ -544,7 +577,7 @@ impl<T> OperatorBuilder<'_, T> {
     /// get it too.
     #[track_caller]
     pub fn column<C: Column>(self, value: C) -> Self {
-        let column = HeldColumn::new(value, Origin::at(Location::caller()), None);
+        let column = HeldColumn::new(value, Origin::at(self.library.place_or(Place::here())), None);
         self.library.add_column(&self.operator, column);
         self
     }

@@ -7,7 +7,7 @@
 
 use std::any::{Any, TypeId};
 use std::io::Write;
-use std::panic::Location;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
@@ -83,7 +83,7 @@ pub(crate) enum Change {
 pub(crate) struct Registry {
     rules: Rules,
     pub(crate) operators: OperatorRecords,
-    namespaces: HashMap<String, &'static Location<'static>, foldhash::fast::RandomState>,
+    namespaces: HashMap<String, Place, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
     fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
@@ -170,7 +170,7 @@ impl DispatcherState {
     }
 
     /// Applies the items of a library, all or none.
-    pub(crate) fn apply(&self, items: Vec<Item>, place: &'static Location<'static>) -> Result<Registration> {
+    pub(crate) fn apply(&self, items: Vec<Item>, place: Place) -> Result<Registration> {
         let mut aftermath = Aftermath::default();
         let changes = {
             let mut registry = lock(&self.registry);
@@ -381,7 +381,7 @@ impl Drop for DispatcherState {
 
 /// What errors about the signature of callers say of them.
 fn of_callers() -> Origin {
-    Origin { description: Some("given by a typed handle".into()), ..Origin::at(Location::caller()) }
+    Origin { description: Some("given by a typed handle".into()), ..Origin::at(Place::here()) }
 }
 
 /// The operators that a transaction changed.
@@ -408,7 +408,7 @@ impl Registry {
         &mut self,
         inner: &DispatcherState,
         items: Vec<Item>,
-        place: &'static Location<'static>,
+        place: Place,
         aftermath: &mut Aftermath,
     ) -> Result<Vec<Change>> {
         let mut touched = Touched::default();
@@ -455,7 +455,7 @@ impl Registry {
         &mut self,
         inner: &DispatcherState,
         item: Item,
-        place: &'static Location<'static>,
+        place: Place,
         touched: &mut Touched,
         aftermath: &mut Aftermath,
     ) -> Result<Change> {
@@ -534,14 +534,13 @@ impl Registry {
         Ok(Change::Columned(number, Box::new(column)))
     }
 
-    fn claim(&mut self, namespace: String, place: &'static Location<'static>) -> Result<Change> {
+    fn claim(&mut self, namespace: String, place: Place) -> Result<Change> {
         if let Some(first) = self.namespaces.get(&namespace) {
             let message = format!(
                 "only a single library can define the namespace {namespace}; use `Dispatcher::fragment` to add \
                  operators to it, or `Dispatcher::implementations` to add kernels. Previous registration of the \
                  library was registered at {}; latest registration was registered at {}",
-                Place(first),
-                Place(place),
+                first, place,
             );
             return Err(Error::new(ErrorKind::Duplicate, message));
         }

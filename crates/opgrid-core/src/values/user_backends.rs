@@ -1,10 +1,9 @@
 //! Backends of users: each brings its keys and a type of device.
 
-use std::panic::Location;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::parts::{BackendComponent, Functionality};
 use crate::keys::user_keys::{Allocation, check_identifier, check_new, existing_backends, place_of, refused};
+use crate::place::Place;
 use crate::values::device::DeviceType;
 
 /// Checks that a new backend can have this name.
@@ -59,7 +58,7 @@ impl BackendComponent {
     /// ```
     #[track_caller]
     pub fn register(name: &str) -> Result<Self> {
-        let place = Location::caller();
+        let place = Place::here();
         let allocation = Allocation::begin();
         if let Some(known) = Self::named(name).filter(|known| known.is_run_time()) {
             return Ok(known);

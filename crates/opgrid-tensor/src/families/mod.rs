@@ -10,6 +10,7 @@
 mod define;
 pub mod forms;
 pub mod kind;
+mod numbers;
 pub(crate) mod result;
 mod shape_rule;
 mod signature;
@@ -19,6 +20,7 @@ use opgrid_core::operator::ReturningOf;
 use opgrid_core::{Kind, Operator};
 
 pub use define::{Backend, Carries, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
+pub use numbers::NumbersForTensors;
 pub use shape_rule::{ShapeRule, result_spec};
 pub use signature::{FamilySignature, FirstArgument, TakesNumber};
 pub use view::{ViewFamily, ViewRule};

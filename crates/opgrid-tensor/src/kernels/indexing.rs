@@ -22,7 +22,7 @@ use super::iter::walk::Overlap;
 use super::iter::{Output, Target};
 use super::sequence;
 use super::simd::vectorised;
-use crate::error::argument;
+use crate::error::out_of_range;
 use crate::tensor::array::positions;
 use crate::tensor::{Array, Dims, Element, Geometry, ReadGuard, TensorSpec};
 use crate::with_dtype;
@@ -125,9 +125,9 @@ impl Indexed {
             indices.iter().fold(true, |fit, index| fit & ((index.wrapping_sub(least) as u64) < count))
         });
         match indices.iter().find(|index| !all_fit && !(least..size).contains(index)) {
-            Some(index) => {
-                Err(argument(format!("index {index} is out of bounds for dimension {dim} with size {size}")))
-            }
+            Some(index) => Err(out_of_range(format!(
+                "index {index} is out of bounds for dimension {dim} with size {size}"
+            ))),
             None => Ok(()),
         }
     }

@@ -27,6 +27,7 @@ pub const ADD: Family<AddTensor> = Family::new(AddTensor, &kind::POINTWISE_BINAR
 pub(super) fn register(library: &mut Library) {
     library
         .family(&ADD)
+        .column(NumbersForTensors)
         .cpu(cpu)
         .derivative(|_, (input, other, alpha), _| {
             let sizes = [input.sizes().to_vec(), other.sizes().to_vec()];

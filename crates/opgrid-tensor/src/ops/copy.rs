@@ -18,7 +18,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(CopyInplace).kind(&kind::COPY).in_place(shape, cpu);
+    library.define(CopyInplace).column(NumbersForTensors).kind(&kind::COPY).in_place(shape, cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

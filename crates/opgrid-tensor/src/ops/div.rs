@@ -34,9 +34,15 @@ pub const DIV_TENSOR_MODE: Family<DivTensorMode> =
     Family::new(DivTensorMode, &kind::POINTWISE_BINARY, mode_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&DIV).cpu(cpu).number(DivScalar, DivTensor).number(DivInplaceScalar, DivInplaceTensor);
+    library
+        .family(&DIV)
+        .cpu(cpu)
+        .column(NumbersForTensors)
+        .number(DivScalar, DivTensor)
+        .number(DivInplaceScalar, DivInplaceTensor);
     library
         .family(&DIV_TENSOR_MODE)
+        .column(NumbersForTensors)
         .cpu(mode_cpu)
         .number(DivScalarMode, DivTensorMode)
         .number(DivInplaceScalarMode, DivInplaceTensorMode);

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result};
 use smallvec::SmallVec;
 
-use crate::error::argument;
+use crate::error::{argument, out_of_range};
 use crate::kernels::indexing::{self, Indexed, Lookup};
 use crate::samples::{Argument, Difference, Directed, Operand};
 use crate::tensor::views::normalise_dim;
@@ -60,7 +60,7 @@ impl Indexing {
         let empty = sizes.zip(&self.indices).find(|(size, _)| **size == 0);
         match empty {
             Some((_, (dim, _))) if !self.shape.contains(&0) => {
-                Err(argument(format!("index is out of bounds for dimension {dim} with size 0")))
+                Err(out_of_range(format!("index is out of bounds for dimension {dim} with size 0")))
             }
             _ => Ok(()),
         }

@@ -28,6 +28,7 @@ pub const MUL: Family<MulTensor> = Family::new(MulTensor, &kind::POINTWISE_BINAR
 pub(super) fn register(library: &mut Library) {
     library
         .family(&MUL)
+        .column(NumbersForTensors)
         .cpu(cpu)
         .derivative(|recording, (input, other), _| {
             let (input, other) = (recording.save(input), recording.save(other));

@@ -7,7 +7,9 @@ pub(super) use opgrid_core::{
 
 pub(super) use super::{comparison, extremum, pointwise, products, truth};
 pub(super) use crate::error::argument;
-pub(super) use crate::families::{DefineFamily, DefineKind, Family, ViewFamily, kind, result};
+pub(super) use crate::families::{
+    DefineFamily, DefineKind, Family, NumbersForTensors, ViewFamily, kind, result,
+};
 pub(super) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(super) use crate::kernels::math::{self, Inexact};

@@ -24,7 +24,12 @@ operator! {
 pub const SUB: Family<SubTensor> = Family::new(SubTensor, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SUB).cpu(cpu).number(SubScalar, SubTensor).number(SubInplaceScalar, SubInplaceTensor);
+    library
+        .family(&SUB)
+        .cpu(cpu)
+        .column(NumbersForTensors)
+        .number(SubScalar, SubTensor)
+        .number(SubInplaceScalar, SubInplaceTensor);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

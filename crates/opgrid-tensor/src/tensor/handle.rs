@@ -55,6 +55,8 @@ struct Record {
     content: Content,
     /// What most tensors do not have.
     more: AtomicPtr<More>,
+    /// A word of a language binding.
+    object: AtomicPtr<()>,
 }
 
 /// What is kept with a tensor beside its content.
@@ -110,7 +112,7 @@ impl Drop for More {
 impl Record {
     #[inline]
     fn new(content: Content) -> Self {
-        Self { content, more: AtomicPtr::new(ptr::null_mut()) }
+        Self { content, more: AtomicPtr::new(ptr::null_mut()), object: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// What is kept beside the content, if anything is.
@@ -380,6 +382,13 @@ impl Tensor {
         self.record().more().map(|more| &more.metadata)
     }
 
+    /// A word that belongs to the one language binding of the process: where its object of this tensor is, so that a
+    /// tensor has one object. It is null until the binding writes it, and nobody else reads it.
+    #[inline]
+    pub fn binding_object(&self) -> &AtomicPtr<()> {
+        &self.record().object
+    }
+
     /// How often the elements behind this tensor were written since they were there: every view of the memory counts
     /// together. Two equal answers mean that nobody has written in between; the numbers themselves mean nothing.
     pub fn version(&self) -> u64 {
@@ -635,8 +644,20 @@ mod tests {
     }
 
     #[test]
+    fn the_word_of_a_binding_belongs_to_the_tensor() {
+        let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+        assert!(x.binding_object().load(Ordering::Relaxed).is_null());
+        let mut object = ();
+        x.clone().binding_object().store(&raw mut object, Ordering::Relaxed);
+        assert_eq!(x.binding_object().load(Ordering::Relaxed), &raw mut object);
+        let view = x.view_as(x.geometry().clone()).unwrap();
+        assert!(view.binding_object().load(Ordering::Relaxed).is_null());
+    }
+
+    #[test]
     fn a_record_is_three_cache_lines() {
         assert_eq!(size_of::<TensorSpec>(), 120);
         assert_eq!(size_of::<Content>(), 128);
+        assert!(size_of::<Record>() + 32 <= 192, "with the head of the core's record");
     }
 }

@@ -3,7 +3,7 @@
 use opgrid_core::Result;
 
 use super::geometry::{Dims, Geometry, count};
-use crate::error::argument;
+use crate::error::{argument, out_of_range};
 
 /// The dimension that `dim` means in a tensor of `dims` dimensions; negative numbers count from the last one.
 ///
@@ -17,7 +17,7 @@ pub fn normalise_dim(dim: i64, dims: usize) -> Result<usize> {
             "dimension out of range (expected to be in range of [-{count}, {}], but got {dim})",
             count - 1
         );
-        return Err(argument(message));
+        return Err(out_of_range(message));
     }
     Ok(if dim < 0 { dim + count } else { dim } as usize)
 }
@@ -142,7 +142,7 @@ impl Geometry {
     /// A dimension or an index out of range; a tensor without dimensions.
     pub fn select(&self, dim: i64, index: i64) -> Result<Self> {
         if self.dims() == 0 {
-            return Err(argument("select() cannot be applied to a 0-dim tensor"));
+            return Err(out_of_range("select() cannot be applied to a 0-dim tensor"));
         }
         let at = normalise_dim(dim, self.dims())?;
         let size = self.sizes()[at];
@@ -151,7 +151,7 @@ impl Geometry {
                 "select(): index {index} out of range for tensor of size {:?} at dimension {dim}",
                 self.sizes()
             );
-            return Err(argument(message));
+            return Err(out_of_range(message));
         }
         let index = if index < 0 { index + size } else { index };
         let (mut sizes, mut strides) = self.lists();

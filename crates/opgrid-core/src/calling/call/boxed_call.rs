@@ -75,7 +75,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] where it is none.
+    /// [`ErrorKind::Value`](crate::ErrorKind::Value) where it is none.
     pub fn tensor(&self, index: usize) -> Result<&'c AnyTensor> {
         let value = self.args.get(index).copied().unwrap_or(ValueRef::NONE);
         value.as_tensor().ok_or_else(|| {
@@ -105,7 +105,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// Those of the kernel below; [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    /// Those of the kernel below; [`ErrorKind::MissingKernel`](crate::ErrorKind::MissingKernel) in a kernel that was reached without keys.
     #[inline]
     pub fn below(&mut self) -> Result<()> {
         self.pass_below(self.args)
@@ -115,8 +115,8 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; those of the kernel below;
-    /// [`ErrorKind::MissingKernel`] in a kernel that was reached without keys.
+    /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the number or the kind of a value is wrong; those of the kernel below;
+    /// [`ErrorKind::MissingKernel`](crate::ErrorKind::MissingKernel) in a kernel that was reached without keys.
     pub fn below_with(&mut self, args: &[ValueRef<'_>]) -> Result<()> {
         check_arguments(self.table, args)?;
         self.pass_below(args)
@@ -144,7 +144,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] where the number or the kind of a value is wrong; else those of the kernel.
+    /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the number or the kind of a value is wrong; else those of the kernel.
     pub fn redispatch_with(&mut self, keys: DispatchKeySet, args: &[ValueRef<'_>]) -> Result<()> {
         check_arguments(self.table, args)?;
         self.pass(keys, args)
@@ -167,7 +167,7 @@ impl<'c> BoxedCall<'c> {
     ///
     /// # Errors
     ///
-    /// Those of the kernel; [`ErrorKind::Depth`] where nothing keeps the call from coming back here for ever.
+    /// Those of the kernel; [`ErrorKind::Depth`](crate::ErrorKind::Depth) where nothing keeps the call from coming back here for ever.
     #[inline]
     pub fn call(&mut self) -> Result<()> {
         self.call_with(self.args)

@@ -182,7 +182,7 @@ impl Storage {
     /// # Errors
     ///
     /// There is no memory for the head.
-    pub(crate) unsafe fn of_written(memory: Allocation) -> Result<Self> {
+    pub unsafe fn of_written(memory: Allocation) -> Result<Self> {
         let bytes = memory.bytes;
         let storage = Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0);
         let storage = storage.ok_or_else(|| no_memory(size_of::<Shared>()))?;
@@ -299,6 +299,12 @@ impl Storage {
         let copy = Self::cpu(self.bytes())?;
         memory.read(0, copy.write()?.bytes())?;
         Ok(copy)
+    }
+
+    /// Where the memory begins, if the CPU can address it: for those who lend it to other libraries. What is done there
+    /// no guard sees.
+    pub fn address(&self) -> Option<NonNull<u8>> {
+        self.shared().start
     }
 
     /// How many tensors and others hold this memory, at the moment of asking.

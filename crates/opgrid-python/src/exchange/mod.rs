@@ -1,0 +1,22 @@
+//! Memory shared with other libraries, without copying where that is possible.
+
+pub(crate) mod dlpack;
+pub(crate) mod files;
+pub(crate) mod numpy;
+pub(crate) mod pickle;
+
+use opgrid::Tensor;
+use pyo3::prelude::*;
+
+/// The tensor on the memory of an object of another library, if it has such.
+///
+/// # Errors
+///
+/// Memory that tensors cannot share.
+pub(crate) fn shared(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    if let Some(tensor) = numpy::array_of(object)? {
+        return Ok(Some(tensor));
+    }
+    let exports = object.hasattr("__dlpack__")?;
+    if exports { dlpack::import(object, None).map(Some) } else { Ok(None) }
+}

@@ -1,0 +1,104 @@
+//! numpy's arrays: they are looked at through DLPack, and numpy is loaded only when somebody uses it.
+
+use opgrid::Tensor;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::prelude::*;
+
+use super::dlpack;
+use crate::errors::OrRaise;
+use crate::tensor::object::{TensorBase, expect_tensor, of};
+
+/// The tensor on an array's memory, if the object is an array of numpy; of one that may not be written, a copy.
+///
+/// # Errors
+///
+/// An array of a dtype that tensors do not have, or with memory that they cannot address.
+pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    if !object.hasattr("__array_interface__")? || !object.hasattr("__dlpack__")? {
+        return Ok(None);
+    }
+    dlpack::import(object, None).map(Some)
+}
+
+/// A tensor on the memory of an array of numpy: writing one writes the other.
+#[pyfunction]
+pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if !array.hasattr("__array_interface__")? {
+        let found = array.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("expected np.ndarray (got {found})")));
+    }
+    let writable = array.getattr("flags")?.get_item("WRITEABLE")?.extract::<bool>()?;
+    if !writable {
+        let message = c"from_numpy(): the array is read-only, so that the tensor is a copy";
+        PyErr::warn(array.py(), &array.py().get_type::<pyo3::exceptions::PyUserWarning>(), message, 1)?;
+    }
+    let shared = dlpack::import(array, None).map_err(|raised| match array.getattr("dtype") {
+        Ok(dtype) if raised.is_instance_of::<PyBufferError>(array.py()) => PyTypeError::new_err(format!(
+            "can't convert an array of {dtype}: {raised}; convert it with `.astype` first"
+        )),
+        _ => raised,
+    });
+    of(array.py(), shared?)
+}
+
+#[pymethods]
+impl TensorBase {
+    /// An array of numpy on the tensor's memory; `force` copies from other devices first.
+    #[pyo3(signature = (*, force=false))]
+    fn numpy<'py>(slf: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = expect_tensor(slf.as_any())?;
+        if tensor.device().kind() != opgrid::DeviceType::Cpu && force {
+            let py = slf.py();
+            let copy =
+                opgrid::ops::ToCopy.call(tensor, None, None, Some(opgrid::Device::CPU), None, false, None);
+            return view(of(py, copy.or_raise(py)?)?.bind(py));
+        }
+        view(slf.as_any())
+    }
+
+    /// What `numpy.asarray` calls.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = view(slf.as_any())?;
+        let array = match dtype {
+            Some(dtype) if !array.getattr("dtype")?.eq(&dtype)? => {
+                if copy == Some(false) {
+                    let message =
+                        "cannot give an array of another dtype without a copy; leave copy=False away";
+                    return Err(pyo3::exceptions::PyValueError::new_err(message));
+                }
+                return array.call_method1("astype", (dtype,));
+            }
+            _ => array,
+        };
+        if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
+    }
+
+    /// Tensors are asked before arrays what `array + tensor` is.
+    #[classattr]
+    fn __array_priority__() -> i32 {
+        1000
+    }
+}
+
+/// An array on the memory of a tensor.
+fn view<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let found = expect_tensor(tensor)?;
+    if found.dtype() == opgrid::DType::BF16 {
+        return Err(PyTypeError::new_err(
+            "Got unsupported ScalarType BFloat16; numpy has no such dtype, convert it with `.float()`",
+        ));
+    }
+    if found.device().kind() != opgrid::DeviceType::Cpu {
+        let message = format!(
+            "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first",
+            found.device()
+        );
+        return Err(PyTypeError::new_err(message));
+    }
+    tensor.py().import("numpy")?.call_method1("from_dlpack", (tensor,))
+}

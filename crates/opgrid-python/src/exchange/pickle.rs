@@ -1,0 +1,93 @@
+//! Tensors in pickles: the elements in row-major order as bytes, with dtype, device, sizes and strides.
+
+use opgrid::{Array, DType, Device, Geometry, Result, Tensor, TensorSpec};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::OrRaise;
+use crate::tensor::object::{TensorBase, TensorObject, expect_tensor, of};
+use crate::values::names::{DTypeObject, DeviceObject};
+
+/// The elements in row-major order.
+fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>> {
+    let whole =
+        opgrid::ops::ToCopy.call(tensor, None, None, Some(Device::CPU), None, false, None)?.contiguous()?;
+    let array = whole.array()?;
+    let guard = array.storage().read()?;
+    let size = array.dtype().size_in_bytes();
+    let start = array.geometry().offset() as usize * size;
+    Ok(guard.bytes()[start..start + whole.numel() as usize * size].to_vec())
+}
+
+fn tensor_of(bytes: &[u8], dtype: DType, device: Device, sizes: &[i64], strides: &[i64]) -> Result<Tensor> {
+    let spec = TensorSpec::contiguous(sizes, dtype, Device::CPU)?;
+    if spec.bytes()? != bytes.len() {
+        let message =
+            format!("found {} bytes for a tensor of {} bytes, expected as many", bytes.len(), spec.bytes()?);
+        return Err(opgrid::Error::new(opgrid::ErrorKind::Value, message));
+    }
+    let array = Array::empty(spec)?;
+    array.storage().write()?.bytes()[..bytes.len()].copy_from_slice(bytes);
+    let whole = Tensor::from_array(array)?;
+    let geometry = Geometry::strided(sizes, strides, 0)?;
+    let whole = match geometry.is_contiguous() || geometry.overlaps_itself() != Some(false) {
+        true => whole,
+        false => {
+            let laid =
+                opgrid::ops::EmptyStrided.call(sizes, strides, Some(dtype), None, Some(Device::CPU), None)?;
+            laid.copy_(&whole)?;
+            laid
+        }
+    };
+    if device == Device::CPU {
+        return Ok(whole);
+    }
+    opgrid::ops::ToCopy.call(&whole, None, None, Some(device), None, false, None)
+}
+
+/// What pickles call to make a tensor anew.
+#[pyfunction]
+pub(crate) fn _rebuild(
+    py: Python<'_>,
+    bytes: &[u8],
+    dtype: &Bound<'_, DTypeObject>,
+    device: &Bound<'_, DeviceObject>,
+    sizes: Vec<i64>,
+    strides: Vec<i64>,
+) -> PyResult<Py<PyAny>> {
+    if sizes.len() != strides.len() {
+        return Err(PyValueError::new_err("found sizes and strides of different lengths in a pickle"));
+    }
+    of(py, tensor_of(bytes, dtype.get().0, device.get().0, &sizes, &strides).or_raise(py)?)
+}
+
+#[pymethods]
+impl TensorBase {
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, _protocol: i32) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let tensor = expect_tensor(slf.as_any())?;
+        let is_meta = tensor.device().kind() == opgrid::DeviceType::Meta;
+        let bytes = match is_meta {
+            // What has no elements is made of zeros, and loses them on its way to its device.
+            true => TensorSpec::contiguous(tensor.sizes(), tensor.dtype(), Device::CPU)
+                .and_then(|spec| Ok(vec![0; spec.bytes()?])),
+            false => py.detach(|| bytes_of(tensor)),
+        };
+        let rebuild = py.import("opgrid._opgrid")?.getattr("_rebuild")?;
+        let parts = (
+            PyBytes::new(py, &bytes.or_raise(py)?),
+            DTypeObject::of(py, tensor.dtype())?,
+            DeviceObject(tensor.device()),
+            PyTuple::new(py, tensor.sizes())?,
+            PyTuple::new(py, tensor.strides())?,
+        );
+        let class = slf.get_type();
+        if class.is(py.get_type::<TensorObject>()) {
+            return (rebuild, parts).into_pyobject(py);
+        }
+        // A class of the user's own is asked to take the tensor.
+        let plain = rebuild.call1(parts)?;
+        (class, (plain,)).into_pyobject(py)
+    }
+}

@@ -1,0 +1,83 @@
+//! The module `opgrid._opgrid`: the dispatcher and its tensors for Python.
+//!
+//! What Python users see is `python/opgrid`, which re-exports this module and adds what is better written in Python. Nothing
+//! here knows an operator but by the registry; the number protocol names those that Python's signs stand for.
+#![deny(unsafe_code)]
+
+mod errors;
+mod exchange;
+mod guards;
+mod inspection;
+mod keys;
+mod operators;
+mod registration;
+mod tensor;
+mod values;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _opgrid {
+    use pyo3::prelude::*;
+
+    use crate::errors::OrRaise;
+
+    #[pymodule_export]
+    use crate::exchange::dlpack::from_dlpack;
+    #[pymodule_export]
+    use crate::exchange::files::{read_file, write_file};
+    #[pymodule_export]
+    use crate::exchange::numpy::from_numpy;
+    #[pymodule_export]
+    use crate::exchange::pickle::_rebuild;
+    #[pymodule_export]
+    use crate::guards::{
+        Guard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys, preserve,
+    };
+    #[pymodule_export]
+    use crate::inspection::{
+        ProfileObject, check_invariants, dangling_implementations, registered_kernels, registrations_for,
+        reset_stats, stats, table,
+    };
+    #[pymodule_export]
+    use crate::keys::{Key, KeySet, backend, layer};
+    #[pymodule_export]
+    use crate::operators::functions::{function, function_names, method_names};
+    #[pymodule_export]
+    use crate::operators::packet::{
+        OpOverload, Packet, Schema, SchemaArgument, function_overloads, operator_names, overload_named,
+        packet,
+    };
+    #[pymodule_export]
+    use crate::registration::held::{KernelFunction, held_kernel};
+    #[pymodule_export]
+    use crate::registration::registrations::{RegistrationObject, claim, define, fallback, implement};
+    #[pymodule_export]
+    use crate::tensor::construct::{asarray, tensor};
+    #[pymodule_export]
+    use crate::tensor::object::{TensorBase, TensorObject};
+    #[pymodule_export]
+    use crate::tensor::storage::StorageObject;
+    #[pymodule_export]
+    use crate::values::generator::{GeneratorObject, manual_seed};
+    #[pymodule_export]
+    use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        crate::registration::overrides::warn_in_python().or_raise(py)?;
+        module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::keys::give_names(py)?;
+        for (_, object) in DTypeObject::all(py)? {
+            module.setattr(object.get().0.name(), object)?;
+        }
+        for (_, object) in LayoutObject::all(py)? {
+            module.setattr(object.get().0.name(), object)?;
+        }
+        for (_, object) in MemoryFormatObject::all(py)? {
+            module.setattr(object.get().0.name(), object)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! The overloads that a name has now, in the order in which they are tried.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use opgrid::schema::{FunctionSchema, Type};
+use opgrid::{Dispatcher, Listener, Listening, OperatorHandle, Result};
+use pyo3::prelude::*;
+
+use super::overload::{Overload, Style};
+
+/// The overloads of a name, found once for many calls.
+#[pyclass(frozen)]
+pub(crate) struct Candidates {
+    pub(crate) overloads: Vec<Arc<Overload>>,
+    /// When they were found.
+    pub(super) since: u64,
+}
+
+/// How often operators have come or gone.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The number of changes so far: candidates that were found since are those that there are.
+#[inline]
+pub(crate) fn now() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
+struct Counting;
+
+impl Listener for Counting {
+    fn defined(&self, _: &OperatorHandle, _: &FunctionSchema) {
+        CHANGES.fetch_add(1, Ordering::Release);
+    }
+
+    fn dropped(&self, _: &OperatorHandle, _: &FunctionSchema) {
+        CHANGES.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// The dispatcher that Python calls: the process's own, with the operators of this library.
+///
+/// # Errors
+///
+/// Somebody else has taken the operators' namespace.
+pub(crate) fn dispatcher() -> Result<&'static Dispatcher> {
+    static LISTENING: OnceLock<Listening> = OnceLock::new();
+    let dispatcher = opgrid::dispatcher()?;
+    LISTENING.get_or_init(|| dispatcher.listen(Arc::new(Counting)));
+    Ok(dispatcher)
+}
+
+impl Candidates {
+    /// The overloads of a name such as `aten::add`.
+    ///
+    /// # Errors
+    ///
+    /// As [`dispatcher`].
+    pub(super) fn find(name: &str, style: Style) -> Result<Self> {
+        let dispatcher = dispatcher()?;
+        // Before looking: what comes meanwhile is looked for again.
+        let since = now();
+        let mut overloads = Vec::new();
+        for handle in dispatcher.overloads(name) {
+            // One that went meanwhile is none.
+            if let Ok(overload) = Overload::of(dispatcher, handle) {
+                overloads.push(Arc::new(overload));
+            }
+        }
+        if style.is_function() {
+            // Overloads that write outputs come last, those with tensors before those with numbers.
+            overloads.sort_by_key(|overload| (overload.writes_outputs(), rank(overload.schema())));
+        }
+        Ok(Self { overloads, since })
+    }
+}
+
+/// What decides which of two overloads functions try first: each parameter's type.
+fn rank(schema: &FunctionSchema) -> Vec<u8> {
+    let of = |declared: &Type| match declared.without_optional() {
+        Type::Tensor => 0,
+        Type::List(_) => 2,
+        Type::Scalar => 3,
+        _ => 1,
+    };
+    schema.arguments.iter().map(|argument| of(&argument.real_type)).collect()
+}

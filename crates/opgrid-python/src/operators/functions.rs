@@ -1,0 +1,255 @@
+//! Functions and methods: what `og.add` and `x.add` are.
+
+use opgrid::schema::Type;
+use opgrid::{OperatorHandle, Result};
+use pyo3::exceptions::PyAttributeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+use super::arguments::Arguments;
+use super::candidates::{Candidates, dispatcher, now};
+use super::choose;
+use super::fastcall;
+use super::gil_cell::GilCell;
+use super::messages;
+use super::overload::Style;
+use crate::errors::OrRaise;
+use crate::tensor::object::TensorBase;
+
+/// The namespace whose operators are functions and methods.
+const NAMESPACE: &str = "aten";
+
+/// What calls the overloads of one name.
+#[pyclass(frozen)]
+pub(crate) struct Caller {
+    /// With its namespace, as in `aten::add`.
+    full_name: String,
+    pub(crate) style: Style,
+    candidates: GilCell<Candidates>,
+}
+
+impl Caller {
+    pub(crate) fn new(full_name: &str, style: Style) -> Self {
+        Self { full_name: full_name.to_owned(), style, candidates: GilCell::new() }
+    }
+
+    /// The name without its namespace.
+    pub(crate) fn name(&self) -> &str {
+        self.full_name.split_once("::").map_or(&self.full_name, |(_, name)| name)
+    }
+
+    /// The name with its namespace.
+    pub(crate) fn full_name(&self) -> &str {
+        &self.full_name
+    }
+
+    /// The overloads that there are now.
+    ///
+    /// # Errors
+    ///
+    /// As [`dispatcher`].
+    #[inline]
+    pub(crate) fn candidates(&self, py: Python<'_>) -> PyResult<Py<Candidates>> {
+        match self.candidates.get(py) {
+            Some(known) if known.get().since == now() => Ok(known),
+            _ => self.find(py),
+        }
+    }
+
+    #[cold]
+    fn find(&self, py: Python<'_>) -> PyResult<Py<Candidates>> {
+        let found = Py::new(py, Candidates::find(&self.full_name, self.style).or_raise(py)?)?;
+        self.candidates.set(py, found.clone_ref(py));
+        Ok(found)
+    }
+
+    /// Calls the overload that takes the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Where none does; those of the call.
+    pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+        let candidates = self.candidates(py)?;
+        choose::call(py, &self.full_name, candidates.get(), self.style, arguments)
+    }
+}
+
+/// The operator that an infix or another special method of Python stands for, found once.
+pub(crate) struct Special(&'static str, PyOnceLock<Py<Caller>>);
+
+impl Special {
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self(name, PyOnceLock::new())
+    }
+
+    /// Calls the operator.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::call`].
+    pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+        let new = || Py::new(py, caller(self.0, Style::Method));
+        self.1.get_or_try_init(py, new)?.get().call(py, arguments)
+    }
+}
+
+/// The function of that name, if operators are called so.
+///
+/// # Errors
+///
+/// `AttributeError` where there is no such operator.
+#[pyfunction]
+pub(crate) fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    kept(py, name, Style::Function)
+}
+
+/// What a class has for a method: it is there as long as the operator is.
+#[pyclass(frozen)]
+struct Method {
+    function: Py<PyAny>,
+    caller: Py<Caller>,
+}
+
+#[pymethods]
+impl Method {
+    fn __get__<'py>(
+        &self,
+        tensor: &Bound<'py, PyAny>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = tensor.py();
+        let caller = self.caller.get();
+        if caller.candidates(py)?.get().overloads.is_empty() {
+            return Err(missing(caller.name(), Style::Method));
+        }
+        let function = self.function.bind(py);
+        if tensor.is_none() { Ok(function.clone()) } else { fastcall::bound(function, tensor) }
+    }
+}
+
+/// The method of that name of a tensor. From now on the class has it.
+///
+/// # Errors
+///
+/// `AttributeError` where no operator is a method of that name.
+pub(crate) fn method_of<'py>(tensor: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = tensor.py();
+    let function = kept(py, name, Style::Method)?;
+    let caller = function.getattr(intern!(py, "__self__"))?.cast_into::<Caller>()?.unbind();
+    let method = Method { function: function.clone().unbind(), caller };
+    py.get_type::<TensorBase>().setattr(name, Bound::new(py, method)?)?;
+    fastcall::bound(&function, tensor)
+}
+
+#[cold]
+fn missing(name: &str, style: Style) -> PyErr {
+    let what = if style == Style::Method { "'Tensor' object" } else { "module 'opgrid'" };
+    PyAttributeError::new_err(format!("{what} has no attribute '{name}'"))
+}
+
+/// What calls the functions or methods of that name.
+pub(super) fn caller(name: &str, style: Style) -> Caller {
+    Caller::new(&format!("{NAMESPACE}::{name}"), style)
+}
+
+/// The function or method of that name, made when it is asked for first.
+fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, PyAny>> {
+    static FUNCTIONS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    if name.starts_with('_') && name.ends_with("__") {
+        return Err(missing(name, style));
+    }
+    let caller = caller(name, style);
+    let candidates = caller.candidates(py)?;
+    let overloads = &candidates.get().overloads;
+    if !overloads.iter().any(|overload| style == Style::Function || is_method(&overload.handle)) {
+        return Err(missing(name, style));
+    }
+    let functions = if style == Style::Method { &METHODS } else { &FUNCTIONS };
+    let functions = functions.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    if let Some(known) = functions.get_item(name)? {
+        return Ok(known);
+    }
+    let doc = documentation(candidates.get(), style);
+    let function = fastcall::function(&Bound::new(py, caller)?, &doc)?;
+    functions.set_item(name, &function)?;
+    Ok(function)
+}
+
+/// What `help` shows: a signature for `inspect`, then each overload with the place of its definition.
+pub(crate) fn documentation(candidates: &Candidates, style: Style) -> String {
+    let mut text = String::new();
+    // Beside overloads that write outputs, the one that does not is the signature.
+    let mut plain = candidates.overloads.iter().filter(|overload| !overload.writes_outputs());
+    if let (Some(only), None) = (plain.next(), plain.next()) {
+        let mut signature = text_signature(only, style);
+        if candidates.overloads.len() > 1 {
+            signature += if signature.contains('*') { ", out=None" } else { ", *, out=None" };
+        }
+        text += &format!("{}({signature})\n--\n\n", only.schema().name.base());
+    }
+    for overload in &candidates.overloads {
+        text += &format!("{}\n", overload.schema());
+        if let Some(place) = overload.handle.defined_at() {
+            text += &format!("    {place}\n");
+        }
+    }
+    text
+}
+
+/// A signature that `inspect` can read. Defaults that Python has no literal for become `None`.
+fn text_signature(overload: &super::overload::Overload, style: Style) -> String {
+    let mut parts = Vec::new();
+    let mut by_name = false;
+    for (index, argument) in overload.schema().arguments.iter().enumerate() {
+        if argument.kwarg_only && !by_name {
+            parts.push("*".to_owned());
+            by_name = true;
+        }
+        let name = messages::parameter_name(argument, style);
+        parts.push(match (&argument.default, style == Style::Method && index == 0) {
+            (_, true) => "$self".to_owned(),
+            (None, _) => name.to_owned(),
+            (Some(default), _) => {
+                let text = default.to_string();
+                let is_literal = matches!(text.as_str(), "None" | "True" | "False" | "[]")
+                    || text.parse::<f64>().is_ok_and(f64::is_finite);
+                format!("{name}={}", if is_literal { text } else { "None".to_owned() })
+            }
+        });
+    }
+    parts.join(", ")
+}
+
+/// Whether an operator is a method: its first argument is a tensor, and it does not write to outputs.
+fn is_method(operator: &OperatorHandle) -> bool {
+    operator.find_schema().is_some_and(|schema| {
+        schema.arguments.first().is_some_and(|first| first.name == "self" && first.real_type == Type::Tensor)
+    })
+}
+
+fn names(admit: impl Fn(&OperatorHandle) -> bool) -> Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for operator in dispatcher()?.operators() {
+        let name = operator.name();
+        if name.namespace() == Some(NAMESPACE) && admit(&operator) {
+            names.push(name.base().to_owned());
+        }
+    }
+    names.dedup();
+    Ok(names)
+}
+
+/// The names of all functions.
+#[pyfunction]
+pub(crate) fn function_names(py: Python<'_>) -> PyResult<Vec<String>> {
+    names(|_| true).or_raise(py)
+}
+
+/// The names of all methods that operators are.
+#[pyfunction]
+pub(crate) fn method_names(py: Python<'_>) -> PyResult<Vec<String>> {
+    names(is_method).or_raise(py)
+}

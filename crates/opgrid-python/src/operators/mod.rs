@@ -1,0 +1,20 @@
+//! Operators as Python calls them: one path for all of them.
+//!
+//! ```text
+//! og.add(x, y)          function ┐
+//! x.add(y), x + y       method   ├─► overloads of the name ─► choose ─► bind ─► call ─► objects of the results
+//! og.ops.aten.add(x, y) packet   ┘
+//! ```
+//!
+//! Nothing here knows an operator's name. What is registered, from wherever, is found when it is asked for.
+
+pub(crate) mod arguments;
+pub(crate) mod call;
+pub(crate) mod candidates;
+mod choose;
+mod fastcall;
+pub(crate) mod functions;
+mod gil_cell;
+mod messages;
+pub(crate) mod overload;
+pub(crate) mod packet;

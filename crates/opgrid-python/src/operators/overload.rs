@@ -1,0 +1,192 @@
+//! One overload with what calls from Python need to know of it.
+
+use opgrid::families::NumbersForTensors;
+use opgrid::schema::{Argument, FunctionSchema, Type};
+use opgrid::{Binder, Dispatcher, OperatorHandle, Result};
+use pyo3::prelude::*;
+
+use super::arguments::{Arguments, Source};
+use crate::values::read::Rules;
+
+/// How a call is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// `og.add(x, y)`, with the rules of torch's functions.
+    Function,
+    /// `x.add(y)`.
+    Method,
+    /// `og.ops.aten.add(x, y)`, with the rules of `torch.ops`.
+    Packet,
+}
+
+impl Style {
+    /// Whether the rules are those of functions and methods.
+    pub(crate) fn is_function(self) -> bool {
+        self != Self::Packet
+    }
+}
+
+/// An overload, made for many calls.
+pub(crate) struct Overload {
+    pub(crate) handle: OperatorHandle,
+    pub(crate) binder: Binder,
+    pub(crate) takes_numbers: bool,
+    /// The parameter that takes any number of integers by position, where functions may be called so.
+    spread_in_functions: Option<usize>,
+    spread_in_methods: Option<usize>,
+    /// Bit `i`: parameter `i` takes a tensor.
+    tensors: u64,
+    /// Bit `i`: parameter `i` takes a list of integers.
+    integers: u64,
+    /// Whether it is a factory, which functions let know of gradients.
+    pub(crate) is_factory: bool,
+}
+
+/// Other names of parameters in functions: torch's for `self`, numpy's for the others.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("input", "self"),
+    ("x", "self"),
+    ("a", "self"),
+    ("x1", "self"),
+    ("axis", "dim"),
+    ("keepdims", "keepdim"),
+    ("x2", "other"),
+    ("dim", "dims"),
+    ("axis", "dims"),
+];
+
+impl Overload {
+    /// # Errors
+    ///
+    /// The operator is gone.
+    pub(crate) fn of(dispatcher: &Dispatcher, handle: OperatorHandle) -> Result<Self> {
+        let binder = handle.binder()?;
+        let takes_numbers = NumbersForTensors::taken_by(dispatcher, &handle)?;
+        let arguments = &binder.schema().arguments;
+        let is_int_list = |argument: &Argument| matches!(&argument.real_type, Type::List(element) if matches!(**element, Type::Int | Type::SymInt));
+        let spread = |from: usize| {
+            let positional = arguments.get(from..binder.positions())?;
+            // In methods, other parameters of the schema come by name where they have defaults.
+            matches!(positional, [only] if is_int_list(only)).then_some(from)
+        };
+        let which = |admit: &dyn Fn(&Argument) -> bool| {
+            let bits =
+                arguments.iter().enumerate().map(|(index, argument)| u64::from(admit(argument)) << index);
+            bits.fold(0, |all, bit| all | bit)
+        };
+        let tensors = which(&|argument| *argument.real_type.without_optional() == Type::Tensor);
+        let integers = which(&|argument| is_int_list(argument));
+        let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
+        let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));
+        Ok(Self {
+            handle,
+            takes_numbers,
+            spread_in_functions,
+            spread_in_methods,
+            tensors,
+            integers,
+            is_factory,
+            binder,
+        })
+    }
+
+    pub(crate) fn schema(&self) -> &FunctionSchema {
+        self.binder.schema()
+    }
+
+    /// Whether a parameter is a tensor to write results to.
+    pub(crate) fn writes_outputs(&self) -> bool {
+        let is_output = |argument: &Argument| {
+            argument.kwarg_only && argument.alias.as_ref().is_some_and(|it| it.is_write)
+        };
+        self.schema().arguments.iter().any(is_output)
+    }
+
+    /// Whether parameter number `index` takes a tensor.
+    #[inline]
+    pub(crate) fn takes_tensor(&self, index: usize) -> bool {
+        self.tensors >> index & 1 != 0
+    }
+
+    /// Whether parameter number `index` takes a list of integers.
+    #[inline]
+    pub(crate) fn takes_integers(&self, index: usize) -> bool {
+        self.integers >> index & 1 != 0
+    }
+
+    pub(crate) fn rules(&self, style: Style) -> Rules {
+        Rules { numbers_for_tensors: self.takes_numbers, as_functions: style.is_function() }
+    }
+
+    /// The schema's name of a parameter that a caller names so.
+    pub(crate) fn parameter<'n>(&self, name: &'n str, style: Style) -> &'n str {
+        if !style.is_function() || self.schema().argument_index(name).is_some() {
+            return name;
+        }
+        let meant = SYNONYMS.iter().filter(|(synonym, _)| *synonym == name).map(|(_, meant)| *meant);
+        meant.into_iter().find(|meant| self.schema().argument_index(meant).is_some()).unwrap_or(name)
+    }
+
+    /// Which parameter takes the integers that are given one by one, if they are.
+    pub(crate) fn spread(&self, arguments: &Arguments<'_, '_>, style: Style) -> Option<usize> {
+        let from = match style {
+            Style::Function => self.spread_in_functions?,
+            Style::Method => self.spread_in_methods?,
+            Style::Packet => return None,
+        };
+        let rest = arguments.positional.get(from..)?;
+        let first = rest.first()?;
+        // One list by position is the list itself.
+        (rest.len() > 1 || crate::values::read::items(first).is_none()).then_some(from)
+    }
+
+    /// The arguments by parameter, as far as they have places there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Binder::place`].
+    pub(crate) fn place<'s, 'a, 'py>(
+        &self,
+        arguments: &'s Arguments<'a, 'py>,
+        style: Style,
+        sources: &mut [Option<Source<'s, 'a, 'py>>],
+    ) -> std::result::Result<(), opgrid::Misplaced> {
+        let keyword = arguments.keyword.iter().filter(|(name, value)| !self.ignores(name, value, style));
+        let keyword = keyword.map(|(name, value)| {
+            let name = (**name).to_str().unwrap_or_default();
+            (self.parameter(name, style), Source::One(*value))
+        });
+        match self.spread(arguments, style) {
+            None => self.binder.place(
+                arguments.positional.iter().map(|object| Source::One(*object)),
+                keyword,
+                sources,
+            ),
+            Some(from) => {
+                let (before, rest) = arguments.positional.split_at(from);
+                let mut positional: smallvec::SmallVec<[_; 2]> =
+                    before.iter().map(|object| Source::One(*object)).collect();
+                positional.push(Source::Rest(rest));
+                self.binder.place(positional.into_iter(), keyword, sources)
+            }
+        }
+    }
+
+    /// Whether a keyword asks for what is so anyway: results without gradients, and no `out`.
+    fn ignores(
+        &self,
+        name: &Borrowed<'_, '_, pyo3::types::PyString>,
+        value: &super::arguments::Object<'_, '_>,
+        style: Style,
+    ) -> bool {
+        if !style.is_function() {
+            return false;
+        }
+        let Ok(name) = name.to_str() else { return false };
+        match name {
+            "requires_grad" => self.is_factory && value.extract::<bool>().is_ok_and(|wanted| !wanted),
+            "out" => value.is_none() && self.schema().argument_index("out").is_none(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What a tensor is like: sizes, dtype, device, and how it is printed.
+
+use opgrid::{DType, Tensor};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::object::{TensorBase, expect_tensor, of};
+use super::storage::StorageObject;
+use super::{construct, nested};
+use crate::errors::OrRaise;
+use crate::keys::KeySet;
+use crate::values::names::{DTypeObject, DeviceObject, LayoutObject};
+use crate::values::{read, size};
+
+/// The tensor of the object that a method is called on.
+pub(super) fn own<'a>(slf: &'a Bound<'_, TensorBase>) -> PyResult<&'a Tensor> {
+    expect_tensor(slf.as_any())
+}
+
+#[pymethods]
+impl TensorBase {
+    #[getter]
+    fn shape<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        size::of(slf.py(), own(slf)?.sizes())
+    }
+
+    /// The sizes, or that of one dimension.
+    #[pyo3(signature = (dim=None))]
+    fn size<'py>(slf: &Bound<'py, Self>, dim: Option<i64>) -> PyResult<Bound<'py, PyAny>> {
+        match dim {
+            None => Self::shape(slf),
+            Some(dim) => of_dim(slf, dim, own(slf)?.sizes()),
+        }
+    }
+
+    /// The distances between neighbours in elements, or that of one dimension.
+    #[pyo3(signature = (dim=None))]
+    fn stride<'py>(slf: &Bound<'py, Self>, dim: Option<i64>) -> PyResult<Bound<'py, PyAny>> {
+        let strides = own(slf)?.strides();
+        match dim {
+            None => Ok(PyTuple::new(slf.py(), strides)?.into_any()),
+            Some(dim) => of_dim(slf, dim, strides),
+        }
+    }
+
+    fn storage_offset(slf: &Bound<'_, Self>) -> PyResult<i64> {
+        Ok(own(slf)?.geometry().offset())
+    }
+
+    #[getter]
+    fn dtype(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        DTypeObject::of(slf.py(), own(slf)?.dtype())
+    }
+
+    #[getter]
+    fn device(slf: &Bound<'_, Self>) -> PyResult<DeviceObject> {
+        Ok(DeviceObject(own(slf)?.device()))
+    }
+
+    #[getter]
+    fn layout(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        LayoutObject::of(slf.py(), opgrid::Layout::Strided)
+    }
+
+    #[getter]
+    fn ndim(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(own(slf)?.dim())
+    }
+
+    fn dim(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(own(slf)?.dim())
+    }
+
+    fn numel(slf: &Bound<'_, Self>) -> PyResult<i64> {
+        Ok(own(slf)?.numel())
+    }
+
+    fn nelement(slf: &Bound<'_, Self>) -> PyResult<i64> {
+        Ok(own(slf)?.numel())
+    }
+
+    #[getter]
+    fn itemsize(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(own(slf)?.dtype().size_in_bytes())
+    }
+
+    fn element_size(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Self::itemsize(slf)
+    }
+
+    #[getter]
+    fn nbytes(slf: &Bound<'_, Self>) -> PyResult<i64> {
+        let tensor = own(slf)?;
+        Ok(tensor.numel().saturating_mul(tensor.dtype().size_in_bytes() as i64))
+    }
+
+    fn is_contiguous(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.is_contiguous())
+    }
+
+    fn is_floating_point(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.dtype().is_floating_point())
+    }
+
+    fn is_complex(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.dtype().is_complex())
+    }
+
+    #[getter]
+    fn is_meta(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.device().kind() == opgrid::DeviceType::Meta)
+    }
+
+    #[getter]
+    fn is_cpu(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.device().kind() == opgrid::DeviceType::Cpu)
+    }
+
+    /// Gradients come with the layer of autograd.
+    #[getter]
+    fn requires_grad(&self) -> bool {
+        false
+    }
+
+    #[getter]
+    fn grad(&self) -> Option<bool> {
+        None
+    }
+
+    /// How often the memory was written.
+    #[getter]
+    fn _version(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Ok(own(slf)?.version())
+    }
+
+    /// The address of the first element.
+    fn data_ptr(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        let tensor = own(slf)?;
+        let array = tensor.array().or_raise(slf.py())?;
+        let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
+        Ok(array.storage().address().map_or(0, |start| start.addr().get() + offset))
+    }
+
+    fn untyped_storage(slf: &Bound<'_, Self>) -> PyResult<StorageObject> {
+        StorageObject::of(slf.py(), own(slf)?)
+    }
+
+    fn storage(slf: &Bound<'_, Self>) -> PyResult<StorageObject> {
+        StorageObject::of(slf.py(), own(slf)?)
+    }
+
+    /// The keys that the tensor brings into a call.
+    fn keys(slf: &Bound<'_, Self>) -> PyResult<KeySet> {
+        Ok(KeySet(own(slf)?.keys()))
+    }
+
+    /// The tensor with its dimensions in the opposite order.
+    #[getter]
+    #[allow(non_snake_case)]
+    fn T(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let tensor = own(slf)?;
+        let order: Vec<i64> = (0..tensor.dim() as i64).rev().collect();
+        of(slf.py(), opgrid::ops::Permute.call(tensor, &order).or_raise(slf.py())?)
+    }
+
+    /// The tensor with its last two dimensions exchanged.
+    #[getter]
+    #[allow(non_snake_case)]
+    fn mT(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        of(slf.py(), opgrid::ops::TransposeInt.call(own(slf)?, -2, -1).or_raise(slf.py())?)
+    }
+
+    /// The tensor with another dtype, on another device, or as another tensor is; itself where nothing changes.
+    #[pyo3(signature = (*args, dtype=None, device=None, non_blocking=false, copy=false))]
+    fn to(
+        slf: &Bound<'_, Self>,
+        args: &Bound<'_, PyTuple>,
+        dtype: Option<Bound<'_, PyAny>>,
+        device: Option<Bound<'_, PyAny>>,
+        non_blocking: bool,
+        copy: bool,
+    ) -> PyResult<Py<PyAny>> {
+        // Between places that the CPU can address, nothing is done in the background.
+        let _ = non_blocking;
+        let (mut to_dtype, mut to_device) = (None, None);
+        for object in args.iter().chain(dtype).chain(device) {
+            if object.is_none() {
+                continue;
+            }
+            if let Some(dtype) = read::dtype(&object) {
+                to_dtype = Some(dtype);
+            } else if let Some(device) = read::device(&object)? {
+                to_device = Some(device);
+            } else if let Some(other) = super::object::tensor_of(&object) {
+                (to_dtype, to_device) = (Some(other.dtype()), Some(other.device()));
+            } else {
+                let found = object.get_type().name()?;
+                let message = format!("to(): expected a dtype, a device or a tensor, found {found}");
+                return Err(PyTypeError::new_err(message));
+            }
+        }
+        convert(slf, to_dtype, to_device, copy)
+    }
+
+    fn cpu(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, None, Some(opgrid::Device::CPU), false)
+    }
+
+    fn float(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::F32), None, false)
+    }
+
+    fn double(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::F64), None, false)
+    }
+
+    fn half(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::F16), None, false)
+    }
+
+    fn bfloat16(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::BF16), None, false)
+    }
+
+    fn int(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::I32), None, false)
+    }
+
+    fn long(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::I64), None, false)
+    }
+
+    fn bool(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(DType::Bool), None, false)
+    }
+
+    fn type_as(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        convert(slf, Some(expect_tensor(other)?.dtype()), None, false)
+    }
+
+    /// The tensor; there are no gradients that it could be cut off from.
+    fn detach(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let tensor = own(slf)?;
+        of(slf.py(), tensor.view_as(tensor.geometry().clone()).or_raise(slf.py())?)
+    }
+
+    fn tolist(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        nested::list(slf.py(), own(slf)?)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(own(slf)?.to_string())
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let tensor = own(slf)?;
+        let text = tensor.to_string().replace('&', "&amp;").replace('<', "&lt;");
+        let (sizes, dtype, device) = (tensor.sizes(), tensor.dtype(), tensor.device());
+        Ok(format!("<pre>{text}</pre><small>{sizes:?} {dtype} {device}</small>"))
+    }
+
+    fn __format__(slf: &Bound<'_, Self>, format: &str) -> PyResult<String> {
+        let tensor = own(slf)?;
+        if tensor.dim() > 0 || format.is_empty() {
+            return Ok(tensor.to_string());
+        }
+        let number = nested::list(slf.py(), tensor)?;
+        number.call_method1(slf.py(), "__format__", (format,))?.extract(slf.py())
+    }
+
+    fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        Self::detach(slf)
+    }
+
+    /// A copy with memory of its own.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyDict>) -> PyResult<Py<PyAny>> {
+        let key = slf.as_ptr().addr();
+        if let Some(known) = memo.get_item(key)? {
+            return Ok(known.unbind());
+        }
+        let copy = of(slf.py(), opgrid::ops::Clone.call(own(slf)?, None).or_raise(slf.py())?)?;
+        memo.set_item(key, &copy)?;
+        Ok(copy)
+    }
+}
+
+fn convert(
+    slf: &Bound<'_, TensorBase>,
+    dtype: Option<DType>,
+    device: Option<opgrid::Device>,
+    copy: bool,
+) -> PyResult<Py<PyAny>> {
+    let py = slf.py();
+    let tensor = own(slf)?;
+    let converted = py.detach(|| construct::converted(tensor, dtype, device, copy));
+    of(py, converted.or_raise(py)?)
+}
+
+fn of_dim<'py>(slf: &Bound<'py, TensorBase>, dim: i64, numbers: &[i64]) -> PyResult<Bound<'py, PyAny>> {
+    let at = opgrid::tensor::views::normalise_dim(dim, numbers.len()).or_raise(slf.py())?;
+    match numbers.get(at) {
+        Some(number) => Ok(number.into_pyobject(slf.py())?.into_any()),
+        None => {
+            let message = "dimension specified as 0 but tensor has no dimensions";
+            Err(crate::errors::new(slf.py(), opgrid::ErrorKind::Index, message))
+        }
+    }
+}

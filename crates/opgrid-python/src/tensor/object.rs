@@ -1,0 +1,187 @@
+//! The classes `TensorBase` and `Tensor`, and the way between them and tensors.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use opgrid::{AnyTensor, Tensor};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+
+use super::{construct, identity};
+use crate::errors::{OrRaise, guarded};
+use crate::operators;
+
+/// What every class of tensors is derived from. It cannot be made itself.
+#[pyclass(module = "opgrid", subclass, frozen, weakref)]
+pub(crate) struct TensorBase {
+    tensor: Tensor,
+    /// The object that this is in, as soon as somebody has looked at it.
+    object: AtomicPtr<()>,
+    /// What users keep with the object. A dictionary that the interpreter knows of would be made with every object.
+    attributes: PyOnceLock<Py<PyDict>>,
+}
+
+/// A tensor. `Tensor(2, 3)` has that shape and any content, `Tensor([2, 3])` that content; `opgrid.tensor` is clearer.
+#[pyclass(name = "Tensor", module = "opgrid", extends = TensorBase, subclass, frozen)]
+pub(crate) struct TensorObject;
+
+impl TensorBase {
+    pub(super) fn new(tensor: Tensor) -> Self {
+        Self { tensor, object: AtomicPtr::default(), attributes: PyOnceLock::new() }
+    }
+
+    /// The tensor of the object that this is in.
+    #[inline]
+    fn tensor_in(&self, object: &Bound<'_, PyAny>) -> &Tensor {
+        // An object that a class made does not know where it is until it is used.
+        if self.object.load(Ordering::Relaxed).is_null() {
+            self.settle(object);
+        }
+        &self.tensor
+    }
+
+    fn settle(&self, object: &Bound<'_, PyAny>) {
+        self.object.store(object.as_ptr().cast(), Ordering::Relaxed);
+        identity::note(&self.tensor, object);
+    }
+}
+
+impl Drop for TensorBase {
+    fn drop(&mut self) {
+        identity::forget(&self.tensor, *self.object.get_mut());
+    }
+}
+
+/// The tensor of an object, if it has one.
+#[inline]
+pub(crate) fn tensor_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a Tensor> {
+    if let Ok(exact) = object.cast_exact::<TensorObject>() {
+        return Some(exact.as_super().get().tensor_in(object));
+    }
+    object.cast::<TensorBase>().ok().map(|base| base.get().tensor_in(object))
+}
+
+/// The tensor of an object.
+///
+/// # Errors
+///
+/// `TypeError` where it has none.
+pub(crate) fn expect_tensor<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a Tensor> {
+    match tensor_of(object) {
+        Some(tensor) => Ok(tensor),
+        None => Err(PyTypeError::new_err(format!("expected a tensor, found {}", object.get_type().name()?))),
+    }
+}
+
+/// The object of a tensor: the one that it has, or a new one.
+#[inline]
+pub(crate) fn of(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
+    if let Some(object) = identity::known(py, &tensor) {
+        return Ok(object.unbind());
+    }
+    let initializer = PyClassInitializer::from(TensorBase::new(tensor)).add_subclass(TensorObject);
+    let object = Bound::new(py, initializer)?.into_any();
+    tensor_of(&object);
+    Ok(object.unbind())
+}
+
+/// The object of a tensor of any library; `None` for one that is not there.
+///
+/// # Errors
+///
+/// A tensor of a library that Python does not know.
+#[inline]
+pub(crate) fn of_any(py: Python<'_>, tensor: AnyTensor) -> PyResult<Py<PyAny>> {
+    let tensor = Tensor::try_from(tensor).or_raise(py)?;
+    if tensor.is_defined() { of(py, tensor) } else { Ok(py.None()) }
+}
+
+/// Whether the object's class has the attribute, or a place for any.
+fn belongs_to_class(object: &Bound<'_, TensorBase>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    let class = object.get_type();
+    let has_place = class.getattr(intern!(object.py(), "__dictoffset__"))?.extract::<isize>()? != 0;
+    Ok(has_place || class.hasattr(name)?)
+}
+
+#[pymethods]
+impl TensorBase {
+    #[new]
+    #[classmethod]
+    #[pyo3(signature = (*args, **kwargs))]
+    fn make(
+        class: &Bound<'_, PyType>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        if class.is(class.py().get_type::<Self>()) {
+            let message = "cannot directly construct TensorBase; subclass it and then construct that";
+            return Err(PyTypeError::new_err(message));
+        }
+        guarded(class.py(), || construct::legacy(args, kwargs)).map(Self::new)
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> isize {
+        (slf.as_ptr().addr() >> 4) as isize
+    }
+
+    /// What users keep with the object, and methods of operators: these are looked up when they are asked for first, and
+    /// then belong to the class.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(attributes) = slf.get().attributes.get(slf.py())
+            && let Some(value) = attributes.bind(slf.py()).get_item(name)?
+        {
+            return Ok(value);
+        }
+        operators::functions::method_of(slf.as_any(), name.to_str()?)
+    }
+
+    fn __setattr__<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyString>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        if belongs_to_class(slf, name)? {
+            return identity::set_attribute(slf.as_any(), name, Some(value));
+        }
+        slf.get().attributes.get_or_init(py, || PyDict::new(py).unbind()).bind(py).set_item(name, value)
+    }
+
+    fn __delattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<()> {
+        let py = slf.py();
+        match slf
+            .get()
+            .attributes
+            .get(py)
+            .filter(|attributes| attributes.bind(py).contains(name).unwrap_or(false))
+        {
+            Some(attributes) => attributes.bind(py).del_item(name),
+            None => identity::set_attribute(slf.as_any(), name, None),
+        }
+    }
+
+    fn __dir__(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        let own = slf.py().get_type::<PyAny>().call_method1("__dir__", (slf,))?;
+        let mut names: Vec<String> = own.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>()?;
+        names.extend(operators::functions::method_names(slf.py())?);
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+}
+
+#[pymethods]
+impl TensorObject {
+    #[new]
+    #[pyo3(signature = (*args, **kwargs))]
+    fn make(
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let tensor = guarded(py, || construct::legacy(args, kwargs))?;
+        Ok(PyClassInitializer::from(TensorBase::new(tensor)).add_subclass(Self))
+    }
+}

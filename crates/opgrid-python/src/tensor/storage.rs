@@ -1,0 +1,77 @@
+//! The memory behind tensors, as an object.
+
+use opgrid::tensor::Geometry;
+use opgrid::{Array, DType, Device, Storage, Tensor, TensorSpec};
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+
+/// The memory of one or several tensors. `Tensor(storage)` is a view of all of it.
+#[pyclass(name = "Storage", module = "opgrid", frozen)]
+pub(crate) struct StorageObject {
+    storage: Storage,
+    device: Device,
+    /// Of the tensor that it was asked of.
+    dtype: DType,
+}
+
+impl StorageObject {
+    /// # Errors
+    ///
+    /// A tensor without memory.
+    pub(super) fn of(py: Python<'_>, tensor: &Tensor) -> PyResult<Self> {
+        let array = tensor.array().or_raise(py)?;
+        Ok(Self { storage: array.storage().clone(), device: array.device(), dtype: array.dtype() })
+    }
+
+    /// All of the memory as a tensor of one dimension, of the default dtype.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::new`].
+    pub(super) fn view(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let dtype = opgrid::default_dtype();
+        let count = (self.storage.bytes() / dtype.size_in_bytes()) as i64;
+        let made = Geometry::contiguous(&[count])
+            .and_then(|geometry| {
+                Array::new(TensorSpec::new(geometry, dtype, self.device), self.storage.clone())
+            })
+            .and_then(Tensor::from_array);
+        made.or_raise(py)
+    }
+}
+
+#[pymethods]
+impl StorageObject {
+    /// The number of bytes.
+    fn nbytes(&self) -> usize {
+        self.storage.bytes()
+    }
+
+    /// Where the memory begins.
+    fn _address(&self) -> Option<usize> {
+        self.storage.address().map(|start| start.addr().get())
+    }
+
+    fn __len__(&self) -> usize {
+        self.storage.bytes() / self.dtype.size_in_bytes()
+    }
+
+    #[getter]
+    fn device(&self) -> crate::values::names::DeviceObject {
+        crate::values::names::DeviceObject(self.device)
+    }
+
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        crate::values::names::DTypeObject::of(py, self.dtype)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().storage.is_same(&self.storage))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<opgrid.Storage of {} bytes on {}>", self.storage.bytes(), self.device)
+    }
+}

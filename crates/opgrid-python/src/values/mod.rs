@@ -1,0 +1,7 @@
+//! Values on their way between Python and the dispatcher.
+
+pub(crate) mod generator;
+pub(crate) mod names;
+pub(crate) mod read;
+pub(crate) mod size;
+pub(crate) mod write;

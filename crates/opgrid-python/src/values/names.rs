@@ -1,0 +1,133 @@
+//! Python's objects of dtypes, layouts, memory formats and devices.
+
+use opgrid::{DType, Device, Layout, MemoryFormat};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::errors::OrRaise;
+
+/// Declares the class of a named value: one object for each, equal by identity, pickled by its name.
+macro_rules! named_objects {
+    ($(#[$attribute:meta])* $class:ident($value:ty), $name:literal) => {
+        $(#[$attribute])*
+        #[pyclass(name = $name, module = "opgrid", frozen)]
+        #[derive(Clone)]
+        pub(crate) struct $class(pub(crate) $value);
+
+        impl $class {
+            /// The objects of all values, in the order of the numbers.
+            pub(crate) fn all(py: Python<'_>) -> PyResult<&[(i64, Py<Self>)]> {
+                static OBJECTS: PyOnceLock<Vec<(i64, Py<$class>)>> = PyOnceLock::new();
+                let objects = OBJECTS.get_or_try_init(py, || {
+                    <$value>::all().map(|value| Ok((value.number(), Py::new(py, $class(value))?))).collect::<PyResult<_>>()
+                })?;
+                Ok(objects)
+            }
+
+            /// The object of a value.
+            pub(crate) fn of(py: Python<'_>, value: $value) -> PyResult<Py<PyAny>> {
+                let number = value.number();
+                let found = Self::all(py)?.iter().find(|(known, _)| *known == number);
+                let (_, object) = found.expect("every value has an object");
+                Ok(object.clone_ref(py).into_any())
+            }
+        }
+
+        #[pymethods]
+        impl $class {
+            fn __repr__(&self) -> String {
+                format!("opgrid.{}", self.0.name())
+            }
+
+            fn __reduce__(&self) -> &'static str {
+                self.0.name()
+            }
+        }
+    };
+}
+
+named_objects! {
+    /// The type of a tensor's elements.
+    DTypeObject(DType), "dtype"
+}
+
+named_objects! {
+    /// How a tensor keeps its elements.
+    LayoutObject(Layout), "layout"
+}
+
+named_objects! {
+    /// The order of a strided tensor's elements in memory.
+    MemoryFormatObject(MemoryFormat), "memory_format"
+}
+
+#[pymethods]
+impl DTypeObject {
+    /// Bytes per element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.size_in_bytes()
+    }
+
+    #[getter]
+    fn is_floating_point(&self) -> bool {
+        self.0.is_floating_point()
+    }
+
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.0.is_complex()
+    }
+
+    #[getter]
+    fn is_signed(&self) -> bool {
+        !matches!(self.0, DType::U8 | DType::Bool | DType::QUInt8)
+    }
+}
+
+/// Where a tensor's elements are: `device("cpu")`, `device("cuda", 1)`, `device("cuda:1")`.
+#[pyclass(name = "device", module = "opgrid", frozen, eq, hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct DeviceObject(pub(crate) Device);
+
+#[pymethods]
+impl DeviceObject {
+    #[new]
+    #[pyo3(signature = (device, index=None))]
+    fn new(py: Python<'_>, device: &Bound<'_, PyAny>, index: Option<usize>) -> PyResult<Self> {
+        if let Ok(device) = device.cast::<Self>() {
+            return Ok(device.get().clone());
+        }
+        let text: String = device.extract()?;
+        let Some(index) = index else { return text.parse().or_raise(py).map(Self) };
+        let kind = text.parse().or_raise(py)?;
+        Device::numbered(kind, index).or_raise(py).map(Self)
+    }
+
+    /// The kind of device, such as `"cpu"`.
+    #[getter(r#type)]
+    fn kind(&self) -> &'static str {
+        self.0.kind().name()
+    }
+
+    /// Which one of its kind; `None` for the current one.
+    #[getter]
+    fn index(&self) -> Option<usize> {
+        self.0.index()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        match self.0.index() {
+            None => format!("device(type='{}')", self.kind()),
+            Some(index) => format!("device(type='{}', index={index})", self.kind()),
+        }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (String,)) {
+        (slf.get_type().into_any(), (slf.get().0.to_string(),))
+    }
+}

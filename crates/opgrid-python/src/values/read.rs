@@ -1,0 +1,336 @@
+//! Python objects as values of the types that schemas name.
+
+use std::sync::Arc;
+
+use num_complex::Complex64;
+use opgrid::schema::Type;
+use opgrid::{AnyTensor, DType, Device, List, Tensor, Value};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use smallvec::SmallVec;
+
+use crate::errors::{OrRaise, carry};
+use crate::tensor::object::{TensorBase, tensor_of};
+use crate::values::generator::GeneratorObject;
+use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};
+
+/// What is read as what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Whether numbers stand where the schema says tensors.
+    pub(crate) numbers_for_tensors: bool,
+    /// Whether types are those of functions and methods, where a tensor without dimensions is a number and a truth value
+    /// is no integer; else those of `opgrid.ops`, where it is the other way round.
+    pub(crate) as_functions: bool,
+}
+
+/// How deep lists and tuples may be nested where the schema takes anything.
+const DEEPEST: usize = 64;
+
+/// The object as a value of that type; `None` where it is none.
+///
+/// # Errors
+///
+/// What the object's own methods raise; a text that names no device.
+pub(crate) fn value(declared: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    let py = object.py();
+    Ok(match declared {
+        Type::Tensor => tensor(object, rules)?.map(Value::Tensor),
+        Type::Optional(_) if object.is_none() => Some(Value::None),
+        Type::Optional(inner) => value(inner, object, rules)?,
+        Type::Int | Type::SymInt => match rules.as_functions && object.is_instance_of::<PyBool>() {
+            true => None,
+            false => integer(object, rules)?.map(Value::Int),
+        },
+        Type::Float => real(object, rules)?,
+        Type::Complex | Type::Scalar => number(object, rules)?,
+        Type::Bool | Type::SymBool => truth(object, rules)?,
+        Type::Str => object.cast::<PyString>().ok().map(|text| text.to_str().map(Value::from)).transpose()?,
+        Type::ScalarType => dtype(object).map(Value::DType),
+        Type::Layout => object.cast::<LayoutObject>().ok().map(|layout| Value::Layout(layout.get().0)),
+        Type::MemoryFormat => {
+            object.cast::<MemoryFormatObject>().ok().map(|format| Value::MemoryFormat(format.get().0))
+        }
+        Type::Device => device(object)?.map(Value::Device),
+        Type::Generator => {
+            object.cast::<GeneratorObject>().ok().map(|generator| Value::Generator(generator.get().0.clone()))
+        }
+        Type::None => object.is_none().then_some(Value::None),
+        Type::List(element) => list(element, object, rules)?,
+        Type::Tuple(types) => tuple(types, object, rules)?,
+        Type::Dict(key, item) => dict(key, item, object, rules)?,
+        Type::Any | Type::Var(_) => Some(anything(py, object, 0)?),
+        _ => None,
+    })
+}
+
+fn tensor(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<AnyTensor>> {
+    if let Some(tensor) = tensor_of(object) {
+        return Ok(Some(tensor.clone().into()));
+    }
+    if !rules.numbers_for_tensors || !is_number(object) {
+        return Ok(None);
+    }
+    let number = number(object, rules)?.and_then(|number| number.borrow().as_scalar());
+    Ok(number.map(|number| Tensor::number(number).into()))
+}
+
+/// Whether the object is one of Python's or numpy's numbers.
+pub(crate) fn is_number(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyComplex>()
+        || is_of_numpy(object)
+}
+
+/// Whether the object is a number of numpy's own classes.
+fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
+    let class = object.get_type();
+    let of_numpy = class.module().is_ok_and(|module| module == "numpy");
+    of_numpy && object.hasattr("item").unwrap_or(false) && !object.hasattr("__len__").unwrap_or(true)
+}
+
+/// A tensor without dimensions where functions take a number, as that number.
+fn element(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    match tensor_of(object).filter(|tensor| rules.as_functions && tensor.dim() == 0) {
+        Some(tensor) => tensor.item().or_raise(object.py()).map(|number| Some(Value::from(number))),
+        None => Ok(None),
+    }
+}
+
+fn integer(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<i64>> {
+    if object.is_instance_of::<PyInt>() {
+        return object.extract().map(Some);
+    }
+    if let Some(number) = element(object, rules)? {
+        return Ok(number.borrow().as_int());
+    }
+    let is_index = !object.is_instance_of::<TensorBase>() && object.hasattr("__index__")?;
+    if is_index { object.extract().map(Some) } else { Ok(None) }
+}
+
+fn real(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    Ok(number(object, rules)?.filter(|number| !matches!(number, Value::Complex(_))))
+}
+
+/// A number as it is: an integer stays one, a float stays one.
+fn number(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return Ok(Some(Value::Float(number.value())));
+    }
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Some(Value::Bool(truth.is_true())));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return object.extract().map(|number: i64| Some(Value::Int(number)));
+    }
+    if let Ok(number) = object.cast::<PyComplex>() {
+        return Ok(Some(Complex64::new(number.real(), number.imag()).into()));
+    }
+    if let Some(number) = element(object, rules)? {
+        return Ok(Some(number));
+    }
+    if is_of_numpy(object) {
+        let number = object.call_method0("item")?;
+        // An item that is numpy's again, as of its long doubles, is no number that values know.
+        return if is_of_numpy(&number) { Ok(None) } else { self::number(&number, rules) };
+    }
+    Ok(None)
+}
+
+fn truth(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Some(Value::Bool(truth.is_true())));
+    }
+    if is_of_numpy(object) {
+        let item = object.call_method0("item")?;
+        return Ok(item.cast::<PyBool>().ok().map(|truth| Value::Bool(truth.is_true())));
+    }
+    if rules.as_functions { Ok(None) } else { Ok(integer(object, rules)?.map(Value::Int)) }
+}
+
+/// The dtype that an object names: itself, or Python's type of such numbers.
+pub(crate) fn dtype(object: &Bound<'_, PyAny>) -> Option<DType> {
+    if let Ok(dtype) = object.cast::<DTypeObject>() {
+        return Some(dtype.get().0);
+    }
+    let py = object.py();
+    let class = object.cast::<PyType>().ok()?;
+    let known = [
+        (py.get_type::<PyBool>(), DType::Bool),
+        (py.get_type::<PyInt>(), DType::I64),
+        (py.get_type::<PyFloat>(), DType::F64),
+        (py.get_type::<PyComplex>(), DType::Complex128),
+    ];
+    known.iter().find(|(known, _)| class.is(known)).map(|(_, dtype)| *dtype)
+}
+
+/// The device that an object names.
+///
+/// # Errors
+///
+/// A text that names none.
+pub(crate) fn device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
+    if let Ok(device) = object.cast::<DeviceObject>() {
+        return Ok(Some(device.get().0));
+    }
+    let Ok(text) = object.cast::<PyString>() else { return Ok(None) };
+    text.to_str()?.parse().or_raise(object.py()).map(Some)
+}
+
+/// Integers, without a memory allocation for as many as most tensors have dimensions.
+pub(crate) type Integers = SmallVec<[i64; 6]>;
+
+/// A list or a tuple of integers.
+///
+/// # Errors
+///
+/// What the objects' own methods raise.
+pub(crate) fn integers(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Integers>> {
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return all_integers(tuple.iter_borrowed().map(|item| item.to_owned()), rules);
+    }
+    match object.cast::<PyList>() {
+        Ok(list) => all_integers(list.iter(), rules),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Integers, if all of them are.
+///
+/// # Errors
+///
+/// As [`integers`].
+pub(crate) fn all_integers<'py>(
+    items: impl Iterator<Item = Bound<'py, PyAny>>,
+    rules: Rules,
+) -> PyResult<Option<Integers>> {
+    let mut numbers = Integers::new();
+    for item in items {
+        if rules.as_functions && item.is_instance_of::<PyBool>() {
+            return Ok(None);
+        }
+        match integer(&item, rules)? {
+            Some(number) => numbers.push(number),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(numbers))
+}
+
+/// The items of a list or a tuple; no other sequences stand for lists.
+pub(crate) fn items<'py>(object: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return Some(tuple.iter().collect());
+    }
+    object.cast::<PyList>().ok().map(|list| list.iter().collect())
+}
+
+fn list(element: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    let py = object.py();
+    let Some(items) = items(object) else {
+        // One number may stand for all of a sized list; binding decides that.
+        let one = matches!(element, Type::Int | Type::SymInt | Type::Float | Type::Bool);
+        return if one { value(element, object, rules) } else { Ok(None) };
+    };
+    if matches!(element, Type::Int | Type::SymInt) {
+        return Ok(integers(object, rules)?.map(|numbers| numbers.into_vec().into()));
+    }
+    let mut values = Vec::with_capacity(items.len());
+    for item in &items {
+        let Some(item) = value(element, item, rules)? else { return Ok(None) };
+        values.push(match (element, item) {
+            (Type::Float, Value::Int(number)) => Value::Float(number as f64),
+            (Type::Float, Value::Bool(truth)) => Value::Float(f64::from(u8::from(truth))),
+            (_, item) => item,
+        });
+    }
+    List::of(element.without_symint(), values).or_raise(py).map(|list| Some(list.into()))
+}
+
+fn tuple(types: &[Type], object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    let Some(items) = items(object).filter(|items| items.len() == types.len()) else { return Ok(None) };
+    let mut values = Vec::with_capacity(items.len());
+    for (declared, item) in types.iter().zip(&items) {
+        let Some(item) = value(declared, item, rules)? else { return Ok(None) };
+        values.push(item);
+    }
+    Ok(Some(Value::Tuple(Arc::new(values.into()))))
+}
+
+fn dict(key: &Type, item: &Type, object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
+    let Ok(dict) = object.cast::<PyDict>() else { return Ok(None) };
+    let mut entries = Vec::with_capacity(dict.len());
+    for (name, object) in dict.iter() {
+        match (value(key, &name, rules)?, value(item, &object, rules)?) {
+            (Some(name), Some(object)) => entries.push((name, object)),
+            _ => return Ok(None),
+        }
+    }
+    let entries = opgrid::value::DictValue::new(key.clone(), item.clone(), entries);
+    Ok(Some(Value::Dict(Arc::new(entries))))
+}
+
+/// The object as the value that it looks like.
+///
+/// # Errors
+///
+/// An object of another class; lists in lists without end.
+pub(crate) fn anything(py: Python<'_>, object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    const RULES: Rules = Rules { numbers_for_tensors: false, as_functions: false };
+    let plain = [Type::None, Type::Tensor, Type::Scalar, Type::Str, Type::ScalarType, Type::Layout];
+    for declared in plain.iter().chain(&[Type::MemoryFormat, Type::Generator]) {
+        if let Some(value) = value(declared, object, RULES)? {
+            return Ok(value);
+        }
+    }
+    if let Ok(device) = object.cast::<DeviceObject>() {
+        return Ok(Value::Device(device.get().0));
+    }
+    if depth == DEEPEST {
+        return Err(PyTypeError::new_err(format!("lists and tuples are nested deeper than {DEEPEST}")));
+    }
+    if let Some(items) = items(object) {
+        let values = items.iter().map(|item| anything(py, item, depth + 1)).collect::<PyResult<Vec<_>>>()?;
+        if object.is_instance_of::<PyTuple>() {
+            return Ok(Value::Tuple(Arc::new(values.into())));
+        }
+        let element = values.first().map_or(Type::Any, Value::value_type);
+        let same = values.iter().all(|value| value.value_type() == element);
+        let list = List::of(if same { element } else { Type::Any }, values).or_raise(py)?;
+        return Ok(list.into());
+    }
+    let found = object.get_type().name()?;
+    Err(PyTypeError::new_err(format!(
+        "found an object of class {found}, which operators do not take; pass a tensor, a number, a text, a dtype, a \
+         device or a list of them"
+    )))
+}
+
+/// What a kernel in Python returned, as the value that the schema declares.
+///
+/// # Errors
+///
+/// A value of another type; what the object's methods raise.
+pub(crate) fn returned(
+    declared: &Type,
+    object: &Bound<'_, PyAny>,
+    subject: impl Fn() -> String,
+) -> opgrid::Result<Value> {
+    const RULES: Rules = Rules { numbers_for_tensors: false, as_functions: false };
+    if *declared == Type::Tensor && object.is_none() {
+        return Ok(Tensor::undefined().into());
+    }
+    let found = value(declared, object, RULES).map_err(carry)?;
+    let found = match (declared.without_optional(), found) {
+        (Type::Float, Some(Value::Int(number))) => Some(Value::Float(number as f64)),
+        (_, found) => found,
+    };
+    found.ok_or_else(|| {
+        let class = object.get_type();
+        let name = class.name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
+        let message = format!("{}: found {name}, expected {}", subject(), declared.python_name());
+        opgrid::Error::new(opgrid::ErrorKind::Value, message)
+    })
+}

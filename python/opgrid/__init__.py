@@ -1,0 +1,86 @@
+"""An operator dispatcher for tensor libraries, and tensors that it works on.
+
+``opgrid.add(x, y)``, ``x.add(y)`` and ``opgrid.ops.aten.add.Tensor(x, y)`` call one operator; functions and methods are
+those of the registry, also of operators that are registered later. ``opgrid.library`` defines operators and gives them
+kernels; ``opgrid.explain`` says which kernel a call runs and why.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _opgrid, errors, library
+from ._opgrid import (
+    DispatchKey,
+    DispatchKeySet,
+    FunctionSchema,
+    Generator,
+    OpOverload,
+    OpOverloadPacket,
+    Profile,
+    Registration,
+    Storage,
+    Tensor,
+    TensorBase,
+    asarray,
+    backend,
+    below_adinplace_or_view,
+    below_autograd,
+    check_invariants,
+    dangling_implementations,
+    device,
+    dtype,
+    exclude,
+    force,
+    from_dlpack,
+    from_numpy,
+    include,
+    layer,
+    layout,
+    local_keys,
+    manual_seed,
+    memory_format,
+    preserve,
+    registrations_for,
+    reset_stats,
+    tensor,
+)
+from ._files import load, save
+from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
+from ._modes import DispatchMode, current_mode
+from ._ops import ops
+from ._size import Size
+from ._strict import strict
+from .errors import OpgridError
+
+__version__: str = _opgrid.__version__
+
+# The names of dtypes, layouts and memory formats are those that the dispatcher has.
+for _name, _value in vars(_opgrid).items():
+    if isinstance(_value, (dtype, layout, memory_format)):
+        globals()[_name] = _value
+        _value = None
+half = _opgrid.float16
+float = _opgrid.float32
+double = _opgrid.float64
+short = _opgrid.int16
+int = _opgrid.int32
+long = _opgrid.int64
+cfloat = _opgrid.complex64
+cdouble = _opgrid.complex128
+del _name, _value
+
+inf = 1e999
+nan = inf - inf
+pi = 3.141592653589793
+e = 2.718281828459045
+newaxis = None
+
+
+def __getattr__(name: str) -> Any:
+    """Functions are operators of the registry, looked up when they are asked for first."""
+    return _opgrid.function(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_opgrid.function_names()})

@@ -1,0 +1,103 @@
+"""Operators made of one function: its annotations are the schema, its code the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from . import _opgrid
+from ._ops import ops
+from ._schema_of import infer_schema
+from .errors import NotSupportedError
+
+
+class CustomOpDef:
+    """An operator made by `custom_op`. Calling it calls the operator."""
+
+    def __init__(self, namespace: str, name: str, schema: str, function: Callable[..., Any]) -> None:
+        from .library import Library
+
+        self._namespace = namespace
+        self._name = name
+        self._qualname = f"{namespace}::{name}"
+        self._function = function
+        self._lib = Library(namespace, "FRAGMENT")
+        self.__doc__ = function.__doc__
+        self.__name__ = name
+        self._schema = schema
+        self._fake: Callable[..., Any] | None = None
+
+    def _define(self, tags: Iterable[str], kind: str | None) -> None:
+        self._lib.define(self._name + self._schema, tags=tags, kind=kind)
+        packet = getattr(getattr(ops, self._namespace), self._name)
+        self._opoverload: _opgrid.OpOverload = packet.default
+        self._lib.impl(self._name, self._on_meta, "Meta")
+
+    def _on_meta(self, *args: Any, **kwargs: Any) -> Any:
+        """What runs for meta tensors: what `register_fake` gave, nothing where there are no results."""
+        if self._fake is not None:
+            return self._fake(*args, **kwargs)
+        if not self._opoverload._schema.returns:
+            return None
+        raise NotSupportedError(
+            f"{self._qualname}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+            "registered; give it one with `register_fake`"
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(
+        self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
+        """Gives the operator a kernel for device types; also a decorator."""
+        from .library import keys_of
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            for key in keys_of(device_types):
+                self._lib.impl(self._name, fn, key, fresh=True)
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Says what results look like without computing them; also a decorator."""
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            self._fake = fn
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Iterable[str] = (),
+    kind: str | None = None,
+) -> Any:
+    """Makes an operator of a function; also a decorator.
+
+    The schema is that of the annotations, unless one is given. ``mutates_args`` names the arguments that the function
+    writes. Results must be memory of their own: clone an argument that is returned. With a ``kind``, such as
+    ``"pointwise unary"``, layers know what the operator is.
+    """
+
+    def make(fn: Callable[..., Any]) -> CustomOpDef:
+        namespace, colons, base = name.partition("::")
+        if not colons or not base:
+            raise ValueError(f"expected a name such as 'mylib::twice', found {name!r}")
+        made = CustomOpDef(namespace, base, schema or infer_schema(fn, mutates_args=mutates_args), fn)
+        made._define(tags, kind)
+        made.register_kernel(device_types, fn)
+        return made
+
+    return make if fn is None else make(fn)

@@ -1,0 +1,79 @@
+"""The exceptions of opgrid: one tree, each also of the builtin class that fits.
+
+A call that fails raises one of them with the operator's name in ``op``, the keys of the call in ``keys``, and a text from
+``explain()`` that says which kernel was looked for and why. What a kernel written in Python raises comes out as itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class OpgridError(Exception):
+    """What every exception of opgrid is derived from."""
+
+    op: str | None = None
+    """The operator that was called, as in ``aten::add.Tensor``."""
+    keys: Any = None
+    """The keys that the call went by."""
+    _explanation: str | None = None
+
+    def explain(self) -> str:
+        """Which kernel the call was to run, and why."""
+        return self._explanation or "this error belongs to no call of an operator"
+
+
+class OperatorError(OpgridError, RuntimeError):
+    """An operator refused its arguments, or failed."""
+
+
+class ArgumentError(OpgridError, TypeError):
+    """The arguments of a function or method are not of the types that it takes."""
+
+
+class OutOfRangeError(OpgridError, IndexError):
+    """An index or a dimension is beyond its range."""
+
+
+class SchemaError(OpgridError, RuntimeError):
+    """A schema could not be read."""
+
+
+class RegistrationError(OpgridError, RuntimeError):
+    """A registration that no rule allows, or that is there already."""
+
+
+class MissingKernelError(OpgridError, NotImplementedError):
+    """The operator has no kernel for the key that the call reached."""
+
+
+class AmbiguousKernelError(OpgridError, RuntimeError):
+    """The operator has kernels between which no rule chooses."""
+
+
+class SlowPathError(OpgridError, RuntimeError):
+    """A slow path, where they are refused."""
+
+
+class DepthError(OpgridError, RecursionError):
+    """Calls are nested too deep."""
+
+
+class StaleError(OpgridError, RuntimeError):
+    """The operator or kernel is no longer registered."""
+
+
+class NotSupportedError(OpgridError, NotImplementedError):
+    """The feature exists by name only, or not for this combination."""
+
+
+class FileError(OpgridError, OSError):
+    """A file could not be read or written."""
+
+
+class PanicError(OpgridError, RuntimeError):
+    """Rust code failed in a way that it did not expect: please report it."""
+
+
+class OverrideWarning(UserWarning):
+    """A kernel took the place of another one."""

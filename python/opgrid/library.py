@@ -1,0 +1,359 @@
+"""Operators of one's own: definitions, kernels, fallbacks, and what goes with them.
+
+The names are those of ``torch.library``. What is registered belongs to an object and is undone with it: a `Library`, or
+what a function such as `define` returns into the module's own libraries, which stay.
+
+A kernel is any callable. It gets the arguments as the schema declares them, those behind ``*`` by name, and returns what
+the schema says. A fallback serves every operator: it gets the operator, then the arguments.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from . import _opgrid, _place, errors
+from ._custom_op import CustomOpDef, custom_op
+from ._opcheck import opcheck
+from ._opgrid import DispatchKey, OpOverload, SafeKernelFunction
+from ._schema_of import infer_schema
+from ._strict import may_replace
+
+__all__ = [
+    "Library",
+    "impl",
+    "define",
+    "fallthrough_kernel",
+    "impl_abstract",
+    "register_autocast",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
+    "register_autograd",
+    "get_ctx",
+    "get_kernel",
+    "custom_op",
+    "triton_op",
+    "wrap_triton",
+    "infer_schema",
+    "opcheck",
+    "CustomOpDef",
+]
+
+
+def fallthrough_kernel() -> None:
+    """Stands for a kernel that is stepped over; register it, do not call it."""
+    raise NotImplementedError("fallthrough_kernel() should never be called; register it as a kernel")
+
+
+def full_name(op: Any, namespace: str | None = None) -> str:
+    """The name of an operator as a text, with its namespace."""
+    if isinstance(op, OpOverload):
+        return op.name()
+    if isinstance(op, CustomOpDef):
+        return op._qualname
+    if not isinstance(op, str):
+        raise ValueError(f"expected an operator or its name, found {type(op).__name__}")
+    if "::" not in op and namespace is not None:
+        return f"{namespace}::{op}"
+    return op
+
+
+class Library:
+    """A group of registrations in one namespace, undone together.
+
+    ``kind`` is ``"DEF"`` (the one library that owns the namespace), ``"FRAGMENT"`` (adds operators to it) or ``"IMPL"``
+    (adds kernels). Kernels are for ``dispatch_key`` where nothing else is said.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported library type: {kind}; expected DEF, FRAGMENT or IMPL")
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = dispatch_key
+        self.place = _place.of_caller()
+        self._registrations: list[_opgrid.Registration] = []
+        self._destroyed = False
+        if dispatch_key:
+            DispatchKey(dispatch_key)
+        if kind == "DEF":
+            self._registrations.append(_claimed(self))
+
+    def define(
+        self,
+        schema: str,
+        alias_analysis: str = "",
+        *,
+        tags: Iterable[str] = (),
+        kind: str | None = None,
+    ) -> str:
+        """Defines an operator and returns its name. With a kind, such as ``"pointwise binary"``, it gets its defaults."""
+        self._check()
+        if self.kind == "IMPL":
+            raise errors.RegistrationError("define(): an IMPL library adds kernels alone; use DEF or FRAGMENT")
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        place = _place.of_caller()
+        name = schema.partition("(")[0].strip()
+        made = _again(
+            ("define", full_name(name, self.ns)),
+            place,
+            lambda: _opgrid.define(
+                self.ns, schema, place, tags=list(tags), kind=kind, conservative=alias_analysis == "CONSERVATIVE"
+            ),
+        )
+        self._registrations.append(made)
+        return name
+
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+        provider: str | None = None,
+        when: Callable[..., bool] | None = None,
+        fresh: bool = False,
+    ) -> None:
+        """Gives an operator a kernel, for the key, else for the library's, else as a composite.
+
+        A ``provider`` joins the kernels that the cell has already, by its name; ``when`` asks the arguments first. With
+        ``fresh``, a result on the memory of an argument is an error.
+        """
+        self._check()
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable, but found type {type(fn)}")
+        if isinstance(op_name, _opgrid.OpOverloadPacket):
+            raise ValueError("impl(): give an overload, such as packet.default, not the packet")
+        name = full_name(op_name, self.ns)
+        key = str(dispatch_key or self.dispatch_key or "") or "CompositeImplicitAutograd"
+        if name.partition("::")[0] != self.ns:
+            raise errors.RegistrationError(f"impl(): {name} is not in the namespace {self.ns} of the library")
+        place = _place.of_function(fn) if fn is not fallthrough_kernel else _place.of_caller()
+        made = _again(
+            ("impl", name, key, provider),
+            place,
+            lambda: _opgrid.implement(
+                name,
+                DispatchKey(key),
+                None if fn is fallthrough_kernel else fn,
+                place,
+                with_keys=with_keyset,
+                provider=provider,
+                condition=when,
+                condition_text=getattr(when, "__doc__", None) or getattr(when, "__name__", "its condition holds"),
+                may_replace=allow_override and provider is None and may_replace(),
+                fresh=fresh,
+            ),
+        )
+        self._registrations.append(made)
+
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Gives every operator without a kernel for the key this one; it is called with the operator and its arguments."""
+        self._check()
+        if self.ns != "_":
+            raise RuntimeError(f"We only support fallback if namespace is _ but got {self.ns}")
+        key = dispatch_key or self.dispatch_key
+        if not key:
+            raise errors.RegistrationError("fallback(): a fallback needs a dispatch key")
+        place = _place.of_function(fn) if fn is not fallthrough_kernel else _place.of_caller()
+        made = _again(
+            ("fallback", str(key)),
+            place,
+            lambda: _opgrid.fallback(
+                DispatchKey(key), None if fn is fallthrough_kernel else fn, place, with_keys=with_keyset
+            ),
+        )
+        self._registrations.append(made)
+
+    def _destroy(self) -> None:
+        """Undoes everything, the latest first."""
+        self._destroyed = True
+        while self._registrations:
+            self._registrations.pop().drop()
+
+    def _check(self) -> None:
+        if self._destroyed:
+            raise RuntimeError("Library object has been destroyed; make a new one")
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self._destroy()
+
+    def __del__(self) -> None:
+        if getattr(self, "_registrations", None):
+            self._destroy()
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
+
+
+_made: dict[tuple[Any, ...], tuple[_place.Place, weakref.ref[_opgrid.Registration]]] = {}
+"""What stands where, so that a cell of a notebook that runs again replaces what it registered before."""
+
+
+def _again(
+    what: tuple[Any, ...], place: _place.Place, register: Callable[[], _opgrid.Registration]
+) -> _opgrid.Registration:
+    """Registers something; what the same place has registered before goes first."""
+    before_place, before = _made.get(what, (None, None))
+    standing = before() if before is not None else None
+    if standing is not None and before_place == place:
+        standing.drop()
+    made = register()
+    if len(_made) > 4096:
+        for key in [key for key, (_, made_before) in _made.items() if made_before() is None]:
+            del _made[key]
+    _made[what] = (place, weakref.ref(made))
+    return made
+
+
+def _claimed(library: Library) -> _opgrid.Registration:
+    return _again(("claim", library.ns), library.place, lambda: _opgrid.claim(library.ns, library.place))
+
+
+_fragments: dict[str, Library] = {}
+
+
+def _fragment(namespace: str, lib: Library | None) -> Library:
+    """The library that free functions register in: the one given, else the module's own, which stays."""
+    if lib is not None:
+        return lib
+    if namespace not in _fragments:
+        _fragments[namespace] = Library(namespace, "FRAGMENT")
+    return _fragments[namespace]
+
+
+def _split(qualname: str) -> tuple[str, str]:
+    namespace, colons, name = qualname.partition("::")
+    if not colons:
+        raise ValueError(f"Expected qualname to be of the form 'namespace::name', but got {qualname}.")
+    return namespace, name
+
+
+def define(
+    qualname: str,
+    schema: str,
+    *,
+    lib: Library | None = None,
+    tags: Iterable[str] = (),
+    kind: str | None = None,
+) -> None:
+    """Defines an operator: ``define("mylib::sin", "(Tensor x) -> Tensor")``."""
+    namespace, name = _split(qualname)
+    _fragment(namespace, lib).define(name + schema, tags=tags, kind=kind)
+
+
+_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU"}
+
+
+def keys_of(types: str | Sequence[str] | None) -> list[str]:
+    """The keys of device types; all devices are a composite with derivatives of its own."""
+    if types is None or types == "default":
+        return ["CompositeExplicitAutograd"]
+    names = [types] if isinstance(types, str) else list(types)
+    known = {str(key): str(key) for key in DispatchKey.all()}
+    lower = {name.lower(): name for name in known}
+    return [known.get(name) or _KEYS.get(name) or lower.get(name.lower()) or name for name in names]
+
+
+def _decorator(func: Callable[..., Any] | None, register: Callable[[Callable[..., Any]], None]) -> Any:
+    if func is not None:
+        register(func)
+        return func
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        register(func)
+        return func
+
+    return decorate
+
+
+def impl(
+    qualname: str,
+    types: str | Sequence[str],
+    func: Callable[..., Any] | None = None,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Gives an operator a kernel for device types, or for keys; also a decorator."""
+    namespace, _ = _split(qualname)
+
+    def register(func: Callable[..., Any]) -> None:
+        for key in keys_of(types):
+            _fragment(namespace, lib).impl(qualname, func, key)
+
+    return _decorator(func, register)
+
+
+def register_kernel(
+    op: Any,
+    device_types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Gives an operator a kernel for device types; also a decorator."""
+    return impl(full_name(op), device_types or "default", func, lib=lib)
+
+
+def register_fake(
+    op: Any,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    allow_override: bool = True,
+) -> Any:
+    """Says what results look like without computing them: the kernel for meta tensors; also a decorator."""
+    name = full_name(op)
+    namespace, _ = _split(name)
+
+    def register(func: Callable[..., Any]) -> None:
+        _fragment(namespace, lib).impl(name, func, "Meta", allow_override=allow_override)
+
+    return _decorator(func, register)
+
+
+def get_kernel(op: Any, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
+    """The kernel that the operator's table has for the key now, to be called as ``call_boxed(keys, *args)``."""
+    return _opgrid.held_kernel(_opgrid.overload_named(full_name(op)), DispatchKey(dispatch_key))
+
+
+def _to_come(name: str, with_what: str) -> Callable[..., Any]:
+    def missing(*_args: Any, **_kwargs: Any) -> Any:
+        raise errors.NotSupportedError(f"{name}: comes with {with_what}, which is not there yet")
+
+    missing.__name__ = name
+    missing.__doc__ = f"Comes with {with_what}."
+    return missing
+
+
+impl_abstract = register_fake
+register_autograd = _to_come("register_autograd", "the layer of autograd")
+register_vmap = _to_come("register_vmap", "batching rules written in Python")
+register_autocast = _to_come("register_autocast", "cast policies written in Python")
+register_torch_dispatch = _to_come("register_torch_dispatch", "subclasses that see operators")
+triton_op = _to_come("triton_op", "kernels of Triton")
+wrap_triton = _to_come("wrap_triton", "kernels of Triton")
+get_ctx = _to_come("get_ctx", "sizes that are not known")
+
+
+@contextlib.contextmanager
+def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Library]:
+    """A library for the length of a block."""
+    library = Library(ns, kind, dispatch_key)
+    try:
+        yield library
+    finally:
+        library._destroy()
+

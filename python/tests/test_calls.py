@@ -1,0 +1,149 @@
+"""Calls: functions, methods, packets, overloads, and what is wrong with arguments."""
+
+import inspect
+
+import opgrid as og
+import pytest
+
+x = og.tensor([1.0, 2.0, 3.0])
+
+
+def values(tensor):
+    return tensor.tolist()
+
+
+def test_one_operator_is_called_in_four_ways():
+    expected = [2.0, 4.0, 6.0]
+    for result in (og.add(x, x), x.add(x), x + x, og.ops.aten.add(x, x), og.ops.aten.add.Tensor(x, x)):
+        assert values(result) == expected
+
+
+def test_numbers_beside_tensors_are_numbers():
+    assert (og.tensor([1, 2]) + 1).dtype is og.int64
+    assert (og.tensor([1, 2]) + 1.5).dtype is og.float32
+    assert (og.tensor([1, 2], dtype=og.int8) * 300).dtype is og.int8
+    assert values(1 - x) == [0.0, -1.0, -2.0]
+    assert values(6 / x) == [6.0, 3.0, 2.0]
+    assert values(2**x) == [2.0, 4.0, 8.0]
+    assert values(7 // x) == [7.0, 3.0, 2.0]
+    with pytest.raises(TypeError):
+        og.maximum(x, 1)
+
+
+def test_results_in_place_are_the_same_object():
+    y = x.clone()
+    assert y.add_(1) is y
+    assert og.ops.aten.mul_.Tensor(y, 2) is y
+    before = y
+    y += 1
+    assert y is before
+    out = og.empty(3)
+    assert og.add(x, x, out=out) is out
+
+
+def test_sizes_are_given_one_by_one_or_as_a_list():
+    for size in (og.zeros(2, 3), og.zeros((2, 3)), og.zeros([2, 3]), og.zeros(size=(2, 3))):
+        assert size.shape == (2, 3)
+    assert x.view(3, 1).shape == x.view([3, 1]).shape == (3, 1)
+    assert og.zeros(2, 3).permute(1, 0).shape == (3, 2)
+    assert og.zeros(()).shape == ()
+
+
+def test_names_of_numpy_are_known():
+    y = og.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert values(og.sum(y, axis=0)) == [4.0, 6.0]
+    assert og.sum(y, dim=(0,), keepdims=True).shape == (1, 2)
+    assert values(og.add(input=x, other=x)) == values(og.add(x1=x, x2=x))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: og.relu(), 'relu() missing 1 required positional argument: "input"'),
+        (lambda: og.isfinite(x, x), "isfinite() takes 1 positional argument but 2 were given"),
+        (lambda: og.isfinite("a"), "isfinite(): argument 'input' (position 1) must be Tensor, not str"),
+        (lambda: og.isfinite(x, foo=1), "isfinite() got an unexpected keyword argument 'foo'"),
+        (lambda: og.isfinite(x, input=x), "isfinite() got multiple values for argument 'input'"),
+        (lambda: og.add(x, "a"), "add() received an invalid combination of arguments - got (Tensor, str, )"),
+        (lambda: x.permute("a"), "permute(): argument 'dims' (position 1) must be tuple of ints"),
+    ],
+)
+def test_functions_refuse_arguments_as_torch_does(call, text):
+    with pytest.raises(TypeError) as raised:
+        call()
+    assert isinstance(raised.value, og.OpgridError)
+    assert text in str(raised.value) or "invalid combination" in str(raised.value)
+
+
+def test_packets_say_why_no_overload_fits():
+    with pytest.raises(RuntimeError, match="failed to match any schema"):
+        og.ops.aten.add("a", "b")
+    with pytest.raises(RuntimeError, match="expected at most 1 arguments"):
+        og.ops.aten.isfinite(x, x)
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nope'"):
+        og.ops.aten.nope
+    with pytest.raises(AttributeError, match="has no overload name 'Nope'"):
+        og.ops.aten.add.Nope
+    with pytest.raises(AttributeError, match="module 'opgrid' has no attribute 'nope'"):
+        og.nope
+
+
+def test_errors_know_the_call():
+    with pytest.raises(RuntimeError, match="does not broadcast") as raised:
+        x + og.zeros(2)
+    assert raised.value.op == "aten::add.Tensor"
+    assert "CPU" in raised.value.keys
+    assert "1  CPU" in raised.value.explain()
+    with pytest.raises(IndexError):
+        og.sum(x, dim=5)
+    with pytest.raises(NotImplementedError):
+        og.ops.aten.add.Tensor.redispatch(og.DispatchKeySet("CUDA"), x, x)
+
+
+def test_overloads_describe_themselves():
+    add = og.ops.aten.add
+    assert {"Tensor", "Scalar", "out"} <= set(add.overloads())
+    assert add.Tensor.name() == "aten::add.Tensor"
+    assert add.Tensor.__name__ == "add.Tensor"
+    assert str(add.Tensor) == "aten.add.Tensor"
+    assert repr(add.Tensor) == "<OpOverload(op='aten.add', overload='Tensor')>"
+    assert [argument.name for argument in add.Tensor._schema.arguments] == ["self", "other", "alpha"]
+    assert og.ops.aten.relu.default._schema.name == "aten::relu"
+    assert og.ops.aten.add_.Tensor._schema.is_mutable
+    assert og.ops.aten.view.default.is_view
+    assert "registered at" in add.Tensor.__doc__
+    assert add.Tensor is not add.out
+    assert add.Tensor == add.Tensor
+    assert "add" in dir(og.ops.aten)
+    assert "add" in dir(og)
+    assert "add" in dir(x)
+
+
+def test_functions_have_signatures_and_help():
+    assert str(inspect.signature(og.isfinite)) == "(input)"
+    assert "aten::add.Tensor(Tensor self" in og.add.__doc__
+    assert og.Tensor.add(x, x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_random_numbers_follow_the_seed():
+    og.manual_seed(0)
+    first = og.rand(3)
+    og.manual_seed(0)
+    assert values(og.rand(3)) == values(first)
+    one, two = (og.rand(3, generator=og.Generator(7)) for _ in range(2))
+    assert values(one) == values(two)
+    assert og.randn(2, 2).shape == (2, 2)
+
+
+def test_factories_let_know_of_gradients():
+    assert og.zeros(2, requires_grad=False).shape == (2,)
+    with pytest.raises(TypeError):
+        og.zeros(2, requires_grad=True)
+
+
+def test_redispatch_goes_by_the_keys_alone():
+    add = og.ops.aten.add.Tensor
+    assert values(add.redispatch(og.DispatchKeySet("CPU"), x, x)) == [2.0, 4.0, 6.0]
+    assert values(add.call_for_key("CPU", x, x)) == [2.0, 4.0, 6.0]
+    assert add.has_kernel_for_dispatch_key("CPU")
+    assert not add.has_kernel_for_dispatch_key("CUDA")
