@@ -17,4 +17,5 @@ pub(crate) mod functions;
 mod gil_cell;
 mod messages;
 pub(crate) mod overload;
+mod overriding;
 pub(crate) mod packet;
