@@ -23,7 +23,7 @@ use crate::tensor::object::TensorBase;
 const NAMESPACE: &str = "aten";
 
 /// What calls the overloads of one name.
-#[pyclass(frozen)]
+#[pyclass(module = "opgrid", frozen)]
 pub(crate) struct Caller {
     /// With its namespace, as in `aten::add`.
     full_name: String,
@@ -131,7 +131,7 @@ pub(crate) fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, 
 }
 
 /// What a class has for a method: it is there as long as the operator is.
-#[pyclass(frozen)]
+#[pyclass(module = "opgrid", frozen)]
 struct Method {
     function: Py<PyAny>,
     caller: Py<Caller>,

@@ -19,3 +19,4 @@ mod messages;
 pub(crate) mod overload;
 mod overriding;
 pub(crate) mod packet;
+pub(crate) mod schema;
