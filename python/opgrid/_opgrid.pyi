@@ -3,7 +3,7 @@
 import builtins
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, Self, TypeAlias, overload
+from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from ._size import Size
 
@@ -13,6 +13,7 @@ _bool = builtins.bool
 _complex = builtins.complex
 _str = builtins.str
 
+_T = TypeVar("_T", bound="TensorBase")
 Number: TypeAlias = _int | _float | _complex | _bool
 _Keys: TypeAlias = "DispatchKeySet | DispatchKey | _str | Iterable[DispatchKey | _str]"
 _Place: TypeAlias = tuple[_str, _int]
@@ -96,6 +97,7 @@ class TensorBase:
     def type_as(self, other: Tensor) -> Tensor: ...
     def detach(self) -> Tensor: ...
     def tolist(self) -> Any: ...
+    def as_subclass(self, cls: type[_T]) -> _T: ...
     def numpy(self, *, force: _bool = ...) -> Any: ...
     def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> Any: ...
     def __dlpack__(

@@ -101,6 +101,8 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
         match path.is_dir() {
             true if entry.file_name() == "__pycache__" => {}
             true => copy_folder(&path, &target)?,
+            // The module of `maturin develop`, which would be found first.
+            false if path.extension().is_some_and(|end| end == "so") => {}
             false => copy(&path, &target)?,
         }
     }

@@ -45,9 +45,10 @@ mod _opgrid {
     use crate::operators::functions::{function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{
-        OpOverload, Packet, Schema, SchemaArgument, function_overloads, operator_names, overload_named,
-        packet,
+        OpOverload, Packet, function_overloads, operator_names, overload_named, packet,
     };
+    #[pymodule_export]
+    use crate::operators::schema::{Schema, SchemaArgument};
     #[pymodule_export]
     use crate::registration::held::{KernelFunction, held_kernel};
     #[pymodule_export]

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use super::overload::{Overload, Style};
 
 /// The overloads of a name, found once for many calls.
-#[pyclass(frozen)]
+#[pyclass(module = "opgrid", frozen)]
 pub(crate) struct Candidates {
     pub(crate) overloads: Vec<Arc<Overload>>,
     /// When they were found.

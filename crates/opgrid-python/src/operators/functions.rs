@@ -15,6 +15,7 @@ use super::fastcall;
 use super::gil_cell::GilCell;
 use super::messages;
 use super::overload::Style;
+use super::overriding;
 use crate::errors::OrRaise;
 use crate::tensor::object::TensorBase;
 
@@ -22,7 +23,7 @@ use crate::tensor::object::TensorBase;
 const NAMESPACE: &str = "aten";
 
 /// What calls the overloads of one name.
-#[pyclass(frozen)]
+#[pyclass(module = "opgrid", frozen)]
 pub(crate) struct Caller {
     /// With its namespace, as in `aten::add`.
     full_name: String,
@@ -65,12 +66,36 @@ impl Caller {
         Ok(found)
     }
 
-    /// Calls the overload that takes the arguments.
+    /// Calls the overload that takes the arguments; of functions and methods, classes of users are asked first.
     ///
     /// # Errors
     ///
-    /// Where none does; those of the call.
+    /// Where no overload does; those of the call.
     pub(crate) fn call(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+        if self.style.is_function() {
+            let classes = overriding::classes(arguments);
+            if !classes.is_empty() {
+                return overriding::call(py, self, &classes, arguments);
+            }
+        }
+        self.call_plainly(py, arguments)
+    }
+
+    /// The function or method that classes of users are told of.
+    ///
+    /// # Errors
+    ///
+    /// The operator is gone.
+    pub(super) fn function<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        kept(py, self.name(), self.style)
+    }
+
+    /// Calls the overload that takes the arguments, and asks nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub(super) fn call_plainly(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
         let candidates = self.candidates(py)?;
         choose::call(py, &self.full_name, candidates.get(), self.style, arguments)
     }
@@ -106,7 +131,7 @@ pub(crate) fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, 
 }
 
 /// What a class has for a method: it is there as long as the operator is.
-#[pyclass(frozen)]
+#[pyclass(module = "opgrid", frozen)]
 struct Method {
     function: Py<PyAny>,
     caller: Py<Caller>,

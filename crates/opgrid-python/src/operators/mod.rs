@@ -17,4 +17,6 @@ pub(crate) mod functions;
 mod gil_cell;
 mod messages;
 pub(crate) mod overload;
+mod overriding;
 pub(crate) mod packet;
+pub(crate) mod schema;

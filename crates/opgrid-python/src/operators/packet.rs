@@ -1,8 +1,7 @@
-//! What `og.ops.aten.add` and `og.ops.aten.add.Tensor` are, and the schemas that they show.
+//! What `og.ops.aten.add` and `og.ops.aten.add.Tensor` are.
 
 use std::sync::Arc;
 
-use opgrid::schema::{Argument, FunctionSchema};
 use opgrid::{OperatorHandle, ValueRef};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -12,6 +11,7 @@ use super::arguments::Arguments;
 use super::candidates::{Candidates, dispatcher};
 use super::functions::{self, Caller, documentation};
 use super::overload::{Overload, Style};
+use super::schema::Schema;
 use super::{call, choose};
 use crate::errors::{OrRaise, guarded};
 use crate::keys::{Key, KeySet};
@@ -24,15 +24,6 @@ pub(crate) struct Packet(Caller);
 // One overload, called by `og.ops.<namespace>.<name>.<overload>(...)`.
 #[pyclass(name = "OpOverload", module = "opgrid", frozen, dict, weakref)]
 pub(crate) struct OpOverload(pub(crate) Arc<Overload>);
-
-/// A schema.
-#[pyclass(name = "FunctionSchema", module = "opgrid", frozen, eq)]
-#[derive(Clone, PartialEq)]
-pub(crate) struct Schema(FunctionSchema);
-
-/// An argument or a result in a schema.
-#[pyclass(name = "Argument", module = "opgrid", frozen)]
-pub(crate) struct SchemaArgument(Argument);
 
 /// The packet of a name such as `aten::add`.
 ///
@@ -361,75 +352,5 @@ impl OpOverload {
         let mut hasher = DefaultHasher::new();
         self.handle().hash(&mut hasher);
         hasher.finish()
-    }
-}
-
-#[pymethods]
-impl Schema {
-    #[getter]
-    fn name(&self) -> &str {
-        &self.0.name.name
-    }
-
-    #[getter]
-    fn overload_name(&self) -> &str {
-        &self.0.name.overload
-    }
-
-    #[getter]
-    fn arguments(&self) -> Vec<SchemaArgument> {
-        self.0.arguments.iter().cloned().map(SchemaArgument).collect()
-    }
-
-    #[getter]
-    fn returns(&self) -> Vec<SchemaArgument> {
-        self.0.returns.iter().cloned().map(SchemaArgument).collect()
-    }
-
-    /// Whether an argument is written.
-    #[getter]
-    fn is_mutable(&self) -> bool {
-        self.0.arguments.iter().any(|argument| argument.alias.as_ref().is_some_and(|alias| alias.is_write))
-    }
-
-    fn __str__(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn __repr__(&self) -> String {
-        self.0.to_string()
-    }
-}
-
-#[pymethods]
-impl SchemaArgument {
-    #[getter]
-    fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// The type as schemas write it.
-    #[getter(r#type)]
-    fn declared(&self) -> String {
-        self.0.real_type.to_string()
-    }
-
-    #[getter]
-    fn kwarg_only(&self) -> bool {
-        self.0.kwarg_only
-    }
-
-    fn has_default_value(&self) -> bool {
-        self.0.default.is_some()
-    }
-
-    /// Whether a call writes it.
-    #[getter]
-    fn is_write(&self) -> bool {
-        self.0.alias.as_ref().is_some_and(|alias| alias.is_write)
-    }
-
-    fn __repr__(&self) -> String {
-        self.0.to_string()
     }
 }

@@ -1,0 +1,194 @@
+//! Classes of users that are derived from tensors: what they say of functions and methods, and that results are theirs.
+
+use std::cell::Cell;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+
+use super::arguments::Arguments;
+use super::functions::Caller;
+use crate::tensor::object::{TensorBase, TensorObject};
+
+/// The names under which a class says what a function does with its objects.
+const HANDLERS: [&str; 2] = ["__opgrid_function__", "__torch_function__"];
+
+thread_local! {
+    /// Whether calls of this thread do not ask classes.
+    static OFF: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps calls from asking classes until it is dropped.
+struct Off(bool);
+
+impl Off {
+    fn new() -> Self {
+        Self(OFF.replace(true))
+    }
+}
+
+impl Drop for Off {
+    fn drop(&mut self) {
+        OFF.set(self.0);
+    }
+}
+
+/// The users' classes among the arguments, each once, derived ones first; usually none.
+#[inline]
+pub(super) fn classes<'py>(arguments: &Arguments<'_, 'py>) -> Vec<Bound<'py, PyType>> {
+    let mut found = Vec::new();
+    let objects = arguments.positional.iter().chain(arguments.keyword.iter().map(|(_, object)| object));
+    for object in objects {
+        let is_plain = object.cast_exact::<TensorObject>().is_ok()
+            || object.is_exact_instance_of::<PyInt>()
+            || object.is_exact_instance_of::<PyFloat>();
+        if !is_plain && object.is_instance_of::<TensorBase>() {
+            add(&mut found, object.get_type());
+        }
+    }
+    if found.is_empty() || OFF.get() { Vec::new() } else { found }
+}
+
+#[cold]
+fn add<'py>(found: &mut Vec<Bound<'py, PyType>>, class: Bound<'py, PyType>) {
+    if found.iter().any(|known| known.is(&class)) {
+        return;
+    }
+    let derived = |known: &Bound<'py, PyType>| class.is_subclass(known).unwrap_or(false);
+    let place = found.iter().position(derived).unwrap_or(found.len());
+    found.insert(place, class);
+}
+
+/// Calls an operator for objects of users' classes: the first class that has an answer gives it.
+///
+/// # Errors
+///
+/// `TypeError` where none has; those of the handlers and of the call.
+#[cold]
+pub(super) fn call(
+    py: Python<'_>,
+    caller: &Caller,
+    classes: &[Bound<'_, PyType>],
+    arguments: &Arguments<'_, '_>,
+) -> PyResult<Py<PyAny>> {
+    let mut asked = false;
+    for class in classes {
+        let Some(name) = handler_of(class)? else { continue };
+        asked = true;
+        let function = caller.function(py)?;
+        let args = PyTuple::new(py, arguments.positional.iter().map(|object| (**object).clone()))?;
+        let kwargs = PyDict::new(py);
+        for (name, object) in &arguments.keyword {
+            kwargs.set_item(&**name, &**object)?;
+        }
+        let types = PyTuple::new(py, classes)?;
+        let answer = class.call_method1(name, (function, types, args, kwargs))?;
+        if !answer.is(py.NotImplemented()) {
+            return Ok(answer.unbind());
+        }
+    }
+    if asked {
+        let names =
+            classes.iter().map(|class| Ok(class.name()?.to_string())).collect::<PyResult<Vec<_>>>()?;
+        let message = format!(
+            "Multiple dispatch failed for '{}'; all __torch_function__ handlers returned NotImplemented: {}",
+            caller.name(),
+            names.join(", ")
+        );
+        return Err(PyTypeError::new_err(message));
+    }
+    let _off = Off::new();
+    let result = caller.call_plainly(py, arguments)?;
+    of_class(result.into_bound(py), &classes[0]).map(Bound::unbind)
+}
+
+/// The name under which a class, or one that it is derived from, says what functions do.
+fn handler_of(class: &Bound<'_, PyType>) -> PyResult<Option<&'static str>> {
+    let py = class.py();
+    for ancestor in class.mro().iter() {
+        if ancestor.is(py.get_type::<TensorObject>()) || ancestor.is(py.get_type::<TensorBase>()) {
+            return Ok(None);
+        }
+        let own = ancestor.getattr(intern!(py, "__dict__"))?;
+        for name in HANDLERS {
+            if own.contains(name)? {
+                return Ok(Some(name));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The result as an object of the class; what is no plain tensor stays as it is.
+fn of_class<'py>(result: Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+    let py = result.py();
+    if result.cast_exact::<TensorObject>().is_ok() {
+        let make = py.get_type::<TensorObject>().getattr(intern!(py, "__new__"))?;
+        return make.call1((class, result));
+    }
+    if let Ok(tuple) = result.cast_exact::<PyTuple>() {
+        let items = tuple.iter().map(|item| of_class(item, class)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(py, items)?.into_any());
+    }
+    if let Ok(list) = result.cast_exact::<PyList>() {
+        let items = list.iter().map(|item| of_class(item, class)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyList::new(py, items)?.into_any());
+    }
+    Ok(result)
+}
+
+/// What classes without an answer of their own do: the call, with results of the class.
+fn by_default<'py>(
+    class: &Bound<'py, PyType>,
+    function: &Bound<'py, PyAny>,
+    args: Option<&Bound<'py, PyTuple>>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _off = Off::new();
+    let empty = PyTuple::empty(class.py());
+    let result = function.call(args.unwrap_or(&empty), kwargs)?;
+    of_class(result, class)
+}
+
+#[pymethods]
+impl TensorBase {
+    /// What `super().__opgrid_function__` does: calls the function, and makes results objects of the class.
+    #[classmethod]
+    #[pyo3(signature = (func, types, args=None, kwargs=None))]
+    fn __opgrid_function__<'py>(
+        cls: &Bound<'py, PyType>,
+        func: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: Option<&Bound<'py, PyTuple>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = types;
+        by_default(cls, func, args, kwargs)
+    }
+
+    /// The same under torch's name.
+    #[classmethod]
+    #[pyo3(signature = (func, types, args=None, kwargs=None))]
+    fn __torch_function__<'py>(
+        cls: &Bound<'py, PyType>,
+        func: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: Option<&Bound<'py, PyTuple>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = types;
+        by_default(cls, func, args, kwargs)
+    }
+
+    /// The tensor as an object of a class that is derived from `Tensor`.
+    fn as_subclass<'py>(slf: &Bound<'py, Self>, cls: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if !cls.is_subclass(&py.get_type::<TensorBase>())? {
+            let found = cls.name()?;
+            return Err(PyTypeError::new_err(format!("expected a class derived from Tensor, found {found}")));
+        }
+        let make = py.get_type::<TensorObject>().getattr(PyString::intern(py, "__new__"))?;
+        make.call1((cls, slf))
+    }
+}
