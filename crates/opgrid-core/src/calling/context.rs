@@ -13,7 +13,7 @@ use crate::calling::thread::{ForceGuard, LocalKeys};
 /// A part of the thread's state that belongs to a layer: a mode, a dtype, a place to write to.
 ///
 /// [`register_context_part`] makes it one that [`ThreadContext`] carries.
-pub trait ContextPart: Sync {
+pub trait ContextPart: Any + Sync {
     /// The state of this thread; `None` where it is as every thread begins.
     fn capture(&self) -> Option<Box<dyn Any + Send + Sync>>;
 
@@ -26,7 +26,11 @@ static PARTS: RwLock<Vec<&'static dyn ContextPart>> = RwLock::new(Vec::new());
 /// Lets every [`ThreadContext`] carry a part from here on. A part that is registered twice is carried once.
 pub fn register_context_part(part: &'static dyn ContextPart) {
     let mut parts = PARTS.write().unwrap_or_else(PoisonError::into_inner);
-    if parts.iter().all(|known| !std::ptr::addr_eq(*known, part)) {
+    // Parts without fields may lie at one address, although they are of different types.
+    let is_it = |known: &&dyn ContextPart| {
+        std::ptr::addr_eq(*known, part) && Any::type_id(*known) == Any::type_id(part)
+    };
+    if !parts.iter().any(is_it) {
         parts.push(part);
     }
 }
