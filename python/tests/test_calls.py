@@ -147,3 +147,17 @@ def test_redispatch_goes_by_the_keys_alone():
     assert values(add.call_for_key("CPU", x, x)) == [2.0, 4.0, 6.0]
     assert add.has_kernel_for_dispatch_key("CPU")
     assert not add.has_kernel_for_dispatch_key("CUDA")
+
+
+def test_signatures_are_those_of_schemas():
+    signature = inspect.signature(og.ops.aten.add.Tensor)
+    assert str(signature) == "(self: 'Tensor', other: 'Tensor', *, alpha: 'Scalar' = 1) -> 'Tensor'"
+    assert list(inspect.signature(og.ops.aten.exp.default).parameters) == ["self"]
+    assert inspect.signature(og.ops.aten.cat.default).parameters["dim"].default == 0
+    with pytest.raises(AttributeError, match="several overloads.*Tensor"):
+        og.ops.aten.add.__signature__
+    for name in dir(og.ops.aten):
+        packet = getattr(og.ops.aten, name)
+        for overload in packet.overloads():
+            expected = getattr(packet, overload)._schema.arguments
+            assert len(inspect.signature(getattr(packet, overload)).parameters) == len(expected)

@@ -20,3 +20,4 @@ pub(crate) mod overload;
 mod overriding;
 pub(crate) mod packet;
 pub(crate) mod schema;
+mod signature;

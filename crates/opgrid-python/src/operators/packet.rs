@@ -12,6 +12,7 @@ use super::candidates::{Candidates, dispatcher};
 use super::functions::{self, Caller, documentation};
 use super::overload::{Overload, Style};
 use super::schema::Schema;
+use super::signature::signature;
 use super::{call, choose};
 use crate::errors::{OrRaise, guarded};
 use crate::keys::{Key, KeySet};
@@ -134,6 +135,19 @@ impl Packet {
     #[getter]
     fn __name__(&self) -> &str {
         self.0.name()
+    }
+
+    /// For `inspect.signature`, where there is one overload.
+    #[getter]
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.candidates(py)?.get().overloads.as_slice() {
+            [only] => signature(py, only),
+            _ => Err(PyAttributeError::new_err(format!(
+                "{} has several overloads, with a signature each; ask for that of one: {}",
+                self.0.full_name(),
+                self.overloads(py)?.join(", "),
+            ))),
+        }
     }
 
     #[getter]
@@ -320,6 +334,12 @@ impl OpOverload {
     /// The computed table, a line for each key that has a kernel.
     fn dump_table(&self, py: Python<'_>) -> PyResult<String> {
         self.handle().dump_computed_table().or_raise(py)
+    }
+
+    /// For `inspect.signature`.
+    #[getter]
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        signature(py, &self.0)
     }
 
     #[getter]
