@@ -41,7 +41,12 @@ impl Package {
     pub fn assemble(workspace: &Workspace, profile: &str) -> Result<PathBuf, Failure> {
         let target = workspace.target()?;
         let site = target.join("python").join(profile);
-        passes(workspace.cargo().args(["build", "--package", "opgrid-python", "--profile", profile]))?;
+        // Features are those of all that is built together: with the tests beside it, the module takes what they are made of.
+        let what: &[&str] = match profile {
+            "dev" => &["--workspace", "--all-targets"],
+            _ => &["--package", "opgrid-python"],
+        };
+        passes(workspace.cargo().args(["build", "--profile", profile]).args(what))?;
         let package = site.join("opgrid");
         // What is no longer in the sources must not be found either.
         let _ = std::fs::remove_dir_all(&package);
