@@ -15,7 +15,7 @@ use opgrid_core::{Device, DispatchKey, Generator, Result};
 
 use super::math::Inexact;
 use super::polynomials::Polynomials;
-use super::simd::{Loop, vectorised};
+use super::simd::{VectorLoop, vectorised};
 use crate::error::argument;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
@@ -150,7 +150,7 @@ fn tempered(mut y: u32) -> u32 {
 /// A state that becomes the next one.
 struct Twist<'a>(&'a mut [u32; WORDS]);
 
-impl Loop for Twist<'_> {
+impl VectorLoop for Twist<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -174,7 +174,7 @@ impl Loop for Twist<'_> {
 /// Groups of 16 uniform numbers that become normal ones.
 struct Transform<'a, T>(&'a mut [T]);
 
-impl<T: Inexact + Polynomials> Loop for Transform<'_, T> {
+impl<T: Inexact + Polynomials> VectorLoop for Transform<'_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 /// The compiler puts the code of a method into the object file of the type that it is for, of tuples into that of their
 /// first part. So a loop that is a tuple with an operator's closure in front is compiled again when the operator's file
 /// changes, and those of other operators are not.
-pub(crate) trait Loop: Sized {
+pub(crate) trait VectorLoop: Sized {
     /// What the loop gives.
     type Output;
 
@@ -40,7 +40,7 @@ pub(crate) trait Loop: Sized {
 }
 
 /// A short loop.
-impl<F: FnOnce() -> R, R> Loop for (F,) {
+impl<F: FnOnce() -> R, R> VectorLoop for (F,) {
     type Output = R;
 
     #[inline(always)]

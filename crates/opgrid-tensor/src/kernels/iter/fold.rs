@@ -19,7 +19,7 @@ use super::parallel::parallel_for;
 use super::plan::{Loop, OPERANDS, Odometer};
 use super::span::Span;
 use super::strided::gather;
-use crate::kernels::simd::Loop as VectorLoop;
+use crate::kernels::simd::VectorLoop;
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Element, Geometry, Math};
 

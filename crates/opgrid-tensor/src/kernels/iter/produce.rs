@@ -7,7 +7,7 @@ use opgrid_core::Result;
 
 use super::{Output, places};
 use crate::error::argument;
-use crate::kernels::simd::Loop;
+use crate::kernels::simd::VectorLoop;
 use crate::tensor::Element;
 
 /// The elements of a row-major output, of which the first `done` are written.
@@ -38,7 +38,7 @@ impl<T: Element> Sequence<'_, T> {
 }
 
 /// What is written, and where to.
-impl<T, F: FnMut(usize) -> T> Loop for (F, &mut [MaybeUninit<T>]) {
+impl<T, F: FnMut(usize) -> T> VectorLoop for (F, &mut [MaybeUninit<T>]) {
     type Output = ();
 
     #[inline(always)]

@@ -8,7 +8,7 @@ use std::slice;
 use super::places;
 use super::walk::Block;
 use crate::kernels::function::Function;
-use crate::kernels::simd::Loop;
+use crate::kernels::simd::VectorLoop;
 use crate::tensor::Element;
 
 /// Elements that are widened, computed and narrowed in a loop each, where that are three types.
@@ -47,7 +47,7 @@ macro_rules! kernels {
         }
 
         $(#[$doc])*
-        impl<F, Out: Element, $($type: Element),*> Loop for (F, &mut [MaybeUninit<Out>], $(&[$type]),*)
+        impl<F, Out: Element, $($type: Element),*> VectorLoop for (F, &mut [MaybeUninit<Out>], $(&[$type]),*)
         where
             F: Function<($($type::Math,)*), Output = Out::Math>,
         {
