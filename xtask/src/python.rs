@@ -43,7 +43,7 @@ impl Package {
         let site = target.join("python").join(profile);
         // Features are those of all that is built together: with the tests beside it, the module takes what they are made of.
         let what: &[&str] = match profile {
-            "dev" => &["--workspace", "--all-targets"],
+            "dev" => &["--workspace", "--lib", "--bins", "--tests", "--examples"],
             _ => &["--package", "opgrid-python"],
         };
         passes(workspace.cargo().args(["build", "--profile", profile]).args(what))?;
