@@ -50,6 +50,7 @@ from ._files import load, save
 from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
 from ._modes import DispatchMode, current_mode
 from ._ops import ops
+from ._providers import prefer, provider
 from ._size import Size
 from ._strict import strict
 from .errors import OpgridError
