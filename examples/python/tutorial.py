@@ -74,5 +74,33 @@ print(count.calls, "operators")
 explanation = og.explain(og.ops.tutorial.scale.default, x)
 print([hop["reason"] for hop in explanation.as_dict()["hops"]])
 print([kernel.title for kernels in og.registered_kernels(og.ops.tutorial.scale.default).values() for kernel in kernels])
+explanation  # notebooks show it as a table
+
+# %% Providers are several kernels for one key; one may be put first for a block.
+lib.define("twice(Tensor self) -> Tensor")
+
+
+@og.provider("tutorial::twice", "small", "cpu", when=lambda x: x.numel() < 3, lib=lib)
+def twice_small(x):
+    print("  small", x.numel())
+    return x + x
+
+
+@og.provider("tutorial::twice", "any", "cpu", lib=lib)
+def twice_any(x):
+    print("  any", x.numel())
+    return 2 * x
+
+
+og.ops.tutorial.twice(og.ones(2))
+og.ops.tutorial.twice(og.ones(3))
+with og.prefer("tutorial::twice", "any"):
+    og.ops.tutorial.twice(og.ones(2))
+
+# %% Libraries that work with any array find the standard's functions.
+xp = x.__array_namespace__()
+print(xp.mean(x, axis=0, keepdims=True), xp.result_type(xp.int32, xp.uint8))
+
+# %% What was registered goes when its library does.
 hooks._destroy()
 lib._destroy()

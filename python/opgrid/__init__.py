@@ -45,10 +45,12 @@ from ._opgrid import (
     reset_stats,
     tensor,
 )
+from ._array_api import array_namespace as _array_namespace
 from ._files import load, save
 from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
 from ._modes import DispatchMode, current_mode
 from ._ops import ops
+from ._providers import prefer, provider
 from ._size import Size
 from ._strict import strict
 from .errors import OpgridError
@@ -69,6 +71,8 @@ long = _opgrid.int64
 cfloat = _opgrid.complex64
 cdouble = _opgrid.complex128
 del _name, _value
+
+setattr(TensorBase, "__array_namespace__", _array_namespace)
 
 inf = 1e999
 nan = inf - inf

@@ -49,6 +49,8 @@ from ._opgrid import (
 from ._modes import DispatchMode as DispatchMode
 from ._modes import current_mode as current_mode
 from ._ops import _Ops
+from ._providers import prefer as prefer
+from ._providers import provider as provider
 from ._size import Size as Size
 from .errors import OpgridError as OpgridError
 

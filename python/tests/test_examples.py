@@ -1,7 +1,12 @@
-"""The examples in Python say what those in Rust say."""
+"""The examples in Python say what those in Rust say, and the page of the tutorial is that of its script."""
 
 import pathlib
 import runpy
+import shutil
+import subprocess
+import sys
+
+import pytest
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
@@ -35,5 +40,38 @@ def test_the_tutorial_runs(capsys):
         "tensor([20., 40., 60.])",
         " operators",
         "['direct']",
+        "  small 2\n  any 3\n  any 2\n",
+        "tensor([2.]) opgrid.int32",
     ):
         assert line in printed, line
+
+
+def check(folder):
+    command = [sys.executable, str(folder / "render.py"), "--check"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_page_of_the_tutorial_is_up_to_date():
+    checked = check(EXAMPLES / "python")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "passes"),
+    [
+        ("tutorial.html", "TutorialTimesTen", "AnotherLayer", False),
+        ("tutorial.html", "tensor([20., 40., 60.])", "tensor([20., 40., 61.])", False),
+        ("tutorial.py", 'print(count.calls, "operators")', 'print(count.calls, "calls")', False),
+        ("tutorial.html", "<body>", "<body>", True),
+    ],
+)
+def test_a_page_that_is_old_is_found(tmp_path, file, old, new, passes):
+    folder = tmp_path / "examples" / "python"
+    shutil.copytree(EXAMPLES / "python", folder)
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    checked = check(folder)
+    assert checked.returncode == (0 if passes else 1), checked.stdout + checked.stderr
+    assert checked.stderr == ""
+    assert ("run `python examples/python/render.py`" in checked.stdout) is not passes

@@ -157,6 +157,23 @@ fn a_preference_follows_nested_calls_and_ends_with_its_scope() {
 }
 
 #[test]
+fn preferences_that_guards_open_end_in_any_order() {
+    let (dispatcher, _registration) = dispatcher(three_providers);
+    let default = dispatcher.preference("t::pick", &["default"]).unwrap();
+    assert_eq!(pick(&dispatcher, 4).unwrap(), 3);
+    let even = dispatcher.preference("t::pick", &["even"]).unwrap();
+    assert_eq!(pick(&dispatcher, 4).unwrap(), 1);
+    drop(default);
+    assert_eq!(pick(&dispatcher, 400).unwrap(), 1, "the inner scope is still open");
+    drop(even);
+    let before = pick(&dispatcher, 400).unwrap();
+    drop(dispatcher.preference("t::pick", &["big"]).unwrap());
+    assert_eq!(pick(&dispatcher, 400).unwrap(), before);
+    let Err(error) = dispatcher.preference("t::pick", &["avx512"]) else { panic!("no such provider") };
+    assert_eq!(error.kind(), ErrorKind::Unknown);
+}
+
+#[test]
 fn a_preference_for_what_is_not_there_is_an_error() {
     let (dispatcher, _registration) = dispatcher(three_providers);
     let error = dispatcher.prefer("t::pick", &["avx512"], || ()).unwrap_err();

@@ -1,13 +1,17 @@
-//! Changes of the thread's keys for the length of a `with` block.
+//! Changes of the thread's keys, and of the order of providers, for the length of a `with` block.
 
+use std::cell::RefCell;
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
+use opgrid::provider::Preference;
 use opgrid::{DispatchKeySet, LocalKeys};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::errors::OrRaise;
 use crate::keys::KeySet;
+use crate::operators::candidates::dispatcher;
 
 /// What a guard makes of the thread's keys.
 #[derive(Clone, Copy)]
@@ -112,4 +116,48 @@ pub(crate) fn below_adinplace_or_view() -> Guard {
 pub(crate) fn local_keys() -> (KeySet, KeySet) {
     let local = LocalKeys::current();
     (KeySet(local.included), KeySet(local.excluded))
+}
+
+thread_local! {
+    /// The scopes of preference that are open on this thread, with the address of the object that opened each.
+    static SCOPES: RefCell<Vec<(usize, Preference)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Puts providers first for an operator, for the length of a `with` block. It may be used again, also inside of itself.
+#[pyclass(module = "opgrid", frozen)]
+pub(crate) struct ProviderGuard {
+    operator: String,
+    providers: Vec<String>,
+}
+
+#[pymethods]
+impl ProviderGuard {
+    #[new]
+    fn new(operator: String, providers: Vec<String>) -> Self {
+        Self { operator, providers }
+    }
+
+    fn __enter__(slf: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        let guard = slf.get();
+        let providers: Vec<&str> = guard.providers.iter().map(String::as_str).collect();
+        let scope = dispatcher().and_then(|dispatcher| dispatcher.preference(&guard.operator, &providers));
+        let opened = (slf.as_ptr().addr(), scope.or_raise(py)?);
+        SCOPES.with_borrow_mut(|scopes| scopes.push(opened));
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(slf: Py<Self>, _raised: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<bool> {
+        let object = slf.as_ptr().addr();
+        let ended = SCOPES.with_borrow_mut(|scopes| {
+            let place = scopes.iter().rposition(|(opened_by, _)| *opened_by == object);
+            place.map(|place| scopes.remove(place))
+        });
+        match ended {
+            Some(_) => Ok(false),
+            None => Err(PyRuntimeError::new_err(
+                "the preference was not entered on this thread; use it in a `with` statement",
+            )),
+        }
+    }
 }

@@ -32,7 +32,8 @@ mod _opgrid {
     use crate::exchange::pickle::_rebuild;
     #[pymodule_export]
     use crate::guards::{
-        Guard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys, preserve,
+        Guard, ProviderGuard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys,
+        preserve,
     };
     #[pymodule_export]
     use crate::inspection::{

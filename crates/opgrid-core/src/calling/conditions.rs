@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::calling::boxing::enter_values;
 use crate::calling::call::BoxedCall;
@@ -205,8 +206,17 @@ pub(crate) fn names_of(names: &[&str]) -> Names {
     names.iter().map(|name| Arc::from(*name)).collect()
 }
 
+/// A scope that is open: the operators that it is about and the providers that come first for them.
+#[derive(Clone)]
+pub(crate) struct Preferring {
+    /// Tells the scope from others, so that scopes may end in any order.
+    number: u64,
+    operators: Vec<OperatorHandle>,
+    names: Names,
+}
+
 /// The scopes that are open, the innermost last.
-pub(crate) type Preferences = Vec<(Vec<OperatorHandle>, Names)>;
+pub(crate) type Preferences = Vec<Preferring>;
 
 thread_local! {
     /// Never dropped, so that destructors of thread-locals may prefer, too; it owns nothing when no scope is open.
@@ -218,8 +228,8 @@ thread_local! {
 fn preference(operator: &OperatorHandle) -> Option<Names> {
     PREFERENCES.with(|preferences| {
         let preferences = preferences.borrow();
-        let found = preferences.iter().rev().find(|(operators, _)| operators.contains(operator));
-        found.map(|(_, names)| names.clone())
+        let found = preferences.iter().rev().find(|scope| scope.operators.contains(operator));
+        found.map(|scope| scope.names.clone())
     })
 }
 
@@ -243,24 +253,35 @@ pub(crate) fn preferring_all<X>(scopes: Preferences, body: impl FnOnce() -> X) -
     body()
 }
 
-/// Ends a scope of preference.
-struct Scope(PhantomData<*const ()>);
+/// A scope in which some providers come first, which ends when this is dropped; see
+/// [`Dispatcher::preference`](crate::Dispatcher::preference).
+#[must_use = "the scope ends when this is dropped"]
+pub struct Preference {
+    number: u64,
+    /// Invariant: a scope ends on the thread that opened it.
+    of_this_thread: PhantomData<*const ()>,
+}
 
-impl Drop for Scope {
+impl Preference {
+    /// Opens a scope in which the providers of these names come first, for calls of these operators on this thread.
+    pub(crate) fn open(operators: Vec<OperatorHandle>, names: Names) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        PREFERENCES
+            .with(|preferences| preferences.borrow_mut().push(Preferring { number, operators, names }));
+        Self { number, of_this_thread: PhantomData }
+    }
+}
+
+impl Drop for Preference {
     fn drop(&mut self) {
         // The handles are dropped after the borrow ends, and with the last scope the memory for scopes.
         let _ended = PREFERENCES.with(|preferences| {
             let mut preferences = preferences.borrow_mut();
-            let ended = preferences.pop();
+            let place = preferences.iter().rposition(|scope| scope.number == self.number);
+            let ended = place.map(|place| preferences.remove(place));
             let memory = if preferences.is_empty() { std::mem::take(&mut *preferences) } else { Vec::new() };
             (ended, memory)
         });
     }
-}
-
-/// Runs `body` with the providers of these names first, for calls of these operators on this thread.
-pub(crate) fn preferring<X>(operators: Vec<OperatorHandle>, names: Names, body: impl FnOnce() -> X) -> X {
-    PREFERENCES.with(|preferences| preferences.borrow_mut().push((operators, names)));
-    let _scope = Scope(PhantomData);
-    body()
 }

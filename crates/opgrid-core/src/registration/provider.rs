@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::calling::call::Next;
-use crate::calling::conditions::{Condition, Names, names_of, preferring};
+pub use crate::calling::conditions::Preference;
+use crate::calling::conditions::{Condition, Names, names_of};
 use crate::calling::kernel::Kernel;
 use crate::calling::operator::OperatorHandle;
 use crate::error::{Error, ErrorKind, Result};
@@ -127,6 +128,17 @@ impl Dispatcher {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn prefer<X>(&self, operator: &str, providers: &[&str], body: impl FnOnce() -> X) -> Result<X> {
+        let _scope = self.preference(operator, providers)?;
+        Ok(body())
+    }
+
+    /// Opens the scope of [`prefer`](Self::prefer), which ends when the guard is dropped: for foreign callers, whose scopes
+    /// are no closures. Scopes may end in any order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prefer`](Self::prefer).
+    pub fn preference(&self, operator: &str, providers: &[&str]) -> Result<Preference> {
         let operators = self.overloads_of(operator)?;
         let known: Vec<String> = operators.iter().flat_map(OperatorHandle::providers).collect();
         if let Some(unknown) = providers.iter().find(|name| !known.iter().any(|known| known == *name)) {
@@ -137,7 +149,7 @@ impl Dispatcher {
             let message = format!("{operator}: no cell has a provider `{unknown}`; {remedy}");
             return Err(Error::new(ErrorKind::Unknown, message));
         }
-        Ok(preferring(operators, names_of(providers), body))
+        Ok(Preference::open(operators, names_of(providers)))
     }
 
     /// The overload of that name, or all of the name where it has no overload part and none is the default one.

@@ -1,0 +1,357 @@
+"""The namespace of the array API standard agrees with numpy's, and has what the registry can serve."""
+
+import inspect
+
+import numpy as np
+import opgrid as og
+import pytest
+from opgrid.library import Library
+
+xp = og.zeros(1).__array_namespace__()
+
+FLOATS = [
+    np.array([0.5, 1.25, 2.0, 3.75], dtype="float32"),
+    np.array([[0.25, 1.5], [2.5, 0.125], [3.0, 3.0]], dtype="float64"),
+    np.array(1.5, dtype="float32"),
+    np.zeros((0, 3), dtype="float64"),
+]
+INTS = [np.array([3, 1, 2], dtype="int32"), np.array([[5, -7], [2, 2]], dtype="int64"), np.array([200, 7], dtype="uint8")]
+BOOLS = [np.array([True, False, True]), np.array([[False, False], [True, False]])]
+MATRICES = [x for x in FLOATS + INTS + BOOLS if x.ndim == 2 and x.size]
+FILLED = [x for x in FLOATS + INTS + BOOLS if x.size]
+CUBE = np.arange(24, dtype="float64").reshape(2, 3, 4)
+
+
+def ours(x):
+    if isinstance(x, np.ndarray):
+        return og.from_numpy(x.copy())
+    if isinstance(x, np.dtype):
+        return getattr(xp, x.name)
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(ours, x))
+    return x
+
+
+def same(found, expected):
+    if isinstance(expected, (list, tuple)):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+        return
+    expected = np.asarray(expected)
+    assert tuple(found.shape) == expected.shape
+    assert str(found.dtype).endswith(f".{expected.dtype}")
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+
+
+F = {name: [((x,), {}) for x in FLOATS] for name in "exp log sqrt tanh reciprocal square isnan isfinite isinf".split()}
+UNARY = F | {name: [((x,), {}) for x in FLOATS + INTS[:2]] for name in "abs negative positive".split()}
+SPECIAL = np.array([np.inf, -np.inf, np.nan, 0.0])
+for _name in ("isnan", "isfinite", "isinf"):
+    UNARY[_name] = [*UNARY[_name], ((SPECIAL,), {})]
+UNARY["logical_not"] = [((x,), {}) for x in BOOLS]
+
+SAME = [(x, x[..., ::-1].copy() if x.ndim else x) for x in FLOATS + INTS]
+MIXED = [
+    (FLOATS[0], np.array(2.0)),  # a dimensionless array counts as any other: float64
+    (INTS[0], np.array([[9], [4]], dtype="int64")),
+    (INTS[2], np.array([-3, 5], dtype="int8")),
+    (FLOATS[1], 2.0),
+    (3, INTS[0]),
+    (2, FLOATS[0]),
+]
+BINARY = {
+    name: [(pair, {}) for pair in SAME + MIXED]
+    for name in (
+        "add subtract multiply equal not_equal greater greater_equal less less_equal maximum minimum"
+    ).split()
+}
+DIVIDED = [((x, y), {}) for x, y in SAME + MIXED if all(np.asarray(z).dtype.kind == "f" for z in (x, y))]
+BINARY["divide"] = BINARY["pow"] = DIVIDED
+BINARY["floor_divide"] = [((INTS[1], np.array([2, 3])), {}), ((FLOATS[0], 0.5), {}), ((-7, INTS[0]), {})]
+BINARY |= {f"logical_{name}": [((x, x[..., ::-1].copy()), {}) for x in BOOLS] for name in ("and", "or", "xor")}
+
+
+def axes(*more, **keywords):
+    """Calls with axes that are there."""
+    cases = [((x,), {}) for x in FILLED]
+    cases += [((x,), {"axis": axis, "keepdims": keep}) for x in MATRICES for axis in (0, -1, (0, 1), (1,)) for keep in (0, 1)]
+    return [(args, {key: bool(value) if key == "keepdims" else value for key, value in given.items()}) for args, given in cases]
+
+
+def of_kind(cases, kinds):
+    return [case for case in cases if case[0][0].dtype.kind in kinds]
+
+
+REDUCED = {
+    "sum": [*of_kind(axes(), "fi"), ((CUBE,), {"axis": (0, 2)}), ((CUBE,), {"axis": ()}), ((INTS[0],), {"dtype": np.dtype("float64")}),
+            ((FLOATS[3],), {"axis": 0})],
+    "mean": [*of_kind(axes(), "f"), ((CUBE,), {"axis": (0, 2), "keepdims": True})],
+    "max": of_kind(axes(), "fiu"), "min": of_kind(axes(), "fiu"), "all": axes(), "any": axes(),
+    "count_nonzero": axes(),
+    "var": [*of_kind(axes(), "f"), ((CUBE,), {"axis": 1, "correction": 1.0})],
+    "std": [*of_kind(axes(), "f"), ((CUBE,), {"axis": (1, 2), "correction": 1})],
+    "argmax": [((x,), given) for x in MATRICES[:2] for given in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"keepdims": True})],
+}  # fmt: skip
+
+d = np.dtype
+MADE = {
+    "arange": [((5,), {"dtype": d("int64")}), ((2, 9, 3), {}), ((5, 1, -2), {}), ((5, 1), {}), ((0.0, 1.0, 0.25), {"dtype": d("float32")})],
+    "asarray": [(([[1, 2], [3, 4]],), {}), ((FLOATS[0],), {"copy": True}), ((INTS[0],), {"dtype": d("float64")})],
+    "empty": [((0,), {"dtype": d("float32")}), (((3, 0),), {"dtype": d("int64")})],
+    "empty_like": [((FLOATS[3],), {})],
+    "eye": [((3,), {"dtype": d("float32")}), ((2, 4), {"k": 1, "dtype": d("int64")}), ((4, 2), {"k": -1, "dtype": d("bool")})],
+    "full": [(((2, 3), 7), {}), ((2, True), {}), ((2, 1), {"dtype": d("float64")})],
+    "full_like": [((INTS[0], 4), {}), ((INTS[0], 4), {"dtype": d("float64")})],
+    "linspace": [((0.0, 1.0, 5), {"dtype": d("float64")}), ((0.0, 1.0, 5), {"dtype": d("float64"), "endpoint": False})],
+    "ones": [(((2, 2),), {"dtype": d("float32")}), ((3,), {"dtype": d("uint8")})],
+    "ones_like": [((x,), {}) for x in INTS],
+    "zeros": [(((2, 2),), {"dtype": d("float32")}), (((),), {"dtype": d("bool")})],
+    "zeros_like": [((x,), {}) for x in FLOATS],
+    "meshgrid": [((INTS[0], FLOATS[0]), {}), ((INTS[0], FLOATS[0]), {"indexing": "ij"}), ((INTS[0],), {}), ((INTS[0], INTS[2], BOOLS[0]), {})],
+    "tril": [((CUBE,), {"k": k}) for k in (-1, 0, 2)], "triu": [((CUBE,), {"k": k}) for k in (-1, 0, 2)],
+    "from_dlpack": [((FLOATS[0],), {}), ((INTS[1],), {"copy": True})],
+}  # fmt: skip
+ROW = np.array([[1, 0, 1]])
+SHAPED = {
+    "broadcast_arrays": [((INTS[0], np.ones((2, 1))), {})],
+    "broadcast_to": [((INTS[0], (2, 3)), {})],
+    "concat": [(([INTS[0], FLOATS[1][:, 0]],), {}), (([CUBE, CUBE],), {"axis": -1}), (([INTS[1], CUBE],), {"axis": None})],
+    "stack": [(([INTS[0], INTS[0]],), {"axis": -1})],
+    "unstack": [((CUBE,), {"axis": 1}), ((CUBE,), {})],
+    "expand_dims": [((CUBE,), {"axis": -1}), ((CUBE,), {"axis": (0, 2)}), ((CUBE,), {"axis": 0})],
+    "squeeze": [((CUBE[:, :1, :1],), {"axis": (1, -1)}), ((CUBE[:1],), {"axis": 0})],
+    "permute_dims": [((CUBE, (2, 0, 1)), {})],
+    "moveaxis": [((CUBE, 0, -1), {}), ((CUBE, (0, 1), (2, 0)), {})],
+    "reshape": [((CUBE, (4, -1)), {}), ((CUBE, (24,)), {"copy": True}), ((CUBE, (24,)), {"copy": False})],
+    "take": [((CUBE, np.array([1, 0, 1])), {"axis": 1}), ((INTS[0], np.array([2, 2])), {"axis": 0})],
+    "take_along_axis": [((INTS[0][None], ROW), {"axis": 1}), ((np.eye(3), ROW), {"axis": -1})],
+    "flip": [((CUBE,), {}), ((CUBE,), {"axis": (0, -1)}), ((CUBE,), {"axis": 1})],
+    "roll": [((CUBE, 5), {}), ((CUBE, 1), {"axis": 1}), ((CUBE, (1, -2)), {"axis": (0, 2)})],
+    "repeat": [((CUBE, 2), {}), ((CUBE, 2), {"axis": 1}), ((INTS[0], np.array([0, 2, 1])), {"axis": 0})],
+    "tile": [((CUBE, (2, 1)), {}), ((INTS[0], (2, 2)), {})],
+    "diff": [((CUBE,), {}), ((CUBE,), {"axis": 0}), ((INTS[0],), {"n": 2}), ((INTS[0],), {"prepend": INTS[0], "append": INTS[0]})],
+    "where": [((BOOLS[0], INTS[0], np.array(2.0)), {}), ((BOOLS[0], INTS[0], 4), {})],
+    "isin": [((INTS[1], np.array([2, 5])), {}), ((INTS[1], np.array([2, 5])), {"invert": True})],
+    "clip": [((FLOATS[0], 1.0, 2.0), {}), ((INTS[1], 0, None), {}), ((INTS[0], None, np.array([1, 5, 2], dtype="int32")), {})],
+    "matmul": [((FLOATS[1], FLOATS[1].T), {}), ((CUBE, CUBE[0].T.astype("float32")), {}), ((FLOATS[0], FLOATS[0]), {})],
+    "matrix_transpose": [((CUBE,), {})],
+    "tensordot": [((CUBE, CUBE.transpose(2, 1, 0)), {"axes": 1}), ((CUBE, CUBE), {"axes": ((0, 2), (0, 2))}), ((INTS[0], INTS[0]), {"axes": 0}),
+                  ((INTS[0], INTS[0]), {"axes": 1})],
+    "vecdot": [((CUBE, CUBE), {}), ((CUBE, CUBE[:, :1]), {"axis": 0})],
+}  # fmt: skip
+CASES = UNARY | BINARY | REDUCED | MADE | SHAPED
+DTYPES = {"__array_namespace_info__", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type", "broadcast_shapes"}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_function_agrees_with_numpy(name):
+    reference = {"var": np.var, "std": np.std}.get(name) or getattr(np, name)
+    for args, given in CASES[name]:
+        as_numpy = {"ddof" if key == "correction" else key: value for key, value in given.items()}
+        expected = reference(*args, **as_numpy)
+        found = getattr(xp, name)(*map(ours, args), **{key: ours(value) for key, value in given.items()})
+        same(found, expected)
+
+
+def test_every_name_that_is_there_is_compared():
+    functions = {name for name in dir(xp) if callable(getattr(xp, name)) and not isinstance(getattr(xp, name), og.dtype)}
+    assert functions == set(CASES) | DTYPES
+    assert {"e", "inf", "nan", "newaxis", "pi", "float32", "bool"} <= set(dir(xp))
+    assert (xp.pi, xp.e, xp.newaxis) == (np.pi, np.e, None)
+    assert xp.isnan(xp.asarray(xp.nan)).item()
+
+
+def test_positions_are_those_of_the_standard():
+    assert str(inspect.signature(xp.sum)).startswith("(x: 'Any', /, *, axis")
+    assert xp.sum.__name__ == "sum"
+    with pytest.raises(TypeError):
+        xp.sum(x=og.ones(2))
+
+
+@pytest.mark.parametrize("version", [None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"])
+def test_versions_that_are_known(version):
+    assert og.ones(2).__array_namespace__(api_version=version) is xp
+
+
+def test_a_version_that_is_not_known():
+    with pytest.raises(ValueError, match=r"unknown version '2019.06' .* known are 2021.12, .*2025.12"):
+        og.ones(2).__array_namespace__(api_version="2019.06")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sin", "the array namespace has no `sin`: the registry lacks aten::sin"),
+        ("uint16", "the registry has no such dtype"),
+        ("unique_all", "no operators of the registry serve it"),
+        ("foo", "the standard does not name it"),
+    ],
+)
+def test_names_that_are_not_there(name, text):
+    with pytest.raises(AttributeError, match=text):
+        getattr(xp, name)
+    assert name not in dir(xp)
+
+
+LATER = {
+    "sin": ("sin(Tensor self) -> Tensor", np.sin, [((FLOATS[0],), {})]),
+    "remainder": ("remainder.Tensor(Tensor self, Tensor other) -> Tensor", np.remainder, [((INTS[0], 2), {})]),
+    "argmin": (
+        "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        lambda x, dim=None, keepdim=False: np.argmin(x, axis=dim, keepdims=keepdim),
+        [((CUBE,), {}), ((CUBE,), {"axis": 1}), ((CUBE,), {"keepdims": True})],
+    ),
+    "nonzero": ("nonzero(Tensor self) -> Tensor", np.argwhere, [((INTS[1],), {}), ((BOOLS[1],), {})]),
+    "prod": (
+        "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        lambda x, dim, keepdim=False, dtype=None: np.prod(x, axis=dim, keepdims=keepdim),
+        [((CUBE,), {}), ((INTS[0],), {}), ((CUBE,), {"axis": (0, 1)}), ((CUBE,), {"axis": 1, "keepdims": True})],
+    ),
+    "cumulative_sum": (
+        "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        lambda x, dim, dtype=None: np.cumsum(x, axis=dim),
+        [((INTS[0],), {}), ((CUBE,), {"axis": 1}), ((CUBE,), {"axis": -1, "include_initial": True})],
+    ),
+    "cumulative_prod": (
+        "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        lambda x, dim, dtype=None: np.cumprod(x, axis=dim),
+        [((FLOATS[0],), {"include_initial": True})],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LATER))
+def test_a_name_appears_with_its_operators_and_goes_with_them(name):
+    schema, kernel, cases = LATER[name]
+    operator = schema.partition("(")[0]
+    if f"aten::{operator}" in og._opgrid.operator_names("aten"):
+        operator = None
+    with Library("aten", "FRAGMENT") as library:
+        if operator is not None:
+            assert not hasattr(xp, name)
+            library.define(schema)
+            library.impl(
+                operator,
+                lambda *args, **given: og.from_numpy(
+                    np.array(kernel(*(x.numpy() if isinstance(x, og.Tensor) else x for x in args), **given))
+                ),
+                "CPU",
+            )
+        for args, given in cases:
+            same(getattr(xp, name)(*map(ours, args), **given), getattr(np, name)(*args, **given))
+    assert hasattr(xp, name) is (operator is None)
+
+
+def test_sorting_appears_with_its_operator():
+    def kernel(x, *, stable=None, dim=-1, descending=False):
+        x = x.numpy()
+        order = np.argsort(-x if descending else x, axis=dim, stable=True)
+        return og.from_numpy(np.take_along_axis(x, order, dim)), og.from_numpy(order)
+
+    if "aten::sort.stable" in og._opgrid.operator_names("aten"):
+        same(xp.argsort(ours(INTS[1])), np.argsort(INTS[1], stable=True))
+        return
+    with Library("aten", "FRAGMENT") as library:
+        library.define(
+            "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"
+        )
+        library.impl("sort.stable", kernel, "CPU")
+        same(xp.sort(ours(INTS[1]), axis=0), np.sort(INTS[1], axis=0))
+        same(xp.argsort(ours(INTS[0]), descending=True), np.array([0, 2, 1]))
+
+
+DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 float32 float64 complex64 complex128".split()
+
+
+@pytest.mark.parametrize("a", DTYPE_NAMES)
+def test_dtypes_are_promoted_as_the_standard_says(a):
+    for b in DTYPE_NAMES:
+        kinds = {np.dtype(a).kind, np.dtype(b).kind}
+        if kinds & {"i", "u"} and kinds & {"f", "c"} or "b" in kinds and len(kinds) > 1:
+            continue
+        found = xp.result_type(getattr(xp, a), getattr(xp, b))
+        assert found == getattr(xp, np.result_type(a, b).name)
+        assert xp.can_cast(getattr(xp, a), getattr(xp, b)) is np.can_cast(a, b)
+
+
+def test_numbers_take_the_dtype_of_the_array():
+    assert xp.result_type(xp.ones(2, dtype=xp.uint8), 3) == xp.uint8
+    assert xp.result_type(xp.float32, 3) == xp.float32
+    assert xp.result_type(xp.float64, 3j) == xp.complex128
+    assert xp.result_type(xp.int32, 1.5) == xp.float32
+    with pytest.raises(ValueError, match="at least one array or dtype"):
+        xp.result_type(1, 2)
+    with pytest.raises(RuntimeError, match="uint8"):
+        xp.add(xp.ones(2, dtype=xp.uint8), 300)
+
+
+@pytest.mark.parametrize("name", DTYPE_NAMES)
+def test_what_dtypes_are(name):
+    dtype = getattr(xp, name)
+    for kind in ("bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"):
+        assert xp.isdtype(dtype, kind) is np.isdtype(np.dtype(name), kind)
+    assert xp.isdtype(dtype, (dtype, "bool"))
+    if np.dtype(name).kind in "iu":
+        found, expected = xp.iinfo(dtype), np.iinfo(name)
+        assert (found.bits, found.min, found.max) == (expected.bits, expected.min, expected.max)
+    elif np.dtype(name).kind in "fc":
+        found, expected = xp.finfo(dtype), np.finfo(name)
+        assert (found.bits, found.eps, found.max, found.min) == (expected.bits, expected.eps, expected.max, expected.min)
+        assert found.smallest_normal == expected.smallest_normal
+    else:
+        for info in (xp.iinfo, xp.finfo):
+            with pytest.raises(ValueError, match="found .*bool"):
+                info(dtype)
+
+
+def test_astype_copies_unless_told():
+    x = og.ones(3)
+    assert xp.astype(x, xp.float32, copy=False) is x
+    assert xp.astype(x, xp.float32).data_ptr() != x.data_ptr()
+    assert xp.astype(x, xp.int64).tolist() == [1, 1, 1]
+    assert xp.asarray(x).data_ptr() == x.data_ptr() != xp.asarray(x, copy=True).data_ptr()
+
+
+def test_what_the_namespace_says_of_itself():
+    info = xp.__array_namespace_info__()
+    assert info.default_device() == og.zeros(1).device
+    assert info.default_device() in info.devices()
+    assert info.default_dtypes()["real floating"] == xp.zeros(1).dtype
+    assert info.default_dtypes()["integral"] == xp.asarray(1).dtype == info.default_dtypes()["indexing"]
+    assert set(info.dtypes()) == set(DTYPE_NAMES)
+    assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
+    assert info.capabilities()["data-dependent shapes"] is hasattr(xp, "nonzero")
+    x = xp.arange(3)
+    assert x[x > 0].tolist() == [1, 2] and info.capabilities()["boolean indexing"]
+    assert xp.__array_api_version__ == "2025.12"
+    assert xp.broadcast_shapes((2, 1), (3,), ()) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: xp.add(1, 2), TypeError, "add(): expected at least one array"),
+        (lambda: xp.exp([1.0]), TypeError, "exp(): expected an array, found list"),
+        (lambda: xp.sum(og.ones(2), axis=1), IndexError, "sum(): there is no axis 1"),
+        (lambda: xp.max(og.ones(2), axis=(0, -1)), ValueError, "names a dimension twice"),
+        (lambda: xp.squeeze(og.ones(2), 0), ValueError, "axis 0 has 2 elements"),
+        (lambda: xp.broadcast_to(og.ones(2), (3,)), ValueError, "do not broadcast"),
+        (lambda: xp.broadcast_to(og.ones(2, 2), (2,)), ValueError, "does not broadcast to (2,)"),
+        (lambda: xp.take(og.ones(2, 2), og.tensor([0])), ValueError, "`axis` is needed"),
+        (lambda: xp.isdtype(xp.bool, "float"), ValueError, "unknown kind 'float'"),
+        (lambda: xp.matrix_transpose(og.ones(2)), ValueError, "two dimensions or more"),
+        (lambda: xp.tril(og.ones(2)), ValueError, "expected a matrix"),
+        (lambda: xp.meshgrid(og.ones(2), indexing="yx"), ValueError, "'xy' or 'ij'"),
+        (lambda: xp.arange(1, 2, 0), ValueError, "`step` must not be 0"),
+        (lambda: xp.asarray([1], copy=False), ValueError, "only by copying"),
+        (lambda: xp.asarray(og.ones(1), dtype=xp.int64, copy=False), ValueError, "copy=False forbids it"),
+        (lambda: xp.tensordot(og.ones(2), og.ones(3), axes=1), ValueError, "sizes that differ"),
+        (lambda: xp.repeat(og.ones(2), [1, 2, 3]), ValueError, "3 counts do not fit 2 elements"),
+        (lambda: xp.expand_dims(og.ones(2), 3), IndexError, "axis 3"),
+    ],
+)
+def test_bad_input_is_one_clear_error(call, kind, text):
+    with pytest.raises(kind) as raised:
+        call()
+    assert text in str(raised.value)
