@@ -82,10 +82,15 @@ pi = 3.141592653589793
 e = 2.718281828459045
 newaxis = None
 
+_OWN = frozenset(_opgrid.function_names())
+
 
 def __getattr__(name: str) -> Any:
-    """Functions are operators of the registry, looked up when they are asked for first."""
-    return _opgrid.function(name)
+    """Functions are operators of the registry. Those of the package itself stay; others are looked up each time, since they may go."""
+    function = _opgrid.function(name)
+    if name in _OWN:
+        globals()[name] = function
+    return function
 
 
 def __dir__() -> list[str]:

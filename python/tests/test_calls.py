@@ -4,6 +4,7 @@ import inspect
 
 import opgrid as og
 import pytest
+from opgrid.library import Library
 
 x = og.tensor([1.0, 2.0, 3.0])
 
@@ -147,3 +148,19 @@ def test_redispatch_goes_by_the_keys_alone():
     assert values(add.call_for_key("CPU", x, x)) == [2.0, 4.0, 6.0]
     assert add.has_kernel_for_dispatch_key("CPU")
     assert not add.has_kernel_for_dispatch_key("CUDA")
+
+
+def test_own_operators_are_looked_up_once_and_others_each_time():
+    x = og.ones(2)
+    assert og.add(x, x).tolist() == [2.0, 2.0]
+    packet = og.ops.aten.add
+    assert vars(og)["add"] is og.add
+    assert vars(og.ops.aten)["add"] is packet
+    with Library("aten", "FRAGMENT") as library:
+        library.define("comes_and_goes(Tensor x) -> Tensor")
+        library.impl("comes_and_goes", lambda x: x + 1, "CPU")
+        assert og.comes_and_goes(x).tolist() == og.ops.aten.comes_and_goes(x).tolist() == [2.0, 2.0]
+    for place in (og, og.ops.aten):
+        assert "comes_and_goes" not in vars(place)
+        with pytest.raises(AttributeError, match="comes_and_goes"):
+            place.comes_and_goes
