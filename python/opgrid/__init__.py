@@ -46,6 +46,7 @@ from ._opgrid import (
     tensor,
 )
 from ._array_api import array_namespace as _array_namespace
+from ._array_api import to_device as _to_device
 from ._files import load, save
 from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
 from ._modes import DispatchMode, current_mode
@@ -73,6 +74,7 @@ cdouble = _opgrid.complex128
 del _name, _value
 
 setattr(TensorBase, "__array_namespace__", _array_namespace)
+setattr(TensorBase, "to_device", _to_device)
 
 inf = 1e999
 nan = inf - inf
@@ -80,10 +82,15 @@ pi = 3.141592653589793
 e = 2.718281828459045
 newaxis = None
 
+_OWN = frozenset(_opgrid.function_names())
+
 
 def __getattr__(name: str) -> Any:
-    """Functions are operators of the registry, looked up when they are asked for first."""
-    return _opgrid.function(name)
+    """Functions are operators of the registry. Those of the package itself stay; others are looked up each time, since they may go."""
+    function = _opgrid.function(name)
+    if name in _OWN:
+        globals()[name] = function
+    return function
 
 
 def __dir__() -> list[str]:

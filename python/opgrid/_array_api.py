@@ -80,6 +80,13 @@ def array_namespace(self: _opgrid.Tensor, api_version: str | None = None) -> Nam
     return namespace
 
 
+def to_device(self: _opgrid.Tensor, device: Any, /, *, stream: Any = None) -> _opgrid.Tensor:
+    """The tensor on a device; itself if it is there."""
+    if stream is not None:
+        raise ValueError(f"to_device(): no device here has streams; leave `stream` out, found {stream!r}")
+    return self.to(device)
+
+
 # Dtypes.
 
 _KINDS = ("bool", "integral", "real floating", "complex floating")

@@ -8,6 +8,10 @@ from typing import Any
 from . import _opgrid
 
 
+_OWN = frozenset(name.partition("::")[2].partition(".")[0] for name in _opgrid.operator_names("aten"))
+"""The operators that the package brings, which stay: their packets need not be looked up again."""
+
+
 class _OpNamespace(types.ModuleType):
     """The operators of one namespace."""
 
@@ -24,6 +28,8 @@ class _OpNamespace(types.ModuleType):
         if packet is None or not packet.overloads():
             self._packets.pop(name, None)
             packet = self._packets[name] = _opgrid.packet(f"{self._namespace}::{name}")
+        if self._namespace == "aten" and name in _OWN:
+            setattr(self, name, packet)
         return packet
 
     def __dir__(self) -> list[str]:

@@ -313,6 +313,35 @@ def test_astype_copies_unless_told():
     assert xp.asarray(x).data_ptr() == x.data_ptr() != xp.asarray(x, copy=True).data_ptr()
 
 
+COMPLEX = np.array([[1 + 2j, 3j], [-1.5, 0.25 - 1j]])
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("add", (COMPLEX, 1.5)),
+        ("multiply", (COMPLEX, COMPLEX.astype("complex64"))),
+        ("subtract", (COMPLEX, np.ones((2, 2)))),
+        ("equal", (COMPLEX, COMPLEX)),
+        ("matmul", (COMPLEX, COMPLEX)),
+        ("sum", (COMPLEX,)),
+        ("matrix_transpose", (COMPLEX,)),
+        ("flip", (COMPLEX,)),
+        ("where", (COMPLEX == 3j, COMPLEX, 1.0)),
+    ],
+)
+def test_complex_arrays_agree_with_numpy(name, args):
+    same(getattr(xp, name)(*map(ours, args)), getattr(np, name)(*args))
+
+
+def test_arrays_go_to_devices():
+    x = og.ones(2)
+    assert x.to_device("cpu") is x
+    assert x.to_device(og.device("meta")).device == og.device("meta")
+    with pytest.raises(ValueError, match="leave `stream` out, found 3"):
+        x.to_device("cpu", stream=3)
+
+
 def test_what_the_namespace_says_of_itself():
     info = xp.__array_namespace_info__()
     assert info.default_device() == og.zeros(1).device

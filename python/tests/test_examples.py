@@ -1,6 +1,7 @@
 """The examples in Python say what those in Rust say, and the page of the tutorial is that of its script."""
 
 import pathlib
+import re
 import runpy
 import shutil
 import subprocess
@@ -44,6 +45,15 @@ def test_the_tutorial_runs(capsys):
         "tensor([2.]) opgrid.int32",
     ):
         assert line in printed, line
+
+
+def test_the_example_of_the_readme_runs():
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    ran = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("tensor([2., 4., 6.])\nmyops::myadd(Tensor self, Tensor other)")
+    assert ran.stdout.endswith("\nmyops::myadd\n")
 
 
 def check(folder):

@@ -137,16 +137,12 @@ impl Packet {
         self.0.name()
     }
 
-    /// For `inspect.signature`, where there is one overload.
+    /// For `inspect.signature`: that of the only overload. Several have none in common.
     #[getter]
-    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.candidates(py)?.get().overloads.as_slice() {
-            [only] => signature(py, only),
-            _ => Err(PyAttributeError::new_err(format!(
-                "{} has several overloads, with a signature each; ask for that of one: {}",
-                self.0.full_name(),
-                self.overloads(py)?.join(", "),
-            ))),
+            [only] => signature(py, only).map(Some),
+            _ => Ok(None),
         }
     }
 
