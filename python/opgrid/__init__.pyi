@@ -87,6 +87,11 @@ qint8: _dtype
 quint8: _dtype
 qint32: _dtype
 bfloat16: _dtype
+float8_e5m2: _dtype
+float8_e4m3fn: _dtype
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
 half: _dtype
 float: _dtype
 double: _dtype

@@ -48,15 +48,15 @@ class Table(list[Slot]):
         return f"<table><tr><th>key<th>reason<th>kernel<th>place{rows}</table>"
 
 
-class Explanation:
-    """Why a call runs the kernels that it runs: a text, ``as_dict()``, and a table in a notebook."""
+class _Described:
+    """A text, and the same as JSON."""
 
     def __init__(self, text: str, described: str) -> None:
         self._text = text
         self._described = described
 
     def as_dict(self) -> dict[str, Any]:
-        """The explanation as dicts and lists."""
+        """The same as dicts and lists."""
         described: dict[str, Any] = json.loads(self._described)
         return described
 
@@ -64,6 +64,10 @@ class Explanation:
         return self._text
 
     __repr__ = __str__
+
+
+class Explanation(_Described):
+    """Why a call runs the kernels that it runs: a text, ``as_dict()``, and a table in a notebook."""
 
     def _repr_html_(self) -> str:
         described = self.as_dict()
@@ -76,22 +80,8 @@ class Explanation:
         return f"<p><code>{html.escape(described['operator'])}</code></p><table>{head}{rows}</table>"
 
 
-class Stats:
+class Stats(_Described):
     """What the dispatcher has counted: a text, and ``as_dict()``."""
-
-    def __init__(self, text: str, described: str) -> None:
-        self._text = text
-        self._described = described
-
-    def as_dict(self) -> dict[str, Any]:
-        """The figures as dicts and lists."""
-        described: dict[str, Any] = json.loads(self._described)
-        return described
-
-    def __str__(self) -> str:
-        return self._text
-
-    __repr__ = __str__
 
 
 def overload_of(op: Any) -> _opgrid.OpOverload:

@@ -24,6 +24,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "dispatcher", prepare: dispatcher },
     Suite { name: "tensors", prepare: tensors },
     Suite { name: "python", prepare: python },
+    Suite { name: "operators", prepare: operators },
 ];
 
 /// What prints the decided differences; it needs no PyTorch.
@@ -32,8 +33,26 @@ const LIST: &str = "differences";
 /// Where it writes them, below the root.
 const PAGE: &str = "docs/differences.md";
 
-/// The options of the suites. Each takes a value.
-const OPTIONS: [&str; 5] = ["--seeds", "--seed", "--show", "--break", "--record"];
+/// The options of the suites that take a value.
+const OPTIONS: [&str; 11] = [
+    "--seeds",
+    "--seed",
+    "--show",
+    "--break",
+    "--record",
+    "--only",
+    "--sample",
+    "--max-samples",
+    "--details",
+    "--jobs",
+    "--seconds",
+];
+
+/// The options of the suites that take none.
+const FLAGS: [&str; 6] = ["--all", "--reference", "--backward", "--missing", "--scope", "--no-meta"];
+
+/// What torch's database of operators imports.
+const DATABASE_NEEDS: [&str; 2] = ["expecttest", "scipy"];
 
 /// Prints every schema that PyTorch has once it is imported.
 const PRINT_SCHEMAS: &str = "\
@@ -88,13 +107,17 @@ fn suite_of(arguments: &[String]) -> Result<(&'static Suite, &[String]), Failure
         }
         _ => (&SUITES[0], arguments),
     };
-    for option in options.chunks(2) {
-        if !OPTIONS.contains(&option[0].as_str()) {
-            let message = format!("unknown option `{}`; options are: {}", option[0], OPTIONS.join(", "));
-            return Err(Failure::usage(message));
+    let mut words = options.iter().map(String::as_str);
+    while let Some(option) = words.next() {
+        if FLAGS.contains(&option) {
+            continue;
         }
-        if option.len() == 1 {
-            return Err(Failure::usage(format!("`{}` needs a value", option[0])));
+        if !OPTIONS.contains(&option) {
+            let known = [&OPTIONS[..], &FLAGS].concat().join(", ");
+            return Err(Failure::usage(format!("unknown option `{option}`; options are: {known}")));
+        }
+        if words.next().is_none() {
+            return Err(Failure::usage(format!("`{option}` needs a value")));
         }
     }
     Ok((suite, options))
@@ -120,12 +143,22 @@ fn tensors(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Both libraries in PyTorch's interpreter.
 fn python(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    beside_torch(workspace, torch, "conformance/python/compare.py")
+}
+
+/// PyTorch's own database of operators, of which the run needs some packages more.
+fn operators(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    torch.require(&DATABASE_NEEDS)?;
+    beside_torch(workspace, torch, "conformance/operators/run.py")
+}
+
+/// A script that imports both libraries in PyTorch's interpreter.
+fn beside_torch(workspace: &Workspace, torch: &Torch, script: &str) -> Result<Command, Failure> {
     let site = Package::assemble(workspace, "dev")?;
     let mut command = torch.python();
     command.env("PYTHONPATH", site).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.arg(workspace.root().join("conformance/python/compare.py"));
+    command.arg(workspace.root().join(script));
     Ok(command)
 }
 
@@ -153,6 +186,7 @@ mod tests {
             ("--seeds 5 --break 4", "dispatcher", 4),
             ("dispatcher --show 3", "dispatcher", 2),
             ("tensors --seed 3", "tensors", 2),
+            ("operators --all --only add,sum --missing", "operators", 4),
         ];
         for (line, name, left) in cases {
             let arguments = words(line);
@@ -163,8 +197,14 @@ mod tests {
 
     #[test]
     fn a_wrong_command_line_is_told_before_anything_is_prepared() {
-        for line in ["nothing", "--what 1", "--seeds", "differences --seeds 3", "dispatcher --seeds 1 --show"]
-        {
+        for line in [
+            "nothing",
+            "--what 1",
+            "--seeds",
+            "differences --seeds 3",
+            "dispatcher --seeds 1 --show",
+            "operators --all --only",
+        ] {
             assert!(run(&words(line)).unwrap_err().is_usage(), "{line}");
         }
     }

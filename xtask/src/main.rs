@@ -66,7 +66,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "conformance",
-        arguments: "[dispatcher|tensors|python|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE]",
+        arguments: "[dispatcher|tensors|python|operators|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE] [--only NAME[,NAME…]] [--missing] [--all]",
         about: "random programs or calls that opgrid and PyTorch both run; every difference that is not wanted fails",
         run: conformance::run,
     },

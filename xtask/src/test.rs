@@ -62,18 +62,15 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>, Failure> {
 }
 
 /// The modules in this folder are declared by a macro, where rustfmt does not find them.
-const DECLARED_BY_MACRO: &str = "crates/opgrid-tensor/src/ops";
+const DECLARED_BY_MACRO: &str = "crates/opgrid-tensor/src/ops/";
 
 fn fmt(workspace: &Workspace) -> Result<(), Failure> {
     let mut command = workspace.cargo();
     command.args(["fmt", "--all", "--check", "--"]);
-    let folder = workspace.root().join(DECLARED_BY_MACRO);
-    let entries = std::fs::read_dir(&folder)
-        .map_err(|error| Failure::new(format!("cannot list {}: {error}", folder.display())))?;
-    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    command.args(files.filter(|file| file.extension().is_some_and(|end| end == "rs")));
-    passes(&mut command).map_err(|_| {
-        let remedy = format!("run `cargo fmt --all -- {DECLARED_BY_MACRO}/*.rs`");
+    let is_declared = |path: &String| path.starts_with(DECLARED_BY_MACRO) && path.ends_with(".rs");
+    command.args(workspace.files()?.into_iter().filter(is_declared));
+    passes(command.current_dir(workspace.root())).map_err(|_| {
+        let remedy = format!("run `cargo fmt --all -- {DECLARED_BY_MACRO}*/*.rs`");
         Failure::new(format!("rustfmt would write some lines otherwise, {remedy}"))
     })
 }

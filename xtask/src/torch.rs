@@ -32,6 +32,8 @@ print(json.dumps({'version': torch.__version__, 'include': cpp_extension.include
 #[derive(Debug)]
 pub struct Torch {
     python: PathBuf,
+    /// Whether the environment is the project's own, into which packages may be installed.
+    own: bool,
     version: String,
     include: Vec<String>,
     lib: Vec<String>,
@@ -59,11 +61,35 @@ impl Torch {
         if python.is_file()
             && let Ok(torch) = Self::of(python.clone())
         {
-            return Ok(torch);
+            return Ok(Self { own: true, ..torch });
         }
         println!("installing torch {VERSION} into {FOLDER}; this happens once and takes some minutes");
         make_environment(workspace, &folder)?;
-        Self::of(python)
+        Ok(Self { own: true, ..Self::of(python)? })
+    }
+
+    /// Makes sure that packages can be imported beside torch: installs them into the project's environment.
+    ///
+    /// # Errors
+    /// One is missing and the interpreter was named by the user, or it cannot be had.
+    pub fn require(&self, packages: &[&str]) -> Result<(), Failure> {
+        let mut import = self.python();
+        import.args(["-c", &format!("import {}", packages.join(", "))]);
+        if import.output().is_ok_and(|output| output.status.success()) {
+            return Ok(());
+        }
+        let mut install = self.python();
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
+        if !self.own {
+            return Err(Failure::new(format!(
+                "the interpreter that {PYTHON} names lacks one of {}; install them with `{}`",
+                packages.join(", "),
+                shown(&install)
+            )));
+        }
+        println!("installing {} into {FOLDER}", packages.join(", "));
+        passes(&mut install)
+            .map_err(|error| Failure::new(format!("{error}; installing packages needs the network")))
     }
 
     /// Asks an interpreter what it has.
@@ -95,7 +121,7 @@ impl Torch {
             return Err(Failure::new(format!("it has torch {version}, expected {VERSION}")));
         }
         let cxx11_abi = probe["abi"] == 1;
-        Ok(Self { python, version, include: strings("include"), lib: strings("lib"), cxx11_abi })
+        Ok(Self { python, own: false, version, include: strings("include"), lib: strings("lib"), cxx11_abi })
     }
 
     /// The version as PyTorch prints it.
@@ -252,6 +278,13 @@ mod tests {
             assert_eq!(error, format!("it has torch {other}, expected 2.15"));
         }
         assert!(Torch::from_probe("python".into(), "hello").is_err());
+    }
+
+    #[test]
+    fn what_is_missing_beside_torch_is_named() {
+        let torch = Torch { python: "false".into(), ..probed("2.15.0").unwrap() };
+        let error = torch.require(&["scipy", "expecttest"]).unwrap_err().to_string();
+        assert!(error.contains("lacks one of scipy, expecttest") && error.contains("pip install"), "{error}");
     }
 
     #[test]

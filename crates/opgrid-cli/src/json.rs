@@ -55,7 +55,7 @@ fn tensor(tensor: &Tensor) -> Result<Json> {
 
 /// The elements in row-major order.
 fn elements(array: &Array) -> Result<Vec<Json>> {
-    with_dtype!(array.dtype(), T => {
+    with_dtype!(array.dtype(), T: Stored => {
         Ok(array.to_vec::<T>()?.into_iter().map(|element| number(element.number())).collect())
     })
 }
@@ -66,6 +66,7 @@ fn number(number: Number) -> Json {
         Number::F32(value) => single(value),
         Number::F64(value) => float(value),
         Number::I64(value) => json!(value),
+        Number::U64(value) => json!(value),
         Number::Bool(value) => json!(value),
         Number::Complex64(value) => json!([single(value.re), single(value.im)]),
         Number::Complex128(value) => json!([float(value.re), float(value.im)]),

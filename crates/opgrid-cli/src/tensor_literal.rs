@@ -86,7 +86,7 @@ impl Elements {
 
     fn into_array(self, dtype: Option<DType>) -> Result<Array> {
         let dtype = dtype.unwrap_or_else(|| self.dtype());
-        with_dtype!(dtype, T => {
+        with_dtype!(dtype, T: Stored => {
             let elements: Result<Vec<T>> = self.numbers.iter().map(element).collect();
             Array::from_slice(&elements?, &self.sizes)
         })
@@ -121,7 +121,7 @@ fn element<T: Element>(number: &Value) -> Result<T> {
         _ if T::DTYPE == DType::Bool => true,
         Number::Complex128(_) => T::DTYPE.is_complex(),
         Number::F64(_) => !T::DTYPE.is_integral(),
-        Number::I64(number) if T::DTYPE.is_integral() => element.number() == Number::I64(number),
+        Number::I64(number) if T::DTYPE.is_integral() => element.number().as_integer() == Some(number.into()),
         _ => true,
     };
     if fits { Ok(element) } else { Err(no_element(number, T::DTYPE)) }

@@ -47,10 +47,28 @@ fn schemas_are_compared() {
 }
 
 #[test]
+fn backends_are_covered() {
+    let counts = prints(&["coverage"]);
+    assert!(counts.starts_with("backend  native  composite  fallback  missing\n"), "{counts}");
+    assert!(
+        counts.contains("\nCPU ") && counts.contains("\nMeta ") && !counts.contains("\nCUDA "),
+        "{counts}"
+    );
+    let cpu = prints(&["coverage", "--backend", "CPU"]);
+    let (native, composite) = cpu.split_once("\ncomposite: ").unwrap();
+    assert!(native.contains("\n  aten::add.Tensor\n") && composite.contains("\n  aten::reshape\n"), "{cpu}");
+    let cuda = json(&["coverage", "--backend", "CUDA"]);
+    let names = |source: &str| cuda[0]["operators"][source].as_array().unwrap().clone();
+    assert!(names("native").is_empty() && names("missing").contains(&value!("aten::add.Tensor")), "{cuda}");
+    assert!(names("composite").contains(&value!("aten::reshape")), "{cuda}");
+    fails(&["coverage", "--backend", "AutogradCPU"], &["AutogradCPU", "expected that of a backend"]);
+}
+
+#[test]
 fn tables_are_shown() {
     let text = prints(&["table", "aten::add.Tensor"]);
     let cpu = text.lines().find(|line| line.starts_with("CPU ")).unwrap();
-    assert!(cpu.contains("direct") && cpu.contains("ops/add.rs:"), "{cpu}");
+    assert!(cpu.contains("direct") && cpu.contains("ops/pointwise/add.rs:"), "{cpu}");
     assert!(!text.contains("missing"), "{text}");
     let all = json(&["table", "aten::add.Tensor", "--all"]);
     assert_eq!(all["columns"].as_array().map(Vec::len), Some(137));

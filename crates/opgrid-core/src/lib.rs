@@ -56,6 +56,7 @@ pub use dtype::DType;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Explanation, Hop};
 pub use held::HeldKernel;
+pub use inspection::coverage::{Coverage, Source};
 pub use inspection::dump::TableSlot;
 pub use inspection::stats::{SlowPathCount, Stats, reset_stats, stats};
 pub use kernel::Kernel;

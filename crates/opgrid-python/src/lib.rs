@@ -46,7 +46,7 @@ mod _opgrid {
     use crate::operators::functions::{function, function_names, method_names};
     #[pymodule_export]
     use crate::operators::packet::{
-        OpOverload, Packet, function_overloads, operator_names, overload_named, packet,
+        OpOverload, Packet, function_overloads, is_defined, operator_names, overload_named, packet,
     };
     #[pymodule_export]
     use crate::operators::schema::{Schema, SchemaArgument};

@@ -168,11 +168,11 @@ fn what_the_format_does_not_have_is_refused() {
     let meta = Array::empty(TensorSpec::contiguous(&[2], DType::F32, Device::META).unwrap()).unwrap();
     assert!(message(safetensors::write(&path, &[("good", &good), ("meta", &meta)])).contains("meta"));
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
-    let foreign = r#"{"f":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]},"u":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
+    let foreign = r#"{"f":{"dtype":"F8_E8M0","shape":[2],"data_offsets":[0,2]},"u":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
     let bytes = file(foreign, 3);
     assert_eq!(safetensors::decode("x", &bytes, "u").unwrap().sizes(), [1]);
     let error = message(safetensors::decode("x", &bytes, "f"));
-    assert!(error.contains("x:f: there are no tensors of dtype F8_E4M3"), "{error}");
+    assert!(error.contains("x:f: there are no tensors of dtype F8_E8M0"), "{error}");
 }
 
 #[test]

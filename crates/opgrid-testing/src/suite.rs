@@ -22,7 +22,7 @@ pub struct Suite {
 impl Suite {
     /// All checks of these samples, on the CPU, with every dtype.
     pub fn new(samples: Samples) -> Self {
-        let dtypes = opgrid_tensor::samples::ANY.to_vec();
+        let dtypes = opgrid_tensor::samples::STORED.to_vec();
         Self { samples, device: Device::CPU, dtypes, checks: Check::ALL.to_vec() }
     }
 

@@ -80,7 +80,7 @@ fn the_recipes_show_code_that_is_compiled() {
     let document = include_str!("../../../CONTRIBUTING.md");
     let compiled = [
         include_str!("recipes.rs"),
-        include_str!("../../opgrid-tensor/src/ops/exp.rs"),
+        include_str!("../../opgrid-tensor/src/ops/pointwise/exp.rs"),
         include_str!("../../../examples/custom-layer/src/lib.rs"),
         include_str!("../../../examples/own-tensor/src/intervals.rs"),
         include_str!("../../../examples/toy-backend/src/fallback.rs"),

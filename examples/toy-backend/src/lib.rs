@@ -59,17 +59,17 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     operators.implement(ops::EmptyStrided).kernel(toy, kernels::empty_strided);
     operators.implement(ops::CopyInplace).kernel(toy, kernels::copy_);
     let loops = Backend::new(toy, kernels::allocate);
-    let add = loops.kernels(&ops::add::ADD, kernels::add).named("toy").when(
+    let add = loops.kernels(&ops::ADD, kernels::add).named("toy").when(
         "all are contiguous floats of one shape on toy:0 and alpha is real",
         |input, other, alpha| Ok(kernels::fits([input, other]) && !matches!(alpha, Scalar::Complex(_))),
         fits_as_output,
     );
-    let mul = loops.kernels(&ops::mul::MUL, kernels::mul).named("toy").when(
+    let mul = loops.kernels(&ops::MUL, kernels::mul).named("toy").when(
         "all are contiguous floats of one shape on toy:0",
         |input, other| Ok(kernels::fits([input, other])),
         fits_as_output,
     );
-    let relu = loops.kernels(&ops::relu::RELU, kernels::relu).named("toy").when(
+    let relu = loops.kernels(&ops::RELU, kernels::relu).named("toy").when(
         "all are contiguous floats on toy:0",
         |input| Ok(kernels::fits([input])),
         fits_as_output,

@@ -8,14 +8,23 @@ use std::collections::BTreeSet;
 const FOLDER: &str = "crates/opgrid-tensor/src/ops/";
 const LIST: &str = "crates/opgrid-tensor/src/ops/mod.rs";
 
-/// Each file and each folder beside the list is named in it: `mod add;`, or in the braces of `operators!`.
+/// Each group and each file of a group is named in the list, `pointwise { add }` in `operators!`; what is no group, as
+/// a module beside it: `mod kinds;`.
 pub(super) fn every_file_is_listed(files: &[TextFile]) -> Vec<Violation> {
     let list = files.iter().find(|file| file.path == LIST);
     let listed = list.map(|file| listed_modules(&file.text)).unwrap_or_default();
     let mut violations = Vec::new();
     for file in files {
-        let Some(module) = file.path.strip_prefix(FOLDER).and_then(module_of) else { continue };
-        if file.path != LIST && !listed.contains(module) {
+        let Some(path) = file.path.strip_prefix(FOLDER).and_then(|path| path.strip_suffix(".rs")) else {
+            continue;
+        };
+        let mut parts = path.split('/');
+        let outer = parts.next().unwrap_or_default();
+        let module = match parts.next() {
+            Some(inner) if !listed.contains(outer) => format!("{outer}/{inner}"),
+            _ => outer.to_owned(),
+        };
+        if file.path != LIST && !listed.contains(&module) {
             let what = format!("`{module}` is not listed in {LIST}, add a line for it");
             violations.push(Violation { file: file.path.clone(), line: 1, rule: "operators", what });
         }
@@ -23,13 +32,7 @@ pub(super) fn every_file_is_listed(files: &[TextFile]) -> Vec<Violation> {
     violations
 }
 
-/// The module that a path below the folder belongs to: `add.rs` and `add/x.rs` to `add`.
-fn module_of(path: &str) -> Option<&str> {
-    let module = path.strip_suffix(".rs")?;
-    Some(module.split_once('/').map_or(module, |(folder, _)| folder))
-}
-
-/// The names after `mod` and those in the braces of `operators!`.
+/// The names after `mod`, and `group/name` for those in the groups of `operators!`.
 fn listed_modules(text: &str) -> BTreeSet<String> {
     let lines = rust_source::lines(text);
     let code = lines.iter().map(|line| line.code.as_str()).collect::<Vec<_>>().join("\n");
@@ -39,14 +42,21 @@ fn listed_modules(text: &str) -> BTreeSet<String> {
         if previous == "mod" {
             listed.insert(word.to_string());
         }
-        // `mod r#true;` is the module of the file `true.rs`.
-        if !(previous == "mod" && word == "r") {
-            previous = word;
-        }
+        previous = word;
     }
     for (start, _) in code.match_indices("operators!") {
-        let inside = code[start..].split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-        listed.extend(inside.into_iter().flat_map(|(names, _)| words(names)).map(String::from));
+        let Some((_, mut rest)) = code[start..].split_once('{') else { continue };
+        // Until the brace that closes the last group's is followed by that of the list.
+        while let Some((before, after)) = rest.split_once('{') {
+            let (Some(group), Some((names, tail))) = (words(before).last(), after.split_once('}')) else {
+                break;
+            };
+            listed.extend(words(names).map(|name| format!("{group}/{name}")));
+            if tail.trim_start().starts_with('}') {
+                break;
+            }
+            rest = tail;
+        }
     }
     listed
 }
@@ -72,23 +82,27 @@ mod tests {
     #[test]
     fn a_file_that_is_not_listed_is_found() {
         check("mod add;", &["add.rs", "mul.rs"], &["mul.rs"]);
-        check("operators! { add, sub }", &["add.rs", "mul.rs", "sub.rs"], &["mul.rs"]);
-        check("// mod mul;\nfn mul() {}", &["mul.rs"], &["mul.rs"]);
         check(
-            "mod conv;",
-            &["conv/forward.rs", "pool/max.rs", "pool/mod.rs"],
-            &["pool/max.rs", "pool/mod.rs"],
+            "operators! { sums { add, sub } }",
+            &["sums/add.rs", "sums/mul.rs", "sub.rs"],
+            &["sums/mul.rs", "sub.rs"],
         );
+        check(
+            "operators! { sums { add } products { mul, } }\nfn f() { g { h } }",
+            &["sums/mul.rs", "products/mul.rs", "g/h.rs"],
+            &["sums/mul.rs", "g/h.rs"],
+        );
+        check("// mod mul;\nfn mul() {}", &["mul.rs"], &["mul.rs"]);
+        check("mod kinds;", &["kinds/pointwise.rs", "pool/max.rs"], &["pool/max.rs"]);
     }
 
     #[test]
     fn listed_files_pass() {
         check(
-            "pub mod prelude;\noperators! {\n    add,\n    mul,\n}",
-            &["add.rs", "mul.rs", "prelude.rs"],
+            "pub mod prelude;\noperators! {\n    /// Some.\n    sums {\n        add,\n        mul,\n    }\n}",
+            &["sums/add.rs", "sums/mul.rs", "prelude.rs"],
             &[],
         );
-        check("mod r#true;", &["true.rs"], &[]);
     }
 
     #[test]

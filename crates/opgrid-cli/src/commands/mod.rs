@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod call;
+mod coverage;
 mod demo;
 mod explain;
 mod keys;
@@ -14,6 +15,7 @@ use opgrid::{OperatorHandle, Result};
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Call(call::Call),
+    Coverage(coverage::Coverage),
     Demo(demo::Demo),
     List(list::List),
     Schema(schema::Schema),
@@ -27,6 +29,7 @@ impl Command {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         match self {
             Self::Call(command) => command.run(json),
+            Self::Coverage(command) => command.run(json),
             Self::Demo(command) => command.run(json),
             Self::List(command) => command.run(json),
             Self::Schema(command) => command.run(json),

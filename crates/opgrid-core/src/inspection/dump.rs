@@ -7,7 +7,7 @@ use crate::calling::kernel_info::KernelInfo;
 use crate::calling::listing::{dump_table, list_columns};
 use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
-use crate::calling::table::Table;
+use crate::calling::table::{Table, TableRef};
 use crate::calling::thread::LocalKeys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::{DispatchKey, columns};
@@ -26,6 +26,18 @@ pub struct TableSlot {
     pub fallthrough: bool,
     /// The kernel, if there is one.
     pub kernel: Option<KernelInfo>,
+}
+
+impl TableSlot {
+    fn of(table: TableRef<'_>, key: DispatchKey) -> Self {
+        let slot = table.slot_of(key);
+        Self {
+            key,
+            reason: slot.reason,
+            fallthrough: slot.kernel.is_fallthrough(),
+            kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
+        }
+    }
 }
 
 impl OperatorHandle {
@@ -94,18 +106,16 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn table(&self) -> Result<Vec<TableSlot>> {
-        self.look(|table| {
-            let column = |key: DispatchKey| {
-                let slot = table.slot_of(key);
-                TableSlot {
-                    key,
-                    reason: slot.reason,
-                    fallthrough: slot.kernel.is_fallthrough(),
-                    kernel: slot.reason.is_registered().then(|| KernelInfo::of(slot.kernel)),
-                }
-            };
-            columns().into_iter().map(column).collect()
-        })
+        self.look(|table| columns().into_iter().map(|key| TableSlot::of(table, key)).collect())
+    }
+
+    /// What fills the column of a runtime key.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] where the operator is gone.
+    pub fn slot(&self, key: DispatchKey) -> Result<TableSlot> {
+        self.look(|table| TableSlot::of(table, key))
     }
 
     /// The keys and the column that a call with these arguments' keys reaches, on this thread.

@@ -16,11 +16,12 @@ use crate::keys::key::DispatchKey;
 use crate::keys::named::autograd_key;
 use crate::keys::parts::BackendComponent;
 use crate::keys::set::DispatchKeySet;
+use crate::registration::dispatcher_state::DispatcherState;
 use crate::registration::library::{Library, LibraryKind, Registration};
 use crate::registration::listener::{Listener, Override};
 use crate::registration::overload::{ArgsOf, Known, Operator, OutputOf, call_on};
 use crate::registration::record::OperatorRecord;
-use crate::registration::registry::{DispatcherState, Item, Registry};
+use crate::registration::registry::{Item, Registry};
 use crate::registration::resolve::{Kernels, Rule, Rules};
 use crate::ticket::Ticket;
 

@@ -20,8 +20,9 @@ use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
+use crate::registration::dispatcher_state::DispatcherState;
 use crate::registration::overload::{ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf};
-use crate::registration::registry::{Change, DispatcherState, Item};
+use crate::registration::registry::{Change, Item};
 
 /// The kinds of libraries, with different rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod chain;
 pub mod dispatcher;
+pub(crate) mod dispatcher_state;
 pub mod legacy;
 pub mod library;
 pub mod listener;

@@ -12,7 +12,7 @@ use crate::calling::retirement::Published;
 use crate::error::Result;
 use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher::Dispatcher;
-use crate::registration::registry::DispatcherState;
+use crate::registration::dispatcher_state::DispatcherState;
 use crate::signatures::signature::Signature;
 
 /// An overload known at compile time; [`operator!`](crate::operator!) implements it.

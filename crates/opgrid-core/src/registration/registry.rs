@@ -5,39 +5,29 @@
 //! published. Of each operator a call sees the old table or the new one; one that begins after the library is finished
 //! sees all of it. Old tables and kernels are freed after the lock is released.
 
-use std::any::{Any, TypeId};
-use std::io::Write;
-
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLock, Weak};
+use std::sync::{Arc, Weak};
 
 use hashbrown::HashMap;
 use opgrid_schema::OperatorName;
 
-use crate::calling::call::Target;
 use crate::calling::columns::HeldColumn;
 use crate::calling::conditions::Names;
-use crate::calling::kernel::{Kernel, KernelRecord, Life, Origin, SignatureOf};
+use crate::calling::kernel::{Kernel, KernelRecord, Life};
 use crate::calling::kind::Kind;
-use crate::calling::operator::{Definition, Entry, OperatorHandle, SignatureCell};
+use crate::calling::operator::{Definition, Entry, OperatorHandle};
 use crate::calling::owner::Owner;
 use crate::calling::reason::Reason;
 use crate::calling::retirement::{self, Published, Retired};
 use crate::calling::table::{Base, Slot, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
-use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::chain::Chain;
-use crate::registration::library::Registration;
-use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
-use crate::registration::overload::Overload;
+use crate::registration::listener::{Event, Override};
 use crate::registration::provider::Orders;
 use crate::registration::record::OperatorRecord;
 use crate::registration::records::OperatorRecords;
 use crate::registration::resolve::{Kernels, Rules, base_of};
-use crate::sync::lock;
-use crate::ticket::Ticket;
 
 /// One thing that a library asks for.
 pub(crate) enum Item {
@@ -81,6 +71,9 @@ pub(crate) enum Change {
 
 /// Everything behind the lock.
 pub(crate) struct Registry {
+    /// Whether it is that of another dispatcher than the global one, and which.
+    foreign: bool,
+    owner: Weak<dyn Owner>,
     rules: Rules,
     pub(crate) operators: OperatorRecords,
     namespaces: HashMap<String, Place, foldhash::fast::RandomState>,
@@ -95,18 +88,18 @@ pub(crate) struct Registry {
 
 /// What a transaction leaves to be done after the lock is released.
 #[derive(Default)]
-struct Aftermath {
-    events: Vec<Event>,
-    overrides: Vec<Override>,
+pub(super) struct Aftermath {
+    pub(super) events: Vec<Event>,
+    pub(super) overrides: Vec<Override>,
     /// Kernels that calls may have found. They are retired together with the tables.
-    unregistered: Vec<Arc<KernelRecord>>,
+    pub(super) unregistered: Vec<Arc<KernelRecord>>,
     /// Counts of kernels that are still registered, or were never seen by calls.
-    removed: Vec<Arc<KernelRecord>>,
+    pub(super) removed: Vec<Arc<KernelRecord>>,
     /// Columns that are no longer registered, or never were: their values are not dropped under the lock.
-    removed_columns: Vec<HeldColumn>,
+    pub(super) removed_columns: Vec<HeldColumn>,
     /// Whether kernels with state of users were removed, which are not kept longer than calls need them.
-    frees_state: bool,
-    unapplied: Vec<Item>,
+    pub(super) frees_state: bool,
+    pub(super) unapplied: Vec<Item>,
 }
 
 impl Aftermath {
@@ -122,268 +115,6 @@ impl Aftermath {
     }
 }
 
-/// A dispatcher, behind its handle.
-pub(crate) struct DispatcherState {
-    registry: Mutex<Registry>,
-    foreign: bool,
-    me: Weak<DispatcherState>,
-    /// Overloads of other dispatchers than the global one, by their type: the cell of each.
-    overloads: RwLock<HashMap<TypeId, Arc<SignatureCell>, foldhash::fast::RandomState>>,
-    listeners: Listeners,
-    on_override: Mutex<Option<OnOverride>>,
-    warned: AtomicBool,
-}
-
-impl DispatcherState {
-    /// A dispatcher without operators, whose calls step over the given columns.
-    pub(crate) fn new(foreign: bool, rules: Rules, stepped_over: Vec<DispatchKey>) -> Arc<Self> {
-        crate::calling::observe::trace_if_asked();
-        let registry = Registry {
-            rules,
-            operators: OperatorRecords::default(),
-            namespaces: HashMap::default(),
-            fallbacks: Vec::new(),
-            fallback_orders: Orders::default(),
-            base: Arc::new(base_of(rules, &[], &Orders::default(), &stepped_over)),
-            stepped_over,
-            kind_columns: Vec::new(),
-        };
-        Arc::new_cyclic(|me| Self {
-            registry: Mutex::new(registry),
-            foreign,
-            me: me.clone(),
-            overloads: RwLock::default(),
-            listeners: Listeners::default(),
-            on_override: Mutex::new(None),
-            warned: AtomicBool::new(false),
-        })
-    }
-
-    /// Whether this is another dispatcher than the global one.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.foreign
-    }
-
-    /// Looks into the registry. `body` runs no code of users.
-    pub(crate) fn look<X>(&self, body: impl FnOnce(&Registry) -> X) -> X {
-        body(&lock(&self.registry))
-    }
-
-    /// Applies the items of a library, all or none.
-    pub(crate) fn apply(&self, items: Vec<Item>, place: Place) -> Result<Registration> {
-        let mut aftermath = Aftermath::default();
-        let changes = {
-            let mut registry = lock(&self.registry);
-            let changes = registry.apply_all(self, items, place, &mut aftermath);
-            self.listeners.announce(std::mem::take(&mut aftermath.events));
-            changes
-        };
-        // Where a listener panics below, the registration goes out of scope and is undone.
-        let registration = changes.map(|changes| Registration::new(self.me.clone(), changes));
-        self.finish(aftermath);
-        registration
-    }
-
-    /// Undoes what a library did.
-    pub(crate) fn undo(&self, changes: Vec<Change>) {
-        let mut aftermath = Aftermath::default();
-        {
-            let mut registry = lock(&self.registry);
-            let mut touched = Touched::default();
-            for change in changes.into_iter().rev() {
-                registry.undo(change, &mut touched, &mut aftermath, false);
-            }
-            registry.rebuild(&touched, &mut aftermath);
-            self.listeners.announce(std::mem::take(&mut aftermath.events));
-        }
-        self.finish(aftermath);
-    }
-
-    /// What may run code of users or take long: freed kernels, listeners, warnings. All of it happens, although some
-    /// may panic.
-    fn finish(&self, aftermath: Aftermath) {
-        let Aftermath {
-            overrides,
-            unregistered,
-            removed,
-            removed_columns,
-            frees_state,
-            unapplied,
-            events: _,
-        } = aftermath;
-        debug_assert!(unregistered.is_empty(), "what calls may have found is retired with the tables");
-        let mut panics = Panics::default();
-        if frees_state || retirement::is_collection_due() {
-            panics.catch(retirement::collect);
-        }
-        panics.drop_each(removed);
-        panics.drop_each(removed_columns);
-        panics.drop_each(unapplied);
-        panics.catch(|| self.listeners.tell());
-        for warning in &overrides {
-            panics.catch(|| self.warn(warning));
-        }
-        panics.resume();
-    }
-
-    /// Gives a warning to its handler, or to the user, once.
-    fn warn(&self, warning: &Override) {
-        let handler = lock(&self.on_override).clone();
-        match handler {
-            Some(handler) => handler(warning),
-            None if !self.warned.swap(true, Ordering::Relaxed) => {
-                let what = "warning (only once; other operators may also be overridden)";
-                let _ = writeln!(std::io::stderr(), "{what}: {warning}");
-            }
-            None => {}
-        }
-    }
-
-    pub(crate) fn set_on_override(&self, handler: OnOverride) {
-        let before = lock(&self.on_override).replace(handler);
-        // The handler before may own anything, so it goes without the lock.
-        drop(before);
-    }
-
-    pub(crate) fn add_listener(&self, listener: (Ticket, Arc<dyn Listener>)) {
-        {
-            let registry = lock(&self.registry);
-            let there = registry.operators.iter().filter_map(|record| {
-                let (operator, definition) = (record.handle.clone(), record.definition.clone()?);
-                Some(Event { operator, definition, defined: true })
-            });
-            self.listeners.add(listener, there);
-        }
-        self.listeners.tell();
-    }
-
-    pub(crate) fn remove_listener(&self, ticket: Ticket) {
-        self.listeners.remove(ticket);
-    }
-
-    /// The operator of an overload. On the global dispatcher it is bound to the overload's cell, for good: like a typed
-    /// handle, it is not checked again.
-    pub(crate) fn operator_of(&self, overload: &Overload) -> Result<Target<'static>> {
-        if self.foreign {
-            let overloads = self.overloads.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let known = overloads.get(&overload.id).cloned();
-            drop(overloads);
-            if let Some(cell) = known.filter(|cell| !cell.operator.is_gone()) {
-                return Ok(Target::Found(cell));
-            }
-        }
-        let name = (overload.name)();
-        let operator = match self.find_defined(&name) {
-            Ok(operator) => operator,
-            Err(_) if !self.foreign => {
-                (overload.home)()?;
-                self.find_defined(&name)?
-            }
-            Err(error) => return Err(error),
-        };
-        // The types of arguments may be code of users, which does not run under the lock.
-        let signature = (overload.signature)();
-        if self.foreign {
-            let cell = operator.cell_of(signature)?;
-            let mut overloads = self.overloads.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            overloads.insert(overload.id, cell.clone());
-            return Ok(Target::Found(cell));
-        }
-        let cell = (overload.cell)();
-        let mut registry = lock(&self.registry);
-        let record = registry.operators.of_mut(&operator).ok_or_else(|| operator.stale())?;
-        if !record.has_bound(cell) {
-            record.check_callers(signature, &of_callers())?;
-            record.bind(cell, signature);
-        }
-        drop(registry);
-        Ok(Target::Bound(operator, cell, signature.id))
-    }
-
-    pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
-        lock(&self.registry).operators.named(&name.name, &name.overload).map(OperatorRecord::handle)
-    }
-
-    /// The operator of that name, if it has a definition.
-    pub(crate) fn find_defined(&self, name: &OperatorName) -> Result<OperatorHandle> {
-        let registry = lock(&self.registry);
-        match registry.operators.named(&name.name, &name.overload) {
-            Some(record) if record.definition.is_some() => Ok(record.handle.clone()),
-            Some(_) => Err(Error::new(
-                ErrorKind::Unknown,
-                format!(
-                    "could not find schema for {name} but we found an implementation; define the operator with \
-                     `Library::define`"
-                ),
-            )),
-            None => Err(registry.unknown(name)),
-        }
-    }
-}
-
-impl DispatcherState {
-    /// The registry behind what calls see of a dispatcher.
-    pub(crate) fn of(owner: &dyn Owner) -> &Self {
-        let owner: &dyn Any = owner;
-        owner.downcast_ref().expect("`DispatcherState` alone implements `Owner`")
-    }
-}
-
-impl Owner for DispatcherState {
-    fn shared(&self) -> Option<Arc<dyn Owner>> {
-        Some(self.me.upgrade()?)
-    }
-
-    fn cell_of(
-        &self,
-        operator: &OperatorHandle,
-        signature: &'static SignatureOf,
-    ) -> Result<Arc<SignatureCell>> {
-        let mut registry = lock(&self.registry);
-        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        record.check_callers(signature, &of_callers())?;
-        Ok(record.shared_cell(signature))
-    }
-
-    fn kernel_for_key(&self, operator: &OperatorHandle, key: DispatchKey) -> Result<Arc<KernelRecord>> {
-        let mut registry = lock(&self.registry);
-        let record = registry.operators.of_mut(operator).ok_or_else(|| operator.stale())?;
-        let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
-        if let Some(cell) = record.cell(key) {
-            return Ok(cell.kernel(record.order(key), nothing));
-        }
-        let fallback = registry.fallbacks.iter().find(|(known, _)| *known == key);
-        fallback.map(|(_, chain)| chain.kernel(registry.fallback_orders.of(key), nothing)).ok_or_else(|| {
-            let message =
-                format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
-            Error::new(ErrorKind::MissingKernel, message)
-        })
-    }
-}
-
-impl Drop for DispatcherState {
-    fn drop(&mut self) {
-        let registry = self.registry.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        retirement::retire(|| {
-            let mut retired = Vec::new();
-            for record in registry.operators.iter_mut() {
-                retired.extend(record.publish(None).map(Retired::Table));
-                let kernels = record.kernels.drain(..).flat_map(|(_, chain)| chain.into_kernels());
-                retired.extend(kernels.map(Retired::Kernel));
-            }
-            let fallbacks = registry.fallbacks.drain(..).flat_map(|(_, chain)| chain.into_kernels());
-            retired.extend(fallbacks.map(Retired::Kernel));
-            retired
-        });
-        retirement::collect();
-    }
-}
-
-/// What errors about the signature of callers say of them.
-fn of_callers() -> Origin {
-    Origin { description: Some("given by a typed handle".into()), ..Origin::at(Place::here()) }
-}
-
 /// The operators that a transaction changed.
 #[derive(Default)]
 struct Touched {
@@ -392,21 +123,74 @@ struct Touched {
 }
 
 impl Registry {
-    fn record(&mut self, inner: &DispatcherState, name: &OperatorName) -> &mut OperatorRecord {
-        self.operators.named_or_new(name, |number| {
-            OperatorHandle(Arc::new(Entry {
-                table: Published::new(),
-                foreign: inner.foreign,
-                name: name.clone(),
-                number,
-                dispatcher: inner.me.clone(),
-            }))
+    /// A registry without operators, whose calls step over the given columns.
+    pub(super) fn new(
+        foreign: bool,
+        owner: Weak<dyn Owner>,
+        rules: Rules,
+        stepped_over: Vec<DispatchKey>,
+    ) -> Self {
+        Self {
+            foreign,
+            owner,
+            rules,
+            operators: OperatorRecords::default(),
+            namespaces: HashMap::default(),
+            fallbacks: Vec::new(),
+            fallback_orders: Orders::default(),
+            base: Arc::new(base_of(rules, &[], &Orders::default(), &stepped_over)),
+            stepped_over,
+            kind_columns: Vec::new(),
+        }
+    }
+
+    /// The kernel registered for a key, else the key's fallback.
+    ///
+    /// # Errors
+    ///
+    /// Neither is there; the operator is gone.
+    pub(super) fn kernel_for_key(
+        &self,
+        operator: &OperatorHandle,
+        key: DispatchKey,
+    ) -> Result<Arc<KernelRecord>> {
+        let record = self.operators.of(operator).ok_or_else(|| operator.stale())?;
+        let nothing = || Slot { kernel: Arc::new(Kernel::missing().record), reason: Reason::Missing };
+        if let Some(cell) = record.cell(key) {
+            return Ok(cell.kernel(record.order(key), nothing));
+        }
+        let fallback = self.fallbacks.iter().find(|(known, _)| *known == key);
+        fallback.map(|(_, chain)| chain.kernel(self.fallback_orders.of(key), nothing)).ok_or_else(|| {
+            let message =
+                format!("{}: no kernel for {key}; register one, or a fallback for the key", operator.name());
+            Error::new(ErrorKind::MissingKernel, message)
         })
     }
 
-    fn apply_all(
+    /// Takes everything out that calls may still be looking at.
+    pub(super) fn take_down(&mut self) -> Vec<Retired> {
+        let mut retired = Vec::new();
+        for record in self.operators.iter_mut() {
+            retired.extend(record.publish(None).map(Retired::Table));
+            let kernels = record.kernels.drain(..).flat_map(|(_, chain)| chain.into_kernels());
+            retired.extend(kernels.map(Retired::Kernel));
+        }
+        let fallbacks = self.fallbacks.drain(..).flat_map(|(_, chain)| chain.into_kernels());
+        retired.extend(fallbacks.map(Retired::Kernel));
+        retired
+    }
+
+    fn record(&mut self, name: &OperatorName) -> &mut OperatorRecord {
+        let (foreign, owner) = (self.foreign, &self.owner);
+        self.operators.named_or_new(name, |number| {
+            let (table, dispatcher) = (Published::new(), owner.clone());
+            OperatorHandle(Arc::new(Entry { table, foreign, name: name.clone(), number, dispatcher }))
+        })
+    }
+
+    /// Applies the items of a library, all or none.
+    pub(super) fn apply_all(
         &mut self,
-        inner: &DispatcherState,
         items: Vec<Item>,
         place: Place,
         aftermath: &mut Aftermath,
@@ -420,7 +204,7 @@ impl Registry {
             if let Item::Implement { kernel, .. } | Item::Fallback { kernel, .. } = &mut item {
                 kernel.record.life = Some(life.clone());
             }
-            match self.apply(inner, item, place, &mut touched, aftermath) {
+            match self.apply(item, place, &mut touched, aftermath) {
                 Ok(change) => changes.push(change),
                 Err(error) => {
                     result = Err(error);
@@ -451,9 +235,17 @@ impl Registry {
         Ok(changes)
     }
 
+    /// Undoes what a library did.
+    pub(super) fn undo_all(&mut self, changes: Vec<Change>, aftermath: &mut Aftermath) {
+        let mut touched = Touched::default();
+        for change in changes.into_iter().rev() {
+            self.undo(change, &mut touched, aftermath, false);
+        }
+        self.rebuild(&touched, aftermath);
+    }
+
     fn apply(
         &mut self,
-        inner: &DispatcherState,
         item: Item,
         place: Place,
         touched: &mut Touched,
@@ -461,9 +253,9 @@ impl Registry {
     ) -> Result<Change> {
         match item {
             Item::Namespace(namespace) => self.claim(namespace, place),
-            Item::Define(definition) => self.define(inner, *definition, touched, aftermath),
+            Item::Define(definition) => self.define(*definition, touched, aftermath),
             Item::Implement { name, key, kernel, may_replace } => {
-                self.implement(inner, name, key, kernel, may_replace, touched, aftermath)
+                self.implement(name, key, kernel, may_replace, touched, aftermath)
             }
             Item::Fallback { keys, kernel, may_replace } => {
                 touched.all = true;
@@ -472,7 +264,7 @@ impl Registry {
                 self.fall_back(&keys, kernel, may_replace, aftermath)
             }
             Item::Column { name, column, may_replace } => {
-                self.carry(inner, name, column, may_replace, touched, aftermath)
+                self.carry(name, column, may_replace, touched, aftermath)
             }
             Item::Order { name, key, names } => {
                 let number = match name {
@@ -482,7 +274,7 @@ impl Registry {
                         None
                     }
                     Some(name) => {
-                        let record = self.record(inner, &name);
+                        let record = self.record(&name);
                         record.orders.add(key, names.clone());
                         touched.numbers.push(record.handle.0.number);
                         Some(record.handle.0.number)
@@ -496,7 +288,6 @@ impl Registry {
     /// Adds a column to an operator or a kind.
     fn carry(
         &mut self,
-        inner: &DispatcherState,
         name: Option<OperatorName>,
         column: HeldColumn,
         may_replace: bool,
@@ -507,7 +298,7 @@ impl Registry {
         aftermath.removed_columns.push(column.clone());
         let (number, subject, columns) = match &name {
             Some(name) => {
-                let record = self.record(inner, name);
+                let record = self.record(name);
                 (Some(record.handle.0.number), name.to_string(), &mut record.columns)
             }
             None => {
@@ -550,12 +341,11 @@ impl Registry {
 
     fn define(
         &mut self,
-        inner: &DispatcherState,
         definition: Definition,
         touched: &mut Touched,
         aftermath: &mut Aftermath,
     ) -> Result<Change> {
-        let record = self.record(inner, &definition.schema.name);
+        let record = self.record(&definition.schema.name);
         let number = record.handle.0.number;
         touched.numbers.push(number);
         if let Some(first) = &record.definition {
@@ -585,7 +375,6 @@ impl Registry {
     #[allow(clippy::too_many_arguments)]
     fn implement(
         &mut self,
-        inner: &DispatcherState,
         name: OperatorName,
         key: Option<DispatchKey>,
         kernel: Kernel,
@@ -609,7 +398,7 @@ impl Registry {
             );
             return Err(Error::new(ErrorKind::Registration, message));
         }
-        let record = self.record(inner, &name);
+        let record = self.record(&name);
         let number = record.handle.0.number;
         touched.numbers.push(number);
         record.admit_to_alias(column, &kernel)?;

@@ -40,10 +40,20 @@ pub enum DType {
     QInt32 = 14,
     /// The upper half of an `F32`.
     BF16 = 15,
+    /// Eight bits with 5 of exponent and 2 of fraction, with infinities.
+    F8E5M2 = 23,
+    /// Eight bits with 4 of exponent and 3 of fraction, without infinities.
+    F8E4M3 = 24,
+    /// Unsigned 16-bit integer.
+    U16 = 27,
+    /// Unsigned 32-bit integer.
+    U32 = 28,
+    /// Unsigned 64-bit integer.
+    U64 = 29,
 }
 
 /// Every dtype with its name and its size in bytes; the one list that names, parsing and sizes come from.
-const ROWS: [(DType, &str, usize); 15] = [
+const ROWS: [(DType, &str, usize); 20] = [
     (DType::U8, "uint8", 1),
     (DType::I8, "int8", 1),
     (DType::I16, "int16", 2),
@@ -59,11 +69,19 @@ const ROWS: [(DType, &str, usize); 15] = [
     (DType::QUInt8, "quint8", 1),
     (DType::QInt32, "qint32", 4),
     (DType::BF16, "bfloat16", 2),
+    (DType::F8E5M2, "float8_e5m2", 1),
+    (DType::F8E4M3, "float8_e4m3fn", 1),
+    (DType::U16, "uint16", 2),
+    (DType::U32, "uint32", 4),
+    (DType::U64, "uint64", 8),
 ];
 
 /// Other spellings: Rust's and numpy's short ones, and torch's C names.
-const SYNONYMS: [(&str, DType); 20] = [
+const SYNONYMS: [(&str, DType); 23] = [
     ("u8", DType::U8),
+    ("u16", DType::U16),
+    ("u32", DType::U32),
+    ("u64", DType::U64),
     ("i8", DType::I8),
     ("i16", DType::I16),
     ("i32", DType::I32),
@@ -104,8 +122,8 @@ impl DType {
     #[inline]
     pub const fn size_in_bytes(self) -> usize {
         // Indexed by the number: kernels ask for every argument.
-        const SIZES: [u8; 16] = {
-            let mut sizes = [0; 16];
+        const SIZES: [u8; 30] = {
+            let mut sizes = [0; 30];
             let mut row = 0;
             while row < ROWS.len() {
                 sizes[ROWS[row].0 as usize] = ROWS[row].2 as u8;
@@ -135,7 +153,7 @@ impl DType {
     /// Whether elements are real floating-point numbers.
     #[inline]
     pub fn is_floating_point(self) -> bool {
-        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64 | Self::F8E5M2 | Self::F8E4M3)
     }
 
     /// Whether elements are complex numbers.
@@ -147,7 +165,19 @@ impl DType {
     /// Whether elements are integers (bool is not one).
     #[inline]
     pub fn is_integral(self) -> bool {
-        matches!(self, Self::U8 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
+        matches!(self, Self::U8 | Self::I8 | Self::I16 | Self::I32 | Self::I64) || self.is_wide_unsigned()
+    }
+
+    /// Whether elements are unsigned integers of more than 8 bits, which hold data but promote with no other integers.
+    #[inline]
+    pub fn is_wide_unsigned(self) -> bool {
+        matches!(self, Self::U16 | Self::U32 | Self::U64)
+    }
+
+    /// Whether elements are floating-point numbers of 8 bits, which hold data but promote with nothing.
+    #[inline]
+    pub fn is_float8(self) -> bool {
+        matches!(self, Self::F8E5M2 | Self::F8E4M3)
     }
 }
 

@@ -72,12 +72,17 @@ const READ_ONLY: u64 = 1;
 const IS_COPIED: u64 = 2;
 
 /// The dtypes that both sides have, by code and bits.
-const TYPES: [(DType, u8, u8); 12] = [
+const TYPES: [(DType, u8, u8); 17] = [
     (DType::I8, 0, 8),
     (DType::I16, 0, 16),
     (DType::I32, 0, 32),
     (DType::I64, 0, 64),
     (DType::U8, 1, 8),
+    (DType::U16, 1, 16),
+    (DType::U32, 1, 32),
+    (DType::U64, 1, 64),
+    (DType::F8E4M3, 10, 8),
+    (DType::F8E5M2, 12, 8),
     (DType::F16, 2, 16),
     (DType::F32, 2, 32),
     (DType::F64, 2, 64),

@@ -162,8 +162,7 @@ impl Method {
 pub(crate) fn method_of<'py>(tensor: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = tensor.py();
     let function = kept(py, name, Style::Method)?;
-    let caller = function.getattr(intern!(py, "__self__"))?.cast_into::<Caller>()?.unbind();
-    let method = Method { function: function.clone().unbind(), caller };
+    let method = Method { function: function.clone().unbind(), caller: caller_of(&function)?.unbind() };
     py.get_type::<TensorBase>().setattr(name, Bound::new(py, method)?)?;
     fastcall::bound(&function, tensor)
 }
@@ -183,24 +182,33 @@ pub(super) fn caller(name: &str, style: Style) -> Caller {
 fn kept<'py>(py: Python<'py>, name: &str, style: Style) -> PyResult<Bound<'py, PyAny>> {
     static FUNCTIONS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    if name.starts_with('_') && name.ends_with("__") {
-        return Err(missing(name, style));
-    }
-    let caller = caller(name, style);
-    let candidates = caller.candidates(py)?;
-    let overloads = &candidates.get().overloads;
-    if !overloads.iter().any(|overload| style == Style::Function || is_method(&overload.handle)) {
+    if name.starts_with("__") && name.ends_with("__") {
         return Err(missing(name, style));
     }
     let functions = if style == Style::Method { &METHODS } else { &FUNCTIONS };
     let functions = functions.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
-    if let Some(known) = functions.get_item(name)? {
-        return Ok(known);
+    let known = functions.get_item(name)?;
+    let caller = match &known {
+        Some(function) => caller_of(function)?,
+        None => Bound::new(py, caller(name, style))?,
+    };
+    // Operators come and go: what was known is looked at, too.
+    let candidates = caller.get().candidates(py)?;
+    let overloads = &candidates.get().overloads;
+    if !overloads.iter().any(|overload| style == Style::Function || is_method(&overload.handle)) {
+        return Err(missing(name, style));
     }
-    let doc = documentation(candidates.get(), style);
-    let function = fastcall::function(&Bound::new(py, caller)?, &doc)?;
+    if let Some(function) = known {
+        return Ok(function);
+    }
+    let function = fastcall::function(&caller, &documentation(candidates.get(), style))?;
     functions.set_item(name, &function)?;
     Ok(function)
+}
+
+/// What a function or method calls.
+fn caller_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Caller>> {
+    Ok(function.getattr(intern!(function.py(), "__self__"))?.cast_into::<Caller>()?)
 }
 
 /// What `help` shows: a signature for `inspect`, then each overload with the place of its definition.

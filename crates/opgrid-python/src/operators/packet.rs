@@ -72,6 +72,13 @@ pub(crate) fn operator_names(py: Python<'_>, namespace: Option<&str>) -> PyResul
     Ok(operators.iter().filter(wanted).map(|operator| operator.name().to_string()).collect())
 }
 
+/// Whether an overload of that full name is defined.
+#[pyfunction]
+pub(crate) fn is_defined(py: Python<'_>, name: &str) -> PyResult<bool> {
+    let handle = dispatcher().or_raise(py)?.find(name);
+    Ok(handle.is_ok_and(|handle| handle.has_schema()))
+}
+
 impl Packet {
     fn candidates(&self, py: Python<'_>) -> PyResult<Py<Candidates>> {
         self.0.candidates(py)

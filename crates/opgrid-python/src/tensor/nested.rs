@@ -95,7 +95,7 @@ impl Elements {
 
     fn into_tensor(self, py: Python<'_>, dtype: Option<DType>) -> PyResult<Tensor> {
         let dtype = dtype.unwrap_or_else(|| self.dtype());
-        let made = with_dtype!(dtype, T => {
+        let made = with_dtype!(dtype, T: Stored => {
             let elements: opgrid::Result<Vec<T>> = self.numbers.iter().map(|number| element(*number)).collect();
             elements.and_then(|elements| Tensor::from_slice(&elements, &self.sizes))
         });
@@ -129,10 +129,10 @@ fn element<T: Element>(number: Scalar) -> opgrid::Result<T> {
     let whole = |number: f64| (-2f64.powi(63)..2f64.powi(63)).contains(&number);
     let fits = match number {
         Number::I64(number) if T::DTYPE.is_integral() && T::DTYPE != DType::Bool => {
-            element.number() == Number::I64(number)
+            element.number().as_integer() == Some(number.into())
         }
         Number::F64(number) if T::DTYPE.is_integral() && T::DTYPE != DType::Bool => {
-            whole(number) && element.number() == Number::I64(number as i64)
+            whole(number) && element.number().as_integer() == Some((number as i64).into())
         }
         Number::Complex128(number) => T::DTYPE.is_complex() || number.im == 0.0,
         _ => true,
@@ -182,7 +182,7 @@ fn invalid(object: &Bound<'_, PyAny>) -> PyErr {
 ///
 /// A tensor without memory.
 pub(super) fn list(py: Python<'_>, tensor: &Tensor) -> PyResult<Py<PyAny>> {
-    let listed: opgrid::Result<_> = with_dtype!(tensor.dtype(), T => {
+    let listed: opgrid::Result<_> = with_dtype!(tensor.dtype(), T: Stored => {
         tensor.to_vec::<T>().map(|elements| nested(py, tensor.sizes(), &elements))
     });
     listed.or_raise(py)?
@@ -208,6 +208,7 @@ pub(super) fn object(py: Python<'_>, number: Number) -> PyResult<Py<PyAny>> {
         Number::F32(number) => f64::from(number).into_pyobject(py)?.into_any().unbind(),
         Number::F64(number) => number.into_pyobject(py)?.into_any().unbind(),
         Number::I64(number) => number.into_pyobject(py)?.into_any().unbind(),
+        Number::U64(number) => number.into_pyobject(py)?.into_any().unbind(),
         Number::Bool(truth) => PyBool::new(py, truth).to_owned().into_any().unbind(),
         Number::Complex64(number) => complex(number.re.into(), number.im.into()),
         Number::Complex128(number) => complex(number.re, number.im),

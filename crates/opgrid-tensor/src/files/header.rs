@@ -35,13 +35,16 @@ pub(super) struct Header {
 }
 
 /// The dtypes that are read and written, and how numpy spells them.
-const SPELLINGS: [(DType, &str); 11] = [
+const SPELLINGS: [(DType, &str); 14] = [
     (DType::Bool, "b1"),
     (DType::U8, "u1"),
     (DType::I8, "i1"),
     (DType::I16, "i2"),
     (DType::I32, "i4"),
     (DType::I64, "i8"),
+    (DType::U16, "u2"),
+    (DType::U32, "u4"),
+    (DType::U64, "u8"),
     (DType::F16, "f2"),
     (DType::F32, "f4"),
     (DType::F64, "f8"),
@@ -302,7 +305,7 @@ mod tests {
             ("(2, 3)", "(2 3)", "`,` or `)`"),
             ("}", "", "a key in quotes or `}`"),
             ("}", "} x", "nothing but spaces"),
-            ("'<f4'", "'<u2'", "dtype `<u2` not supported, expected one of b1, u1"),
+            ("'<f4'", "'<U2'", "dtype `<U2` not supported, expected one of b1, u1"),
             ("'<f4'", "'<V2'", "may have been bfloat16"),
             ("'<f4'", "[('a', '<f4')]", "structured elements not supported"),
             ("'<f4'", "'é'", "not supported"),

@@ -242,9 +242,11 @@ fn fits(value: Scalar, dtype: DType) -> bool {
         (Scalar::Float(value), DType::I64) => (-(2f64.powi(63))..2f64.powi(63)).contains(&value),
         (value, dtype) => {
             iinfo(dtype).is_ok_and(|limits| {
-                let lowest = if dtype == DType::U8 { -limits.max } else { limits.min };
+                // Unsigned integers take negative ones.
+                let (least, most) = (i128::from(limits.min), i128::from(limits.max));
+                let least = if least == 0 { -most } else { least };
                 match value {
-                    Scalar::Int(value) => (lowest..=limits.max).contains(&value),
+                    Scalar::Int(value) => (least..=most).contains(&value.into()),
                     Scalar::Float(value) => (limits.min as f64..=limits.max as f64).contains(&value),
                     _ => true,
                 }

@@ -1,16 +1,11 @@
-//! The operators, one file for each family; to add one, write its file and its line in the list below.
+//! The operators, in groups, one file for each family; to add one, write its file and its line in the list below.
 //!
 //! A file declares overloads with [`operator!`](macro@opgrid_core::operator), registers their kernels and gives [samples](crate::samples) of
-//! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source.
+//! them. Its header gives the formula, shapes, dtypes, aliasing, errors and source. What the operators of a kind share
+//! stands in `kinds/`.
 
-mod comparison;
-mod extremum;
-mod factory;
-mod indexing;
-mod pointwise;
+mod kinds;
 mod prelude;
-mod products;
-mod truth;
 
 use opgrid_core::{Dispatcher, Library, Registration, Result};
 
@@ -18,112 +13,163 @@ use crate::samples::Samples;
 
 /// Declares the modules, re-exports their overloads and lists their registrations.
 ///
-/// `operators! { add, mul }` expands to `pub mod add; pub use add::*;`, the same for `mul`, and a function
-/// `define_all` that calls `add::register` and `mul::register`, and another, `sample_all`, that does so with `samples`.
+/// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
+/// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, and to a function
+/// `define_all` that calls `register` of each file, and another, `sample_all`, that does so with `samples`.
 macro_rules! operators {
-    ($($name:ident),* $(,)?) => {
+    ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
         $(
-            pub mod $name;
-            pub use $name::*;
+            $(#[$about])*
+            pub mod $group {
+                $(pub mod $name;)*
+
+                pub(super) fn register(library: &mut opgrid_core::Library) {
+                    $($name::register(library);)*
+                }
+
+                pub(super) fn samples(samples: &mut crate::samples::Samples) {
+                    $($name::samples(samples);)*
+                }
+            }
+            $(pub use $group::$name::*;)*
         )*
 
         fn define_all(library: &mut Library) {
-            $($name::register(library);)*
+            $($group::register(library);)*
         }
 
         fn sample_all(samples: &mut Samples) {
-            $($name::samples(samples);)*
+            $($group::samples(samples);)*
         }
     };
 }
 
 operators! {
-    abs,
-    add,
-    addmm,
-    all,
-    allclose,
-    amax,
-    amin,
-    any,
-    arange,
-    argmax,
-    as_strided,
-    bmm,
-    cat,
-    clone,
-    contiguous,
-    copy,
-    div,
-    empty,
-    empty_like,
-    empty_strided,
-    eq,
-    equal,
-    exp,
-    expand,
-    eye,
-    fill,
-    flatten,
-    full,
-    gather,
-    ge,
-    gt,
-    index,
-    index_put,
-    index_select,
-    isclose,
-    isfinite,
-    isnan,
-    le,
-    linspace,
-    local_scalar_dense,
-    log,
-    logical_and,
-    logical_not,
-    logical_or,
-    lt,
-    masked_fill,
-    matmul,
-    maximum,
-    mean,
-    minimum,
-    mm,
-    mul,
-    ne,
-    neg,
-    normal,
-    ones,
-    permute,
-    pow,
-    rand,
-    randn,
-    reciprocal,
-    relu,
-    reshape,
-    rsub,
-    scalar_tensor,
-    select,
-    sigmoid,
-    slice,
-    sqrt,
-    squeeze,
-    stack,
-    sub,
-    sum,
-    tanh,
-    to_copy,
-    transpose,
-    uniform,
-    unsqueeze,
-    view,
-    where_self,
-    zeros,
+    /// Computes each element from the elements at its place.
+    pointwise {
+        abs,
+        add,
+        div,
+        exp,
+        isfinite,
+        isnan,
+        log,
+        logical_and,
+        logical_not,
+        logical_or,
+        maximum,
+        minimum,
+        mul,
+        neg,
+        pow,
+        reciprocal,
+        relu,
+        rsub,
+        sigmoid,
+        sqrt,
+        sub,
+        tanh,
+        where_self,
+    }
+
+    /// Compares elements, or whole tensors.
+    comparisons {
+        allclose,
+        eq,
+        equal,
+        ge,
+        gt,
+        isclose,
+        le,
+        lt,
+        ne,
+    }
+
+    /// Makes one element of many.
+    reductions {
+        all,
+        amax,
+        amin,
+        any,
+        argmax,
+        mean,
+        sum,
+    }
+
+    /// Multiplies matrices.
+    products {
+        addmm,
+        bmm,
+        matmul,
+        mm,
+    }
+
+    /// Gives other sizes and strides to the same memory.
+    views {
+        as_strided,
+        expand,
+        flatten,
+        permute,
+        reshape,
+        select,
+        slice,
+        squeeze,
+        transpose,
+        unsqueeze,
+        view,
+    }
+
+    /// Makes tensors from sizes and options.
+    factories {
+        arange,
+        empty,
+        empty_like,
+        empty_strided,
+        eye,
+        full,
+        linspace,
+        ones,
+        scalar_tensor,
+        zeros,
+    }
+
+    /// Draws random numbers.
+    random {
+        normal,
+        rand,
+        randn,
+        uniform,
+    }
+
+    /// Copies elements, between tensors or from and to numbers.
+    copies {
+        clone,
+        contiguous,
+        copy,
+        fill,
+        local_scalar_dense,
+        to_copy,
+    }
+
+    /// Reads or writes the elements that indices or masks choose.
+    indexing {
+        gather,
+        index,
+        index_put,
+        index_select,
+        masked_fill,
+    }
+
+    /// Puts tensors together.
+    joining {
+        cat,
+        stack,
+    }
 }
 
 /// The differences from torch that come of what operators share.
 pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 3] =
-    [crate::families::result::DIFFERENCES, pointwise::DIFFERENCES, factory::DIFFERENCES];
+    [crate::families::result::DIFFERENCES, kinds::pointwise::DIFFERENCES, kinds::factory::DIFFERENCES];
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
 ///

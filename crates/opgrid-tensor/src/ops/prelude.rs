@@ -1,25 +1,25 @@
 //! The names that operator files use.
 
-pub(super) use num_complex::Complex64;
-pub(super) use opgrid_core::{
+pub(crate) use num_complex::Complex64;
+pub(crate) use opgrid_core::{
     DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, ValueType, operator,
 };
 
-pub(super) use super::{comparison, extremum, pointwise, products, truth};
-pub(super) use crate::error::argument;
-pub(super) use crate::families::{
+pub(crate) use super::kinds::{comparison, extremum, pointwise, products, truth};
+pub(crate) use crate::error::argument;
+pub(crate) use crate::families::{
     DefineFamily, DefineKind, Family, NumbersForTensors, ViewFamily, kind, result,
 };
-pub(super) use crate::kernels::access::READ_AFTER_WRITTEN;
-pub(super) use crate::kernels::arithmetic::{self, Arithmetic};
-pub(super) use crate::kernels::math::{self, Inexact};
-pub(super) use crate::kernels::{elementwise, reduce};
-pub(super) use crate::samples::{
+pub(crate) use crate::kernels::access::READ_AFTER_WRITTEN;
+pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};
+pub(crate) use crate::kernels::math::{self, Inexact};
+pub(crate) use crate::kernels::{elementwise, reduce};
+pub(crate) use crate::samples::{
     ANY, Argument, DTypeRule, Difference, Directed, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS,
-    ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, Sample, Samples, Seen, differences, given,
-    make, naive, number,
+    ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED, Sample, Samples, Seen, differences,
+    given, make, naive, number,
 };
-pub(super) use crate::tensor::{
+pub(crate) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,
 };
-pub(super) use crate::with_dtype;
+pub(crate) use crate::with_dtype;

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result, Scalar};
 
 use super::{Expected, Inputs, Plain, Sample, given};
-use crate::tensor::{default_dtype, finfo, iinfo};
+use crate::tensor::{default_dtype, finfo, iinfo, promote_types};
 
 /// Shapes with what goes wrong first: no dimensions, no elements, sizes of 1, more than a vector register holds, the
 /// four dimensions of images.
@@ -21,7 +21,7 @@ fn small(dtype: DType, place: i64) -> Scalar {
     let whole = (place * 37 + 11).rem_euclid(41) - 20;
     match dtype {
         DType::Bool => Scalar::Bool(whole % 3 != 0),
-        DType::U8 => Scalar::Int(whole + 20),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Scalar::Int(whole + 20),
         dtype if dtype.is_floating_point() => Scalar::Float(whole as f64 / 8.0),
         dtype if dtype.is_complex() => {
             let im = (place * 31 + 5).rem_euclid(37) - 18;
@@ -47,7 +47,7 @@ pub fn extremes(dtype: DType) -> Plain {
         let ends = [limits.max, limits.min, limits.eps, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         ends.into_iter().chain([0.0, -0.0, 1.0]).map(Scalar::Float).collect()
     } else if let Ok(limits) = iinfo(dtype) {
-        [limits.min, limits.max, 0, 1].map(Scalar::Int).to_vec()
+        [limits.min, limits.max.try_into().unwrap_or(i64::MAX), 0, 1].map(Scalar::Int).to_vec()
     } else {
         vec![Scalar::Bool(true), Scalar::Bool(false)]
     };
@@ -108,12 +108,18 @@ fn pairs_by(dtype: DType, right: fn(DType, &[i64], i64) -> Plain, with_extremes:
         let column = all.with_sizes(&[all.sizes()[0], 1]);
         samples.push(given(column).and(all));
     }
-    let others = [DType::I32, DType::F32, DType::BF16].into_iter().filter(|other| *other != dtype);
+    let others = [DType::I32, DType::F32, DType::BF16].map(|other| beside(dtype, other));
+    let others = others.into_iter().filter(|other| *other != dtype);
     for other in others {
         samples.push(given(numbers(dtype, &[2, 3], 1)).and(right(other, &[3], 2)));
         samples.push(given(numbers(dtype, &[4], 1)).and(right(other, &[], 2)));
     }
     samples
+}
+
+/// The other dtype if both promote to a common one, else the dtype itself.
+pub fn beside(dtype: DType, other: DType) -> DType {
+    promote_types(dtype, other).map_or(dtype, |_| other)
 }
 
 /// A tensor and a number of each kind.

@@ -50,7 +50,7 @@ pub use rounding::{Rounding, Roundings};
 pub use sample::{Distribution, Expected, Given, Sample, given};
 
 /// Every dtype that tensors have elements of.
-pub const ANY: &[DType] = &[
+pub const STORED: &[DType] = &[
     DType::Bool,
     DType::U8,
     DType::I8,
@@ -63,7 +63,14 @@ pub const ANY: &[DType] = &[
     DType::F64,
     DType::Complex64,
     DType::Complex128,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F8E5M2,
+    DType::F8E4M3,
 ];
+/// Those that kernels compute with.
+pub const ANY: &[DType] = STORED.split_at(12).0;
 /// All but bool.
 pub const NUMBERS: &[DType] = ANY.split_at(1).1;
 /// All but complex ones.

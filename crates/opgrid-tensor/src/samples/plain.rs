@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use num_complex::{Complex, Complex64};
 use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
 
-use crate::tensor::{Array, Element, Number, Tensor, iinfo};
+use crate::tensor::{Array, Element, F8E4M3, F8E5M2, Number, Tensor, iinfo};
 use crate::with_dtype;
 
 /// A tensor as plain numbers, in row-major order. Each is a number that the dtype has.
@@ -118,7 +118,7 @@ impl Plain {
     ///
     /// A dtype whose elements cannot be stored, sizes that cannot be, no memory.
     pub fn to_tensor(&self) -> Result<Tensor> {
-        let array = with_dtype!(self.dtype, T => {
+        let array = with_dtype!(self.dtype, T: Stored => {
             let elements: Vec<T> = self.elements.iter().map(|element| T::from_number(to_number(*element))).collect();
             Array::from_slice(&elements, &self.sizes)
         })?;
@@ -129,9 +129,9 @@ impl Plain {
     ///
     /// # Errors
     ///
-    /// A meta tensor, a dtype whose elements are none of the twelve.
+    /// A meta tensor, a dtype that holds no numbers.
     pub fn from_tensor(tensor: &Tensor) -> Result<Self> {
-        let elements = with_dtype!(tensor.spec()?.dtype(), T => {
+        let elements = with_dtype!(tensor.spec()?.dtype(), T: Stored => {
             let elements = tensor.to_vec::<T>()?;
             Ok(elements.into_iter().map(|element| to_scalar(element.number())).collect())
         })?;
@@ -176,13 +176,16 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
         DType::F16 => Scalar::Float(f16::from_f64(real(number)).to_f64()),
         DType::BF16 => Scalar::Float(bf16::from_f64(real(number)).to_f64()),
         DType::F32 => Scalar::Float(f64::from(real(number) as f32)),
+        DType::F8E5M2 => Scalar::Float((real(number) as f32).cast::<F8E5M2>().cast()),
+        DType::F8E4M3 => Scalar::Float((real(number) as f32).cast::<F8E4M3>().cast()),
         dtype if dtype.is_floating_point() => Scalar::Float(real(number)),
         _ => {
             let whole = match number {
                 Scalar::Int(value) => value,
                 other => {
-                    let (least, most) =
-                        iinfo(dtype).map_or((i64::MIN, i64::MAX), |limits| (limits.min, limits.max));
+                    let (least, most) = iinfo(dtype).map_or((i64::MIN, i64::MAX), |limits| {
+                        (limits.min, limits.max.try_into().unwrap_or(i64::MAX))
+                    });
                     (real(other) as i64).clamp(least, most)
                 }
             };
@@ -191,6 +194,8 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
                 DType::I8 => i64::from(whole as i8),
                 DType::I16 => i64::from(whole as i16),
                 DType::I32 => i64::from(whole as i32),
+                DType::U16 => i64::from(whole as u16),
+                DType::U32 => i64::from(whole as u32),
                 _ => whole,
             })
         }
@@ -216,6 +221,7 @@ fn to_scalar(number: Number) -> Scalar {
         Number::F32(value) => Scalar::Float(value.into()),
         Number::F64(value) => Scalar::Float(value),
         Number::I64(value) => Scalar::Int(value),
+        Number::U64(value) => value.try_into().map_or(Scalar::Float(value as f64), Scalar::Int),
         Number::Bool(value) => Scalar::Bool(value),
         complex => Scalar::Complex(Element::from_number(complex)),
     }

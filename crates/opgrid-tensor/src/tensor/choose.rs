@@ -28,6 +28,11 @@ pub fn torch_name(dtype: DType) -> &'static str {
         DType::QInt8 => "QInt8",
         DType::QUInt8 => "QUInt8",
         DType::QInt32 => "QInt32",
+        DType::F8E5M2 => "Float8_e5m2",
+        DType::F8E4M3 => "Float8_e4m3fn",
+        DType::U16 => "UInt16",
+        DType::U32 => "UInt32",
+        DType::U64 => "UInt64",
         other => other.name(),
     }
 }
@@ -48,17 +53,20 @@ pub fn torch_name(dtype: DType) -> &'static str {
 ///
 /// The body is a `Result`. The bounds are
 ///
-/// | bound | bool | integers | floats | complex |
-/// |---|---|---|---|---|
-/// | none, `Any` | yes | yes | yes | yes |
-/// | `Number` | | yes | yes | yes |
-/// | `Ordered` | yes | yes | yes | |
-/// | `Real` | | yes | yes | |
-/// | `Inexact` | | | yes | yes |
-/// | `Float` | | | yes | |
-/// | `Complex` | | | | yes |
-/// | `Integral` | yes | yes | | |
-/// | `Integer` | | yes | | |
+/// | bound | bool | integers | floats | complex | wide unsigned and 8-bit floats |
+/// |---|---|---|---|---|---|
+/// | `Stored` | yes | yes | yes | yes | yes |
+/// | none, `Any` | yes | yes | yes | yes | |
+/// | `Number` | | yes | yes | yes | |
+/// | `Ordered` | yes | yes | yes | | |
+/// | `Real` | | yes | yes | | |
+/// | `Inexact` | | | yes | yes | |
+/// | `Float` | | | yes | | |
+/// | `Complex` | | | | yes | |
+/// | `Integral` | yes | yes | | | |
+/// | `Integer` | | yes | | | |
+///
+/// `Stored` is for what reads, writes, compares and converts elements; kernels that compute take the others.
 ///
 /// # Examples
 ///
@@ -79,6 +87,9 @@ macro_rules! with_dtype {
     };
     ($dtype:expr, $T:ident: Any => $body:expr) => {
         $crate::with_dtype!($dtype, $T => $body)
+    };
+    ($dtype:expr, $T:ident: Stored => $body:expr) => {
+        $crate::with_dtype!(@arms $dtype, $T, $body, "a dtype with data", [bool integer float complex stored])
     };
     ($dtype:expr, $T:ident: Number => $body:expr) => {
         $crate::with_dtype!(@arms $dtype, $T, $body, "a dtype of numbers", [integer float complex])
@@ -121,6 +132,11 @@ macro_rules! with_dtype {
     (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [complex $($kind:ident)*], [$($row:tt)*]) => {
         $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*],
             [$($row)* (Complex64, $crate::__private::Complex<f32>) (Complex128, $crate::__private::Complex<f64>)])
+    };
+    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [stored $($kind:ident)*], [$($row:tt)*]) => {
+        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*],
+            [$($row)* (U16, u16) (U32, u32) (U64, u64)
+                (F8E5M2, $crate::tensor::F8E5M2) (F8E4M3, $crate::tensor::F8E4M3)])
     };
     (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [], [$(($variant:ident, $type:ty))*]) => {
         match $dtype {

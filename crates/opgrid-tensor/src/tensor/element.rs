@@ -6,6 +6,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use opgrid_core::DType;
 
+use super::float8::{F8E4M3, F8E5M2, e4m3_to_f32, e5m2_to_f32, f32_to_e4m3, f32_to_e5m2};
 use super::half_bits::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use super::limits::iinfo;
 use crate::samples::{Difference, Operand};
@@ -22,7 +23,7 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + fmt::Debug + Se
     /// The dtype whose elements this type holds.
     const DTYPE: DType;
 
-    /// What kernels compute in: `f32` for the 16-bit floats, the type itself for others.
+    /// What kernels compute in: `f32` for the floats of 16 and 8 bits, the type itself for others.
     type Math: Element<Math = Self::Math>;
 
     /// This element as kernels compute with it.
@@ -55,18 +56,31 @@ pub type Math<T> = <T as Element>::Math;
 /// An element of any dtype, without a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// From `float32` and the 16-bit floats.
+    /// From `float32` and narrower floats.
     F32(f32),
     /// From `float64`.
     F64(f64),
-    /// From every integer.
+    /// From every integer but `uint64`.
     I64(i64),
+    /// From `uint64`.
+    U64(u64),
     /// From `bool`.
     Bool(bool),
     /// From `complex64`.
     Complex64(Complex<f32>),
     /// From `complex128`.
     Complex128(Complex<f64>),
+}
+
+impl Number {
+    /// The number of an integer dtype.
+    pub fn as_integer(self) -> Option<i128> {
+        match self {
+            Self::I64(value) => Some(value.into()),
+            Self::U64(value) => Some(value.into()),
+            _ => None,
+        }
+    }
 }
 
 /// An element of a `bool` tensor: a byte that is true unless it is zero.
@@ -157,7 +171,7 @@ macro_rules! computes {
 
 /// Implements [`Element`] for integers, which keep the lowest bits of wider ones.
 macro_rules! integer {
-    ($($type:ty, $dtype:ident;)*) => {
+    ($($type:ty, $dtype:ident, $variant:ident;)*) => {
         $(impl sealed::Sealed for $type {}
 
         impl Element for $type {
@@ -167,7 +181,7 @@ macro_rules! integer {
 
             #[inline(always)]
             fn number(self) -> Number {
-                Number::I64(i64::from(self))
+                Number::$variant(self.into())
             }
 
             #[inline(always)]
@@ -176,6 +190,7 @@ macro_rules! integer {
                     Number::F32(value) => value as Self,
                     Number::F64(value) => value as Self,
                     Number::I64(value) => value as Self,
+                    Number::U64(value) => value as Self,
                     Number::Bool(value) => Self::from(value),
                     Number::Complex64(value) => value.re as Self,
                     Number::Complex128(value) => value.re as Self,
@@ -186,11 +201,14 @@ macro_rules! integer {
 }
 
 integer! {
-    u8, U8;
-    i8, I8;
-    i16, I16;
-    i32, I32;
-    i64, I64;
+    u8, U8, I64;
+    i8, I8, I64;
+    i16, I16, I64;
+    i32, I32, I64;
+    i64, I64, I64;
+    u16, U16, I64;
+    u32, U32, I64;
+    u64, U64, U64;
 }
 
 /// Implements [`Element`] for floats.
@@ -214,6 +232,7 @@ macro_rules! float {
                     Number::F32(value) => value as Self,
                     Number::F64(value) => value as Self,
                     Number::I64(value) => value as Self,
+                    Number::U64(value) => value as Self,
                     Number::Bool(value) => Self::from(u8::from(value)),
                     Number::Complex64(value) => value.re as Self,
                     Number::Complex128(value) => value.re as Self,
@@ -228,8 +247,8 @@ float! {
     f64, F64, F64;
 }
 
-/// Implements [`Element`] for floats of 16 bits, which convert by way of `f32` as in torch.
-macro_rules! half_float {
+/// Implements [`Element`] for floats of 16 and 8 bits, which convert by way of `f32` as in torch.
+macro_rules! narrow_float {
     ($($type:ident, $dtype:ident, $widen:ident, $narrow:ident;)*) => {
         $(impl sealed::Sealed for $type {}
 
@@ -251,9 +270,11 @@ macro_rules! half_float {
     };
 }
 
-half_float! {
+narrow_float! {
     f16, F16, f16_to_f32, f32_to_f16;
     bf16, BF16, bf16_to_f32, f32_to_bf16;
+    F8E5M2, F8E5M2, e5m2_to_f32, f32_to_e5m2;
+    F8E4M3, F8E4M3, e4m3_to_f32, f32_to_e4m3;
 }
 
 /// Implements [`Element`] for complex numbers: a real number has no imaginary part.
@@ -306,6 +327,7 @@ impl Element for Bool {
             Number::F32(value) => value != 0.0,
             Number::F64(value) => value != 0.0,
             Number::I64(value) => value != 0,
+            Number::U64(value) => value != 0,
             Number::Bool(value) => value,
             Number::Complex64(value) => value != Complex::ZERO,
             Number::Complex128(value) => value != Complex::ZERO,

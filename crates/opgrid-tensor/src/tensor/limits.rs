@@ -33,7 +33,7 @@ pub struct IntegerLimits {
     /// Bits of one number.
     pub bits: u32,
     /// The largest number.
-    pub max: i64,
+    pub max: u64,
     /// The smallest number.
     pub min: i64,
 }
@@ -59,6 +59,8 @@ pub fn finfo(dtype: DType) -> Result<FloatLimits> {
         DType::F16 => (dtype, of(f16::EPSILON), of(f16::MAX), of(f16::MIN_POSITIVE)),
         DType::BF16 => (dtype, of(bf16::EPSILON), of(bf16::MAX), of(bf16::MIN_POSITIVE)),
         DType::F32 | DType::Complex64 => (DType::F32, of(f32::EPSILON), of(f32::MAX), of(f32::MIN_POSITIVE)),
+        DType::F8E5M2 => (dtype, 0.25, 57344.0, 2f64.powi(-14)),
+        DType::F8E4M3 => (dtype, 0.125, 448.0, 2f64.powi(-6)),
         DType::F64 | DType::Complex128 => (DType::F64, f64::EPSILON, f64::MAX, f64::MIN_POSITIVE),
         other => {
             let message =
@@ -94,11 +96,14 @@ fn of(value: impl Element) -> f64 {
 /// ```
 pub fn iinfo(dtype: DType) -> Result<IntegerLimits> {
     let (min, max) = match dtype {
-        DType::U8 => (0, i64::from(u8::MAX)),
-        DType::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
-        DType::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        DType::I64 => (i64::MIN, i64::MAX),
+        DType::U8 => (0, u8::MAX.into()),
+        DType::U16 => (0, u16::MAX.into()),
+        DType::U32 => (0, u32::MAX.into()),
+        DType::U64 => (0, u64::MAX),
+        DType::I8 => (i8::MIN.into(), i8::MAX as u64),
+        DType::I16 => (i16::MIN.into(), i16::MAX as u64),
+        DType::I32 => (i32::MIN.into(), i32::MAX as u64),
+        DType::I64 => (i64::MIN, i64::MAX as u64),
         other => {
             let message = format!("iinfo: found dtype {other}, expected an integer one; floats have finfo");
             return Err(argument(message));

@@ -155,7 +155,7 @@ pub fn of_literals<N: Nested>(nested: &N, dtype: Option<DType>) -> Result<Tensor
         DType::Complex128 => complex_of(default_dtype()),
         other => other,
     });
-    let array = with_dtype!(dtype, T => {
+    let array = with_dtype!(dtype, T: Stored => {
         let elements: Vec<T> = elements.iter().map(|element| element.cast()).collect();
         Array::from_slice(&elements, &sizes)
     });

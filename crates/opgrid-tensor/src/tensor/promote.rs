@@ -37,7 +37,8 @@ fn kind(dtype: DType) -> Kind {
 ///
 /// # Errors
 ///
-/// Two different dtypes of which one is quantised.
+/// Two different dtypes of which one is quantised or a float of 8 bits; an unsigned integer of more than 8 bits beside
+/// what is no float of 16 bits or more.
 ///
 /// # Examples
 ///
@@ -57,6 +58,9 @@ pub fn promote_types(one: DType, other: DType) -> Result<DType> {
         let message = format!("no dtype holds {one} and {other}; dequantise the tensor first");
         return Err(argument(message));
     }
+    if [one, other].iter().any(|dtype| dtype.is_wide_unsigned() || dtype.is_float8()) {
+        return beside_stored(one, other);
+    }
     let (low, high) = if kind(one) <= kind(other) { (one, other) } else { (other, one) };
     if kind(low) == kind(high) {
         return Ok(widest(one, other));
@@ -66,6 +70,18 @@ pub fn promote_types(one: DType, other: DType) -> Result<DType> {
         (DType::F64, DType::Complex64) => DType::Complex128,
         _ => high,
     })
+}
+
+/// [`promote_types`] where one of two different dtypes is one that is stored but not computed with.
+#[cold]
+fn beside_stored(one: DType, other: DType) -> Result<DType> {
+    let is_float = |dtype: DType| dtype.is_floating_point() && !dtype.is_float8();
+    match (one, other) {
+        (integer, float) | (float, integer) if integer.is_wide_unsigned() && is_float(float) => Ok(float),
+        _ => Err(argument(format!(
+            "{one} and {other} are not promoted to a common dtype; convert one of them by `to`"
+        ))),
+    }
 }
 
 /// The wider one of two different dtypes of one kind, or the next that holds both.

@@ -5,14 +5,14 @@ use crate::workspace::Workspace;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where the operators lie, and the list of them.
-const OPERATORS: &str = "crates/opgrid-tensor/src/ops";
+/// Where the group lies that families are added to, and the list of all.
+const GROUP: &str = "crates/opgrid-tensor/src/ops/pointwise";
 const LIST: &str = "crates/opgrid-tensor/src/ops/mod.rs";
-/// The beginning of the list.
-const BEGINNING: &str = "\noperators! {\n";
+/// The beginning of the group in the list.
+const BEGINNING: &str = "\n    pointwise {\n";
 
 /// The operator that is edited, and its loop as it stands there.
-const EDITED: &str = "crates/opgrid-tensor/src/ops/exp.rs";
+const EDITED: &str = "crates/opgrid-tensor/src/ops/pointwise/exp.rs";
 const LOOP: &str = "Inexact::exp)";
 /// What edits compute before it, one after the other; so that no edit gives what the one before it gave.
 const BEFORE: [&str; 4] = ["sqrt", "log", "tanh", "exp"];
@@ -28,14 +28,14 @@ struct Model {
 }
 
 const UNARY: Model = Model {
-    file: "crates/opgrid-tensor/src/ops/exp.rs",
+    file: "crates/opgrid-tensor/src/ops/pointwise/exp.rs",
     overload: "Exp",
     shared: "Inexact::exp)",
     own: "|x| Inexact::exp(x))",
 };
 
 const BINARY: Model = Model {
-    file: "crates/opgrid-tensor/src/ops/maximum.rs",
+    file: "crates/opgrid-tensor/src/ops/pointwise/maximum.rs",
     overload: "Maximum",
     shared: "Math::<T>::larger)",
     own: "|a, b| Math::<T>::larger(a, b))",
@@ -111,7 +111,7 @@ impl Copy {
         let binary = self.original(&BINARY)?;
         for number in 0..count {
             let (model, text) = if number % 3 == 2 { (&BINARY, &binary) } else { (&UNARY, &unary) };
-            self.write(&format!("{OPERATORS}/{}.rs", name_of(number)), &family(model, text, number)?)?;
+            self.write(&format!("{GROUP}/{}.rs", name_of(number)), &family(model, text, number)?)?;
         }
         let list = self.read(LIST)?;
         self.write(LIST, &listed(&list, count)?)
@@ -123,7 +123,7 @@ impl Copy {
     /// The list cannot be written.
     pub fn remove_families(&self) -> Result<(), Failure> {
         let list = self.read(LIST)?;
-        let kept = list.lines().filter(|line| !line.starts_with("    measured_"));
+        let kept = list.lines().filter(|line| !line.starts_with("        measured_"));
         self.write(LIST, &(kept.collect::<Vec<_>>().join("\n") + "\n"))
     }
 
@@ -192,7 +192,7 @@ fn family(model: &Model, text: &str, number: usize) -> Result<String, Failure> {
 
 /// The list with `count` families at its beginning.
 fn listed(list: &str, count: usize) -> Result<String, Failure> {
-    let names: String = (0..count).map(|number| format!("    {},\n", name_of(number))).collect();
+    let names: String = (0..count).map(|number| format!("        {},\n", name_of(number))).collect();
     replaced(list, LIST, BEGINNING, &format!("{BEGINNING}{names}"))
 }
 
@@ -200,8 +200,8 @@ fn listed(list: &str, count: usize) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    const EXP: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/exp.rs");
-    const MAXIMUM: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/maximum.rs");
+    const EXP: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/pointwise/exp.rs");
+    const MAXIMUM: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/pointwise/maximum.rs");
     const MOD: &str = include_str!("../../../../crates/opgrid-tensor/src/ops/mod.rs");
 
     #[test]
@@ -231,12 +231,12 @@ mod tests {
     fn the_list_names_the_families_once() {
         let list = listed(MOD, 2).unwrap();
         assert_eq!(list.matches("measured_").count(), 2);
-        assert!(list.contains("operators! {\n    measured_0,\n    measured_1,\n    abs,"));
+        assert!(list.contains("    pointwise {\n        measured_0,\n        measured_1,\n        abs,"));
     }
 
     #[test]
     fn an_operator_that_has_changed_is_named() {
         let failure = edited("fn cpu() {}", 0).unwrap_err().to_string();
-        assert!(failure.contains("ops/exp.rs") && failure.contains("Inexact::exp"), "{failure}");
+        assert!(failure.contains("ops/pointwise/exp.rs") && failure.contains("Inexact::exp"), "{failure}");
     }
 }

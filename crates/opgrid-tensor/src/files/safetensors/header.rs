@@ -28,13 +28,18 @@ pub(super) const LONGEST: u64 = 100_000_000;
 pub(super) const METADATA: &str = "__metadata__";
 
 /// The dtypes that are read and written, and how the format spells them.
-const SPELLINGS: [(DType, &str); 11] = [
+const SPELLINGS: [(DType, &str); 16] = [
     (DType::Bool, "BOOL"),
     (DType::U8, "U8"),
     (DType::I8, "I8"),
     (DType::I16, "I16"),
     (DType::I32, "I32"),
     (DType::I64, "I64"),
+    (DType::U16, "U16"),
+    (DType::U32, "U32"),
+    (DType::U64, "U64"),
+    (DType::F8E5M2, "F8_E5M2"),
+    (DType::F8E4M3, "F8_E4M3"),
     (DType::F16, "F16"),
     (DType::BF16, "BF16"),
     (DType::F32, "F32"),
@@ -43,19 +48,8 @@ const SPELLINGS: [(DType, &str); 11] = [
 ];
 
 /// Other dtypes of the format and their bits: files with such tensors are read, these tensors are not.
-const OTHERS: [(&str, u64); 11] = [
-    ("F4", 4),
-    ("F6_E2M3", 6),
-    ("F6_E3M2", 6),
-    ("F8_E4M3", 8),
-    ("F8_E4M3FNUZ", 8),
-    ("F8_E5M2", 8),
-    ("F8_E5M2FNUZ", 8),
-    ("F8_E8M0", 8),
-    ("U16", 16),
-    ("U32", 32),
-    ("U64", 64),
-];
+const OTHERS: [(&str, u64); 6] =
+    [("F4", 4), ("F6_E2M3", 6), ("F6_E3M2", 6), ("F8_E4M3FNUZ", 8), ("F8_E5M2FNUZ", 8), ("F8_E8M0", 8)];
 
 /// How the format spells a dtype.
 ///

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use opgrid_core::DType;
 
 use crate::kernels::simd::{narrow_to_f16, vectorised};
-use crate::tensor::{Bool, Element};
+use crate::tensor::{Bool, Element, F8E4M3, F8E5M2};
 
 /// Converts `n` elements, `stride` bytes apart, to neighbours.
 ///
@@ -18,7 +18,7 @@ use crate::tensor::{Bool, Element};
 pub(super) type Cast = unsafe fn(to: *mut u8, from: *const u8, stride: usize, n: usize);
 
 /// How many dtypes there are functions for.
-const DTYPES: usize = 12;
+const DTYPES: usize = 17;
 
 /// The place of a dtype in the table, if it has data.
 fn index(dtype: DType) -> Option<usize> {
@@ -35,6 +35,11 @@ fn index(dtype: DType) -> Option<usize> {
         DType::F64 => 9,
         DType::Complex64 => 10,
         DType::Complex128 => 11,
+        DType::U16 => 12,
+        DType::U32 => 13,
+        DType::U64 => 14,
+        DType::F8E5M2 => 15,
+        DType::F8E4M3 => 16,
         _ => return None,
     })
 }
@@ -57,6 +62,11 @@ const TABLE: [[Cast; DTYPES]; DTYPES] = [
     row::<f64>(),
     row::<Complex<f32>>(),
     row::<Complex<f64>>(),
+    row::<u16>(),
+    row::<u32>(),
+    row::<u64>(),
+    row::<F8E5M2>(),
+    row::<F8E4M3>(),
 ];
 
 const fn row<A: Element>() -> [Cast; DTYPES] {
@@ -73,6 +83,11 @@ const fn row<A: Element>() -> [Cast; DTYPES] {
         run::<A, f64>,
         run::<A, Complex<f32>>,
         run::<A, Complex<f64>>,
+        run::<A, u16>,
+        run::<A, u32>,
+        run::<A, u64>,
+        run::<A, F8E5M2>,
+        run::<A, F8E4M3>,
     ]
 }
 
@@ -107,9 +122,15 @@ unsafe fn run<A: Element, O: Element>(to: *mut u8, from: *const u8, stride: usiz
 /// Converts element by element.
 #[inline]
 fn each<A: Element, O: Element>(to: &mut [MaybeUninit<O>], from: &[A]) {
-    vectorised(|| {
+    let mut convert = || {
         for (to, from) in to.iter_mut().zip(from) {
             to.write(from.cast());
         }
-    });
+    };
+    // Dtypes that are only stored do not need a copy of the loop for each processor.
+    let is_only_stored = |dtype: DType| dtype.is_wide_unsigned() || dtype.is_float8();
+    match is_only_stored(A::DTYPE) || is_only_stored(O::DTYPE) {
+        true => convert(),
+        false => vectorised(convert),
+    }
 }

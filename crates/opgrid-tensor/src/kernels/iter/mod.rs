@@ -56,7 +56,7 @@ struct Constant([MaybeUninit<u8>; 16]);
 impl Constant {
     fn new(value: Scalar, dtype: DType) -> Result<Self> {
         let mut bytes = Self([MaybeUninit::uninit(); 16]);
-        with_dtype!(dtype, T => {
+        with_dtype!(dtype, T: Stored => {
             // SAFETY: no element has more than 16 bytes or is more aligned.
             unsafe { bytes.0.as_mut_ptr().cast::<T>().write(T::from_number(number(value))) };
             Ok(bytes)

@@ -36,7 +36,7 @@ pub fn array(array: &Array, suffixes: &[&str]) -> Result<String> {
     }
     let storage = array.storage().on_cpu()?;
     let guard = storage.read()?;
-    with_dtype!(array.dtype(), T => {
+    with_dtype!(array.dtype(), T: Stored => {
         let elements = guard.slice::<T>()?;
         let geometry = array.geometry();
         let element = |index: &[i64]| {
@@ -181,6 +181,7 @@ impl Form {
     fn text(self, number: Number, precision: usize) -> String {
         let value = match number {
             Number::I64(value) => return value.to_string(),
+            Number::U64(value) => return value.to_string(),
             Number::Bool(value) => return if value { "True" } else { "False" }.to_owned(),
             Number::F32(value) => f64::from(value),
             Number::F64(value) => value,

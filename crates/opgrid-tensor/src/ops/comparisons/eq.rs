@@ -1,0 +1,39 @@
+//! `aten::eq`: whether elements are equal.
+//!
+//! `out[i] = self[i] == other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: compared in the promoted dtype; the result is bool. NaN equals nothing.
+//! - Aliasing: `eq_` writes `self`, in its dtype; `eq.out` writes `out`, of any dtype.
+//! - Source: torch.eq, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether elements are equal.
+    pub EqTensor = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements equal a number.
+    pub EqScalar = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(eq_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const EQ: Family<EqTensor> = Family::new(EqTensor, &kind::COMPARISON, pointwise::bool_binary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&EQ)
+        .cpu(cpu)
+        .number(EqScalar, EqTensor)
+        .number(EqInplaceScalar, EqInplaceTensor)
+        .number(EqScalarOut, EqTensorOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    comparison::samples(samples, (EqTensor, EqScalar), STORED, number::same);
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Stored => elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a == b).into()))
+}

@@ -1,0 +1,61 @@
+//! `aten::equal`: whether two tensors have the same shape and elements.
+//!
+//! - Shapes: any; those that differ are not equal.
+//! - Dtypes: promoted. NaN equals nothing.
+//! - Dispatch: the answer depends on data, so there is no kernel for meta tensors.
+//! - Errors: two devices.
+//! - Source: torch.equal, PyTorch 2.15.
+
+use crate::kernels::choice;
+use crate::ops::prelude::*;
+use crate::tensor::Array;
+
+operator! {
+    home = crate::home;
+    /// Whether both have the same shape and elements.
+    pub Equal = "aten::equal(Tensor self, Tensor other) -> bool", method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Equal).kind(&kind::QUESTION).kernel(DispatchKey::Cpu, equal);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Equal, STORED, inputs, |it| {
+            let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+            let mut pairs = a.elements().iter().zip(b.elements());
+            Ok(Expected::Value((a.sizes() == b.sizes() && pairs.all(|(a, b)| number::same(*a, *b))).into()))
+        })
+        .not_on_meta();
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let other_shape = given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(dtype, &[3, 2], 0));
+    // Without the tolerances, of which there are none here.
+    let pairs = make::nearby(dtype).into_iter().map(|mut sample| {
+        sample.positional.truncate(2);
+        sample
+    });
+    pairs.chain([other_shape]).collect()
+}
+
+fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
+    let (a, b) = (input.spec()?, other.spec()?);
+    if a.device() != b.device() {
+        let message = format!(
+            "aten::equal: argument `other` is on {}, expected {} as `self`; copy one of them",
+            b.device(),
+            a.device()
+        );
+        return Err(argument(message));
+    }
+    if a.sizes() != b.sizes() {
+        return Ok(false);
+    }
+    let bools = |sizes: &[i64]| Array::empty(TensorSpec::contiguous(sizes, DType::Bool, a.device())?);
+    let (same, all) = (bools(a.sizes())?, bools(&[])?);
+    with_dtype!(result_type(&[input, other])?, T: Stored => elementwise::binary::<Bool, T, T>(&same, input, other, |a, b| (a == b).into()))?;
+    choice::all(&all, &same, &[])?;
+    Ok(all.to_vec::<Bool>()? == [Bool::TRUE])
+}

@@ -1,0 +1,45 @@
+//! `aten::lt`: whether elements are smaller.
+//!
+//! `out[i] = self[i] < other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: compared in the promoted dtype; the result is bool, and with NaN the answer is no.
+//! - Aliasing: `lt_` writes `self`, in its dtype; `lt.out` writes `out`, of any dtype.
+//! - Errors: complex numbers, which have no order.
+//! - Source: torch.lt, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether elements are smaller.
+    pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements are smaller than a number.
+    pub LtScalar = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(lt_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LT: Family<LtTensor> = Family::new(LtTensor, &kind::COMPARISON, comparison::of_ordered);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&LT)
+        .cpu(cpu)
+        .number(LtScalar, LtTensor)
+        .number(LtInplaceScalar, LtInplaceTensor)
+        .number(LtScalarOut, LtTensorOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    comparison::samples(samples, (LtTensor, LtScalar), ORDERED, |a, b| {
+        number::order(a, b).is_some_and(|order| order.is_lt())
+    });
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Ordered => {
+        elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a.is_below(b)).into())
+    })
+}

@@ -1,0 +1,41 @@
+//! `aten::ne`: whether elements differ.
+//!
+//! `out[i] = self[i] != other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: compared in the promoted dtype; the result is bool, and NaN differs from everything, itself too.
+//! - Aliasing: `ne_` writes `self`, in its dtype; `ne.out` writes `out`, of any dtype.
+//! - Source: torch.ne, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether elements differ.
+    pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// Whether elements differ from a number.
+    pub NeScalar = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(ne_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NE: Family<NeTensor> = Family::new(NeTensor, &kind::COMPARISON, pointwise::bool_binary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&NE)
+        .cpu(cpu)
+        .number(NeScalar, NeTensor)
+        .number(NeInplaceScalar, NeInplaceTensor)
+        .number(NeScalarOut, NeTensorOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    comparison::samples(samples, (NeTensor, NeScalar), STORED, |a, b| !number::same(a, b));
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Stored => {
+        elementwise::binary::<Bool, T, T>(out, input, other, |a, b| (a != b).into())
+    })
+}

@@ -1,0 +1,75 @@
+//! `aten::copy_`: writes the elements of one tensor to another.
+//!
+//! `self[i] = src[i]`
+//!
+//! - Shapes: `src` is stretched to the shape of `self`.
+//! - Dtypes: any to any; a fraction is cut off for integers, anything but zero is true.
+//! - Aliasing: writes `self`; copying a tensor to itself does nothing.
+//! - Errors: a shape that does not broadcast to that of `self`, overlap in part, a `src` without data.
+//! - Source: torch.Tensor.copy_, PyTorch 2.15. `non_blocking` makes no difference between CPU tensors.
+
+use opgrid_core::DeviceType;
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub CopyInplace = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(CopyInplace).column(NumbersForTensors).kind(&kind::COPY).in_place(shape, cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(CopyInplace, STORED, inputs, |it| {
+            let (to, from) = (it.tensor("self")?, it.tensor("src")?);
+            Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
+        })
+        .refuses("does not broadcast", make::misfits());
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[2, 37], &[]], [&[], &[]], [&[0], &[1]]];
+    let same = shapes.map(|[to, from]| given(make::numbers(dtype, to, 0)).and(make::numbers(dtype, from, 1)));
+    // What becomes of negative numbers is nothing that a number holds.
+    let is_unsigned = |other: DType| matches!(other, DType::Bool | DType::U8);
+    let converted = STORED
+        .iter()
+        .filter(|other| dtype != DType::U64 || is_unsigned(**other))
+        .map(|other| given(make::numbers(dtype, &[2, 3], 0)).and(make::numbers(*other, &[2, 3], 1)));
+    same.into_iter().chain(converted).collect()
+}
+
+fn shape(input: &Tensor, src: &Tensor, _non_blocking: bool) -> Result<TensorSpec> {
+    let (to, from) = (input.spec()?, src.spec()?);
+    if from.geometry().expand(to.sizes()).is_err() {
+        let message = format!(
+            "argument `src` has shape {:?}, which does not broadcast to `self` of shape {:?}",
+            from.sizes(),
+            to.sizes()
+        );
+        return Err(argument(message));
+    }
+    if from.device().kind() == DeviceType::Meta && to.device().kind() != DeviceType::Meta {
+        return Err(argument("argument `src` is a meta tensor, which has no data to copy"));
+    }
+    Ok(to.clone())
+}
+
+fn cpu(_input: &Tensor, src: &Tensor, _non_blocking: bool, out: &Tensor) -> Result<()> {
+    elementwise::copy(out, src)
+}
+
+impl Tensor {
+    /// Writes the elements of `src` to this tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CopyInplace`].
+    pub fn copy_(&self, src: &Self) -> Result<&Self> {
+        CopyInplace.call(self, src, false).map(|()| self)
+    }
+}

@@ -1,0 +1,63 @@
+//! `aten::_to_copy`: a new tensor with the same elements, of another dtype or on another device.
+//!
+//! `out[i] = self[i]`
+//!
+//! - Shapes: that of `self`, in the order of `memory_format`; without one the order of `self` is kept.
+//! - Dtypes: any to any, as [`CopyInplace`] converts.
+//! - Dispatch: a composite of `empty_strided` and `copy_`.
+//! - Source: torch.ops.aten._to_copy, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{CopyInplace, EmptyStrided};
+
+operator! {
+    home = crate::home;
+    pub ToCopy = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(ToCopy).kind(&kind::COPY).on_every_backend(to_copy);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let converted = |to| given(make::numbers(dtype, &[2, 3], 1)).named("dtype", to);
+        make::unary(dtype).into_iter().chain(ANY.iter().map(|to| converted(*to))).collect()
+    };
+    samples.of(ToCopy, STORED, inputs, |it| {
+        let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
+        Ok(x.to(dtype.unwrap_or(x.dtype())).into())
+    });
+}
+
+fn to_copy(
+    input: &Tensor,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    non_blocking: bool,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    let spec = input.spec()?;
+    let geometry = spec.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?;
+    let (dtype, device) = (dtype.unwrap_or(spec.dtype()), device.unwrap_or(spec.device()));
+    let (sizes, strides) = (geometry.sizes(), geometry.strides());
+    let result = EmptyStrided.call(sizes, strides, Some(dtype), layout, Some(device), pin_memory)?;
+    CopyInplace.call(&result, input, non_blocking)?;
+    Ok(result)
+}
+
+impl Tensor {
+    /// The same elements in another dtype; a tensor that has it already is itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ToCopy`].
+    pub fn to_dtype(&self, dtype: DType) -> Result<Self> {
+        match self.dtype() == dtype {
+            true => Ok(self.clone()),
+            false => ToCopy.call(self, Some(dtype), None, None, None, false, None),
+        }
+    }
+}

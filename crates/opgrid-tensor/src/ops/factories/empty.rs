@@ -1,0 +1,92 @@
+//! `aten::empty`: a new tensor with any content.
+//!
+//! - Shapes: `size`, in the order of `memory_format`.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Dispatch: no argument is a tensor, so the kernel for `BackendSelect` computes the key from dtype, layout and
+//!   device and calls on with it alone. What has no kernel fails with the error of that key.
+//! - Errors: pinned memory, which needs a device that copies from it.
+//! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
+
+use opgrid_core::operator;
+
+use crate::ops::kinds::factory::selected;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub EmptyMemoryFormat = "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define(EmptyMemoryFormat)
+        .kind(&kind::FACTORY)
+        .on_cpu_and_meta(empty)
+        .kernel(DispatchKey::BackendSelect, select);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(EmptyMemoryFormat, STORED, make::shapes, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+        })
+        .refuses("", given([2, -1].to_vec()))
+        .refuses("", given([2].to_vec()).named("pin_memory", true));
+    samples.rounds(EmptyMemoryFormat, Roundings::all(Rounding::Unset));
+}
+
+fn select(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    let args = (size, dtype, layout, device, pin_memory, memory_format);
+    operator::redispatch(EmptyMemoryFormat, selected(dtype, layout, device)?, args)
+}
+
+fn empty(
+    size: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    check_options(layout, pin_memory)?;
+    let mut spec = TensorSpec::of_one(dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
+    match memory_format {
+        None => spec.become_contiguous(size)?,
+        Some(format) => spec = spec.with_geometry(Geometry::in_format(size, format)?),
+    }
+    Tensor::allocate(spec)
+}
+
+/// # Errors
+///
+/// What memory of the CPU cannot be.
+pub(super) fn check_options(layout: Option<Layout>, pin_memory: Option<bool>) -> Result<()> {
+    if pin_memory == Some(true) {
+        let message = "argument `pin_memory` asks for pinned memory, which needs a device that copies from it and \
+                       its allocator; leave it out";
+        return Err(argument(message));
+    }
+    match layout {
+        None | Some(Layout::Strided) => Ok(()),
+        Some(layout) => Err(argument(format!("argument `layout` is {layout}, expected strided"))),
+    }
+}
+
+impl Tensor {
+    /// A new row-major tensor with any content.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EmptyMemoryFormat`].
+    pub fn empty(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        EmptyMemoryFormat.call(size, Some(dtype), None, Some(device), None, None)
+    }
+}

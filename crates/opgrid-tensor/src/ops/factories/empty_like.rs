@@ -1,0 +1,42 @@
+//! `aten::empty_like`: a new tensor like another one, with any content.
+//!
+//! - Shapes: that of `self`, in the order of `memory_format`; without one the order of `self` is kept.
+//! - Dtypes, devices: those of `self` unless given.
+//! - Dispatch: a composite of `empty_strided`.
+//! - Source: torch.empty_like, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
+
+use crate::ops::EmptyStrided;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub EmptyLike = "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(EmptyLike).kind(&kind::FACTORY).on_every_backend(empty_like);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(make::unary(dtype), "dtype", DType::F64);
+    samples.of(EmptyLike, STORED, inputs, |it| {
+        let (x, dtype) = (it.tensor("self")?, it.value::<Option<DType>>("dtype")?);
+        Ok(Expected::Shape(x.sizes().to_vec(), dtype.unwrap_or(x.dtype())))
+    });
+    samples.rounds(EmptyLike, Roundings::all(Rounding::Unset));
+}
+
+fn empty_like(
+    input: &Tensor,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+    memory_format: Option<MemoryFormat>,
+) -> Result<Tensor> {
+    let spec = input.spec()?;
+    let geometry = spec.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?;
+    let (dtype, device) = (dtype.unwrap_or(spec.dtype()), device.unwrap_or(spec.device()));
+    let (sizes, strides) = (geometry.sizes(), geometry.strides());
+    EmptyStrided.call(sizes, strides, Some(dtype), layout, Some(device), pin_memory)
+}

@@ -1,0 +1,68 @@
+//! `aten::empty_strided`: a new tensor with any content and strides.
+//!
+//! - Strides count elements; they may leave gaps or repeat elements.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Dispatch: as [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat).
+//! - Errors: lists of different lengths, negative numbers, pinned memory.
+//! - Source: torch.empty_strided, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
+
+use opgrid_core::operator;
+
+use crate::ops::factories::empty;
+use crate::ops::kinds::factory::selected;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub EmptyStrided = "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define(EmptyStrided)
+        .kind(&kind::FACTORY)
+        .on_cpu_and_meta(strided)
+        .kernel(DispatchKey::BackendSelect, select);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [[&[i64]; 2]; 4] =
+            [[&[2, 3], &[3, 1]], [&[2, 3], &[1, 2]], [&[], &[]], [&[0, 2], &[7, 5]]];
+        cases.map(|[size, stride]| given(size.to_vec()).and(stride.to_vec()).named("dtype", dtype)).to_vec()
+    };
+    samples
+        .of(EmptyStrided, STORED, inputs, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Expected::Shape(it.value("size")?, dtype.unwrap_or(default_dtype())))
+        })
+        .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
+        .refuses("", given([2].to_vec()).and([-1].to_vec()));
+    samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
+}
+
+fn select(
+    size: &[i64],
+    stride: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let keys = selected(dtype, layout, device)?;
+    operator::redispatch(EmptyStrided, keys, (size, stride, dtype, layout, device, pin_memory))
+}
+
+fn strided(
+    size: &[i64],
+    stride: &[i64],
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    empty::check_options(layout, pin_memory)?;
+    let geometry = Geometry::strided(size, stride, 0)?;
+    let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
+    Tensor::allocate(TensorSpec::new(geometry, dtype, device))
+}

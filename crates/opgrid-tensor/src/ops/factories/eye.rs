@@ -1,0 +1,96 @@
+//! `aten::eye`: ones on the diagonal, zeros elsewhere.
+//!
+//! `out[i, j] = 1 if i == j else 0`
+//!
+//! - Shapes: `[n, n]`, or `[n, m]`.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `eye.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat); a composite of `zeros`, `as_strided` and `fill_`.
+//! - Errors: negative sizes; what `empty` refuses.
+//! - Source: torch.eye, PyTorch 2.15.
+
+use crate::families::result::give_shape;
+use crate::ops::kinds::factory::Factories;
+use crate::ops::prelude::*;
+use crate::ops::{AsStrided, FillInplaceScalar, ZeroInplace, Zeros};
+
+operator! {
+    home = crate::home;
+    pub Eye = "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub EyeM = "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define_with_forms(Eye, &kind::FACTORY)
+        .factory(Eye, |n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
+    library.define_with_forms(EyeM, &kind::FACTORY).factory(EyeM, eye);
+    library.implement(EyeOut).on_every_backend(|n, out| eye_out(n, n, out));
+    library.implement(EyeMOut).on_every_backend(eye_out);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let squares = |dtype| [0, 1, 3].map(|n| given(n).named("dtype", dtype)).to_vec();
+    samples
+        .of(Eye, ANY, squares, |it| reference(it, "n"))
+        .output_decides()
+        .refuses("greater or equal to 0", given(-1));
+    let matrices =
+        |dtype| [(2, 3), (3, 2), (0, 2)].map(|(n, m)| given(n).and(m).named("dtype", dtype)).to_vec();
+    samples
+        .of(EyeM, ANY, matrices, |it| reference(it, "m"))
+        .output_decides()
+        .refuses("greater or equal to 0", given(1).and(-1));
+}
+
+fn reference(it: &Inputs, columns: &str) -> Result<Expected> {
+    let sizes = [it.value("n")?, it.value(columns)?];
+    let dtype: Option<DType> = it.value("dtype")?;
+    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &sizes, |at| Scalar::Bool(at[0] == at[1])).into())
+}
+
+fn eye(
+    n: i64,
+    m: i64,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    check(n, m)?;
+    let result = Zeros.call(&[n, m], dtype, layout, device, pin_memory)?;
+    fill_diagonal(&result)?;
+    Ok(result)
+}
+
+fn eye_out(n: i64, m: i64, out: &Tensor) -> Result<()> {
+    check(n, m)?;
+    give_shape(out, &TensorSpec::contiguous(&[n, m], out.dtype(), out.device())?)?;
+    ZeroInplace.call(out)?;
+    fill_diagonal(out)
+}
+
+fn fill_diagonal(matrix: &Tensor) -> Result<()> {
+    let length = matrix.sizes().iter().copied().min().unwrap_or(0);
+    // A sum that saturates is of strides that are never used, of dimensions of size 1.
+    let stride = matrix.strides().iter().fold(0i64, |sum, &stride| sum.saturating_add(stride));
+    FillInplaceScalar.call(&AsStrided.call(matrix, &[length], &[stride], None)?, Scalar::Int(1))
+}
+
+fn check(n: i64, m: i64) -> Result<()> {
+    if n < 0 || m < 0 {
+        return Err(argument(format!("sizes must be greater or equal to 0, got {n} and {m}")));
+    }
+    Ok(())
+}
+
+impl Tensor {
+    /// A matrix with ones on the diagonal and zeros elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`EyeM`].
+    pub fn eye(rows: i64, columns: i64, dtype: DType, device: Device) -> Result<Self> {
+        EyeM.call(rows, columns, Some(dtype), None, Some(device), None)
+    }
+}

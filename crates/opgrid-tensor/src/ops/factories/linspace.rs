@@ -1,0 +1,158 @@
+//! `aten::linspace`: numbers from `start` to `end` at equal distances, both included.
+//!
+//! `out[i] = start + i * (end - start) / (steps - 1)`
+//!
+//! - Shapes: `[steps]`; one number is `start`.
+//! - Dtypes: `dtype`; without it the default one, or the complex one of it for complex bounds. Integers cut off
+//!   fractions. The bounds are converted first; numbers are computed in
+//!   float64 from the nearer end, and rounded once, where torch computes in the dtype.
+//! - Aliasing: `linspace.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `linspace.out`.
+//! - Errors: a negative number of steps, complex bounds for a real dtype, more than one bool.
+//! - Source: torch.linspace, PyTorch 2.15.
+
+use num_complex::Complex64;
+
+use crate::families::result::written;
+use crate::kernels::sequence;
+use crate::ops::EmptyMemoryFormat;
+use crate::ops::kinds::factory::Factories;
+use crate::ops::prelude::*;
+use crate::tensor::{Element, Number, complex_of};
+
+operator! {
+    home = crate::home;
+    pub Linspace = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Linspace, &kind::FACTORY).factory(Linspace, linspace);
+    library.implement(LinspaceOut).on_cpu_and_meta(linspace_out);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let negative = given(0).and(1).and(-1).named("dtype", DType::F32);
+    samples
+        .of(Linspace, NUMBERS, inputs, reference)
+        .tolerance(2.0)
+        .output_decides()
+        .refuses("steps", negative);
+    samples.differs(Linspace, arithmetic::NUMBERS_FIT);
+    samples.differs(
+        Linspace,
+        Difference {
+            id: "integers-between-two-others",
+            what: "torch computes a sequence of integers in single precision and cuts fractions that come of \
+               rounding; here it is computed in double precision",
+            why: "it is nearer to the exact sequence",
+            test: ("opgrid-tensor/tests/differences.rs", "integers_between_two_others"),
+            when: |seen| {
+                seen.each(|(dtype, ours, torch)| dtype.is_integral() && (ours - torch).norm() == 1.0)
+            },
+            directed: None,
+        },
+    );
+    // A product and a sum, which are fused where torch was compiled so; torch counts in single precision.
+    samples.rounds(Linspace, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let mut samples = vec![given(0).and(8).and(5)];
+    if dtype != DType::U8 {
+        samples.extend([(3, -3, 7), (-1, 1, 3)].map(|(start, end, steps)| given(start).and(end).and(steps)));
+    }
+    // Fewer than two bools are no range, and not refused.
+    if dtype != DType::Bool {
+        samples.extend([0, 1].map(|steps| given(2.5).and(5).and(steps)));
+    }
+    samples.into_iter().map(|sample| sample.named("dtype", dtype)).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (start, end): (Scalar, Scalar) = (it.value("start")?, it.value("end")?);
+    let (steps, dtype): (i64, Option<DType>) = (it.value("steps")?, it.value("dtype")?);
+    let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
+    let place = |at: i64| number::plus(start, number::times(step, Scalar::Float(at as f64)));
+    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| place(at[0])).into())
+}
+
+fn linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: i64,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    check(start, end, steps, dtype)?;
+    let default = if is_complex(start, end) { complex_of(default_dtype()) } else { default_dtype() };
+    let dtype = Some(dtype.unwrap_or(default));
+    let result = EmptyMemoryFormat.call(&[steps], dtype, layout, device, pin_memory, None)?;
+    LinspaceOut.call(start, end, steps, &result)?;
+    Ok(result)
+}
+
+fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<()> {
+    let found = out.spec()?;
+    check(start, end, steps, Some(found.dtype()))?;
+    let spec = match found.numel() == steps {
+        true => found.clone(),
+        false => TensorSpec::contiguous(&[steps], found.dtype(), found.device())?,
+    };
+    written(out, &spec, |out| {
+        with_dtype!(out.dtype(), T => {
+            let (start, end) = (arithmetic::element::<T>(start)?, arithmetic::element::<T>(end)?);
+            let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
+            // One number is `start`, whatever `end` is.
+            let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { Complex64::ZERO };
+            sequence::numbered(out.array()?, move |i| {
+                let number = match i {
+                    _ if i == 0 || i < steps / 2 => start + step * sequence::float(i),
+                    _ => end - step * sequence::float(steps - 1 - i),
+                };
+                T::from_number(Number::Complex128(number))
+            })
+        })
+    })
+}
+
+fn is_complex(start: Scalar, end: Scalar) -> bool {
+    [start, end].iter().any(|bound| matches!(bound, Scalar::Complex(_)))
+}
+
+fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result<()> {
+    if steps < 0 {
+        return Err(argument(format!("number of steps must be non-negative, found {steps}")));
+    }
+    match dtype {
+        Some(dtype) if is_complex(start, end) && !dtype.is_complex() => {
+            let message =
+                format!("bounds from {start} to {end} cannot be cast to dtype {dtype}; use a complex one");
+            Err(argument(message))
+        }
+        // One element, or none, needs no arithmetic.
+        Some(dtype) if steps > 1 => with_dtype!(dtype, _T: Number => Ok(())),
+        _ => Ok(()),
+    }
+}
+
+impl Tensor {
+    /// `steps` numbers from `start` to `end`, both included, in the default dtype.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linspace`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::linspace(0, 1, 5)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn linspace(start: impl Into<Scalar>, end: impl Into<Scalar>, steps: i64) -> Result<Self> {
+        Linspace.call(start.into(), end.into(), steps, None, None, None, None)
+    }
+}

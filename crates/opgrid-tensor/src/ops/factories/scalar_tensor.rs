@@ -1,0 +1,46 @@
+//! `aten::scalar_tensor`: a number as a tensor without dimensions.
+//!
+//! - Dtypes: `dtype`, the default one without it, whatever kind the number is of.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `fill_`.
+//! - Errors: a number beyond the range of the dtype; what `empty` refuses.
+//! - Source: torch.scalar_tensor, PyTorch 2.15.
+
+use crate::ops::kinds::factory::Factories;
+use crate::ops::prelude::*;
+use crate::ops::{EmptyMemoryFormat, FillInplaceScalar};
+
+operator! {
+    home = crate::home;
+    pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(ScalarTensor).kind(&kind::FACTORY).factory(ScalarTensor, scalar_tensor);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)]
+            .map(|number| given(number).named("dtype", dtype))
+            .to_vec()
+    };
+    samples
+        .of(ScalarTensor, STORED, inputs, |it| {
+            let dtype: Option<DType> = it.value("dtype")?;
+            Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
+        })
+        .refuses_data("overflow", given(300).named("dtype", DType::U8));
+    samples.differs(ScalarTensor, arithmetic::NUMBERS_FIT);
+}
+
+fn scalar_tensor(
+    s: Scalar,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let result = EmptyMemoryFormat.call(&[], dtype, layout, device, pin_memory, None)?;
+    FillInplaceScalar.call(&result, s)?;
+    Ok(result)
+}

@@ -1,0 +1,46 @@
+//! `aten::zeros`: a new tensor with zero everywhere.
+//!
+//! `out[i] = 0`
+//!
+//! - Shapes: `size`, row-major.
+//! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `zeros.out` writes `out`, and gives it its shape if it has no elements; `zero_` writes `self`.
+//! - Dispatch: as [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat); a composite of `empty` and `zero_`.
+//! - Errors: what `empty` refuses.
+//! - Source: torch.zeros, PyTorch 2.15.
+
+use crate::ops::kinds::factory;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub ZeroInplace = "aten::zero_(Tensor(a!) self) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    factory::define_filled(library, Zeros, ZerosOut, |out| ZeroInplace.call(out));
+    library
+        .define(ZeroInplace)
+        .kind(&kind::FACTORY)
+        .in_place(|input| input.spec().cloned(), |_, out| elementwise::fill(out, 0));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Zeros, STORED, make::shapes, |it| make::filled(it, Scalar::Int(0)))
+        .output_decides()
+        .refuses("", given([2, -1].to_vec()));
+    samples.of(ZeroInplace, STORED, make::unary, |it| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0)));
+}
+
+impl Tensor {
+    /// A new tensor of zeros.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Zeros`].
+    pub fn zeros(size: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        Zeros.call(size, Some(dtype), None, Some(device), None)
+    }
+}

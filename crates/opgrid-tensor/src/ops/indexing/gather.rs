@@ -1,0 +1,111 @@
+//! `aten::gather`: an element of one dimension for each index.
+//!
+//! `out[i, j, k] = self[i, index[i, j, k], k]` for dimension 1
+//!
+//! - Shapes: that of `index`, which has as many dimensions as `self`, and outside of `dim` no larger ones; row-major.
+//! - Dtypes: that of `self`; `index` is int32 or int64, or anything without elements.
+//! - Aliasing: `gather.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: other shapes, an index out of range (negative ones are), overlap with `out`.
+//! - Source: torch.gather, PyTorch 2.15. `sparse_grad` is for derivatives only.
+
+use crate::kernels::indexing;
+use crate::ops::kinds::indexing as check;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GATHER: Family<Gather> = Family::new(Gather, &kind::INDEXING, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&GATHER).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[2]));
+    samples
+        .of(Gather, STORED, inputs, reference)
+        .refuses_data("", given(x.clone()).and(0).and(index.clone()))
+        .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[1])))
+        .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let cases: [(&[i64], i64, &[i64]); 5] = [
+        (&[2, 3], 1, &[2, 2]),
+        (&[3], 0, &[5]),
+        (&[3, 2], 0, &[2, 1]),
+        (&[2, 3], 0, &[0, 3]),
+        (&[3], 0, &[0]),
+    ];
+    let one = |(sizes, dim, index): (&[i64], i64, &[i64])| {
+        given(make::numbers(dtype, sizes, 0)).and(dim).and(Plain::of(DType::I64, index, &[1, 0, 1]))
+    };
+    let number = given(make::numbers(dtype, &[], 0)).and(0).and(Plain::number(DType::I64, 0));
+    let nothing = given(make::numbers(dtype, &[2, 3], 0)).and(1).and(Plain::of(DType::F32, &[0], &[0; 0]));
+    cases.into_iter().map(one).chain([number, nothing]).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, index) = (it.tensor("self")?, it.tensor("index")?);
+    let dim = naive::dimension(it.value("dim")?, x.sizes().len());
+    Ok(Plain::from_fn(x.dtype(), index.sizes(), |position| {
+        let mut source = position.to_vec();
+        source.iter_mut().skip(dim).take(1).for_each(|place| *place = number::whole(index.at(position)));
+        x.at(&source)
+    })
+    .into())
+}
+
+fn shape(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool) -> Result<TensorSpec> {
+    let (spec, index) = (input.spec()?, index.spec()?);
+    let dim = match index.numel() {
+        0 => check::dimension(spec, dim, index)?,
+        _ => check::along(spec, dim, index)?,
+    };
+    let (sizes, wanted) = (spec.sizes(), index.sizes());
+    let mut pairs = wanted.iter().zip(sizes).enumerate();
+    let fits = index.numel() == 0
+        || (wanted.len().max(1) == sizes.len().max(1)
+            && pairs.all(|(at, (wanted, size))| at == dim || wanted <= size));
+    if !fits {
+        let message = format!(
+            "argument `index` has shape {wanted:?}, expected as many dimensions as `self` of shape {sizes:?} has, and no larger ones apart from dimension {dim}"
+        );
+        return Err(argument(message));
+    }
+    TensorSpec::contiguous(wanted, spec.dtype(), spec.device())
+}
+
+fn cpu(input: &Tensor, dim: i64, index: &Tensor, _sparse_grad: bool, out: &Tensor) -> Result<()> {
+    if index.numel() == 0 {
+        return Ok(());
+    }
+    let dim = check::along(input.spec()?, dim, index.spec()?)?;
+    indexing::pick(out.array()?, input.array()?, dim, index.array()?)
+}
+
+impl Tensor {
+    /// An element of dimension `dim` for each index.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Gather`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// let index = Tensor::from_slice(&[2i64, 0], &[2, 1])?;
+    /// assert_eq!(x.gather(1, &index)?.to_vec::<i64>()?, [2, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn gather(&self, dim: i64, index: &Self) -> Result<Self> {
+        Gather.call(self, dim, index, false)
+    }
+}

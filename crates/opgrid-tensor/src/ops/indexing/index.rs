@@ -1,0 +1,109 @@
+//! `aten::index`: the elements that tensors of indices name, as in `x[:, i, j]`.
+//!
+//! `out[…, k, …] = self[…, i[k], j[k], …]`
+//!
+//! - Shapes: tensors of indices broadcast; their dimensions take the place of those that they index, or come first if
+//!   there are others in between. A dimension without indices stays whole. A mask stands for the indices of its true
+//!   elements, one tensor for each of its dimensions; a mask without dimensions stands for a new one of size 1 or 0.
+//! - Dtypes: that of `self`; indices are int32 or int64, masks bool (or uint8, as of old).
+//! - Strides: the dimensions have the order of those of `self` in memory.
+//! - Aliasing: `index.Tensor_out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: an index out of range (negative ones count from the end), too many indices, shapes that do not
+//!   broadcast, a mask of another shape or without data, overlap with `out`.
+//! - Source: torch.Tensor.__getitem__, PyTorch 2.15.
+
+use crate::kernels::indexing;
+use crate::ops::kinds::indexing::Indexing;
+use crate::ops::prelude::*;
+use crate::samples::indexing::{Places, inputs, masks};
+
+operator! {
+    home = crate::home;
+    pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(IndexTensor, &kind::INDEXING).on_cpu_and_meta(|input, indices| {
+        let indexing = Indexing::new(input, indices)?;
+        result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
+    });
+    library.implement(IndexTensorOut).on_cpu_and_meta(|input, indices, out| {
+        let indexing = Indexing::new(input, indices)?;
+        let spec = indexing.spec(input.spec()?)?;
+        result::same_dtype(out, &spec)?;
+        result::written(out, &spec, |out| {
+            for index in indices.iter().flatten() {
+                indexing::check_apart(out.array()?, index.array()?)?;
+            }
+            read(input, &indexing, out)
+        })
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1], &[2]));
+    samples
+        .of(IndexTensor, STORED, inputs, reference)
+        .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]))
+        .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
+        .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
+    samples.of(IndexTensor, STORED, masks, reference).not_on_meta();
+    samples.differs(
+        IndexTensor,
+        Difference {
+            id: "narrow-indices-lie-as-they-are",
+            what: "torch decides on the order of a result by copies that it makes of int32 indices; here the \
+               indices themselves decide",
+            why: "the order of a result must not depend on the dtypes of its arguments",
+            test: ("opgrid-tensor/tests/differences.rs", "converted_inputs_decide_on_the_order_as_they_lie"),
+            when: |seen| {
+                seen.part == Part::Strides && seen.inputs().iter().any(|input| input.dtype == DType::I32)
+            },
+            directed: Some(Directed {
+                operator: "aten::index.Tensor",
+                arguments: || {
+                    let index = |memory, strides: &[i64]| {
+                        Some(Operand::strided(memory, DType::I32, (&[3, 1, 2], strides, 0), &[0.0; 6]))
+                    };
+                    let input =
+                        Operand::strided(0, DType::F32, (&[3, 1, 1], &[3, 1, 3], 0), &[1.0, 2.0, 3.0]);
+                    let indices = vec![index(1, &[3, 6, 3]), index(2, &[0, 3, 1])];
+                    vec![("self", input.into()), ("indices", Argument::Tensors(indices))]
+                },
+            }),
+        },
+    );
+    samples.differs_as(IndexTensor, crate::ops::kinds::indexing::DIFFERENCES);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let places = Places::new(x, it.optional_tensors("indices")?)?;
+    Ok(Plain::from_fn(x.dtype(), places.sizes(), |position| x.at(&places.of(position))).into())
+}
+
+fn read(input: &Tensor, indexing: &Indexing, out: &Tensor) -> Result<()> {
+    indexing::read(out.array()?, input.array()?, &indexing.lookup()?)
+}
+
+impl Tensor {
+    /// The elements that tensors of indices or masks name; `None` keeps a dimension whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IndexTensor`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// let columns = Tensor::from_slice(&[2i64, -3], &[2])?;
+    /// assert_eq!(x.index(&[None, Some(columns)])?.to_vec::<i64>()?, [2, 0, 5, 3]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn index(&self, indices: &[Option<Self>]) -> Result<Self> {
+        IndexTensor.call(self, indices)
+    }
+}

@@ -1,0 +1,195 @@
+//! What operators share that make tensors from nothing: no argument is a tensor, so options choose the backend.
+//!
+//! The kernel for `BackendSelect` computes the key from dtype, layout and device, and calls on with it alone. What has
+//! no kernel there fails with the error of that key.
+
+use opgrid_core::operator::KernelOf;
+use opgrid_core::schema::OperatorName;
+use opgrid_core::{
+    Argument, DType, Device, DispatchKey, DispatchKeySet, Generator, Layout, Library, Operator,
+    OperatorBuilder, Result, Return, Scalar, Signature, WritesLast, compute_dispatch_key, operator,
+};
+
+use crate::families::result::give_shape;
+use crate::families::{DefineFamily, DefineKind, kind};
+use crate::kernels::random;
+use crate::ops::EmptyMemoryFormat;
+use crate::samples::{
+    Difference, Directed, Distribution, Expected, INEXACT, Inputs, Operand, Samples, given,
+};
+use crate::tensor::{Tensor, TensorSpec, default_dtype};
+
+/// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.
+pub trait Factory: Signature {
+    /// The arguments that choose the backend.
+    fn options(args: Self::Args<'_>) -> (Option<DType>, Option<Layout>, Option<Device>);
+}
+
+macro_rules! factory {
+    ($(($($name:ident $value:ident),*))*) => {
+        $(impl<Ret: Return, $($name: Argument),*> Factory
+            for fn($($name,)* Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Ret
+        {
+            #[inline]
+            fn options(args: Self::Args<'_>) -> (Option<DType>, Option<Layout>, Option<Device>) {
+                let ($($value,)* dtype, layout, device, _pin_memory) = args;
+                (dtype, layout, device)
+            }
+        })*
+    };
+}
+
+factory! {
+    (A _a)
+    (A _a, B _b)
+    (A _a, B _b, C _c)
+}
+
+/// Adds the kernels of a factory to an operator.
+pub(crate) trait Factories<O: Operator>: Sized {
+    /// The choice of the backend.
+    fn selecting(self, operator: O) -> Self
+    where
+        O::Signature: Factory;
+
+    /// The same function for every backend, and the choice of the backend in front of it.
+    fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
+    where
+        O::Signature: Factory;
+}
+
+impl<O: Operator> Factories<O> for OperatorBuilder<'_, O> {
+    #[track_caller]
+    fn selecting(self, operator: O) -> Self
+    where
+        O::Signature: Factory,
+    {
+        self.closure(DispatchKey::BackendSelect, move |args| {
+            let (dtype, layout, device) = O::Signature::options(args);
+            operator::redispatch(operator, selected(dtype, layout, device)?, args)
+        })
+    }
+
+    #[track_caller]
+    fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
+    where
+        O::Signature: Factory,
+    {
+        self.selecting(operator).on_every_backend(kernel)
+    }
+}
+
+/// An operator of sizes and options.
+type OfSizes = fn(Vec<i64>, Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Tensor;
+/// The same with a generator of random numbers.
+type OfGenerator =
+    fn(Vec<i64>, Option<Generator>, Option<DType>, Option<Layout>, Option<Device>, Option<bool>) -> Tensor;
+
+/// Defines an operator of sizes and options with its `out` form; `fill` writes the elements of both by other operators.
+#[track_caller]
+pub(crate) fn define_filled<F, O>(
+    library: &mut Library,
+    operator: F,
+    output: O,
+    fill: fn(&Tensor) -> Result<()>,
+) where
+    F: Operator<Signature = OfSizes>,
+    O: Operator<Signature = fn(Vec<i64>, Tensor) -> WritesLast>,
+{
+    let explicit = DispatchKey::CompositeExplicitAutograd;
+    let functional = library.define_with_forms(operator, &kind::FACTORY).selecting(operator);
+    let _ = functional.closure(explicit, move |(size, dtype, layout, device, pin_memory)| {
+        let made = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None);
+        made.and_then(|out| fill(&out).map(|()| out)).map_err(|error| error.within(F::name()))
+    });
+    let _ = library.implement(output).closure(explicit, move |(size, out)| {
+        let written = || {
+            give_shape(out, &TensorSpec::contiguous(size, out.dtype(), out.device())?)?;
+            fill(out)
+        };
+        written().map_err(|error| error.within(O::name()))
+    });
+}
+
+/// Defines an operator of sizes and options, and the same with a generator; `fill` draws the elements of both.
+#[track_caller]
+pub(crate) fn define_drawn<P, G>(
+    library: &mut Library,
+    (plain, seeded): (P, G),
+    fill: fn(&Tensor, Option<&Generator>) -> Result<()>,
+) where
+    P: Operator<Signature = OfSizes>,
+    G: Operator<Signature = OfGenerator>,
+{
+    let explicit = DispatchKey::CompositeExplicitAutograd;
+    let drawn = move |generator: Option<&Generator>, made: Result<Tensor>, name: fn() -> OperatorName| {
+        made.and_then(|out| fill(&out, generator).map(|()| out)).map_err(|error| error.within(name()))
+    };
+    let _ = library.define(plain).kind(&kind::RANDOM).closure(
+        explicit,
+        move |(size, dtype, layout, device, pin_memory)| {
+            drawn(None, EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None), P::name)
+        },
+    );
+    let _ = library.define(seeded).kind(&kind::RANDOM).closure(
+        explicit,
+        move |(size, generator, dtype, layout, device, pin_memory)| {
+            drawn(generator, EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None), G::name)
+        },
+    );
+}
+
+/// Samples of such a pair of operators, whose elements have that distribution.
+pub(crate) fn samples_of_drawn<P: Operator, G: Operator>(
+    samples: &mut Samples,
+    (plain, seeded): (P, G),
+    distribution: Distribution,
+) {
+    let expected = move |it: &Inputs| -> Result<Expected> {
+        let (size, dtype): (_, Option<DType>) = (it.value("size")?, it.value("dtype")?);
+        Ok(Expected::Random(size, dtype.unwrap_or(default_dtype()), distribution))
+    };
+    let sizes = |dtype| {
+        [vec![2000], vec![40, 50], vec![0], vec![]].map(|size| given(size).named("dtype", dtype)).to_vec()
+    };
+    samples.of_function(plain, INEXACT, sizes, expected).refuses("", given([-1].to_vec()));
+    let with_generator =
+        |dtype| vec![given([2000].to_vec()).named("generator", random::generator(3)).named("dtype", dtype)];
+    samples.of_function(seeded, INEXACT, with_generator, expected);
+}
+
+/// The keys that such a call goes on with.
+///
+/// # Errors
+///
+/// There is no key for such data.
+#[inline]
+pub(crate) fn selected(
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+) -> Result<DispatchKeySet> {
+    const CPU: DispatchKeySet = DispatchKeySet::from_key(DispatchKey::Cpu);
+    match compute_dispatch_key(dtype, layout, device)? {
+        DispatchKey::Cpu => Ok(CPU),
+        key => Ok(key.key_set()),
+    }
+}
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    id: "no-pinned-memory",
+    what: "torch pins memory for a device that is not there, or does not look; here it is refused",
+    why: "there is no device that copies from it",
+    test: ("opgrid-tensor/tests/differences.rs", "pinned_memory_is_refused"),
+    when: |seen| seen.we_refuse("asks for pinned memory"),
+    directed: Some(Directed {
+        operator: "aten::_to_copy",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[1], &[1.0]).into()),
+                ("pin_memory", Scalar::Bool(true).into()),
+            ]
+        },
+    }),
+}];

@@ -1,0 +1,298 @@
+//! What element-wise operators share: the shape of the result and what arguments may be.
+
+use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
+
+use crate::error::argument;
+use crate::samples::{Difference, Part, Rounding, Roundings, Seen};
+use crate::tensor::choose::unsupported;
+use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
+
+/// What an element-wise operator on these arguments gives, in the promoted dtype.
+///
+/// # Errors
+///
+/// Undefined tensors, dtypes that do not promote, several devices, or a shape that does not broadcast with that of
+/// the first argument.
+pub(crate) fn promoted<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<TensorSpec> {
+    let dtype = result_type(&arguments.map(|(_, tensor)| tensor))?;
+    of_dtype(arguments, dtype)
+}
+
+/// The same for functions such as `exp`, which give the default dtype for integers and bools.
+///
+/// # Errors
+///
+/// As [`promoted`].
+pub(crate) fn inexact<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<TensorSpec> {
+    let dtype = result_type(&arguments.map(|(_, tensor)| tensor))?;
+    of_dtype(arguments, crate::tensor::inexact(dtype))
+}
+
+/// The same in a dtype that does not depend on the arguments, such as bool for comparisons.
+///
+/// # Errors
+///
+/// As [`promoted`].
+pub(crate) fn of_dtype<const N: usize>(arguments: [(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
+    if let Some(first) = alike(&arguments) {
+        return Ok(TensorSpec::new(first.geometry().at_start(), dtype, first.device()));
+    }
+    of_any(&arguments, dtype)
+}
+
+/// [`inexact`] of one tensor.
+pub(crate) fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
+    inexact([("self", input)])
+}
+
+/// Bools for the elements of one tensor.
+pub(crate) fn bool_unary(input: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input)], DType::Bool)
+}
+
+/// Bools for the elements of two tensors.
+pub(crate) fn bool_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    of_dtype([("self", input), ("other", other)], DType::Bool)
+}
+
+/// What the first argument is like, if the others are row-major tensors of the same shape on the same device, or
+/// numbers: so are most.
+#[inline]
+fn alike<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<&'a TensorSpec> {
+    let first = arguments[0].1.array_spec().filter(|first| first.geometry().is_row_major())?;
+    let fits = |other: &Tensor| match other.array_spec() {
+        Some(other) => {
+            let geometry = other.geometry();
+            other.device() == first.device()
+                && geometry.is_row_major()
+                && geometry.has_sizes_of(first.geometry())
+        }
+        None => other.is_number(),
+    };
+    arguments[1..].iter().all(|(_, other)| fits(other)).then_some(first)
+}
+
+/// The same for tensors of any kind.
+#[inline(never)]
+fn of_any<const N: usize>(arguments: &[(&str, &Tensor); N], dtype: DType) -> Result<TensorSpec> {
+    let Some(specs) = specs(arguments) else { return Err(undefined(arguments)) };
+    let device = common_device(&specs)?;
+    let geometries = specs.map(TensorSpec::geometry);
+    TensorSpec::elementwise(&geometries, dtype, device).map_err(|error| misfit(arguments).unwrap_or(error))
+}
+
+/// Whether a second argument is one number for all elements, which products and quotients of 16-bit floats take as
+/// float32: rounded first it could become zero or infinite.
+#[inline]
+pub(crate) fn keeps_digits(other: &Tensor, dtype: DType) -> bool {
+    other.is_number() || (other.dtype() != dtype && other.numel() == 1)
+}
+
+/// # Errors
+///
+/// The factor of an argument is of a higher kind than the result.
+pub(crate) fn check_factor(name: &str, factor: Scalar, dtype: DType) -> Result<()> {
+    let message = match factor {
+        Scalar::Bool(_) if dtype != DType::Bool => "is a bool, which is only for results of dtype bool",
+        Scalar::Float(_) if !dtype.is_floating_point() && !dtype.is_complex() => {
+            "must not be a floating-point number for integral inputs"
+        }
+        Scalar::Complex(_) if !dtype.is_complex() => "must not be a complex number for real inputs",
+        _ => return Ok(()),
+    };
+    Err(argument(format!("argument `{name}` {message}, found {factor} for a result of dtype {dtype}")))
+}
+
+/// # Errors
+///
+/// Bools, which have no difference.
+pub(crate) fn check_subtraction(arguments: &[(&str, &Tensor)]) -> Result<()> {
+    match arguments.iter().find(|(_, tensor)| tensor.is_defined() && tensor.dtype() == DType::Bool) {
+        Some((name, _)) => {
+            let message = format!(
+                "argument `{name}` is a bool tensor, which has no difference; compare by `ne`, or invert a mask by `logical_not`"
+            );
+            Err(argument(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A bool or complex dtype.
+pub(crate) fn check_real(dtype: DType) -> Result<()> {
+    match dtype == DType::Bool || dtype.is_complex() {
+        true => Err(unsupported(dtype, "an integer or floating-point dtype")),
+        false => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A bool dtype.
+pub(crate) fn check_numbers(dtype: DType) -> Result<()> {
+    match dtype {
+        DType::Bool => Err(unsupported(dtype, "a dtype of numbers")),
+        _ => Ok(()),
+    }
+}
+
+/// # Errors
+///
+/// A dtype without fractions.
+pub(crate) fn check_inexact(dtype: DType) -> Result<()> {
+    match dtype.is_floating_point() || dtype.is_complex() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a floating-point or complex dtype")),
+    }
+}
+
+/// # Errors
+///
+/// An output of another dtype than the result, where that is not converted.
+pub(crate) fn check_out_dtype(out: &Tensor, expected: DType) -> Result<()> {
+    match out.dtype() {
+        found if found == expected => Ok(()),
+        found => Err(argument(format!("argument `out` has dtype {found}, expected {expected}"))),
+    }
+}
+
+/// # Errors
+///
+/// Arguments that are compared as complex numbers, which have no order.
+pub(crate) fn check_ordered(arguments: &[&Tensor]) -> Result<()> {
+    let dtype = result_type(arguments)?;
+    match dtype.is_complex() {
+        true => Err(unsupported(dtype, "a dtype with an order")),
+        false => Ok(()),
+    }
+}
+
+/// The specs of all arguments, if they are defined.
+#[inline]
+fn specs<'a, const N: usize>(arguments: &[(&str, &'a Tensor); N]) -> Option<[&'a TensorSpec; N]> {
+    let all = arguments.iter().all(|(_, tensor)| tensor.is_defined());
+    all.then(|| arguments.map(|(_, tensor)| tensor.known_spec()))
+}
+
+#[cold]
+fn undefined(arguments: &[(&str, &Tensor)]) -> opgrid_core::Error {
+    let name = arguments.iter().find(|(_, tensor)| !tensor.is_defined()).map_or("self", |(name, _)| name);
+    argument(format!("argument `{name}` is an undefined tensor, expected one with elements"))
+}
+
+/// The device of all; one tensor without dimensions on the CPU fits any.
+///
+/// # Errors
+///
+/// Tensors on different devices.
+#[inline]
+fn common_device(specs: &[&TensorSpec]) -> Result<Device> {
+    match specs.split_first() {
+        Some((first, rest)) if rest.iter().all(|other| other.device() == first.device()) => {
+            Ok(first.device())
+        }
+        _ => device_of_several(specs),
+    }
+}
+
+#[cold]
+fn device_of_several(specs: &[&TensorSpec]) -> Result<Device> {
+    let fits_any = |spec: &&&TensorSpec| spec.sizes().is_empty() && spec.device() == Device::CPU;
+    let mut bound = specs.iter().filter(|spec| !fits_any(spec)).map(|spec| spec.device());
+    let device = bound.next().unwrap_or_default();
+    match bound.find(|other| *other != device) {
+        Some(other) => {
+            let message = format!(
+                "expected all tensors to be on the same device, but found at least two, {device} and {other}"
+            );
+            Err(argument(message))
+        }
+        None => Ok(device),
+    }
+}
+
+/// The error for the first argument whose shape does not broadcast with that of the first.
+#[cold]
+fn misfit(arguments: &[(&str, &Tensor)]) -> Option<opgrid_core::Error> {
+    let ((first, input), rest) = arguments.split_first()?;
+    let (name, other) = rest.iter().find(|(_, other)| broadcast(&[input.sizes(), other.sizes()]).is_err())?;
+    let message = format!(
+        "argument `{name}` has shape {:?}, which does not broadcast with `{first}` of shape {:?}",
+        other.sizes(),
+        input.sizes()
+    );
+    Some(argument(message))
+}
+
+/// The differences from torch that come of what stands here.
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    id: "converted-inputs-lie-as-they-are",
+    what: "torch decides on the order of a result by the copies that it makes of inputs of other dtypes; \
+           here the inputs themselves decide",
+    why: "the order of a result must not depend on the dtypes of its arguments",
+    test: ("opgrid-tensor/tests/differences.rs", "converted_inputs_decide_on_the_order_as_they_lie"),
+    when: |seen| seen.part == Part::Strides && is_order_of_copies(seen),
+    directed: None,
+}];
+
+/// Whether the strides of torch's result are those that come of dense copies of the inputs that are not of the dtype
+/// that is computed in, whichever that is.
+fn is_order_of_copies(seen: &Seen<'_>) -> bool {
+    let inputs = seen.inputs();
+    let strides =
+        |is_copied: &dyn Fn(usize, DType) -> bool, number: bool, reversed: bool| -> Option<String> {
+            let mut geometries = Vec::new();
+            for (place, input) in inputs.iter().enumerate() {
+                geometries.push(match is_copied(place, input.dtype) {
+                    true => input.geometry.like(MemoryFormat::Preserve).ok()?,
+                    false => input.geometry.clone(),
+                });
+            }
+            if number {
+                geometries.push(Geometry::contiguous(&[]).ok()?);
+            }
+            if reversed {
+                geometries.reverse();
+            }
+            let spec =
+                TensorSpec::elementwise(&geometries.iter().collect::<Vec<_>>(), DType::F32, Device::CPU)
+                    .ok()?;
+            Some(format!("{:?}", spec.strides()))
+        };
+    let is_torch = |is_copied: &dyn Fn(usize, DType) -> bool| {
+        let orders = [(false, false), (false, true), (true, false), (true, true)];
+        orders
+            .iter()
+            .any(|(number, reversed)| strides(is_copied, *number, *reversed).as_deref() == Some(seen.torch))
+    };
+    let dtypes = inputs.iter().map(|input| input.dtype).chain([seen.default, DType::Bool]);
+    // The condition before two values stays what it is.
+    let condition = usize::from(inputs.len() == 3);
+    let is_order = |computed| {
+        is_torch(&|_, dtype| dtype != computed)
+            || condition > 0 && is_torch(&|place, dtype| place >= condition && dtype != computed)
+    };
+    dtypes.into_iter().any(is_order) || is_torch(&|_, _| true)
+}
+
+/// The roundings of arithmetic that is exact for real numbers.
+pub(crate) const COMPLEX_ARITHMETIC: Roundings = Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
+
+/// Those of a sum, of which a part may be scaled.
+pub(crate) const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
+
+/// Of operators that look whether numbers are zero.
+pub(crate) const TRUTH_OF_WHOLE: Difference = Difference {
+    id: "truth-of-whole-numbers",
+    what: "torch converts elements to a common dtype, which may make them zero, before it looks at them; \
+           here it is the number that is true",
+    why: "256 is true",
+    test: ("opgrid-tensor/tests/differences.rs", "truth_is_that_of_the_whole_integer"),
+    when: |seen| {
+        let inputs = seen.inputs();
+        !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)
+    },
+    directed: None,
+};

@@ -1,0 +1,76 @@
+//! `aten::add`: sum of two tensors, the second one scaled.
+//!
+//! `out[i] = self[i] + alpha * other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; on bools `+` is "or" and `*` is "and". Integers wrap around.
+//! - Aliasing: `add_` writes `self`, `add.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: a float `alpha` for integers or bools, a bool one for anything but bools; an in-place result or an
+//!   `out` of a lower kind of dtype than the sum; outputs that overlap inputs in part.
+//! - Source: torch.add, PyTorch 2.15.
+
+use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    /// `self + alpha * other`.
+    pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+    /// `self + alpha * other` with a number.
+    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, method(add_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ADD: Family<AddTensor> = Family::new(AddTensor, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ADD)
+        .column(NumbersForTensors)
+        .cpu(cpu)
+        .derivative(|_, (input, other, alpha), _| {
+            let sizes = [input.sizes().to_vec(), other.sizes().to_vec()];
+            pullback(move |grad| {
+                let of_other = sum_to(&grad.mul_scalar(alpha)?, &sizes[1])?;
+                Ok(vec![Some(sum_to(grad, &sizes[0])?), Some(of_other)])
+            })
+        })
+        .number(AddScalar, AddTensor)
+        .number(AddInplaceScalar, AddInplaceTensor);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples
+        .of(AddTensor, ANY, scaled, reference)
+        .tolerance(2.0)
+        .refuses("does not broadcast", make::misfits())
+        .refuses("must not be a floating-point number", {
+            let x = make::numbers(DType::I64, &[2], 0);
+            given(x.clone()).and(x).named("alpha", 0.5)
+        });
+    samples.of(AddScalar, ANY, make::with_scalar, reference).tolerance(2.0);
+    samples.number_for_tensor(AddTensor);
+    samples.differs_as(AddTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(AddTensor, pointwise::SCALED_SUM);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(DTypeRule::Promoted, |a, b| number::plus(a, number::times(alpha, b)))
+}
+
+fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
+    let dtype = result_type(&[input, other])?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    pointwise::of_dtype([("self", input), ("other", other)], dtype)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T => {
+        let alpha = arithmetic::element::<T>(alpha)?.widen();
+        elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.plus(alpha.times(b)))
+    })
+}

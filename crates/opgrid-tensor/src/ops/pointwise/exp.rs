@@ -1,0 +1,39 @@
+//! `aten::exp`: the exponential function.
+//!
+//! `out[i] = e ^ self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `exp_` writes `self`, `exp.out` writes `out`.
+//! - Errors: `exp_` of integers and bools.
+//! - Source: torch.exp, PyTorch 2.15.
+
+use crate::layers::autocast::{CastPolicy, DefineCastPolicy};
+use crate::layers::gradient::{DefineDerivative, pullback};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The exponential function.
+    pub Exp = "aten::exp(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const EXP: Family<Exp> = Family::new(Exp, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&EXP).cpu(cpu).cast_policy(CastPolicy::Full).derivative(|recording, _, out| {
+        let out = recording.save_result(out);
+        pullback(move |grad| Ok(vec![Some(grad.mul(out.get()?)?)]))
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Exp, f64::exp, Complex64::exp).tolerance(4.0);
+    // Polynomials here, vector libraries there: one or two units in the last place each.
+    samples.rounds(Exp, Roundings::all(Rounding::Result(4)));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::exp))
+}

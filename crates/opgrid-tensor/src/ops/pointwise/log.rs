@@ -1,0 +1,36 @@
+//! `aten::log`: the natural logarithm.
+//!
+//! `out[i] = ln(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN for negative numbers, unless they are complex; negative infinity for zero.
+//! - Aliasing: `log_` writes `self`, `log.out` writes `out`.
+//! - Errors: `log_` of integers and bools.
+//! - Source: torch.log, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The natural logarithm.
+    pub Log = "aten::log(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOG: Family<Log> = Family::new(Log, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOG).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Log, f64::ln, Complex64::ln).tolerance(4.0);
+    samples.differs(Log, math::NOT_FINITE);
+    // Polynomials here, vector libraries there: one or two units in the last place each.
+    samples.rounds(Log, Roundings::all(Rounding::Result(4)));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::log))
+}

@@ -1,0 +1,32 @@
+//! `aten::logical_not`: whether elements are zero.
+//!
+//! `out[i] = self[i] == 0`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: any; the result is bool. NaN is other than zero.
+//! - Aliasing: `logical_not_` writes `self`, in its dtype; `logical_not.out` writes `out`, of any dtype.
+//! - Source: torch.logical_not, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether elements are zero.
+    pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGICAL_NOT: Family<LogicalNot> =
+    Family::new(LogicalNot, &kind::POINTWISE_UNARY, pointwise::bool_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOGICAL_NOT).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(LogicalNot, ANY, DTypeRule::Bool, |x| Scalar::Bool(!x.to_bool()));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    elementwise::unary::<Bool, Bool>(out, input, |a| (!a.is_true()).into())
+}

@@ -1,0 +1,34 @@
+//! `aten::maximum`: the larger one of two elements.
+//!
+//! `out[i] = max(self[i], other[i])`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. NaN wins over every number.
+//! - Aliasing: `maximum.out` writes `out`.
+//! - Errors: complex numbers, which have no order.
+//! - Source: torch.maximum, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The larger one of two elements.
+    pub Maximum = "aten::maximum(Tensor self, Tensor other) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MAXIMUM: Family<Maximum> = Family::new(Maximum, &kind::POINTWISE_BINARY, extremum::of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MAXIMUM).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    extremum::samples_of_two(samples, Maximum, |order| order.is_lt());
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger))
+}

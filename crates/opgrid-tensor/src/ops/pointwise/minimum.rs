@@ -1,0 +1,34 @@
+//! `aten::minimum`: the smaller one of two elements.
+//!
+//! `out[i] = min(self[i], other[i])`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. NaN wins over every number.
+//! - Aliasing: `minimum.out` writes `out`.
+//! - Errors: complex numbers, which have no order.
+//! - Source: torch.minimum, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The smaller one of two elements.
+    pub Minimum = "aten::minimum(Tensor self, Tensor other) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MINIMUM: Family<Minimum> = Family::new(Minimum, &kind::POINTWISE_BINARY, extremum::of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MINIMUM).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    extremum::samples_of_two(samples, Minimum, |order| order.is_gt());
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::smaller))
+}

@@ -1,0 +1,90 @@
+//! `aten::mul`: product of two tensors.
+//!
+//! `out[i] = self[i] * other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; the product of bools is "and". Integers wrap around.
+//! - Values: a number as `other`, or a tensor of one element, keeps its digits beside 16-bit floats.
+//! - Aliasing: `mul_` writes `self`, `mul.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: a result of another shape or a higher kind of dtype than what is written; overlap in part.
+//! - Source: torch.mul, PyTorch 2.15.
+
+use half::{bf16, f16};
+
+use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The product.
+    pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    /// The product with a number.
+    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, method(mul_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MUL: Family<MulTensor> = Family::new(MulTensor, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&MUL)
+        .column(NumbersForTensors)
+        .cpu(cpu)
+        .derivative(|recording, (input, other), _| {
+            let (input, other) = (recording.save(input), recording.save(other));
+            pullback(move |grad| {
+                let (input, other) = (input.get()?, other.get()?);
+                let of_input = sum_to(&grad.mul(other)?, input.sizes())?;
+                Ok(vec![Some(of_input), Some(sum_to(&grad.mul(input)?, other.sizes())?)])
+            })
+        })
+        .number(MulScalar, MulTensor)
+        .number(MulInplaceScalar, MulInplaceTensor);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(MulTensor, ANY, make::pairs, |it| it.binary(DTypeRule::Promoted, number::times))
+        .refuses("does not broadcast", make::misfits());
+    samples.of(MulScalar, ANY, make::with_scalar, |it| it.binary(DTypeRule::Promoted, number::times));
+    samples.number_for_tensor(MulTensor);
+    samples.differs(
+        MulTensor,
+        Difference {
+            id: "numbers-keep-their-digits-in-place",
+            what: "torch rounds the number of `mul_.Scalar` to 16 bits beside floats of 16 bits, though not \
+               that of `mul.Scalar` or `mul_.Tensor`; here all three keep its digits",
+            why: "one rule for all overloads",
+            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "numbers_beside_16_bit_floats_keep_their_digits"),
+            when: |seen| {
+                let is_narrow = |tensor: &Operand| matches!(tensor.dtype, DType::F16 | DType::BF16);
+                let is_rounded = seen.each(|(_, ours, torch)| {
+                    !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
+                });
+                seen.operator == "aten::mul_.Scalar"
+                    && seen.tensor("self").is_some_and(is_narrow)
+                    && is_rounded
+            },
+            directed: None,
+        },
+    );
+    samples.differs_as(MulTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(MulTensor, pointwise::COMPLEX_ARITHMETIC);
+}
+
+fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    pointwise::promoted([("self", input), ("other", other)])
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    match dtype {
+        DType::F16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<f16, f16, f32>(out, input, other, Arithmetic::times)
+        }
+        DType::BF16 if pointwise::keeps_digits(other, dtype) => {
+            elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
+        }
+        _ => with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times)),
+    }
+}

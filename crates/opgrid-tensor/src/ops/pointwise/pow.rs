@@ -1,0 +1,245 @@
+//! `aten::pow`: elements to the power of others.
+//!
+//! `out[i] = self[i] ^ exponent[i]`
+//!
+//! - Shapes: `self` and `exponent` broadcast.
+//! - Dtypes: promoted. Integers wrap around; to a negative power they are 0 unless 1 or -1.
+//! - Aliasing: `pow_` writes `self`, the `out` overloads write `out`.
+//! - Values: a number as the exponent keeps its digits beside float32, and is rounded beside 16-bit floats.
+//! - Errors: integers to the power of a negative integer number; an exponent beyond the range of integers or 16-bit
+//!   floats; bools, unless one of both is a number that makes the result a constant or a copy.
+//! - Source: torch.pow, PyTorch 2.15.
+
+use num_complex::Complex;
+
+use crate::kernels::power::{Power, Raise, RaiseTo};
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    /// Elements to the power of others.
+    pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
+    /// Elements to the power of a number.
+    pub PowTensorScalar = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", in_place("Scalar"), out, method(pow_scalar);
+    pub PowScalar = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const POW_TENSOR: Family<PowTensorTensor> = Family::new(PowTensorTensor, &kind::POINTWISE_BINARY, shape);
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> =
+    Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&POW_TENSOR).cpu(cpu);
+    library.family(&POW_TENSOR_SCALAR).cpu(scalar_cpu);
+    library
+        .define_with_forms(PowScalar, &kind::POINTWISE_BINARY)
+        .composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
+    library
+        .implement(PowScalarOut)
+        .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::power);
+    let minus = given(make::numbers(DType::I32, &[2], 0)).and(-1);
+    samples.of(PowTensorTensor, NUMBERS, powers, reference).tolerance(16.0);
+    samples
+        .of(PowTensorScalar, ANY, powers_of_number, reference)
+        .tolerance(16.0)
+        .refuses("integers cannot be raised", minus);
+    let bases = |dtype| {
+        let exponents = |sizes: &[i64]| Plain::of(dtype, sizes, &[0, 1, 2, 3]);
+        let bases = [Scalar::Int(2), Scalar::Int(1), Scalar::Float(1.5)];
+        let edges = [given(2).and(exponents(&[])), given(2).and(exponents(&[0]))];
+        bases.map(|base| given(base).and(exponents(&[4]))).into_iter().chain(edges).collect()
+    };
+    samples.of(PowScalar, ANY, bases, reference).tolerance(16.0);
+    samples.differs(
+        PowScalar,
+        Difference {
+            id: "powers-of-a-number-lie-as-the-exponents",
+            what: "torch lays the powers of some numbers in rows; here they lie as the exponents",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_a_number_lie_as_the_exponents"),
+            when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::pow.Scalar"),
+            directed: None,
+        },
+    );
+    samples.differs(
+        PowScalar,
+        Difference {
+            id: "powers-of-one-are-checked",
+            what: "torch fills an output of any dtype with the powers of one; here they are checked as all \
+               others",
+            why: "one rule for all operators",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_one_are_checked_as_all_others"),
+            when: |seen| {
+                seen.operator == "aten::pow.Scalar_out"
+                    && seen.number("self").is_some_and(is_one)
+                    && seen.we_refuse("can't be cast")
+            },
+            directed: Some(Directed {
+                operator: "aten::pow.Scalar_out",
+                arguments: || {
+                    vec![
+                        ("self", Scalar::Int(1).into()),
+                        ("exponent", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()),
+                        ("out", Operand::rows(1, DType::Bool, &[2], &[0.0, 0.0]).into()),
+                    ]
+                },
+            }),
+        },
+    );
+    samples.differs(
+        PowTensorTensor,
+        Difference {
+            id: "complex-powers-that-are-not-finite",
+            what: "torch computes complex powers of numbers near the ends of the range, and of infinity and \
+               zero, by squares that overflow or vanish, which leaves NaN; here each follows from the \
+               exponential of the logarithm, to the digits that such small numbers have",
+            why: "most such powers are in the range",
+            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            when: |seen| {
+                let is_far = |x: &Complex64| !(1e-19..1e19).contains(&x.norm());
+                let is_extreme = seen.inputs().iter().any(|input| input.elements.iter().any(is_far))
+                    || seen.numbers().any(|number| is_far(&number.to_complex()));
+                let vanishes =
+                    |ours: &Complex64, torch: &Complex64| !ours.is_finite() && torch.norm() < 1e-37;
+                // Numbers that small have few digits.
+                let is_subnormal = |x: &Complex64| x.norm() < f64::MIN_POSITIVE;
+                is_extreme
+                    && seen.each(|(dtype, ours, torch)| {
+                        let both_vanish = is_subnormal(ours) && is_subnormal(torch);
+                        dtype.is_complex() && (!torch.is_finite() || vanishes(ours, torch) || both_vanish)
+                    })
+            },
+            directed: None,
+        },
+    );
+    // A logarithm and an exponential, of other digits.
+    samples.rounds(PowTensorTensor, Roundings::all(Rounding::Power(4)));
+}
+
+fn powers(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 5] =
+        [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[3]], [&[0], &[1]], [&[2, 37], &[]]];
+    let one = |[base, exponent]: [&[i64]; 2]| {
+        given(make::nonzero(dtype, base, 1)).and(Plain::of(dtype, exponent, &[2, 0, 3, 1]))
+    };
+    let negative = given(Plain::of(dtype, &[4], &[1, -1, 2, -2])).and(Plain::of(dtype, &[2, 1], &[-1, -2]));
+    let negative = Some(negative).filter(|_| dtype != DType::U8);
+    shapes.into_iter().map(one).chain(negative).collect()
+}
+
+fn powers_of_number(dtype: DType) -> Vec<Sample> {
+    let x = make::nonzero(dtype, &[2, 3], 1);
+    let exponents = [
+        Scalar::Int(2),
+        Scalar::Int(3),
+        Scalar::Float(0.5),
+        Scalar::Float(2.0),
+        Scalar::Float(-0.5),
+        Scalar::Float(-1.5),
+    ];
+    let edges = [given(make::nonzero(dtype, &[], 1)).and(2), given(make::nonzero(dtype, &[0], 1)).and(2)];
+    let constant = [given(x.clone()).and(0), given(x.clone()).and(1)].into_iter().chain(edges);
+    exponents.map(|exponent| given(x.clone()).and(exponent)).into_iter().chain(constant).collect()
+}
+
+fn shape(input: &Tensor, exponent: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("exponent", exponent)])?;
+    match input.bare_number() {
+        Some(base) if gives_ones(base) => Ok(spec),
+        _ => pointwise::check_numbers(spec.dtype()).map(|()| spec),
+    }
+}
+
+fn cpu(input: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
+    if input.bare_number().is_some_and(gives_ones) {
+        return elementwise::fill_for(out, exponent, 1);
+    }
+    let dtype = result_type(&[input, exponent])?;
+    with_dtype!(dtype, T: Number => elementwise::binary_by::<T, T, T>(out, input, exponent, Raise))
+}
+
+fn scalar_shape(input: &Tensor, exponent: Scalar) -> Result<TensorSpec> {
+    // The number has a say in the dtype only.
+    let spec = pointwise::of_dtype([("self", input)], result_type(&[input, &exponent.into()])?)?;
+    let whole = spec.dtype().is_integral() || spec.dtype() == DType::Bool;
+    if let Scalar::Int(exponent) = exponent
+        && whole
+        && exponent < 0
+    {
+        let message = format!(
+            "argument `exponent` is {exponent}, to which integers cannot be raised; convert `self` to floats"
+        );
+        return Err(argument(message));
+    }
+    if is_zero(exponent) || is_one(exponent) {
+        return Ok(spec);
+    }
+    pointwise::check_numbers(spec.dtype())?;
+    let is_rounded = whole || matches!(spec.dtype(), DType::F16 | DType::BF16);
+    if is_rounded {
+        with_dtype!(spec.dtype(), T => arithmetic::element::<T>(exponent).map(drop))?;
+    }
+    Ok(spec)
+}
+
+fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
+    if is_zero(exponent) {
+        return elementwise::fill_for(out, input, 1);
+    }
+    if is_one(exponent) {
+        return elementwise::copy(out, input);
+    }
+    let number = exponent.into();
+    let dtype = result_type(&[input, &number])?;
+    // As in torch, where roots of 16 bits are powers: that of minus infinity is infinite, and not NaN.
+    let is_root = dtype != DType::F16;
+    if is_root && exponent == Scalar::Float(0.5) {
+        return with_dtype!(dtype, T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt));
+    }
+    if is_root && exponent == Scalar::Float(-0.5) {
+        return with_dtype!(dtype, T: Inexact => {
+            elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal())
+        });
+    }
+    if matches!(exponent, Scalar::Int(2) | Scalar::Float(2.0)) {
+        return with_dtype!(dtype, T: Number => elementwise::unary::<T, T>(out, input, |a| a.times(a)));
+    }
+    if matches!(exponent, Scalar::Int(3) | Scalar::Float(3.0)) {
+        return with_dtype!(dtype, T: Number => {
+            elementwise::unary::<T, T>(out, input, |a| a.times(a).times(a))
+        });
+    }
+    match dtype {
+        DType::F32 => elementwise::unary_by::<f32, f32>(out, input, RaiseTo(exponent.to_complex().re)),
+        DType::Complex64 => {
+            let exponent = exponent.to_complex();
+            elementwise::unary::<Complex<f32>, Complex<f32>>(out, input, move |a| {
+                Complex64::new(a.re.into(), a.im.into()).power(exponent).cast()
+            })
+        }
+        _ => {
+            with_dtype!(dtype, T: Number => elementwise::binary_by::<T, T, T>(out, input, &number, Raise))
+        }
+    }
+}
+
+/// Whether all powers of a number are one, in any dtype but bool, which has none.
+fn gives_ones(base: Scalar) -> bool {
+    is_one(base) && base != Scalar::Bool(true)
+}
+
+fn is_zero(value: Scalar) -> bool {
+    value.to_complex() == Complex64::ZERO
+}
+
+fn is_one(value: Scalar) -> bool {
+    value.to_complex() == Complex64::ONE
+}

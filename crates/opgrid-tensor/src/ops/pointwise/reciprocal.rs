@@ -1,0 +1,35 @@
+//! `aten::reciprocal`: one divided by each element.
+//!
+//! `out[i] = 1 / self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `reciprocal_` writes `self`, `reciprocal.out` writes `out`.
+//! - Errors: `reciprocal_` of integers and bools.
+//! - Source: torch.reciprocal, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// One divided by each element.
+    pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const RECIPROCAL: Family<Reciprocal> =
+    Family::new(Reciprocal, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&RECIPROCAL).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Reciprocal, f64::recip, |x| x.inv()).tolerance(4.0);
+    samples.differs(Reciprocal, math::NOT_FINITE);
+    samples.rounds(Reciprocal, pointwise::COMPLEX_ARITHMETIC);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::reciprocal))
+}

@@ -1,0 +1,51 @@
+//! `aten::relu`: zero instead of negative numbers.
+//!
+//! `out[i] = max(self[i], 0)`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`. NaN stays NaN.
+//! - Aliasing: `relu_` writes `self`, `relu.out` writes `out`.
+//! - Errors: bools and complex numbers; an `out` of another dtype than `self`.
+//! - Source: torch.relu, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::layers::gradient::{DefineDerivative, pullback};
+use crate::ops::WhereScalarOther;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Zero instead of negative numbers.
+    pub Relu = "aten::relu(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const RELU: Family<Relu> = Family::new(Relu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&RELU).cpu(cpu).derivative(|recording, _, out| {
+        let out = recording.save_result(out);
+        pullback(move |grad| {
+            let is_kept = out.get()?.gt_scalar(0)?;
+            Ok(vec![Some(WhereScalarOther.call(&is_kept, grad, Scalar::Int(0))?)])
+        })
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .unary(Relu, REAL, DTypeRule::Promoted, |x| number::chosen(x, Scalar::Int(0), |order| order.is_lt()));
+    samples.differs(Relu, result::ORDER_OF_INPUTS);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input)])?;
+    pointwise::check_real(spec.dtype())?;
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Real => {
+        elementwise::unary::<T, T>(out, input, |a| if a.is_below(Math::<T>::ZERO) { Math::<T>::ZERO } else { a })
+    })
+}

@@ -1,0 +1,45 @@
+//! `aten::rsub`: difference of two tensors, the first one scaled and subtracted.
+//!
+//! `out[i] = other[i] - alpha * self[i]`
+//!
+//! - Shapes, dtypes, errors: as [`SubTensor`] with the arguments in the other order.
+//! - Dispatch: a composite of `sub`.
+//! - Source: torch.rsub, PyTorch 2.15.
+
+use crate::ops::SubTensor;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub RsubTensor = "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+    /// `other - alpha * self` with a number.
+    pub RsubScalar = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method(rsub_scalar);
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(RsubTensor).kind(&kind::POINTWISE_BINARY).on_every_backend(rsub);
+    library
+        .define(RsubScalar)
+        .kind(&kind::POINTWISE_BINARY)
+        .on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples.of(RsubTensor, NUMBERS, scaled, reference).tolerance(2.0);
+    samples
+        .of(RsubScalar, NUMBERS, make::with_number, reference)
+        .tolerance(2.0)
+        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+    samples.differs_as(RsubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(RsubTensor, pointwise::SCALED_SUM);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(DTypeRule::Promoted, |a, b| number::minus(b, number::times(alpha, a)))
+}
+
+fn rsub(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    SubTensor.call(other, input, alpha)
+}

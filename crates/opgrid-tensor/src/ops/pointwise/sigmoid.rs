@@ -1,0 +1,52 @@
+//! `aten::sigmoid`: the logistic function.
+//!
+//! `out[i] = 1 / (1 + e ^ -self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `sigmoid_` writes `self`, `sigmoid.out` writes `out`.
+//! - Errors: `sigmoid_` of integers and bools.
+//! - Source: torch.sigmoid, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The logistic function.
+    pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SIGMOID: Family<Sigmoid> = Family::new(Sigmoid, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SIGMOID).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), |x| (1.0 + (-x).exp()).inv()).tolerance(8.0);
+    samples.differs(
+        Sigmoid,
+        Difference {
+            id: "sigmoids-of-large-negative-numbers",
+            what: "torch divides by an exponential that overflows, and gives NaN; here the exponential that \
+               vanishes is taken, so that the result does",
+            why: "the mathematical result",
+            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            when: |seen| {
+                seen.each(|(dtype, ours, torch)| {
+                    let vanishes = |value: &Complex64| !value.is_finite() || value.norm() < 1e-37;
+                    dtype.is_complex() && !torch.is_finite() && vanishes(ours)
+                        || dtype.is_complex() && vanishes(ours) && vanishes(torch)
+                })
+            },
+            directed: None,
+        },
+    );
+    // Polynomials here, vector libraries there; near its poles the sum below the line loses digits.
+    samples.rounds(Sigmoid, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(512)));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sigmoid))
+}

@@ -1,0 +1,36 @@
+//! `aten::sqrt`: the square root.
+//!
+//! `out[i] = self[i] ^ 0.5`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN for negative numbers, unless they are complex.
+//! - Aliasing: `sqrt_` writes `self`, `sqrt.out` writes `out`.
+//! - Errors: `sqrt_` of integers and bools.
+//! - Source: torch.sqrt, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The square root.
+    pub Sqrt = "aten::sqrt(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SQRT: Family<Sqrt> = Family::new(Sqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SQRT).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Sqrt, f64::sqrt, Complex64::sqrt).tolerance(4.0);
+    samples.differs(Sqrt, math::NOT_FINITE);
+    // Correctly rounded here, by a vector library there.
+    samples.rounds(Sqrt, Roundings::all(Rounding::Result(1)).complex(Rounding::Result(4)));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt))
+}

@@ -1,0 +1,69 @@
+//! `aten::sub`: difference of two tensors, the second one scaled.
+//!
+//! `out[i] = self[i] - alpha * other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. Integers wrap around.
+//! - Aliasing: `sub_` writes `self`, `sub.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: bools; a float `alpha` for integers; an in-place result or an `out` of a lower kind of dtype than the
+//!   difference; outputs that overlap inputs in part.
+//! - Source: torch.sub, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    /// `self - alpha * other`.
+    pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+    /// `self - alpha * other` with a number.
+    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, method(sub_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SUB: Family<SubTensor> = Family::new(SubTensor, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&SUB)
+        .cpu(cpu)
+        .column(NumbersForTensors)
+        .number(SubScalar, SubTensor)
+        .number(SubInplaceScalar, SubInplaceTensor);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let scaled = |dtype| make::scaled_pairs(dtype, "alpha", 2);
+    samples
+        .of(SubTensor, NUMBERS, scaled, reference)
+        .tolerance(2.0)
+        .refuses("does not broadcast", make::misfits());
+    samples
+        .of(SubScalar, NUMBERS, make::with_number, reference)
+        .tolerance(2.0)
+        .refuses("which has no difference", given(make::numbers(DType::F32, &[2], 0)).and(true));
+    samples.number_for_tensor(SubTensor);
+    samples.differs_as(SubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(SubTensor, pointwise::SCALED_SUM);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let alpha = it.value("alpha")?;
+    it.binary(DTypeRule::Promoted, |a, b| number::minus(a, number::times(alpha, b)))
+}
+
+fn shape(input: &Tensor, other: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
+    let arguments = [("self", input), ("other", other)];
+    pointwise::check_subtraction(&arguments)?;
+    let dtype = result_type(&[input, other])?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    pointwise::of_dtype(arguments, dtype)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Number => {
+        let alpha = arithmetic::element::<T>(alpha)?.widen();
+        elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.minus(alpha.times(b)))
+    })
+}

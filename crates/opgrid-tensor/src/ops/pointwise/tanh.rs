@@ -1,0 +1,40 @@
+//! `aten::tanh`: the hyperbolic tangent.
+//!
+//! `out[i] = (e ^ self[i] - e ^ -self[i]) / (e ^ self[i] + e ^ -self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `tanh_` writes `self`, `tanh.out` writes `out`.
+//! - Errors: `tanh_` of integers and bools.
+//! - Source: torch.tanh, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The hyperbolic tangent.
+    pub Tanh = "aten::tanh(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const TANH: Family<Tanh> = Family::new(Tanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&TANH).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Tanh, f64::tanh, complex).tolerance(8.0);
+    samples.differs(Tanh, math::NOT_FINITE);
+    // Polynomials here, vector libraries there: one or two units in the last place each.
+    samples.rounds(Tanh, Roundings::all(Rounding::Result(4)));
+}
+
+/// Real numbers stay real, NaN as well.
+fn complex(x: Complex64) -> Complex64 {
+    if x.im == 0.0 { Complex64::new(x.re.tanh(), x.im) } else { x.tanh() }
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::tanh))
+}

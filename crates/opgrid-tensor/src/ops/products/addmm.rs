@@ -1,0 +1,114 @@
+//! `aten::addmm`: a matrix, scaled, plus a product of two others, scaled.
+//!
+//! `out = beta * self + alpha * (mat1 @ mat2)`
+//!
+//! - Shapes: `mat1` and `mat2` as for `mm`; `self` is stretched to their product.
+//! - Dtypes: one for all, no bools. Integers wrap around, and cut the fractions of `alpha` and
+//!   `beta` off. The 16-bit floats are rounded once, after the sum.
+//! - Values: with a `beta` of zero `self` does not count, not even NaN; nor do the factors with an `alpha` of zero,
+//!   apart from 16-bit floats.
+//! - Aliasing: `addmm_` writes `self`, `addmm.out` writes `out`; neither may overlap the factors.
+//! - Errors: two dtypes or devices, other shapes; an `alpha` or `beta` beyond the dtype.
+//! - Source: torch.addmm, PyTorch 2.15.
+
+use crate::families::result::check_result;
+use crate::kernels::products::{Addend, multiply_add, sizes};
+use crate::ops::MulScalar;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// `beta * self + alpha * (mat1 @ mat2)`.
+    pub Addmm = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ADDMM: Family<Addmm> = Family::new(Addmm, &kind::PRODUCT, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ADDMM).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 2], 0);
+    samples
+        .of(Addmm, NUMBERS, inputs, reference)
+        .tolerance(64.0)
+        .refuses("does not broadcast", given(make::numbers(DType::F32, &[3], 0)).and(x.clone()).and(x));
+    samples.differs_as(Addmm, products::DIFFERENCES);
+    samples.differs(Addmm, arithmetic::SIGN_OF_ZERO);
+    samples.rounds(Addmm, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 3]; 5] = [
+        [&[2, 4], &[2, 3], &[3, 4]],
+        [&[4], &[2, 3], &[3, 4]],
+        [&[], &[2, 3], &[3, 4]],
+        [&[2, 4], &[2, 0], &[0, 4]],
+        [&[17, 9], &[17, 33], &[33, 9]],
+    ];
+    let one = |[c, a, b]: [&[i64]; 3]| {
+        given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+    };
+    let plain = shapes.map(one);
+    let scaled = plain.clone().map(|sample| sample.named("beta", 2).named("alpha", 3));
+    plain.into_iter().chain(scaled).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (c, product) = (it.tensor("self")?, it.tensor("mat1")?.product(it.tensor("mat2")?)?);
+    let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
+    let sum = Plain::from_fn(c.dtype(), product.sizes(), |position| {
+        number::plus(number::times(beta, c.at(position)), number::times(alpha, product.at(position)))
+    });
+    Ok(sum.into())
+}
+
+fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
+    let (c, a, b) = (input.spec()?, mat1.spec()?, mat2.spec()?);
+    let sizes = sizes(a.sizes(), b.sizes())?;
+    products::check_factors(&[("mat1", a), ("mat2", b), ("self", c)])?;
+    with_dtype!(a.dtype(), T: Number => {
+        // What is computed in holds them: single precision for 16-bit floats.
+        arithmetic::element::<Math<T>>(beta)?;
+        arithmetic::element::<Math<T>>(alpha).map(drop)
+    })?;
+    if c.geometry().expand(&sizes).is_err() {
+        let message = format!(
+            "argument `self` has shape {:?}, which does not broadcast to the product's shape {:?}",
+            c.sizes(),
+            sizes.as_slice()
+        );
+        return Err(argument(message));
+    }
+    TensorSpec::contiguous(&sizes, a.dtype(), a.device())
+}
+
+fn cpu(
+    input: &Tensor,
+    mat1: &Tensor,
+    mat2: &Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+    out: &Tensor,
+) -> Result<()> {
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    if mat1.numel() == 0 {
+        return weighed(input, beta, out);
+    }
+    let addend = Addend { input: input.array()?, beta, alpha };
+    multiply_add(out.array()?, addend, mat1.array()?, mat2.array()?)
+}
+
+/// `beta * self`, for factors without an inner dimension: as torch, by the rules of `mul`.
+fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
+    if beta == Scalar::Int(0) || beta == Scalar::Float(0.0) {
+        return elementwise::fill(out, Scalar::Int(0));
+    }
+    let product = MulScalar.call(input, beta)?;
+    check_result(out, product.spec()?)?;
+    elementwise::copy(out, &product)
+}

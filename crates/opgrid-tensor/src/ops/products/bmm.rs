@@ -1,0 +1,74 @@
+//! `aten::bmm`: products of as many pairs of matrices.
+//!
+//! `out[b] = self[b] @ mat2[b]`
+//!
+//! - Shapes: `[b, m, k]` and `[b, k, n]` give `[b, m, n]`; nothing broadcasts.
+//! - Dtypes: one for all, no bools. Integers wrap around.
+//! - Aliasing: `bmm.out` writes `out`, which must not overlap the factors.
+//! - Errors: two dtypes or devices, other shapes; an `out` of another dtype.
+//! - Source: torch.bmm, PyTorch 2.15.
+
+use crate::kernels::products::multiply;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The products of as many pairs of matrices.
+    pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&BMM).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 2, 3], 0);
+    samples
+        .of(Bmm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+        .tolerance(64.0)
+        .refuses("to fit `self`", given(x.clone()).and(x))
+        .refuses(
+            "three dimensions",
+            given(make::numbers(DType::F32, &[2, 2], 0)).and(make::numbers(DType::F32, &[2, 2], 0)),
+        );
+    samples.differs_as(Bmm, products::DIFFERENCES);
+    samples.rounds(Bmm, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let sizes = [[2, 2, 3, 4], [1, 1, 1, 1], [0, 2, 3, 2], [2, 0, 3, 1], [2, 3, 0, 2], [3, 9, 17, 5]];
+    let one = |[b, m, k, n]: [i64; 4]| {
+        given(make::numbers(dtype, &[b, m, k], 1)).and(make::numbers(dtype, &[b, k, n], 2))
+    };
+    sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes)).map(one).collect()
+}
+
+fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
+    let (a, b) = (input.spec()?, mat2.spec()?);
+    match (a.sizes(), b.sizes()) {
+        (&[batch, m, k], &[same, inner, n]) if (batch, k) == (same, inner) => {
+            products::check_factors(&[("self", a), ("mat2", b)])?;
+            TensorSpec::contiguous(&[batch, m, n], b.dtype(), b.device())
+        }
+        (&[batch, _, k], found) => {
+            let message =
+                format!("argument `mat2` has shape {found:?}, expected [{batch}, {k}, any] to fit `self`");
+            Err(argument(message))
+        }
+        (found, _) => {
+            let message =
+                format!("argument `self` has shape {found:?}, expected three dimensions; use `matmul`");
+            Err(argument(message))
+        }
+    }
+}
+
+fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
+    if input.numel() == 0 || mat2.numel() == 0 {
+        return elementwise::fill(out, Scalar::Int(0));
+    }
+    multiply(out.array()?, input.array()?, mat2.array()?)
+}

@@ -1,0 +1,63 @@
+//! `aten::mm`: product of two matrices.
+//!
+//! `out[i, j] = self[i, 0] * mat2[0, j] + self[i, 1] * mat2[1, j] + …`
+//!
+//! - Shapes: `[m, k]` and `[k, n]` give `[m, n]`; nothing broadcasts.
+//! - Dtypes: one for all, no bools. Integers wrap around.
+//! - Aliasing: `mm.out` writes `out`, which must not overlap the factors.
+//! - Errors: two dtypes or devices, other shapes; an `out` of another dtype.
+//! - Source: torch.mm, PyTorch 2.15.
+
+use crate::kernels::products::{multiply, sizes};
+use crate::layers::gradient::{DefineDerivative, pullback};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The matrix product.
+    pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MM: Family<Mm> = Family::new(Mm, &kind::PRODUCT, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MM).cpu(cpu).derivative(|recording, (input, mat2), _| {
+        let (input, mat2) = (recording.save(input), recording.save(mat2));
+        pullback(move |grad| {
+            let of_input = grad.mm(&mat2.get()?.t()?)?;
+            Ok(vec![Some(of_input), Some(input.get()?.t()?.mm(grad)?)])
+        })
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples
+        .of(Mm, NUMBERS, inputs, |it| Ok(it.tensor("self")?.product(it.tensor("mat2")?)?.into()))
+        .tolerance(64.0)
+        .refuses("", given(x.clone()).and(x.clone()))
+        .refuses("convert one of them", given(x.clone()).and(make::numbers(DType::F64, &[3, 2], 0)))
+        .refuses("", given(x).and(make::numbers(DType::F32, &[3], 0)));
+    samples.differs_as(Mm, products::DIFFERENCES);
+    samples.rounds(Mm, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let sizes = [[2, 3, 4], [1, 1, 1], [0, 3, 2], [2, 0, 3], [3, 2, 0], [17, 33, 19], [1, 40, 5], [5, 40, 1]];
+    let sizes = sizes.into_iter().filter(|sizes| products::is_sample(dtype, sizes));
+    sizes
+        .map(|[m, k, n]| given(make::numbers(dtype, &[m, k], 1)).and(make::numbers(dtype, &[k, n], 2)))
+        .collect()
+}
+
+fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
+    let (a, b) = (input.spec()?, mat2.spec()?);
+    let sizes = sizes(a.sizes(), b.sizes())?;
+    products::check_factors(&[("self", a), ("mat2", b)])?;
+    TensorSpec::contiguous(&sizes, a.dtype(), a.device())
+}
+
+fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
+    multiply(out.array()?, input.array()?, mat2.array()?)
+}

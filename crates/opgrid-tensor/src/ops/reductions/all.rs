@@ -1,0 +1,54 @@
+//! `aten::all`: whether every element is other than zero, of all elements or over dimensions.
+//!
+//! `out[j] = self[0, j] != 0 && self[1, j] != 0 && …`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all, and an empty
+//!   list none.
+//! - Dtypes: bool; uint8 for uint8.
+//! - Values: true for no elements. NaN is other than zero.
+//! - Aliasing: `all.out`, `all.all_out` and `all.dims_out` write `out`.
+//! - Errors: a dimension out of range or named twice; an `out` of another dtype than bool and uint8.
+//! - Source: torch.all, PyTorch 2.15.
+
+use crate::kernels::choice;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether every element is other than zero.
+    pub All = "aten::all(Tensor self) -> Tensor", out("all_out"), method;
+    /// Whether every element is other than zero, over a dimension.
+    pub AllDim = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out("out"), method(all_dim);
+    pub AllDims = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out;
+}
+
+/// Over all elements.
+pub const ALL_ELEMENTS: Family<All> =
+    Family::new(All, &kind::REDUCTION, truth::of_all).out_shape(truth::of_all_into);
+
+/// Over one dimension.
+pub const ALL_DIM: Family<AllDim> =
+    Family::new(AllDim, &kind::REDUCTION, truth::over_dim).out_shape(truth::over_dim_into);
+
+/// Over several dimensions.
+pub const ALL_DIMS: Family<AllDims> =
+    Family::new(AllDims, &kind::REDUCTION, truth::over_dims).out_shape(truth::over_dims_into);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ALL_ELEMENTS).cpu(|input, out| cpu(input, None, false, out));
+    library.family(&ALL_DIM).cpu(|input, dim, keepdim, out| cpu(input, Some(&[dim]), keepdim, out));
+    library.family(&ALL_DIMS).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    truth::samples(samples, (All, AllDim, AllDims), |elements| {
+        elements.iter().all(|element| element.to_bool())
+    });
+}
+
+fn cpu(input: &Tensor, dim: Option<&[i64]>, _keepdim: bool, out: &Tensor) -> Result<()> {
+    match dim {
+        Some([]) => elementwise::unary::<Bool, Bool>(out, input, |value| value),
+        dims => choice::all(out, input, dims.unwrap_or(&[])),
+    }
+}

@@ -1,0 +1,34 @@
+//! `aten::amax`: the largest element over dimensions.
+//!
+//! `out[j] = max(self[0, j], self[1, j], …)`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: that of `self`. NaN wins over every number.
+//! - Aliasing: `amax.out` writes `out`.
+//! - Errors: complex numbers; nothing to choose from; a dimension out of range or named twice; an `out` of another
+//!   dtype than `self`.
+//! - Source: torch.amax, PyTorch 2.15.
+
+use crate::kernels::choice;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The largest element over dimensions, all if none is named.
+    pub Amax = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const AMAX: Family<Amax> = Family::new(Amax, &kind::REDUCTION, extremum::over_dims).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&AMAX).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    extremum::samples_over_dims(samples, Amax, |order| order.is_lt());
+}
+
+fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
+    choice::largest(out, input, dim)
+}

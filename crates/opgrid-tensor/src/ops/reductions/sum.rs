@@ -1,0 +1,138 @@
+//! `aten::sum`: the sum of all elements, or over dimensions.
+//!
+//! `out[j] = self[0, j] + self[1, j] + …`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for
+//!   integers and bools. Integers wrap around.
+//! - Aliasing: `sum.IntList_out` writes `out`, in whose dtype it adds.
+//! - Errors: a dimension out of range or named twice; an `out` of another dtype than `dtype`.
+//! - Source: torch.sum, PyTorch 2.15; there the sum of all elements is made of `sum.dim_IntList`.
+
+use crate::layers::gradient::{DefineDerivative, pullback};
+use crate::layers::vmap::DefineBatching;
+use crate::ops::prelude::*;
+use crate::tensor::views::normalise_dim;
+
+operator! {
+    home = crate::home;
+    pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+    pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out");
+}
+
+/// Over all elements.
+pub const SUM: Family<Sum> =
+    Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype));
+
+/// Over dimensions.
+pub const SUM_DIM: Family<SumDim> = Family::new(SumDim, &kind::REDUCTION, shape).out_shape(out_shape);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&SUM)
+        .cpu(|input, dtype, out| cpu(input, None, false, dtype, out))
+        .derivative(|_, (input, _), _| {
+            let (sizes, dtype) = (input.sizes().to_vec(), input.dtype());
+            pullback(move |grad| Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)]))
+        })
+        .batching(|call| {
+            let dtype: Option<DType> = Option::from_value(call.args()[1])?;
+            let Some((input, true)) = call.tensor(0) else { return call.one_by_one() };
+            let dims: Vec<i64> = (1..input.dim() as i64).collect();
+            // No dimensions would mean all.
+            let sum = match dims.is_empty() {
+                true => SumDim.call(&input.unsqueeze(1)?, Some(&[1]), false, dtype)?,
+                false => SumDim.call(&input, Some(&dims), false, dtype)?,
+            };
+            call.push(sum.into())
+        });
+    library.family(&SUM_DIM).cpu(cpu).derivative(|_, (input, dim, keepdim, _), _| {
+        let (sizes, dtype) = (input.sizes().to_vec(), input.dtype());
+        let dims = dim.unwrap_or(&[]).iter().map(|dim| normalise_dim(*dim, sizes.len()));
+        let dims = dims.collect::<Result<Vec<_>>>()?;
+        pullback(move |grad| {
+            let kept =
+                (0..sizes.len()).map(|at| if dims.is_empty() || dims.contains(&at) { 1 } else { sizes[at] });
+            let kept: Vec<i64> = kept.collect();
+            let grad = if keepdim { grad.clone() } else { grad.reshape(&kept)? };
+            Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)])
+        })
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let in_f64 = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
+    samples.of(Sum, ANY, in_f64, reference).tolerance(4.0);
+    samples
+        .of(SumDim, ANY, |dtype| make::and_named(make::over_dims(dtype), "dtype", DType::F64), reference)
+        .tolerance(4.0)
+        .output_decides()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+        .refuses("multiple times", given(make::numbers(DType::F32, &[2, 3], 0)).and([1, -1].to_vec()));
+    samples.differs_as(SumDim, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.rounds(SumDim, Roundings::all(Rounding::Sum(2)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(match x.dtype() {
+        dtype if dtype.is_floating_point() || dtype.is_complex() => dtype,
+        _ => DType::I64,
+    });
+    let dims: Option<Vec<i64>> = it.option("dim")?;
+    let keepdim = it.option("keepdim")?.unwrap_or(false);
+    let zero = Plain::number(dtype, 0).at(&[]);
+    let total = |elements: &[Scalar]| elements.iter().fold(zero, |sum, element| number::plus(sum, *element));
+    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, total).into())
+}
+
+fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
+    let dtype = reduce::sum_dtype(input.dtype(), dtype);
+    reduce::shape(input.spec()?, dim.unwrap_or(&[]), keepdim, dtype)
+}
+
+fn out_shape(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<TensorSpec> {
+    match dtype {
+        Some(dtype) if dtype != out.dtype() => {
+            let found = out.dtype();
+            Err(argument(format!("expected out tensor to have dtype {dtype}, but got {found} instead")))
+        }
+        _ => shape(input, dim, keepdim, Some(out.dtype())),
+    }
+}
+
+fn cpu(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    _keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<()> {
+    reduce::sum(out, input, dim.unwrap_or(&[]), dtype.unwrap_or(out.dtype()))
+}
+
+impl Tensor {
+    /// The sum over dimensions, all if none is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SumDim`].
+    pub fn sum_dim(&self, dim: &[i64], keepdim: bool) -> Result<Self> {
+        SumDim.call(self, Some(dim), keepdim, None)
+    }
+
+    /// The sum of all elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sum`].
+    pub fn sum(&self) -> Result<Self> {
+        Sum.call(self, None)
+    }
+}

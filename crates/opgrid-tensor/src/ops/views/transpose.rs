@@ -1,0 +1,97 @@
+//! `aten::transpose`, `aten::t`: two dimensions exchanged.
+//!
+//! `out[…, j, …, i, …] = self[…, i, …, j, …]`
+//!
+//! - Shapes: `t` takes a matrix; a vector or a number stays what it is.
+//! - Aliasing: views of `self`.
+//! - Errors: a dimension out of range; `t` of more than two dimensions.
+//! - Source: torch.transpose, torch.t, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Two dimensions exchanged.
+    pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
+    pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
+}
+
+/// Where the view lies, for everybody.
+pub const TRANSPOSE: ViewFamily<TransposeInt> =
+    ViewFamily::new(TransposeInt, |input, dim0, dim1| input.spec()?.geometry().transpose(dim0, dim1));
+
+/// Where the view lies, for everybody.
+pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);
+
+pub(super) fn register(library: &mut Library) {
+    library.view(TransposeInt, &TRANSPOSE);
+    library.view(T, &T_VIEW);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let exchanged = |dtype| {
+        let cases: [(&[i64], i64, i64); 5] =
+            [(&[2, 3], 0, 1), (&[2, 3, 4], 0, -1), (&[2, 3], 1, 1), (&[], 0, -1), (&[2, 0, 3], 1, 2)];
+        cases.map(|(sizes, dim0, dim1)| given(make::numbers(dtype, sizes, 0)).and(dim0).and(dim1)).to_vec()
+    };
+    samples
+        .of(TransposeInt, STORED, exchanged, |it| reference(it, it.value("dim0")?, it.value("dim1")?))
+        .view()
+        .refuses("range", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2));
+    let matrices = |dtype| {
+        [vec![2, 3], vec![3], vec![], vec![0, 2]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec()
+    };
+    samples
+        .of(T, STORED, matrices, |it| match it.tensor("self")?.sizes().len() {
+            2 => reference(it, 0, 1),
+            _ => reference(it, 0, 0),
+        })
+        .view()
+        .refuses("at most 2 dimensions", given(make::numbers(DType::F32, &[1, 2, 3], 0)));
+}
+
+fn reference(it: &Inputs, dim0: i64, dim1: i64) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dims = x.sizes().len();
+    let mut order: Vec<usize> = (0..dims).collect();
+    if dims > 0 {
+        order.swap(naive::dimension(dim0, dims), naive::dimension(dim1, dims));
+    }
+    Ok(x.permuted(&order).into())
+}
+
+fn t(input: &Tensor) -> Result<Geometry> {
+    let geometry = input.spec()?.geometry();
+    match geometry.dims() {
+        2 => geometry.transpose(0, 1),
+        0 | 1 => Ok(geometry.clone()),
+        dims => {
+            let message = format!(
+                "t() expects a tensor with at most 2 dimensions, found {dims} in {:?}; use transpose or permute",
+                input.sizes()
+            );
+            Err(argument(message))
+        }
+    }
+}
+
+impl Tensor {
+    /// The transposed matrix.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`T`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::arange(0, 6, 1)?.view(&[2, 3])?;
+    /// assert_eq!(x.t()?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn t(&self) -> Result<Self> {
+        T.call(self)
+    }
+}

@@ -1,0 +1,38 @@
+//! `aten::unsqueeze`: with a dimension of size 1 more.
+//!
+//! - Shapes: the new dimension stands before `dim`, which may also be one past the last.
+//! - Aliasing: a view of `self`.
+//! - Errors: a dimension out of range.
+//! - Source: torch.unsqueeze, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// With a dimension of size 1 before `dim`.
+    pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", method;
+}
+
+/// Where the view lies, for everybody.
+pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
+    ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
+
+pub(super) fn register(library: &mut Library) {
+    library.view(Unsqueeze, &UNSQUEEZE);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], i64); 4] = [(&[2, 3], 1), (&[2, 3], -1), (&[], 0), (&[0], 0)];
+        cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
+    };
+    samples
+        .of(Unsqueeze, STORED, inputs, |it| {
+            let (x, dim) = (it.tensor("self")?, it.value("dim")?);
+            let mut sizes = x.sizes().to_vec();
+            sizes.insert(naive::dimension(dim, sizes.len() + 1), 1);
+            Ok(x.with_sizes(&sizes).into())
+        })
+        .view()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+}

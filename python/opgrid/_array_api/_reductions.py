@@ -1,0 +1,146 @@
+"""Reductions, searching and sorting."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _opgrid
+from ._arguments import _axes, _together
+from ._dtypes import _astype, _kind
+from ._namespace import _TABLE, _op, _standard, _tensor
+from ._shapes import _concat
+
+
+def _reduce(name: str, operator: str, function: str, numbers: bool) -> None:
+    """A reduction over axes; those of numbers take a dtype."""
+
+    def reduced(x: Any, axis: Any, keepdims: bool, **dtype: Any) -> Any:
+        axes = _axes(name, _tensor(x, name), axis)
+        if axes:
+            return _op(function)(x, axes, keepdims, **dtype)
+        # No axes stand for all of them in the operator.
+        return _op("squeeze")(_op(function)(_op("unsqueeze")(x, 0), [0], True, **dtype), 0)
+
+    def of_numbers(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        return reduced(x, axis, keepdims, dtype=dtype)
+
+    def plain(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        # Operators that return truth values return `uint8` for it, as torch's do.
+        truth = name in ("all", "any")
+        return reduced(_astype(x, _opgrid.bool, copy=False) if truth else x, axis, keepdims)
+
+    _standard(name, operator, "squeeze.dim", "unsqueeze", "_to_copy")(of_numbers if numbers else plain)
+
+
+_reduce("sum", "sum.dim_IntList", "sum", True)
+_reduce("mean", "mean.dim", "mean", False)
+_reduce("max", "amax", "amax", False)
+_reduce("min", "amin", "amin", False)
+_reduce("all", "all.dims", "all", False)
+_reduce("any", "any.dims", "any", False)
+
+
+@_standard("prod", "prod.dim_int", "reshape", "_to_copy")
+def _prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    axes = _axes("prod", _tensor(x, "prod"), axis)
+    if dtype is None:
+        dtype = _opgrid.int64 if _kind(x.dtype) < 2 else x.dtype
+    result = _astype(x, dtype)
+    for one in axes:
+        result = _op("prod")(result, one, True, dtype=dtype)
+    if keepdims:
+        return result
+    return _op("reshape")(result, [size for place, size in enumerate(result.shape) if place not in axes])
+
+
+def _cumulative(name: str, operator: str, start: int) -> None:
+    def cumulative(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        if axis is None and _tensor(x, name).ndim != 1:
+            raise ValueError(f"{name}(): `axis` is needed for an array of {x.ndim} dimensions")
+        (place,) = _axes(name, _tensor(x, name), 0 if axis is None else axis)
+        result = _op(operator)(x, place, dtype=dtype)
+        if not include_initial:
+            return result
+        shape = [1 if one == place else size for one, size in enumerate(x.shape)]
+        first = _op("full")(shape, start, dtype=result.dtype, device=result.device)
+        return _op("cat")([first, result], place)
+
+    _standard(name, operator, "full", "cat")(cumulative)
+
+
+_cumulative("cumulative_sum", "cumsum", 0)
+_cumulative("cumulative_prod", "cumprod", 1)
+
+
+def _sorting(name: str, place: int) -> None:
+    def sorting(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        return _op("sort")(_tensor(x, name), stable=stable, dim=axis, descending=descending)[place]
+
+    _standard(name, "sort.stable")(sorting)
+
+
+_sorting("sort", 0)
+_sorting("argsort", 1)
+
+
+@_standard("count_nonzero", "ne.Scalar", "sum.dim_IntList", "squeeze.dim", "unsqueeze")
+def _count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return _TABLE["sum"][0](_op("ne")(_tensor(x, "count_nonzero"), 0), axis=axis, keepdims=keepdims)
+
+
+@_standard("var", "mean.dim", "sub.Tensor", "mul.Tensor", "sum.dim_IntList", "div.Scalar", "squeeze.dim", "unsqueeze")
+def _var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    count = math.prod(x.shape[one] for one in _axes("var", _tensor(x, "var"), axis))
+    away = _op("sub")(x, _TABLE["mean"][0](x, axis=axis, keepdims=True))
+    squares = _TABLE["sum"][0](_op("mul")(away, away), axis=axis, keepdims=keepdims)
+    return _op("div")(squares, max(count - correction, 0.0))
+
+
+@_standard("std", *(operator.removeprefix("aten::") for operator in _TABLE["var"][1]), "sqrt")
+def _std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    return _op("sqrt")(_var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def _search(name: str) -> None:
+    def search(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+        if axis is not None:
+            return _op(name)(_tensor(x, name), axis, keepdims)
+        found = _op(name)(_tensor(x, name))
+        return _op("reshape")(found, [1] * x.ndim) if keepdims else found
+
+    _standard(name, name, "reshape")(search)
+
+
+_search("argmax")
+_search("argmin")
+
+
+@_standard("where", "where.self")
+def _where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    return _op("where")(_tensor(condition, "where"), *_together("where", x1, x2))
+
+
+@_standard("isin", "eq.Tensor", "any.dims", "unsqueeze", "reshape", "logical_not")
+def _isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    x1, x2 = _together("isin", x1, x2)
+    found = _op("any")(_op("eq")(_op("unsqueeze")(x1, -1), _op("reshape")(x2, [-1])), [-1])
+    return _op("logical_not")(found) if invert else found
+
+
+@_standard("nonzero", "nonzero", "select.int")
+def _nonzero(x: Any, /) -> tuple[Any, ...]:
+    if _tensor(x, "nonzero").ndim == 0:
+        raise ValueError("nonzero(): expected an array of one dimension or more, found none")
+    places = _op("nonzero")(x)
+    return tuple(_op("select")(places, 1, dim) for dim in range(x.ndim))
+
+
+@_standard("diff", "slice.Tensor", "sub.Tensor", "cat")
+def _diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    (axis,) = _axes("diff", _tensor(x, "diff"), axis)
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = _concat(parts, axis=axis) if len(parts) > 1 else x
+    for _ in range(n):
+        x = _op("sub")(_op("slice")(x, axis, 1, None), _op("slice")(x, axis, 0, -1))
+    return x
