@@ -444,7 +444,7 @@ mod tests {
             ),
             (
                 quote!(Size = "t::size(Tensor self) -> int", out;),
-                "only an operator that writes nothing and returns one new",
+                "only an operator that writes nothing and returns new",
             ),
             (
                 quote!(View = "t::view(Tensor(a) self) -> Tensor(a)", in_place;),

@@ -40,17 +40,21 @@ fn of_one(item: &Item, functional: &FunctionSchema, form: &Form) -> Result<FormO
     };
     let at_form = |message: String| Error::new(form.span, message);
     let given = match &form.kind {
-        FormKind::InPlace(Some(literal)) | FormKind::Out(Some(literal)) => {
+        FormKind::InPlace(Some(literal)) | FormKind::Out(Some(literal), _) => {
             let unexpected =
                 || at_form(format!("expected the overload's name as a string but found `{literal}`"));
             Some(string_value(literal).ok_or_else(unexpected)?)
         }
-        FormKind::InPlace(None) | FormKind::Out(None) => None,
+        FormKind::InPlace(None) | FormKind::Out(None, _) => None,
     };
     let is_in_place = matches!(form.kind, FormKind::InPlace(_));
-    let schema = match is_in_place {
-        true => functional.in_place_form(given.as_deref()),
-        false => functional.out_form(given.as_deref()),
+    let schema = match &form.kind {
+        FormKind::InPlace(_) => functional.in_place_form(given.as_deref()),
+        FormKind::Out(_, outputs) => {
+            let outputs: Vec<String> = outputs.iter().map(Ident::to_string).collect();
+            let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+            functional.out_form(given.as_deref(), &outputs)
+        }
     };
     let schema = schema.map_err(at_form)?;
     let overload = camel_case(&schema.name.overload);

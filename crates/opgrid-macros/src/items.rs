@@ -1,5 +1,5 @@
 //! Reads the macro's input: the path of the core crate, perhaps `home = path;`, then
-//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload"), method(name);` repeated, where all behind the schema
+//! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload", output), method(name);` repeated, where all behind the schema
 //! may be left out.
 
 use std::iter::Peekable;
@@ -64,7 +64,8 @@ pub(crate) struct Form {
 pub(crate) enum FormKind {
     /// Each with the name of the overload, unless it is as usual.
     InPlace(Option<Literal>),
-    Out(Option<Literal>),
+    /// Also with the names of the outputs.
+    Out(Option<Literal>, Vec<Ident>),
 }
 
 impl Item {
@@ -182,7 +183,7 @@ impl Cursor {
         Ok(Item { attributes, visibility, name, schema, forms, method })
     }
 
-    /// Reads `, in_place` and `, out`, perhaps with `("overload")`, and `, method`, perhaps with `(name)`; each once.
+    /// Reads `, in_place` and `, out`, perhaps with `("overload")` or `("overload", output, …)`, and `, method`, perhaps with `(name)`; each once.
     fn clauses(&mut self) -> Result<(Vec<Form>, Option<Method>)> {
         let expected = "`in_place`, `out` or `method`";
         let (mut forms, mut method): (Vec<Form>, Option<Method>) = (Vec::new(), None);
@@ -193,7 +194,7 @@ impl Cursor {
             let span = word.span();
             let kind = match word.to_string().as_str() {
                 "in_place" => FormKind::InPlace(self.overload()?),
-                "out" => FormKind::Out(self.overload()?),
+                "out" => self.out()?,
                 "method" => {
                     let name = self.method_name()?;
                     if method.replace(Method { name, span }).is_some() {
@@ -222,6 +223,28 @@ impl Cursor {
         }
     }
 
+    /// Reads `("overload")`, `("overload", output, …)`, or nothing.
+    fn out(&mut self) -> Result<FormKind> {
+        let expected =
+            "the overload's name as a string in parentheses, perhaps with the names of the outputs behind it";
+        let Some(group) = self.parentheses() else { return Ok(FormKind::Out(None, Vec::new())) };
+        let mut inside = group.stream().into_iter();
+        let overload = match inside.next() {
+            Some(TokenTree::Literal(literal)) => literal,
+            other => return Err(unexpected(&other.unwrap_or(TokenTree::Group(group)), expected)),
+        };
+        let mut outputs = Vec::new();
+        while let Some(token) = inside.next() {
+            match (&token, inside.next()) {
+                (TokenTree::Punct(mark), Some(TokenTree::Ident(name))) if mark.as_char() == ',' => {
+                    outputs.push(name)
+                }
+                _ => return Err(unexpected(&token, expected)),
+            }
+        }
+        Ok(FormKind::Out(Some(overload), outputs))
+    }
+
     /// Reads `(name)`, or nothing.
     fn method_name(&mut self) -> Result<Option<Ident>> {
         let expected = "the method's name in parentheses";
@@ -234,12 +257,20 @@ impl Cursor {
 
     /// Reads the only token in parentheses, or nothing.
     fn in_parentheses(&mut self, expected: &str) -> Result<Option<TokenTree>> {
-        let is_group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
-        let Some(TokenTree::Group(group)) = self.tokens.next_if(is_group) else { return Ok(None) };
+        let Some(group) = self.parentheses() else { return Ok(None) };
         let mut inside = group.stream().into_iter();
         match (inside.next(), inside.next()) {
             (Some(token), None) => Ok(Some(token)),
             _ => Err(unexpected(&TokenTree::Group(group), expected)),
+        }
+    }
+
+    /// Reads parentheses with what stands in them, or nothing.
+    fn parentheses(&mut self) -> Option<Group> {
+        let is_group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
+        match self.tokens.next_if(is_group) {
+            Some(TokenTree::Group(group)) => Some(group),
+            _ => None,
         }
     }
 

@@ -41,7 +41,8 @@
 //! `, in_place` and `, out` behind a schema declare the overloads that compute the same and write the result: in their
 //! first argument, and in an argument `out` behind the others. Their schemas follow from the functional one as torch's do
 //! (`add_.Tensor`; `exp.out`, `ge.Tensor_out`); where torch calls an overload otherwise, its name stands in parentheses, as in
-//! `, out("IntList_out")`. Their types are named after the operator and the overload, `AddInplaceTensor`
+//! `, out("IntList_out")`, with the names of the outputs behind it if they have others than the results:
+//! `, out("dim_max", max, max_values)`. Their types are named after the operator and the overload, `AddInplaceTensor`
 //! and `SumIntListOut`, and `Operator::IN_PLACE` and `Operator::OUT` of the functional overload hold their schemas. A form
 //! that is not as the rule says is declared as an overload of its own.
 //!

@@ -28,6 +28,11 @@ impl FunctionSchema {
     /// ```
     pub fn in_place_form(&self, overload: Option<&str>) -> Result<Self, String> {
         self.check_functional()?;
+        let [returned] = self.returns.as_slice() else {
+            return Err(format!("{}: only an operator with one result has an in-place form", self.name));
+        };
+        let mut written = returned.clone();
+        written.alias = Some(AliasInfo::new("a", true));
         let mut arguments = self.arguments.clone();
         match arguments.first_mut() {
             Some(first) if first.real_type == Type::Tensor && !first.kwarg_only => {
@@ -42,18 +47,20 @@ impl FunctionSchema {
         }
         let overload = overload.unwrap_or(&self.name.overload);
         let name = OperatorName::new(format!("{}_", self.name.name), overload);
-        Ok(self.writing(name, arguments))
+        Ok(Self { name, arguments, returns: vec![written], ..self.clone() })
     }
 
-    /// The schema of the `out` form: the same arguments with a keyword-only `out` behind them, which is written and
-    /// returned. The options of an operator that makes a tensor of nothing (dtype, layout, device and pinned memory) are
-    /// left out, for the output has them. Without an overload name, it is torch's: `out` beside an operator without one,
-    /// else `NAME_out`.
+    /// The schema of the `out` form: the same arguments with a keyword-only output behind them for each result, which is
+    /// written and returned. The options of an operator that makes a tensor of nothing (dtype, layout, device and pinned
+    /// memory) are left out, for the output has them.
+    ///
+    /// Without an overload name, it is torch's: `out` beside an operator without one, else `NAME_out`. Without `outputs`, the
+    /// name of a single one is `out`; several have the names of the results, or `out0`, `out1`, ….
     ///
     /// # Errors
     ///
-    /// A message, where the rule does not apply: the schema writes something already, has an argument `out`, or does not
-    /// return one new tensor.
+    /// A message, where the rule does not apply: the schema writes something already, has an argument of an output's name,
+    /// does not return new tensors only, or returns others than `outputs` names.
     ///
     /// # Examples
     ///
@@ -62,47 +69,74 @@ impl FunctionSchema {
     ///
     /// let ge = FunctionSchema::parse("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor")?;
     /// assert_eq!(
-    ///     ge.out_form(None).unwrap().to_string(),
+    ///     ge.out_form(None, &[]).unwrap().to_string(),
     ///     "aten::ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"
+    /// );
+    /// let mode = FunctionSchema::parse("t::mode(Tensor self) -> (Tensor values, Tensor indices)")?;
+    /// assert_eq!(
+    ///     mode.out_form(Some("values"), &[]).unwrap().to_string(),
+    ///     "t::mode.values(Tensor self, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"
     /// );
     /// # Ok::<(), opgrid_schema::ParseError>(())
     /// ```
-    pub fn out_form(&self, overload: Option<&str>) -> Result<Self, String> {
+    pub fn out_form(&self, overload: Option<&str>, outputs: &[&str]) -> Result<Self, String> {
         self.check_functional()?;
-        if self.argument_index("out").is_some() {
-            return Err(format!("{}: there is an argument `out` already", self.name));
+        let names = match outputs {
+            [] => self.output_names(),
+            _ => outputs.iter().map(ToString::to_string).collect(),
+        };
+        if names.len() != self.returns.len() {
+            return Err(format!(
+                "{}: expected a name for each of the {} results, found {}",
+                self.name,
+                self.returns.len(),
+                names.len()
+            ));
+        }
+        if let Some(name) = names.iter().find(|name| self.argument_index(name).is_some()) {
+            return Err(format!("{}: there is an argument `{name}` already", self.name));
         }
         let mut arguments = self.arguments.clone();
         if let Some(start) = arguments.windows(OPTIONS.len()).position(is_options) {
             arguments.drain(start..start + OPTIONS.len());
         }
-        let mut out = Argument::new("out", Type::Tensor);
-        (out.kwarg_only, out.alias) = (true, Some(AliasInfo::new("a", true)));
-        arguments.push(out);
+        let mut returns = self.returns.clone();
+        for (letter, (name, returned)) in ('a'..='z').zip(names.into_iter().zip(&mut returns)) {
+            let written = Some(AliasInfo::new(letter.to_string(), true));
+            let mut output = Argument::new(name, Type::Tensor);
+            (output.kwarg_only, output.alias, returned.alias) = (true, written.clone(), written);
+            arguments.push(output);
+        }
         let overload = match (overload, self.name.overload.as_str()) {
             (Some(given), _) => given.to_owned(),
             (None, "") => "out".to_owned(),
             (None, own) => format!("{own}_out"),
         };
-        Ok(self.writing(OperatorName::new(&self.name.name, overload), arguments))
+        Ok(Self { name: OperatorName::new(&self.name.name, overload), arguments, returns, ..self.clone() })
     }
 
-    fn check_functional(&self) -> Result<(), String> {
-        let is_plain = self.arguments.iter().all(|argument| argument.alias.is_none());
+    /// What outputs are called where nobody says it.
+    fn output_names(&self) -> Vec<String> {
+        let name_of = |(place, returned): (usize, &Argument)| match returned.name.as_str() {
+            "" => format!("out{place}"),
+            name => name.to_owned(),
+        };
         match self.returns.as_slice() {
-            [single] if is_plain && single.real_type == Type::Tensor && single.alias.is_none() => Ok(()),
-            _ => Err(format!(
-                "{}: only an operator that writes nothing and returns one new tensor has forms that write; its schema \
-                 is {self}",
-                self.name
-            )),
+            [_] => vec!["out".to_owned()],
+            several => several.iter().enumerate().map(name_of).collect(),
         }
     }
 
-    fn writing(&self, name: OperatorName, arguments: Vec<Argument>) -> Self {
-        let mut written = Argument::new("", Type::Tensor);
-        written.alias = Some(AliasInfo::new("a", true));
-        Self { name, arguments, returns: vec![written], ..self.clone() }
+    fn check_functional(&self) -> Result<(), String> {
+        let is_new = |argument: &Argument| argument.real_type == Type::Tensor && argument.alias.is_none();
+        let is_plain = self.arguments.iter().all(|argument| argument.alias.is_none());
+        match !self.returns.is_empty() && is_plain && self.returns.iter().all(is_new) {
+            true => Ok(()),
+            false => Err(format!(
+                "{}: only an operator that writes nothing and returns new tensors has forms that write; its schema is {self}",
+                self.name
+            )),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ fn forms_are_those_of_torch() {
         ),
     ] {
         let functional = parse(functional);
-        let found = [functional.in_place_form(None).unwrap(), functional.out_form(overload).unwrap()];
+        let found = [functional.in_place_form(None).unwrap(), functional.out_form(overload, &[]).unwrap()];
         assert_eq!(found.each_ref().map(ToString::to_string), [in_place, out]);
         assert_eq!(found, [parse(in_place), parse(out)]);
     }
@@ -54,8 +54,43 @@ fn outputs_take_the_place_of_the_options_of_new_tensors() {
             "aten::sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
         ),
     ] {
-        assert_eq!(parse(&functional).out_form(None).unwrap().to_string(), out);
+        assert_eq!(parse(&functional).out_form(None, &[]).unwrap().to_string(), out);
     }
+}
+
+/// Each result has an output, named after it where nobody says otherwise.
+#[test]
+fn several_results_have_several_outputs() {
+    for (functional, overload, outputs, out) in [
+        (
+            "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+            None,
+            &[][..],
+            "aten::aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> \
+             (Tensor(a!) min, Tensor(b!) max)",
+        ),
+        (
+            "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+            Some("dim_max"),
+            &["max", "max_values"],
+            "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> \
+             (Tensor(a!) values, Tensor(b!) indices)",
+        ),
+        (
+            "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+            None,
+            &[],
+            "aten::native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> \
+             (Tensor(a!), Tensor(b!))",
+        ),
+    ] {
+        let form = parse(functional).out_form(overload, outputs).unwrap();
+        assert_eq!((form.to_string().as_str(), &form), (out, &parse(out)));
+        let in_place = parse(functional).in_place_form(None).unwrap_err();
+        assert!(in_place.contains("one result"), "{in_place}");
+    }
+    let wrong = parse("t::f(Tensor x) -> (Tensor, Tensor)").out_form(None, &["a"]).unwrap_err();
+    assert!(wrong.contains("each of the 2 results, found 1"), "{wrong}");
 }
 
 #[test]
@@ -65,16 +100,18 @@ fn schemas_without_such_forms_say_why() {
     for text in [
         "t::f(Tensor(a) x) -> Tensor(a)",
         "t::f(Tensor(a!) x) -> Tensor(a!)",
-        "t::f(Tensor x) -> (Tensor, Tensor)",
+        "t::f(Tensor x) -> (Tensor, int)",
+        "t::f(Tensor x) -> Tensor[]",
         "t::f(Tensor x) -> int",
         "t::f(Tensor x) -> ()",
     ] {
-        let errors = [parse(text).in_place_form(None).unwrap_err(), parse(text).out_form(None).unwrap_err()];
+        let errors =
+            [parse(text).in_place_form(None).unwrap_err(), parse(text).out_form(None, &[]).unwrap_err()];
         assert!(
-            errors.iter().all(|error| error.contains("writes nothing and returns one new tensor")),
+            errors.iter().all(|error| error.contains("writes nothing and returns new tensors")),
             "{errors:?}"
         );
     }
-    let twice = parse("t::f(Tensor x, Tensor out) -> Tensor").out_form(None).unwrap_err();
+    let twice = parse("t::f(Tensor x, Tensor out) -> Tensor").out_form(None, &[]).unwrap_err();
     assert!(twice.contains("an argument `out` already"), "{twice}");
 }

@@ -7,6 +7,7 @@ use opgrid_tensor::{Complex, Tensor};
 
 use crate::checks::Fault;
 use crate::place::Place;
+use crate::subject::tensors;
 
 /// Compares what a call has answered with what it should have.
 ///
@@ -33,6 +34,16 @@ pub(crate) fn check(
             shape(&tensor, sizes, *dtype)?;
             crate::checks::random::check(&place.read(&tensor)?, distribution)
         }
+        (_, Expected::Several(expected)) => match tensors(found) {
+            Some(found) if found.len() == expected.len() => {
+                let mut results = found.iter().zip(expected).enumerate();
+                results.try_for_each(|(index, (found, expected))| {
+                    let checked = check(place, &[Value::from(found)], expected, tolerance);
+                    checked.map_err(|fault| fault.of(format!("result {index}")))
+                })
+            }
+            _ => Err(Fault::wrong(format!("{found:?}"), format!("{expected:?}"))),
+        },
         ([value], Expected::Value(expected)) => {
             let numbers = (value.borrow().as_scalar(), expected.borrow().as_scalar());
             let same_kind = std::mem::discriminant(value) == std::mem::discriminant(expected);

@@ -1,7 +1,7 @@
 //! What is tested: an operator on a device, and one of its samples with all that checks ask for.
 
 use opgrid_core::schema::FunctionSchema;
-use opgrid_core::{DType, Device, OperatorHandle, Result, Value, ValueRef};
+use opgrid_core::{DType, Device, List, OperatorHandle, Result, Value, ValueRef};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
 
@@ -134,10 +134,21 @@ pub(crate) struct Case<'a> {
     pub(crate) expected: Expected,
 }
 
-/// The only result, as a tensor.
-pub(crate) fn single_tensor(results: &[Value]) -> Option<Tensor> {
+/// The results one by one, if all are tensors; those of a list that is the only result.
+pub(crate) fn tensors(results: &[Value]) -> Option<Vec<Tensor>> {
     match results {
-        [Value::Tensor(tensor)] => Tensor::try_from(tensor.clone()).ok(),
-        _ => None,
+        [Value::List(list)] => match &**list {
+            List::Tensors(tensors) => {
+                tensors.iter().map(|tensor| Tensor::try_from(tensor.clone()).ok()).collect()
+            }
+            _ => None,
+        },
+        _ => results
+            .iter()
+            .map(|result| match result {
+                Value::Tensor(tensor) => Tensor::try_from(tensor.clone()).ok(),
+                _ => None,
+            })
+            .collect(),
     }
 }

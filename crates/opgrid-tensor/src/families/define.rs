@@ -8,10 +8,11 @@ use opgrid_core::{
 };
 
 use super::forms::{FormKernels, Loop, OutRule, Shape, name_in};
-use super::signature::{FamilySignature, InPlaceSignature, TakesNumber};
+use super::signature::{FamilySignature, InPlaceSignature, TakesNumber, ViewSignature};
+use super::view::{GeometriesOf, Views};
 use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
 use crate::error::argument;
-use crate::tensor::{Array, Geometry, Tensor, TensorSpec};
+use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// Defines and implements families in a library.
 pub trait DefineFamily {
@@ -29,9 +30,9 @@ pub trait DefineFamily {
     #[track_caller]
     fn implement_family<S: FamilySignature>(&mut self, kernels: FamilyKernels<S>) -> &mut Self;
 
-    /// Defines an operator that gives views, for every backend.
+    /// Defines an operator that gives a view, or a list of views, for every backend.
     #[track_caller]
-    fn view<O: Operator<Signature: FamilySignature>>(
+    fn view<O: Operator<Signature: ViewSignature>>(
         &mut self,
         operator: O,
         family: &ViewFamily<O>,
@@ -77,7 +78,7 @@ impl DefineFamily for Library {
     }
 
     #[track_caller]
-    fn view<O: Operator<Signature: FamilySignature>>(
+    fn view<O: Operator<Signature: ViewSignature>>(
         &mut self,
         operator: O,
         family: &ViewFamily<O>,
@@ -96,22 +97,23 @@ fn tensor_of<'a>(value: &ValueRef<'a>) -> Option<&'a Tensor> {
 }
 
 #[track_caller]
-fn view_kernel<S: FamilySignature>(schema: &'static str, geometry: S::Returning<Geometry>) -> Kernel {
+fn view_kernel<S: ViewSignature>(schema: &'static str, geometry: GeometriesOf<S>) -> Kernel {
     Kernel::closure::<S>(move |args| {
-        let made = || match S::first(args) {
-            Some(base) => base.view_as(S::apply(geometry, args)?),
+        let made = || match S::base(args) {
+            Some(base) => S::Output::of(base, S::apply(geometry, args)?),
             None => Err(argument("the first argument is no tensor, of which there could be a view")),
         };
         made().map_err(|error: Error| error.within(name_in(schema)))
     })
 }
 
-fn view_shape<S: FamilySignature>(geometry: S::Returning<Geometry>) -> ShapeRule {
-    ShapeRule::of_values(move |values| {
-        let geometry = S::unpack(values, |args| S::apply(geometry, args))??;
+fn view_shape<S: ViewSignature>(geometry: GeometriesOf<S>) -> ShapeRule {
+    ShapeRule::of_several(move |values| {
+        let geometries = S::Output::list(S::unpack(values, |args| S::apply(geometry, args))??);
         let base =
             values.first().and_then(tensor_of).ok_or_else(|| argument("the first argument is no tensor"))?;
-        Ok(base.spec()?.with_geometry(geometry))
+        let spec = base.spec()?;
+        Ok(geometries.into_iter().map(|geometry| spec.with_geometry(geometry)).collect())
     })
 }
 
@@ -143,7 +145,7 @@ impl Schemas {
     ) -> impl Iterator<Item = (&'static str, Kernel)> {
         let functional = kernels.functional(self.functional, allocate, finish);
         let in_place = self.in_place.map(|schema| (schema, kernels.in_place(schema)));
-        let out = self.out.map(|schema| (schema, kernels.into_output(schema, array)));
+        let out = self.out.map(|schema| (schema, kernels.into_outputs(schema, array)));
         [Some((self.functional, functional)), in_place, out].into_iter().flatten()
     }
 

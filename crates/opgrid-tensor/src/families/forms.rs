@@ -4,25 +4,27 @@
 
 use opgrid_core::{Error, Kernel, Result, Signature};
 
-use super::result::{check_result, give_shape_by, wrong_shape};
-use super::signature::FamilySignature;
+use super::result::{check_result, check_shape, give_shape_by, wrong_shape};
+use super::results::Results;
+use super::signature::{FamilySignature, OutputsOf, SpecsOf};
 use crate::error::argument;
+use crate::kernels::access::check_apart;
 use crate::tensor::{Array, Tensor, TensorSpec};
 
-/// A shape rule: what the result is like; it refuses what cannot be.
-pub type Shape<S> = <S as Signature>::Returning<TensorSpec>;
-/// A loop: fills an output that has the right shape.
+/// A shape rule: what the results are like; it refuses what cannot be.
+pub type Shape<S> = <S as Signature>::Returning<SpecsOf<S>>;
+/// A loop: fills outputs that have the right shapes.
 pub type Loop<S> = <<S as FamilySignature>::Out as Signature>::Returning<()>;
-/// A shape rule that looks at the output.
-pub type OutShape<S> = <<S as FamilySignature>::Out as Signature>::Returning<TensorSpec>;
+/// A shape rule that looks at the outputs.
+pub type OutShape<S> = <<S as FamilySignature>::Out as Signature>::Returning<SpecsOf<S>>;
 
-/// What an `out` form asks of its output, besides the shape.
+/// What an `out` form asks of its outputs, besides the shape.
 pub enum OutRule<S: FamilySignature> {
-    /// A dtype to which the result can be converted.
+    /// Dtypes to which the results can be converted.
     Converted,
-    /// The dtype of the result.
+    /// The dtypes of the results.
     SameDtype,
-    /// What the output says decides on the result.
+    /// What the outputs say decides on the results.
     Shape(OutShape<S>),
 }
 
@@ -51,7 +53,7 @@ impl<S: FamilySignature> Clone for FormKernels<S> {
 impl<S: FamilySignature> Copy for FormKernels<S> {}
 
 impl<S: FamilySignature> FormKernels<S> {
-    /// A new tensor that `allocate` makes and `finish` gives away. `schema` names the overload in errors.
+    /// New tensors that `allocate` makes and `finish` gives away. `schema` names the overload in errors.
     #[track_caller]
     pub(super) fn functional(
         self,
@@ -61,9 +63,9 @@ impl<S: FamilySignature> FormKernels<S> {
     ) -> Kernel {
         Kernel::closure::<S>(move |args| {
             let made = || {
-                let out = allocate(S::apply(self.shape, args)?)?;
-                self.fill(S::shorten(args), &out)?;
-                Ok(finish(out))
+                let results = S::Output::made(S::apply(self.shape, args)?, &allocate)?;
+                self.fill(S::shorten(args), results.outputs())?;
+                Ok(results.map(&finish))
             };
             made().map_err(|error| named(error, schema))
         })
@@ -75,49 +77,52 @@ impl<S: FamilySignature> FormKernels<S> {
         Kernel::closure::<S::InPlace>(move |args| {
             let args = S::of_in_place(args);
             let written = || {
-                let Some(out) = S::first(args) else {
+                let outputs = S::first(args).and_then(|first| S::Output::in_place(first));
+                let Some(outputs) = outputs else {
                     return Err(argument("the first argument is no tensor"));
                 };
-                let spec = S::apply(self.in_place_shape, args)?;
-                check_result(out, &spec)?;
-                if out.sizes() != spec.sizes() {
-                    return Err(wrong_shape("self", out, &spec));
+                let specs = S::apply(self.in_place_shape, args)?;
+                for (out, spec) in S::Output::each(outputs, &specs) {
+                    check_result(out, spec)?;
+                    if out.sizes() != spec.sizes() {
+                        return Err(wrong_shape("self", out, spec));
+                    }
                 }
-                self.fill(args, out)?;
-                if !out.has_cpu_memory() {
-                    out.mark_written();
-                }
+                self.fill(args, outputs)?;
+                mark_written::<S>(outputs, &specs);
                 Ok(())
             };
             written().map_err(|error| named(error, schema))
         })
     }
 
-    /// The last argument as the output; one without elements gets memory that `allocate` makes.
+    /// The last arguments as the outputs; those without elements get memory that `allocate` makes.
     #[track_caller]
-    pub(super) fn into_output(
+    pub(super) fn into_outputs(
         self,
         schema: &'static str,
         allocate: impl Fn(TensorSpec) -> Result<Array> + Send + Sync + 'static,
     ) -> Kernel {
         Kernel::closure::<S::Out>(move |all| {
-            let (args, out) = S::split(all);
+            let (args, outputs) = S::split(all);
             let written = || {
-                let spec = match self.out {
+                let specs = match self.out {
                     OutRule::Shape(shape) => S::Out::apply(shape, all)?,
-                    OutRule::Converted => S::apply(self.shape, args)?,
-                    OutRule::SameDtype => {
-                        let spec = S::apply(self.shape, args)?;
-                        super::result::same_dtype(out, &spec)?;
-                        spec
-                    }
+                    OutRule::Converted | OutRule::SameDtype => S::apply(self.shape, args)?,
                 };
-                check_result(out, &spec)?;
-                give_shape_by(out, &spec, &allocate)?;
-                self.fill(args, out)?;
-                if !out.has_cpu_memory() {
-                    out.mark_written();
+                for (out, spec) in S::Output::each(outputs, &specs) {
+                    if let OutRule::SameDtype = self.out {
+                        super::result::same_dtype(out, spec)?;
+                    }
+                    check_result(out, spec)?;
+                    check_shape(out, spec)?;
                 }
+                check_apart(S::Output::each(outputs, &specs).map(|(out, _)| out))?;
+                for (out, spec) in S::Output::each(outputs, &specs) {
+                    give_shape_by(out, spec, &allocate)?;
+                }
+                self.fill(args, outputs)?;
+                mark_written::<S>(outputs, &specs);
                 Ok(())
             };
             written().map_err(|error| named(error, schema))
@@ -125,10 +130,20 @@ impl<S: FamilySignature> FormKernels<S> {
     }
 
     #[inline]
-    fn fill<'a>(self, args: S::Args<'a>, out: &'a Tensor) -> Result<()> {
+    fn fill<'a>(self, args: S::Args<'a>, outputs: OutputsOf<'a, S>) -> Result<()> {
         match self.fill {
-            Some(fill) => S::Out::apply(fill, S::join(args, out)),
+            Some(fill) => S::Out::apply(fill, S::join(args, outputs)),
             None => Ok(()),
+        }
+    }
+}
+
+/// Says of outputs that no loop of ours writes that they were written.
+#[inline]
+fn mark_written<S: FamilySignature>(outputs: OutputsOf<'_, S>, specs: &SpecsOf<S>) {
+    for (out, _) in S::Output::each(outputs, specs) {
+        if !out.has_cpu_memory() {
+            out.mark_written();
         }
     }
 }

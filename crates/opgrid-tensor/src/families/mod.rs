@@ -12,23 +12,25 @@ pub mod forms;
 pub mod kind;
 mod numbers;
 pub(crate) mod result;
+mod results;
 mod shape_rule;
 mod signature;
 mod view;
 
-use opgrid_core::operator::ReturningOf;
 use opgrid_core::{Kind, Operator};
 
 pub use define::{Backend, Carries, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
 pub use numbers::NumbersForTensors;
-pub use shape_rule::{ShapeRule, result_spec};
-pub use signature::{FamilySignature, FirstArgument, TakesNumber};
-pub use view::{ViewFamily, ViewRule};
+pub use results::Results;
+pub use shape_rule::{ShapeRule, result_specs};
+pub use signature::{FamilySignature, FirstArgument, OutputsOf, SpecsOf, TakesNumber, ViewSignature};
+pub use view::{GeometriesOf, ViewFamily, ViewRule, Views};
 
-use crate::tensor::TensorSpec;
-use forms::{OutRule, OutShape};
+use forms::{OutRule, OutShape, Shape};
 
-/// What is known of an operator that gives a new tensor: its kind, its shape rule, and what its `out` form asks for.
+/// What is known of an operator that gives new tensors: its kind, its shape rule, and what its `out` form asks for.
+///
+/// One with several results has a shape rule that gives a tuple of specs, and loops with as many outputs.
 ///
 /// # Examples
 ///
@@ -60,22 +62,57 @@ use forms::{OutRule, OutShape};
 /// assert_eq!(x.to_vec::<f32>()?, [2.0, 4.0]);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
+///
+/// One with two results, `halves(Tensor self) -> (Tensor floor, Tensor rest)`: two specs, two outputs.
+///
+/// ```
+/// use opgrid_core::{Device, DType, Dispatcher, Result, operator};
+/// use opgrid_tensor::families::{DefineFamily, Family, kind};
+/// use opgrid_tensor::kernels::elementwise;
+/// use opgrid_tensor::Tensor;
+///
+/// operator! {
+///     pub Halves = "docs::halves(Tensor self) -> (Tensor half, Tensor rest)", out;
+/// }
+///
+/// const HALVES: Family<Halves> =
+///     Family::new(Halves, &kind::POINTWISE_UNARY, |x| Ok((x.spec()?.clone(), x.spec()?.clone())));
+///
+/// fn halves(input: &Tensor, half: &Tensor, rest: &Tensor) -> Result<()> {
+///     elementwise::unary::<i64, i64>(half, input, |x| x >> 1)?;
+///     elementwise::unary::<i64, i64>(rest, input, |x| x & 1)
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library.family(&HALVES).cpu(halves);
+/// let _registration = library.finish()?;
+///
+/// let x = Tensor::from_slice(&[7i64, 8], &[2])?;
+/// let (half, rest) = dispatcher.call(Halves, (&x,))?;
+/// assert_eq!((half.to_vec::<i64>()?, rest.to_vec::<i64>()?), (vec![3, 4], vec![1, 0]));
+/// let out = Tensor::empty(&[2], DType::I64, Device::CPU)?;
+/// let error = dispatcher.call(HalvesOut, (&x, &out, &out)).unwrap_err();
+/// assert!(error.message().contains("two outputs refer to the same memory"));
+/// dispatcher.call(HalvesOut, (&x, &half, &rest))?;
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub struct Family<O: Operator<Signature: FamilySignature>> {
     pub(crate) kind: &'static Kind,
-    pub(crate) shape: ReturningOf<O, TensorSpec>,
-    pub(crate) in_place: ReturningOf<O, TensorSpec>,
+    pub(crate) shape: Shape<O::Signature>,
+    pub(crate) in_place: Shape<O::Signature>,
     pub(crate) out: OutRule<O::Signature>,
 }
 
 impl<O: Operator<Signature: FamilySignature>> Family<O> {
     /// A family whose `out` form converts the result to the dtype of the output.
-    pub const fn new(_operator: O, kind: &'static Kind, shape: ReturningOf<O, TensorSpec>) -> Self {
+    pub const fn new(_operator: O, kind: &'static Kind, shape: Shape<O::Signature>) -> Self {
         Self { kind, shape, in_place: shape, out: OutRule::Converted }
     }
 
     /// The same family, whose in-place form has a shape rule of its own, for dtypes that it refuses.
     #[must_use]
-    pub const fn in_place_shape(mut self, shape: ReturningOf<O, TensorSpec>) -> Self {
+    pub const fn in_place_shape(mut self, shape: Shape<O::Signature>) -> Self {
         self.in_place = shape;
         self
     }

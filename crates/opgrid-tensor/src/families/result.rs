@@ -82,13 +82,22 @@ pub(crate) fn give_shape_by(
     spec: &TensorSpec,
     allocate: impl FnOnce(TensorSpec) -> Result<Array>,
 ) -> Result<()> {
+    check_shape(out, spec)?;
     if out.sizes() == spec.sizes() {
         return Ok(());
     }
-    if out.numel() != 0 {
-        return Err(wrong_shape("out", out, spec));
-    }
     out.replace_empty(allocate(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+}
+
+/// # Errors
+///
+/// An output with elements that has another shape than the result.
+#[inline]
+pub(crate) fn check_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
+    match out.sizes() == spec.sizes() || out.numel() == 0 {
+        true => Ok(()),
+        false => Err(wrong_shape("out", out, spec)),
+    }
 }
 
 #[cold]

@@ -5,6 +5,8 @@ use opgrid_core::{
     WritesLast,
 };
 
+use super::results::Results;
+use super::view::Views;
 use crate::tensor::Tensor;
 
 /// An argument type that can stand first: it says whether it is a tensor, which an in-place form writes.
@@ -32,10 +34,10 @@ others! {
 }
 
 /// The signature of a functional overload, from which those of its forms follow.
-pub trait FamilySignature: Signature<Output = Tensor> {
+pub trait FamilySignature: Signature<Output: Results> {
     /// The same arguments, of which the first is written.
     type InPlace: Signature<Output = ()>;
-    /// The same arguments with an output behind them.
+    /// The same arguments with an output behind them for each result.
     type Out: Signature<Output = ()>;
 
     /// The first argument, if it is a tensor.
@@ -44,11 +46,22 @@ pub trait FamilySignature: Signature<Output = Tensor> {
     /// The arguments of the in-place form, which are the same.
     fn of_in_place<'a>(args: <Self::InPlace as Signature>::Args<'a>) -> Self::Args<'a>;
 
-    /// The arguments with the output.
-    fn join<'a>(args: Self::Args<'a>, out: &'a Tensor) -> <Self::Out as Signature>::Args<'a>;
+    /// The arguments with the outputs.
+    fn join<'a>(args: Self::Args<'a>, outputs: OutputsOf<'a, Self>) -> <Self::Out as Signature>::Args<'a>;
 
-    /// The arguments apart from the output.
-    fn split<'a>(args: <Self::Out as Signature>::Args<'a>) -> (Self::Args<'a>, &'a Tensor);
+    /// The arguments apart from the outputs.
+    fn split<'a>(args: <Self::Out as Signature>::Args<'a>) -> (Self::Args<'a>, OutputsOf<'a, Self>);
+}
+
+/// What the results of a signature are like.
+pub type SpecsOf<S> = <<S as Signature>::Output as Results>::Specs;
+/// The outputs of a signature's loops.
+pub type OutputsOf<'a, S> = <<S as Signature>::Output as Results>::Outputs<'a>;
+
+/// The signature of an overload that gives views of its first argument.
+pub trait ViewSignature: Signature<Output: Views> {
+    /// The first argument, if it is a tensor.
+    fn base<'a>(args: Self::Args<'a>) -> Option<&'a Tensor>;
 }
 
 /// The signature of an overload that writes its first argument, beside that of the functional form it would have.
@@ -69,36 +82,56 @@ pub trait TakesNumber: Signature {
     ) -> X;
 }
 
+/// The signature with these arguments behind the first, and these results.
+macro_rules! family_signature {
+    ([$($name:ident $value:ident),*] -> $results:ty as $last:ty: $outputs:tt [$($output:ident $tensor:ident),+]) => {
+        impl<F: FirstArgument, $($name: Argument),*> FamilySignature for fn(F, $($name),*) -> $results {
+            type InPlace = fn(F, $($name),*) -> WritesFirst;
+            type Out = fn(F, $($name,)* $($tensor),+) -> $last;
+
+            #[inline(always)]
+            fn first<'a>(args: Self::Args<'a>) -> Option<&'a Tensor> {
+                F::tensor(args.0)
+            }
+
+            #[inline(always)]
+            fn of_in_place<'a>(args: <Self::InPlace as Signature>::Args<'a>) -> Self::Args<'a> {
+                args
+            }
+
+            #[inline(always)]
+            fn join<'a>(
+                (first, $($value,)*): Self::Args<'a>,
+                $outputs: OutputsOf<'a, Self>,
+            ) -> <Self::Out as Signature>::Args<'a> {
+                (first, $($value,)* $($output),+)
+            }
+
+            #[inline(always)]
+            fn split<'a>(
+                (first, $($value,)* $($output),+): <Self::Out as Signature>::Args<'a>,
+            ) -> (Self::Args<'a>, OutputsOf<'a, Self>) {
+                ((first, $($value,)*), $outputs)
+            }
+        }
+    };
+}
+
 macro_rules! signatures {
     ($(($($name:ident $value:ident),*))*) => {
         $(
-            impl<F: FirstArgument, $($name: Argument),*> FamilySignature for fn(F, $($name),*) -> Tensor {
-                type InPlace = fn(F, $($name),*) -> WritesFirst;
-                type Out = fn(F, $($name,)* Tensor) -> WritesLast;
+            family_signature! { [$($name $value),*] -> Tensor as WritesLast: out [out Tensor] }
+            family_signature! {
+                [$($name $value),*] -> (Tensor, Tensor) as WritesLast<2>: (one, two) [one Tensor, two Tensor]
+            }
+            family_signature! {
+                [$($name $value),*] -> (Tensor, Tensor, Tensor) as WritesLast<3>:
+                (one, two, three) [one Tensor, two Tensor, three Tensor]
+            }
 
-                #[inline(always)]
-                fn first<'a>(args: Self::Args<'a>) -> Option<&'a Tensor> {
+            impl<F: FirstArgument, V: Views + Return<Output = V>, $($name: Argument),*> ViewSignature for fn(F, $($name),*) -> V {
+                fn base<'a>(args: Self::Args<'a>) -> Option<&'a Tensor> {
                     F::tensor(args.0)
-                }
-
-                #[inline(always)]
-                fn of_in_place<'a>(args: <Self::InPlace as Signature>::Args<'a>) -> Self::Args<'a> {
-                    args
-                }
-
-                #[inline(always)]
-                fn join<'a>(
-                    (first, $($value,)*): Self::Args<'a>,
-                    out: &'a Tensor,
-                ) -> <Self::Out as Signature>::Args<'a> {
-                    (first, $($value,)* out)
-                }
-
-                #[inline(always)]
-                fn split<'a>(
-                    (first, $($value,)* out): <Self::Out as Signature>::Args<'a>,
-                ) -> (Self::Args<'a>, &'a Tensor) {
-                    ((first, $($value,)*), out)
                 }
             }
 
@@ -129,4 +162,8 @@ signatures! {
     (A a, B b, C c, D d)
     (A a, B b, C c, D d, E e)
     (A a, B b, C c, D d, E e, G g)
+    (A a, B b, C c, D d, E e, G g, H h)
+    (A a, B b, C c, D d, E e, G g, H h, I i)
+    (A a, B b, C c, D d, E e, G g, H h, I i, J j)
+    (A a, B b, C c, D d, E e, G g, H h, I i, J j, K k)
 }

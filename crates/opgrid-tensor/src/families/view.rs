@@ -2,22 +2,65 @@
 
 use std::fmt;
 
-use opgrid_core::operator::ReturningOf;
 use opgrid_core::{Column, MemoryFormat, Operator, Result, Signature, TensorType, ValueRef};
 
 use crate::error::argument;
 use crate::ops::{Clone, CopyInplace};
 use crate::tensor::{Geometry, Tensor};
 
-/// What is known of an operator that gives a view: where its elements lie in the memory of the first argument.
-pub struct ViewFamily<O: Operator> {
-    pub(crate) geometry: ReturningOf<O, Geometry>,
+/// The result of an operator that gives views: one, or a list of them.
+pub trait Views: Sized + 'static {
+    /// Where the elements of the views lie.
+    type Geometries: 'static;
+
+    /// Takes the views.
+    ///
+    /// # Errors
+    ///
+    /// The tensor has no memory of ours, or a geometry leaves it.
+    fn of(base: &Tensor, geometries: Self::Geometries) -> Result<Self>;
+
+    /// The geometries one by one.
+    fn list(geometries: Self::Geometries) -> Vec<Geometry>;
+}
+
+impl Views for Tensor {
+    type Geometries = Geometry;
+
+    fn of(base: &Tensor, geometry: Geometry) -> Result<Self> {
+        base.view_as(geometry)
+    }
+
+    fn list(geometry: Geometry) -> Vec<Geometry> {
+        vec![geometry]
+    }
+}
+
+impl Views for Vec<Tensor> {
+    type Geometries = Vec<Geometry>;
+
+    fn of(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
+        geometries.into_iter().map(|geometry| base.view_as(geometry)).collect()
+    }
+
+    fn list(geometries: Vec<Geometry>) -> Vec<Geometry> {
+        geometries
+    }
+}
+
+/// Where the views of a signature have their elements, from the arguments.
+pub type GeometriesOf<S> = <S as Signature>::Returning<<<S as Signature>::Output as Views>::Geometries>;
+
+/// What is known of an operator that gives a view, or a list of views: where their elements lie in the memory of the first
+/// argument.
+pub struct ViewFamily<O: Operator<Signature: Signature<Output: Views>>> {
+    pub(crate) geometry: GeometriesOf<O::Signature>,
     pub(crate) is_absolute: bool,
 }
 
-impl<O: Operator> ViewFamily<O> {
-    /// A view by its geometry, which follows from the arguments.
-    pub const fn new(_operator: O, geometry: ReturningOf<O, Geometry>) -> Self {
+impl<O: Operator<Signature: Signature<Output: Views>>> ViewFamily<O> {
+    /// A view by its geometry, or views by their geometries, which follow from the arguments.
+    pub const fn new(_operator: O, geometry: GeometriesOf<O::Signature>) -> Self {
         Self { geometry, is_absolute: false }
     }
 
@@ -29,10 +72,11 @@ impl<O: Operator> ViewFamily<O> {
     }
 }
 
-/// A view's geometry over values.
-type GeometryRule = dyn Fn(&[ValueRef<'_>]) -> Result<Geometry> + Send + Sync;
+/// The geometries of views over values.
+type GeometryRule = dyn Fn(&[ValueRef<'_>]) -> Result<Vec<Geometry>> + Send + Sync;
 
-/// The column of views: takes the same view of another tensor, and puts elements back where a view took them from.
+/// The column of views: takes the same view of another tensor, and puts elements back where a view took them from. Views of
+/// a list are told apart by their index.
 ///
 /// Whoever replaces a tensor under its views (in-place operators on views, functionalization) needs both.
 pub struct ViewRule {
@@ -42,12 +86,16 @@ pub struct ViewRule {
 
 impl ViewRule {
     /// A rule over typed arguments, of which the first is the tensor that is viewed.
-    pub fn typed<S: Signature>(geometry: S::Returning<Geometry>) -> Self {
-        Self::of_values(move |values| S::unpack(values, |args| S::apply(geometry, args))?)
+    pub fn typed<S: Signature<Output: Views>>(geometry: GeometriesOf<S>) -> Self {
+        Self::of_values(move |values| {
+            S::unpack(values, |args| S::apply(geometry, args).map(S::Output::list))?
+        })
     }
 
     /// A rule over values, for operators that are defined at run time.
-    pub fn of_values(rule: impl Fn(&[ValueRef<'_>]) -> Result<Geometry> + Send + Sync + 'static) -> Self {
+    pub fn of_values(
+        rule: impl Fn(&[ValueRef<'_>]) -> Result<Vec<Geometry>> + Send + Sync + 'static,
+    ) -> Self {
         Self { geometry: Box::new(rule), is_absolute: false }
     }
 
@@ -71,12 +119,13 @@ impl ViewRule {
         }
     }
 
-    /// The same view of `base`; `args` are the arguments of the call, of which the first does not count.
+    /// The same view of `base`, that at `index` where there is a list; `args` are the arguments of the call, of which the
+    /// first does not count.
     ///
     /// # Errors
     ///
-    /// Those of the operator on `base`.
-    pub fn replay(&self, base: &Tensor, args: &[ValueRef<'_>]) -> Result<Tensor> {
+    /// Those of the operator on `base`; fewer views than `index` says.
+    pub fn replay(&self, base: &Tensor, args: &[ValueRef<'_>], index: usize) -> Result<Tensor> {
         self.check_base(base)?;
         let mut args = args.to_vec();
         match args.first_mut() {
@@ -87,7 +136,11 @@ impl ViewRule {
                 ));
             }
         }
-        base.view_as((self.geometry)(&args)?)
+        let mut views = (self.geometry)(&args)?;
+        match index < views.len() {
+            true => base.view_as(views.swap_remove(index)),
+            false => Err(argument(format!("there are {} views, expected one at index {index}", views.len()))),
+        }
     }
 
     /// A row-major copy of `base` that has the elements of `changed` where the view of it has its own.
@@ -95,10 +148,16 @@ impl ViewRule {
     /// # Errors
     ///
     /// As [`replay`](Self::replay); a `changed` whose shape does not broadcast to that of the view.
-    pub fn inverse(&self, base: &Tensor, changed: &Tensor, args: &[ValueRef<'_>]) -> Result<Tensor> {
+    pub fn inverse(
+        &self,
+        base: &Tensor,
+        changed: &Tensor,
+        args: &[ValueRef<'_>],
+        index: usize,
+    ) -> Result<Tensor> {
         self.check_base(base)?;
         let copy = Clone.call(base, Some(MemoryFormat::Contiguous))?;
-        CopyInplace.call(&self.replay(&copy, args)?, changed, false)?;
+        CopyInplace.call(&self.replay(&copy, args, index)?, changed, false)?;
         Ok(copy)
     }
 }

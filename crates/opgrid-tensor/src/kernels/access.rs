@@ -12,7 +12,7 @@ use opgrid_core::{DType, Error, ErrorKind, Result};
 use super::iter::walk::Overlap;
 use super::iter::{Input, Output, Span, Target};
 use crate::samples::{Argument, Difference, Directed, Operand, Part};
-use crate::tensor::{Array, Element, Geometry, ReadGuard, WriteGuard};
+use crate::tensor::{Array, Element, Geometry, ReadGuard, Tensor, WriteGuard};
 
 /// Whether an input may lie where the output lies.
 #[derive(Clone, Copy, PartialEq)]
@@ -98,6 +98,22 @@ pub(crate) fn check_written(out: &Geometry) -> Result<()> {
         Some(false) => Ok(()),
         found => Err(overlapping(out, found)),
     }
+}
+
+/// # Errors
+///
+/// Two outputs of a call share memory, so that one would be written over by the other.
+#[inline]
+pub(crate) fn check_apart<'a>(mut outputs: impl Iterator<Item = &'a Tensor> + Clone) -> Result<()> {
+    while let Some(out) = outputs.next() {
+        for other in outputs.clone() {
+            let (Ok(out), Ok(other)) = (out.array(), other.array()) else { continue };
+            if check(out, other, Aliasing::Never).is_err() {
+                return Err(refused("two outputs refer to the same memory"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// # Errors

@@ -169,6 +169,8 @@ pub enum Expected {
     Random(Vec<i64>, DType, Distribution),
     /// Something else than a tensor.
     Value(Value),
+    /// Several results, or the tensors of a list.
+    Several(Vec<Expected>),
 }
 
 /// What can be known of random numbers; of complex ones it holds for both parts.
@@ -193,6 +195,18 @@ impl Distribution {
     /// The normal distribution; of complex numbers each part has half the variance, and the real one the mean.
     pub fn normal(mean: f64, deviation: f64) -> Self {
         Self { least: f64::NEG_INFINITY, most: f64::INFINITY, mean, deviation }
+    }
+}
+
+impl<T: Into<Expected>> From<Vec<T>> for Expected {
+    fn from(results: Vec<T>) -> Self {
+        Self::Several(results.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<Expected>, const N: usize> From<[T; N]> for Expected {
+    fn from(results: [T; N]) -> Self {
+        Self::Several(results.into_iter().map(Into::into).collect())
     }
 }
 

@@ -13,8 +13,8 @@ use crate::subject::Case;
 use crate::variants::Variant;
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
-    let Expected::Tensor(result) = &case.expected else { return Vec::new() };
-    let trials: [(&str, Run); 8] = [
+    let Some(results) = results(&case.expected) else { return Vec::new() };
+    let trials: [(&str, Run); 9] = [
         ("right shape", |trial| trial.fits(Memory::Contiguous)),
         ("strided", |trial| trial.fits(Memory::Stepped).and_then(|()| trial.fits(Memory::Transposed))),
         ("no elements", |trial| trial.without_elements()),
@@ -22,17 +22,30 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
         ("lower kind of dtype", |trial| trial.lower()),
         ("another shape", |trial| trial.another_shape()),
         ("repeated elements", |trial| trial.repeated()),
+        ("one tensor for two results", |trial| trial.shared()),
         ("overlap with an input", |trial| trial.overlapping()),
     ];
     let mut verdicts = Vec::new();
     if let Some(variant) = &case.subject.variants.output {
-        let trial = Trial { case, variant, result };
+        let trial = Trial { case, variant, results };
         for (name, run) in trials {
             let about = format!("{} with an output of {name}", variant.operator.name());
             verdicts.push(run(&trial).map_err(|fault| fault.of(about)));
         }
     }
     verdicts
+}
+
+/// The expected results, if all of their elements are known.
+fn results(expected: &Expected) -> Option<Vec<&Plain>> {
+    let plain = |expected| match expected {
+        &Expected::Tensor(ref result) => Some(result),
+        _ => None,
+    };
+    match expected {
+        Expected::Several(results) => results.iter().map(plain).collect(),
+        expected => plain(expected).map(|result| vec![result]),
+    }
 }
 
 /// Tries one kind of output.
@@ -42,23 +55,24 @@ type Run = fn(&Trial<'_>) -> Verdict;
 struct Trial<'a> {
     case: &'a Case<'a>,
     variant: &'a Variant,
-    result: &'a Plain,
+    results: Vec<&'a Plain>,
 }
 
 impl Trial<'_> {
-    /// Calls the overload with that output.
-    fn call(&self, out: &Tensor) -> Result<Vec<Value>> {
+    /// Calls the overload with those outputs.
+    fn call(&self, outputs: &[Tensor]) -> Result<Vec<Value>> {
         let subject = self.case.subject;
         let arguments = subject.arguments(&subject.place, &self.case.sample, Memory::Contiguous)?;
-        self.call_with(arguments, out)
+        self.call_with(arguments, outputs)
     }
 
-    fn call_with(&self, arguments: Vec<Value>, out: &Tensor) -> Result<Vec<Value>> {
+    fn call_with(&self, arguments: Vec<Value>, outputs: &[Tensor]) -> Result<Vec<Value>> {
         let subject = self.case.subject;
         let declared = subject.schema.arguments.iter().zip(arguments);
         let taken =
             declared.filter(|(argument, _)| self.variant.schema.argument_index(&argument.name).is_some());
-        let arguments: Vec<Value> = taken.map(|(_, value)| value).chain([Value::from(out)]).collect();
+        let arguments: Vec<Value> =
+            taken.map(|(_, value)| value).chain(outputs.iter().map(Value::from)).collect();
         subject.place.call(&self.variant.operator, &arguments)
     }
 
@@ -68,42 +82,53 @@ impl Trial<'_> {
         self.case.subject.place.tensor(&before, memory).map_err(Fault::error)
     }
 
-    /// # Errors
-    ///
-    /// The output is not the result, or has other elements than it.
-    fn judge(&self, values: &[Value], out: &Tensor, dtype: DType) -> Verdict {
-        if !matches!(values, [Value::Tensor(only)] if only.is_same(out.as_any())) {
-            return Err(Fault::wrong(format!("{values:?}"), "the output itself"));
-        }
-        let found = self.case.subject.place.read(out)?;
-        agreement::elements(&found, &self.result.to(dtype), self.case.subject.samples.eps_count())
+    /// Outputs for all results.
+    fn outputs(&self, of: impl Fn(&Plain) -> Result<Tensor, Fault>) -> Result<Vec<Tensor>, Fault> {
+        self.results.iter().map(|result| of(result)).collect()
     }
 
     /// # Errors
     ///
-    /// The output was taken, or written though it was refused.
-    fn judge_refusal(&self, out: &Tensor, why: &str) -> Verdict {
+    /// The outputs are not the results, or have other elements than they.
+    fn judge(&self, values: &[Value], outputs: &[Tensor]) -> Verdict {
+        let is_output = |(value, out): (&Value, &Tensor)| matches!(value, Value::Tensor(tensor) if tensor.is_same(out.as_any()));
+        if values.len() != outputs.len() || !values.iter().zip(outputs).all(is_output) {
+            return Err(Fault::wrong(format!("{values:?}"), "the outputs themselves"));
+        }
+        for (out, result) in outputs.iter().zip(&self.results) {
+            let found = self.case.subject.place.read(out)?;
+            agreement::elements(&found, &result.to(out.dtype()), self.case.subject.samples.eps_count())?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// The outputs were taken, or written though they were refused.
+    fn judge_refusal(&self, outputs: &[Tensor], why: &str) -> Verdict {
         let place = &self.case.subject.place;
-        let before = place.read(out)?;
-        match self.call(out) {
+        let read = || outputs.iter().map(|out| place.read(out)).collect::<Result<Vec<_>, _>>();
+        let before = read()?;
+        match self.call(outputs) {
             Err(error) if is_panic(&error) => Err(Fault::error(error)),
-            Err(_) => agreement::elements(&place.read(out)?, &before, 0.0)
-                .map_err(|fault| fault.of("after it was refused")),
+            Err(_) => read()?.iter().zip(&before).try_for_each(|(after, before)| {
+                agreement::elements(after, before, 0.0).map_err(|fault| fault.of("after it was refused"))
+            }),
             Ok(_) => Err(Fault::wrong("a result", format!("an error, for {why}"))),
         }
     }
 
     fn fits(&self, memory: Memory) -> Verdict {
-        let out = self.output(self.result.dtype(), self.result.sizes(), memory)?;
-        let values = self.call(&out).map_err(Fault::error)?;
-        self.judge(&values, &out, self.result.dtype())
+        let outputs = self.outputs(|result| self.output(result.dtype(), result.sizes(), memory))?;
+        let values = self.call(&outputs).map_err(Fault::error)?;
+        self.judge(&values, &outputs)
     }
 
-    /// An output without elements gets the shape; a device whose tensors cannot change theirs may refuse.
+    /// Outputs without elements get the shape; a device whose tensors cannot change theirs may refuse.
     fn without_elements(&self) -> Verdict {
-        let out = self.output(self.result.dtype(), &[0], Memory::Contiguous)?;
-        match self.call(&out) {
-            Ok(values) => self.judge(&values, &out, self.result.dtype()),
+        let outputs = self.outputs(|result| self.output(result.dtype(), &[0], Memory::Contiguous))?;
+        match self.call(&outputs) {
+            Ok(values) => self.judge(&values, &outputs),
             Err(error) if self.case.subject.place.device == Device::CPU || is_panic(&error) => {
                 Err(Fault::error(error))
             }
@@ -113,76 +138,107 @@ impl Trial<'_> {
 
     /// An output of a dtype that holds all results is written, or refused where no dtype is converted.
     fn wider(&self) -> Verdict {
-        let out = self.output(DType::Complex128, self.result.sizes(), Memory::Contiguous)?;
-        match self.call(&out) {
-            Ok(values) => {
-                self.judge(&values, &out, DType::Complex128).or_else(|fault| self.in_wider_dtype(&out, fault))
-            }
+        let outputs =
+            self.outputs(|result| self.output(DType::Complex128, result.sizes(), Memory::Contiguous))?;
+        match self.call(&outputs) {
+            Ok(values) => self.judge(&values, &outputs).or_else(|fault| self.in_wider_dtype(&outputs, fault)),
             Err(error) if is_panic(&error) => Err(Fault::error(error)),
             Err(_) => Ok(()),
         }
     }
 
     /// What is computed in the dtype of the output is not rounded to that of the result first.
-    fn in_wider_dtype(&self, out: &Tensor, fault: Fault) -> Verdict {
-        let found = self.case.subject.place.read(out)?.to(self.result.dtype());
+    fn in_wider_dtype(&self, outputs: &[Tensor], fault: Fault) -> Verdict {
         let tolerance = self.case.subject.samples.eps_count() + 1.0;
-        agreement::elements(&found, self.result, tolerance).map_err(|_| fault)
+        for (out, result) in outputs.iter().zip(&self.results) {
+            let found = self.case.subject.place.read(out)?.to(result.dtype());
+            agreement::elements(&found, result, tolerance).map_err(|_| fault.clone())?;
+        }
+        Ok(())
     }
 
     fn lower(&self) -> Verdict {
         if !self.case.subject.samples.refuses_low_outputs() {
             return Err(Fault::skipped("the dtype of the output decides"));
         }
-        let dtype = self.result.dtype();
         let lower =
-            [DType::Bool, DType::I64, DType::F64].into_iter().rev().find(|lower| !can_cast(dtype, *lower));
-        let Some(lower) = lower else { return Err(Fault::skipped("every dtype holds bools")) };
-        let out = self.output(lower, self.result.sizes(), Memory::Contiguous)?;
-        self.judge_refusal(&out, &format!("{lower} does not hold {dtype}"))
+            |dtype| [DType::F64, DType::I64, DType::Bool].into_iter().find(|lower| !can_cast(dtype, *lower));
+        if self.results.iter().all(|result| lower(result.dtype()).is_none()) {
+            return Err(Fault::skipped("every dtype holds bools"));
+        }
+        let outputs = self.outputs(|result| {
+            self.output(lower(result.dtype()).unwrap_or(result.dtype()), result.sizes(), Memory::Contiguous)
+        })?;
+        self.judge_refusal(&outputs, "an output's dtype does not hold the result's")
     }
 
+    /// Each output in turn has another shape than the result, the others fit.
     fn another_shape(&self) -> Verdict {
-        let more = self.result.elements().len() as i64 + 1;
-        let out = self.output(self.result.dtype(), &[more], Memory::Contiguous)?;
-        self.judge_refusal(&out, "the output has another shape")
+        for wrong in 0..self.results.len() {
+            let more = self.results[wrong].elements().len() as i64 + 1;
+            let mut outputs =
+                self.outputs(|result| self.output(result.dtype(), result.sizes(), Memory::Contiguous))?;
+            outputs[wrong] = self.output(self.results[wrong].dtype(), &[more], Memory::Contiguous)?;
+            self.judge_refusal(&outputs, "an output has another shape")?;
+        }
+        Ok(())
     }
 
     fn repeated(&self) -> Verdict {
-        if self.result.elements().len() < 2 {
+        if self.results.iter().all(|result| result.elements().len() < 2) {
             return Ok(());
         }
         let place = &self.case.subject.place;
-        let one = self.output(self.result.dtype(), &[1], Memory::Contiguous)?;
-        let strides = vec![0; self.result.sizes().len()];
-        let out = place.window(&one, self.result.sizes(), &strides, 0).map_err(Fault::error)?;
-        self.judge_refusal(&out, "the output repeats an element")
+        let outputs = self.outputs(|result| {
+            let one = self.output(result.dtype(), &[1], Memory::Contiguous)?;
+            let strides = vec![0; result.sizes().len()];
+            match result.elements().len() {
+                0 => self.output(result.dtype(), result.sizes(), Memory::Contiguous),
+                _ => place.window(&one, result.sizes(), &strides, 0).map_err(Fault::error),
+            }
+        })?;
+        self.judge_refusal(&outputs, "an output repeats an element")
+    }
+
+    /// The first two outputs are one tensor.
+    fn shared(&self) -> Verdict {
+        let (Some(first), Some(second)) = (self.results.first(), self.results.get(1)) else { return Ok(()) };
+        let is_alike = first.sizes() == second.sizes() && first.dtype() == second.dtype();
+        if !is_alike || first.elements().is_empty() {
+            return Ok(());
+        }
+        let mut outputs =
+            self.outputs(|result| self.output(result.dtype(), result.sizes(), Memory::Contiguous))?;
+        outputs[1] = outputs[0].clone();
+        self.judge_refusal(&outputs, "two outputs are one tensor")
     }
 
     /// The output begins one element behind the first input, in the same memory. Who writes only after everything was
     /// read may do so.
     fn overlapping(&self) -> Verdict {
-        let (subject, dtype) = (self.case.subject, self.result.dtype());
+        let [result] = self.results[..] else { return Ok(()) };
+        let (subject, dtype) = (self.case.subject, result.dtype());
         let Some(Given::Tensor(input)) = self.case.sample.positional.first() else { return Ok(()) };
-        if input.dtype() != dtype || input.elements().len() < 2 || self.result.elements().len() < 2 {
+        if input.dtype() != dtype || input.elements().len() < 2 || result.elements().len() < 2 {
             return Ok(());
         }
         let place = &subject.place;
-        let count = input.elements().len().max(self.result.elements().len() + 1) as i64;
+        let count = input.elements().len().max(result.elements().len() + 1) as i64;
         let memory = Plain::of(dtype, &[count], input.elements());
         let memory = place.tensor(&memory, Memory::Contiguous).map_err(Fault::error)?;
         let view = |sizes: &[i64], offset| {
             let (strides, _) = Memory::Contiguous.strides(sizes);
             place.window(&memory, sizes, &strides, offset).map_err(Fault::error)
         };
-        let (first, out) = (view(input.sizes(), 0)?, view(self.result.sizes(), 1)?);
+        let (first, out) = (view(input.sizes(), 0)?, view(result.sizes(), 1)?);
         let arguments = subject.arguments(place, &self.case.sample, Memory::Contiguous);
         let mut arguments = arguments.map_err(Fault::error)?;
         arguments[0] = Value::from(&first);
-        match self.call_with(arguments, &out) {
+        let outputs = [out];
+        match self.call_with(arguments, &outputs) {
             Err(error) if is_panic(&error) => Err(Fault::error(error)),
             Err(_) => Ok(()),
-            Ok(values) => self.judge(&values, &out, dtype),
+            Ok(values) => self.judge(&values, &outputs),
         }
     }
 }

@@ -9,42 +9,53 @@ use opgrid_tensor::samples::{Distribution, Expected, Plain, Sample};
 use super::{Fault, Verdict};
 use crate::agreement;
 use crate::memory::Memory;
-use crate::subject::{Case, single_tensor};
+use crate::subject::{Case, tensors};
 
 /// The stream of numbers is that of the process: one suite at a time seeds it and draws.
 static SEEDED: Mutex<()> = Mutex::new(());
 
 /// Keeps other suites from drawing numbers while a case is checked that expects random ones.
 pub(crate) fn alone(expected: &Expected) -> Option<MutexGuard<'static, ()>> {
-    matches!(expected, Expected::Random(..)).then(|| SEEDED.lock().unwrap_or_else(PoisonError::into_inner))
+    is_random(expected).then(|| SEEDED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
-    match &case.expected {
-        Expected::Random(..) => vec![repeats(case)],
-        _ => Vec::new(),
+    match is_random(&case.expected) {
+        true => vec![repeats(case)],
+        false => Vec::new(),
+    }
+}
+
+/// Whether a result is random.
+pub(super) fn is_random(expected: &Expected) -> bool {
+    match expected {
+        Expected::Random(..) => true,
+        Expected::Several(results) => results.iter().any(is_random),
+        _ => false,
     }
 }
 
 fn repeats(case: &Case<'_>) -> Verdict {
     let (first, second, other) = (drawn(case, 7)?, drawn(case, 7)?, drawn(case, 8)?);
-    agreement::elements(&second, &first, 0.0)?;
+    for (second, first) in second.iter().zip(&first) {
+        agreement::elements(second, first, 0.0)?;
+    }
     let takes_generator = case.sample.arguments().any(is_generator);
-    if !takes_generator && first.elements().len() > 1 && first == other {
+    if !takes_generator && first.iter().any(|first| first.elements().len() > 1) && first == other {
         return Err(Fault::wrong("the same numbers after another seed", "others"));
     }
     Ok(())
 }
 
 /// The numbers that come after a seed. A sample is made anew, for a generator in it has moved on.
-fn drawn(case: &Case<'_>, seed: u64) -> Result<Plain, Fault> {
+fn drawn(case: &Case<'_>, seed: u64) -> Result<Vec<Plain>, Fault> {
     let subject = case.subject;
     manual_seed(seed);
     let sample: Option<Sample> = subject.samples.samples(case.dtype).into_iter().nth(case.number);
     let sample = sample.unwrap_or_else(|| case.sample.clone());
     let results = subject.call(&subject.place, &sample, Memory::Contiguous).map_err(Fault::error)?;
-    let tensor = single_tensor(&results).ok_or_else(|| Fault::wrong(format!("{results:?}"), "a tensor"))?;
-    subject.place.read(&tensor)
+    let drawn = tensors(&results).ok_or_else(|| Fault::wrong(format!("{results:?}"), "tensors"))?;
+    drawn.iter().map(|tensor| subject.place.read(tensor)).collect()
 }
 
 fn is_generator(given: &opgrid_tensor::samples::Given) -> bool {

@@ -5,7 +5,7 @@ use opgrid_tensor::{Storage, Tensor};
 
 use super::{Fault, Verdict};
 use crate::memory::Memory;
-use crate::subject::{Case, single_tensor};
+use crate::subject::{Case, tensors};
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
     match case.subject.samples.is_view() {
@@ -20,9 +20,11 @@ fn shares(case: &Case<'_>) -> Verdict {
         subject.arguments(&subject.place, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
     let results = subject.place.call(&subject.operator, &arguments).map_err(Fault::error)?;
     let input = arguments.first().map(storage_of);
-    let result = single_tensor(&results).map(|tensor| storage_of(&Value::from(tensor)));
-    match (input, result) {
-        (Some(Some(input)), Some(Some(result))) if input.is_same(&result) => Ok(()),
+    let results = tensors(&results).unwrap_or_default();
+    let shares =
+        |input: &Storage, result: &Tensor| result.array().is_ok_and(|array| array.storage().is_same(input));
+    match input.flatten() {
+        Some(input) if results.iter().all(|result| shares(&input, result)) => Ok(()),
         _ => Err(Fault::wrong("a result with memory of its own", "one that shares that of its argument")),
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn of_view(
     pullback(move |grad| {
         let zeros = Tensor::zeros(&sizes, dtype, device)?;
         let args: Vec<_> = args.iter().map(Value::borrow).collect();
-        CopyInplace.call(&rule.replay(&zeros, &args)?, grad, false)?;
+        CopyInplace.call(&rule.replay(&zeros, &args, 0)?, grad, false)?;
         Ok(vec![Some(zeros)])
     })
 }
