@@ -10,18 +10,20 @@ fn everything_works_at_once() -> Result<()> {
     let _operators = opgrid_tensor::register(&dispatcher)?;
     let _layers = [vmap::install(&dispatcher)?, autocast::install(&dispatcher)?];
     dispatcher.within(|| {
-        let x = Tensor::from_slice(&[1i32, 2, 3, 4], &[2, 2])?;
-        assert_eq!(ops::Prod.call(&x, None)?.to_vec::<i64>()?, [24]);
-        assert_eq!(ops::ProdDimInt.call(&x, -1, false, None)?.to_vec::<i64>()?, [2, 12]);
-        let out = Tensor::empty(&[0], DType::I64, Device::CPU)?;
-        ops::ProdIntOut.call(&x, 0, true, None, &out)?;
-        assert_eq!((out.sizes(), out.to_vec::<i64>()?), (&[1, 2][..], vec![3, 8]));
-        let meta = Tensor::empty(&[3, 4], DType::F32, Device::META)?;
-        assert_eq!(ops::ProdDimInt.call(&meta, 0, false, None)?.sizes(), [4]);
-        let rows = strict(|| vmap::over(&[&x], |x| ops::ProdDimInt.call(&x[0], 0, false, None)))?;
-        assert_eq!(rows.to_vec::<i64>()?, [2, 12]);
+        let x = Tensor::from_slice(&[1.0f32, f32::NAN, 3.0, 4.0], &[2, 2])?;
+        assert_eq!(ops::Nansum.call(&x, None, false, None)?.to_vec::<f32>()?, [8.0]);
+        assert_eq!(ops::Nansum.call(&x, Some(&[-1]), false, None)?.to_vec::<f32>()?, [1.0, 7.0]);
+        let out = Tensor::empty(&[0], DType::F32, Device::CPU)?;
+        ops::NansumOut.call(&x, Some(&[0]), true, None, &out)?;
+        assert_eq!((out.sizes(), out.to_vec::<f32>()?), (&[1, 2][..], vec![4.0, 4.0]));
+        let meta = Tensor::empty(&[3, 4], DType::I32, Device::META)?;
+        let meta = ops::Nansum.call(&meta, Some(&[0]), false, None)?;
+        assert_eq!((meta.sizes(), meta.dtype()), (&[4][..], DType::I64));
+        let rows = strict(|| vmap::over(&[&x], |x| ops::Nansum.call(&x[0], Some(&[0]), false, None)))?;
+        assert_eq!(rows.to_vec::<f32>()?, [1.0, 7.0]);
         let half = Tensor::ones(&[2], DType::BF16, Device::CPU)?;
-        assert_eq!(autocast::within(DType::F16, || ops::Prod.call(&half, None))?.dtype(), DType::F32);
+        let sum = autocast::within(DType::F16, || ops::Nansum.call(&half, None, false, None))?;
+        assert_eq!(sum.dtype(), DType::F32);
         Ok(())
     })
 }
