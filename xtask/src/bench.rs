@@ -23,12 +23,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
-const SUITES: &[&str] = &["dispatch", "kernels", "python", "build"];
+const SUITES: &[&str] = &["dispatch", "kernels", "operators", "python", "build"];
 
-/// The suite whose programs are one script in Python.
-const PYTHON: &str = "python";
+/// The suites whose programs are one script in Python, with the script.
+const SCRIPTS: &[(&str, &str)] =
+    &[("operators", "bench/python/operators.py"), ("python", "bench/python/measure.py")];
 
-/// The profile that its module is built with: that of wheels.
+/// The profile that their module is built with: that of wheels.
 const WHEEL: &str = "wheel";
 
 /// How often each program runs unless `--rounds` says otherwise.
@@ -110,18 +111,19 @@ fn programs(
     suite: &str,
     torch: Option<&Torch>,
 ) -> Result<(Program, Option<Program>), Failure> {
-    if suite == PYTHON {
+    if let Some((_, script)) = SCRIPTS.iter().find(|(name, _)| *name == suite) {
+        let script = workspace.root().join(script);
         // Both run in one interpreter where there are two.
         let Some(torch) = torch else {
             let package = Package::prepare(workspace, WHEEL)?;
             return Ok((
-                Program::script(workspace, &package.command(), "opgrid", Some(package.site())),
+                Program::script(&script, &package.command(), "opgrid", Some(package.site())),
                 None,
             ));
         };
         let site = Package::assemble(workspace, WHEEL)?;
-        let ours = Program::script(workspace, &torch.python(), "opgrid", Some(site));
-        return Ok((ours, Some(Program::script(workspace, &torch.python(), "torch", None))));
+        let ours = Program::script(&script, &torch.python(), "opgrid", Some(site));
+        return Ok((ours, Some(Program::script(&script, &torch.python(), "torch", None))));
     }
     let program = format!("opgrid-bench-{suite}");
     let ours = Program::new(workspace.build(&["--package", "opgrid-bench"], &program)?);
@@ -219,10 +221,9 @@ impl Program {
         Self { path, arguments: Vec::new(), site: None, samples: Samples::default() }
     }
 
-    /// The script that measures calls from Python, for one of its modules.
-    fn script(workspace: &Workspace, python: &Command, module: &str, site: Option<PathBuf>) -> Self {
-        let script = workspace.root().join("bench/python/measure.py");
-        let arguments = vec![script.into_os_string(), module.into()];
+    /// A script that measures one of two Python modules.
+    fn script(script: &Path, python: &Command, module: &str, site: Option<PathBuf>) -> Self {
+        let arguments = vec![script.into(), module.into()];
         Self { arguments, site, ..Self::new(python.get_program().into()) }
     }
 
@@ -312,8 +313,8 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, kernels, python, build"),
-            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, python, build"),
+            ("", "no suite given; suites are: dispatch, kernels, operators, python, build"),
+            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, operators, python, build"),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),

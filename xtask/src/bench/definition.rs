@@ -119,6 +119,8 @@ mod tests {
         for text in [
             include_str!("../../../bench/dispatch.json"),
             include_str!("../../../bench/kernels.json"),
+            include_str!("../../../bench/operators.json"),
+            include_str!("../../../bench/python.json"),
             include_str!("../../../bench/build.json"),
         ] {
             let suite = Suite::parse(text).unwrap();
