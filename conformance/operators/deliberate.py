@@ -19,6 +19,17 @@ class Rule:
     explains: Callable[[Call, Outcome, Difference], bool]
 
 
+PLACES: dict[str, tuple[str, ...]] = {
+    "argsort": ("result:",),
+    **dict.fromkeys(("sort", "topk", "kthvalue", "median.dim", "nanmedian.dim"), ("result[1]:",)),
+    "sort.values": ("result[1]:", "argument 2 after"),
+    "topk.values": ("result[1]:", "argument 2 after"),
+    "kthvalue.values": ("result[1]:", "argument 2 after"),
+    "median.dim_values": ("result[1]:", "argument 2 after"),
+    "nanmedian.dim_values": ("result[1]:", "argument 2 after"),
+}
+"""Where operators say from which places elements come; what those elements are is compared as everywhere."""
+
 RULES: tuple[Rule, ...] = (
     Rule(
         name="nearer-to-the-exact-result",
@@ -43,6 +54,56 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="logarithms-of-complex-sums-are-complex",
+        reason=(
+            "torch writes logsumexp of complex numbers to real outputs, which lose the imaginary parts; here that is refused, because "
+            "nothing is lost silently"
+        ),
+        test="opgrid-tensor/tests/differences.rs logarithms_of_complex_sums_are_complex",
+        explains=lambda call, outcome, difference: (
+            difference.kind == "refuses"
+            and call.overload == "logsumexp.out"
+            and "result type complex" in difference.text
+        ),
+    ),
+    Rule(
+        name="spreads-of-16-bit-floats-in-wider-outputs",
+        reason=(
+            "torch has no variance of 16-bit floats of all elements if the output is wider, though it has it over some dimensions; here "
+            "an output can be wider wherever results can be converted"
+        ),
+        test="opgrid-tensor/tests/differences.rs spreads_of_halves_are_written_to_wider_outputs",
+        explains=lambda call, outcome, difference: (
+            difference.kind == "accepts"
+            and call.overload in ("var.out", "var.correction_out", "std.out", "std.correction_out")
+            and "std_var_all: Unsupported dtype" in difference.text
+        ),
+    ),
+    Rule(
+        name="places-of-equal-elements",
+        reason=(
+            "torch says nothing of where equal elements come from if it is not asked for a stable order; here they keep their order, so "
+            "that results depend on the elements only"
+        ),
+        test="opgrid-tensor/tests/differences.rs equal_elements_keep_their_order",
+        explains=lambda call, outcome, difference: (
+            difference.kind in ("value", "argument")
+            and call.overload in PLACES
+            and difference.text.startswith(PLACES[call.overload])
+        ),
+    ),
+    Rule(
+        name="pooled-outputs-of-any-strides",
+        reason=(
+            "torch writes averages of images with depth to the wrong places of an output that does not lie in rows; here to the output's "
+            "elements, because elements must not be lost"
+        ),
+        test="opgrid-tensor/tests/images.rs averages_are_written_to_outputs_of_any_strides",
+        explains=lambda call, outcome, difference: (
+            call.overload == "avg_pool3d.out" and difference.kind in ("value", "argument")
+        ),
+    ),
+    Rule(
         name="complex-of-16-bit-floats",
         reason=(
             "torch promotes complex numbers beside 16-bit floats to a complex dtype of 16 bits, whose range results leave; here they are "
@@ -51,6 +112,17 @@ RULES: tuple[Rule, ...] = (
         test="opgrid-tensor/tests/promotion.rs every_category_under_every_default",
         explains=lambda call, outcome, difference: (
             difference.kind in ("dtype", "argument") and "complex32, opgrid complex64" in difference.text
+        ),
+    ),
+    Rule(
+        name="pooled-outputs-of-any-strides",
+        reason=(
+            "torch writes averages of images with depth to the wrong places of an output that does not lie in rows; here to the output's "
+            "elements, because elements must not be lost"
+        ),
+        test="opgrid-tensor/tests/images.rs averages_are_written_to_outputs_of_any_strides",
+        explains=lambda call, outcome, difference: (
+            call.overload == "avg_pool3d.out" and difference.kind in ("value", "argument")
         ),
     ),
     Rule(
@@ -80,6 +152,22 @@ RULES: tuple[Rule, ...] = (
                 difference.kind in ("stride", "argument")
                 or difference.kind == "accepts" and "must match the size of tensor" in difference.text
             )
+        ),
+    ),
+    Rule(
+        name="conjugates-are-computed",
+        reason=(
+            "torch gives a view with a mark of a complex tensor, of which each operator has to ask; here a new tensor has the conjugates"
+        ),
+        test="opgrid-tensor/tests/differences.rs conjugates_are_computed",
+        explains=lambda call, outcome, difference: call.overload in ("conj", "_conj") and difference.kind == "alias",
+    ),
+    Rule(
+        name="no-complex-numbers-of-16-bits",
+        reason="torch has complex dtypes of two 16-bit floats, of which few operators take any; here there are none",
+        test="opgrid-tensor/tests/differences.rs no_complex_numbers_have_parts_of_16_bits",
+        explains=lambda call, outcome, difference: (
+            call.overload == "view_as_complex" and difference.kind == "refuses" and "complex32" in difference.text
         ),
     ),
 )

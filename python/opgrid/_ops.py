@@ -21,7 +21,7 @@ class _OpNamespace(types.ModuleType):
         self._packets: dict[str, _opgrid.OpOverloadPacket] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name not in dir(self):
             raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
         # Asked for anew each time it is not there: operators come and go.
         packet = self._packets.get(name)

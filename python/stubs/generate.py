@@ -117,7 +117,7 @@ def generated() -> dict[pathlib.Path, str]:
     ]
     replaced = {
         "# VALUES": "\n".join(values),
-        "# FUNCTIONS": stubs(_opgrid.function_names(), False, ""),
+        "# FUNCTIONS": stubs([name for name in _opgrid.function_names() if not name.startswith("__")], False, ""),
         "    # METHODS": stubs(_opgrid.method_names(), True, "    "),
     }
     files = {}

@@ -46,6 +46,14 @@ def same(found, expected):
 
 F = {name: [((x,), {}) for x in FLOATS] for name in "exp log sqrt tanh reciprocal square isnan isfinite isinf".split()}
 UNARY = F | {name: [((x,), {}) for x in FLOATS + INTS[:2]] for name in "abs negative positive".split()}
+UNARY |= {name: F["exp"] for name in "asinh atan cos cosh expm1 log10 log1p log2 signbit sin sinh tan".split()}
+UNARY["acosh"] = [((np.asarray(abs(x) + 1),), {}) for x in FLOATS]
+for _name in "acos asin atanh".split():
+    UNARY[_name] = [((np.asarray(x / 100, dtype=x.dtype),), {}) for x in FLOATS]
+UNARY |= {name: [((x,), {}) for x in FLOATS + INTS[:2]] for name in "ceil floor round sign trunc".split()}
+UNARY["bitwise_invert"] = [((x,), {}) for x in INTS + BOOLS]
+COMPLEX = np.array([1 + 2j, -0.5j, 3])
+UNARY |= {name: [((COMPLEX,), {})] for name in "conj imag real".split()}
 SPECIAL = np.array([np.inf, -np.inf, np.nan, 0.0])
 for _name in ("isnan", "isfinite", "isinf"):
     UNARY[_name] = [*UNARY[_name], ((SPECIAL,), {})]
@@ -68,6 +76,11 @@ BINARY = {
 }
 DIVIDED = [((x, y), {}) for x, y in SAME + MIXED if all(np.asarray(z).dtype.kind == "f" for z in (x, y))]
 BINARY["divide"] = BINARY["pow"] = DIVIDED
+BINARY |= {name: DIVIDED for name in "atan2 copysign logaddexp".split()}
+BINARY["remainder"] = [((INTS[0], 2), {}), ((FLOATS[0], 0.75), {}), ((-7, INTS[0]), {})]
+INTEGERS = [((x, x[..., ::-1].copy()), {}) for x in INTS if x.ndim]
+BINARY |= {f"bitwise_{name}": INTEGERS for name in ("and", "or", "xor")}
+BINARY |= {f"bitwise_{name}_shift": [((INTS[0], 2), {}), ((INTS[0], np.array([1, 0, 3])), {})] for name in ("left", "right")}
 BINARY["floor_divide"] = [((INTS[1], np.array([2, 3])), {}), ((FLOATS[0], 0.5), {}), ((-7, INTS[0]), {})]
 BINARY |= {f"logical_{name}": [((x, x[..., ::-1].copy()), {}) for x in BOOLS] for name in ("and", "or", "xor")}
 
@@ -140,7 +153,16 @@ SHAPED = {
                   ((INTS[0], INTS[0]), {"axes": 1})],
     "vecdot": [((CUBE, CUBE), {}), ((CUBE, CUBE[:, :1]), {"axis": 0})],
 }  # fmt: skip
-CASES = UNARY | BINARY | REDUCED | MADE | SHAPED
+SEARCHED = {
+    "argmin": [((CUBE,), {}), ((CUBE,), {"axis": 1}), ((CUBE,), {"keepdims": True})],
+    "argsort": [((INTS[0],), {}), ((CUBE,), {"axis": 1})],
+    "sort": [((INTS[0],), {}), ((CUBE,), {"axis": 0})],
+    "nonzero": [((INTS[1],), {}), ((BOOLS[1],), {})],
+    "prod": [((CUBE,), {}), ((INTS[0],), {}), ((CUBE,), {"axis": (0, 1)}), ((CUBE,), {"axis": 1, "keepdims": True})],
+    "cumulative_sum": [((INTS[0],), {}), ((CUBE,), {"axis": 1}), ((CUBE,), {"axis": -1, "include_initial": True})],
+    "cumulative_prod": [((FLOATS[0],), {"include_initial": True})],
+}
+CASES = UNARY | BINARY | REDUCED | MADE | SHAPED | SEARCHED
 DTYPES = {"__array_namespace_info__", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type", "broadcast_shapes"}
 
 
@@ -182,7 +204,7 @@ def test_a_version_that_is_not_known():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("sin", "the array namespace has no `sin`: the registry lacks aten::sin"),
+        ("hypot", "the array namespace has no `hypot`: the registry lacks aten::hypot"),
         ("unique_all", "no operators of the registry serve it"),
         ("foo", "the standard does not name it"),
     ],
@@ -194,7 +216,7 @@ def test_names_that_are_not_there(name, text):
 
 
 LATER = {
-    "sin": ("sin(Tensor self) -> Tensor", np.sin, [((FLOATS[0],), {})]),
+    "hypot": ("hypot(Tensor self, Tensor other) -> Tensor", np.hypot, [((FLOATS[0], FLOATS[0]), {})]),
     "remainder": ("remainder.Tensor(Tensor self, Tensor other) -> Tensor", np.remainder, [((INTS[0], 2), {})]),
     "argmin": (
         "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",

@@ -69,7 +69,8 @@ def small(function):
 def test_random_calls_of_every_operator(seed):
     chance = random.Random(seed)
     for name in sorted({name.split("::")[1].split(".")[0] for name in og._opgrid.operator_names("aten")}):
-        call_at_random(small(getattr(og, name)), chance, 15)
+        if not name.startswith("__"):
+            call_at_random(small(getattr(og, name)), chance, 15)
         call_at_random(small(getattr(og.ops.aten, name)), chance, 15)
         method = getattr(og.ones(2, 3), name, None)
         if method is not None:

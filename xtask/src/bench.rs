@@ -116,10 +116,7 @@ fn programs(
         // Both run in one interpreter where there are two.
         let Some(torch) = torch else {
             let package = Package::prepare(workspace, WHEEL)?;
-            return Ok((
-                Program::script(&script, &package.command(), "opgrid", Some(package.site())),
-                None,
-            ));
+            return Ok((Program::script(&script, &package.command(), "opgrid", Some(package.site())), None));
         };
         let site = Package::assemble(workspace, WHEEL)?;
         let ours = Program::script(&script, &torch.python(), "opgrid", Some(site));

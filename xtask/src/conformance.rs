@@ -25,6 +25,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "tensors", prepare: tensors },
     Suite { name: "python", prepare: python },
     Suite { name: "operators", prepare: operators },
+    Suite { name: "models", prepare: models },
 ];
 
 /// What prints the decided differences; it needs no PyTorch.
@@ -151,6 +152,12 @@ fn python(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 fn operators(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     torch.require(&DATABASE_NEEDS)?;
     beside_torch(workspace, torch, "conformance/operators/run.py")
+}
+
+/// Whole networks, whose weights go from one side to the other by a file.
+fn models(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    torch.require(&["safetensors"])?;
+    beside_torch(workspace, torch, "conformance/models/run.py")
 }
 
 /// A script that imports both libraries in PyTorch's interpreter.

@@ -7,6 +7,7 @@ use super::answer::Answer;
 use super::case::{Arg, Block, Call, Case, Place};
 use super::elements::{self, DTYPES, Style};
 use super::families::Maker;
+use super::images::Images;
 use super::layouts::{self, Kind, Strided};
 use super::ours::Ours;
 use crate::random::Random;
@@ -38,6 +39,8 @@ pub struct Builder<'a> {
     pub length: usize,
     /// The indices that were made.
     pub indices: Vec<Option<usize>>,
+    /// What the arguments of a call on images have in common.
+    pub images: Images,
     ours: &'a Ours,
 }
 
@@ -66,6 +69,7 @@ impl<'a> Builder<'a> {
             dim: 0,
             length: 0,
             indices: Vec::new(),
+            images: Images::default(),
             ours,
         }
     }
@@ -95,6 +99,11 @@ impl<'a> Builder<'a> {
             call.keyword.push((argument.name.clone(), out));
         }
         self.case.calls.push(call);
+    }
+
+    /// The overload that is called.
+    pub fn operator(&self) -> &str {
+        &self.operator
     }
 
     /// Whether the overload that is called has an argument of that name.

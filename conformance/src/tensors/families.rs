@@ -7,6 +7,7 @@ use opgrid_tensor::families::kind;
 use super::build::Builder;
 use super::case::{Arg, Call};
 use super::elements::{DTYPES, Style};
+use super::images;
 use super::layouts::{self, Kind};
 use crate::random::Random;
 
@@ -25,6 +26,8 @@ pub struct Maker {
 const MAKERS: &[Maker] = &[
     Maker { kind: &kind::POINTWISE, prepare: common_shape, argument: pointwise },
     Maker { kind: &kind::REDUCTION, prepare: tame_shape, argument: reduced },
+    Maker { kind: &kind::ALONG_DIMENSION, prepare: tame_shape, argument: reduced },
+    Maker { kind: &kind::SORTING, prepare: tame_shape, argument: reduced },
     Maker { kind: &kind::PRODUCT, prepare: matrices, argument: multiplied },
     Maker { kind: &kind::PRODUCT_OF_STACKS, prepare: matrices, argument: stacked },
     Maker { kind: &kind::VIEW, prepare: common_shape, argument: viewed },
@@ -34,14 +37,24 @@ const MAKERS: &[Maker] = &[
     Maker { kind: &kind::INDEXING, prepare: some_dimensions, argument: indexed },
     Maker { kind: &kind::JOINING, prepare: common_shape, argument: joined },
     Maker { kind: &kind::QUESTION, prepare: common_shape, argument: asked },
+    Maker { kind: &kind::CONVOLUTION, prepare: images::prepare, argument: images::argument },
+    Maker { kind: &kind::POOLING, prepare: images::prepare, argument: images::argument },
+    Maker { kind: &kind::RESAMPLING, prepare: images::prepare, argument: images::argument },
+    Maker { kind: &kind::DISTANCE, prepare: images::prepare_points, argument: images::points },
+    Maker { kind: &kind::FOURIER, prepare: images::prepare_transform, argument: images::transformed },
 ];
 
-/// The maker for an operator.
+/// Kinds whose arguments have to fit each other in ways of their own: random ones would nearly always be refused by both sides.
+/// `cargo xtask conformance operators` compares them, with torch's samples.
+const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] =
+    &[&kind::PADDING, &kind::NORMALISATION, &kind::ATTENTION, &kind::RECURRENT, &kind::GATE, &kind::LOSS];
+
+/// The maker for an operator; none where torch's samples are compared instead.
 ///
 /// # Errors
 ///
-/// The operator has no kind, or one for which no arguments can be made.
-pub fn of(operator: &OperatorHandle) -> Result<&'static Maker, String> {
+/// The operator has no kind, or one that nobody has decided on.
+pub fn of(operator: &OperatorHandle) -> Result<Option<&'static Maker>, String> {
     let name = operator.name();
     let own = operator.column::<opgrid_core::Kind>().map_err(|error| error.to_string())?;
     let own =
@@ -49,13 +62,16 @@ pub fn of(operator: &OperatorHandle) -> Result<&'static Maker, String> {
     let mut kind = Some(&*own);
     while let Some(known) = kind {
         if let Some(maker) = MAKERS.iter().find(|maker| maker.kind == known) {
-            return Ok(maker);
+            return Ok(Some(maker));
+        }
+        if COMPARED_BY_SAMPLES.contains(&known) {
+            return Ok(None);
         }
         kind = known.parent();
     }
     Err(format!(
-        "{name} is of the kind `{own}`, for which no arguments can be made; add a row for it to `MAKERS` in \
-         conformance/src/tensors/families.rs"
+        "{name} is of the kind `{own}`, for which no arguments can be made; add a row for it to `MAKERS`, or to \
+         `COMPARED_BY_SAMPLES`, in conformance/src/tensors/families.rs"
     ))
 }
 

@@ -14,6 +14,7 @@ pub mod directed;
 pub mod elements;
 pub mod families;
 pub mod hex;
+pub mod images;
 pub mod layouts;
 pub mod ours;
 pub mod printing;

@@ -41,9 +41,9 @@ impl Setting {
         let ours = Ours::new().map_err(|error| error.to_string())?;
         let mut operators: Vec<OperatorHandle> = ours.dispatcher().operators();
         operators.sort_by_key(|operator| operator.name().to_string());
-        let with_makers = operators.into_iter().map(|operator| {
-            let maker = families::of(&operator)?;
-            Ok((operator, maker))
+        let with_makers = operators.into_iter().filter_map(|operator| {
+            let maker = families::of(&operator).transpose()?;
+            Some(maker.map(|maker| (operator, maker)))
         });
         let operators = with_makers.collect::<Result<_, String>>()?;
         Ok(Self { operators, differences: Differences::new(), ours })

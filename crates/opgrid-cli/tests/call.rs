@@ -175,7 +175,10 @@ fn a_wrong_operator() {
         &["list the operators with `Dispatcher::operators` or `opgrid list`"],
     );
     mistake(&["add.Tensor", A, B], &["add.Tensor", "did you mean aten::add.Tensor?"]);
-    mistake(&["aten::ad", A, B], &["did you mean aten::add.Scalar or aten::add.Tensor or aten::add.out?"]);
+    mistake(
+        &["aten::ad", A, B],
+        &["did you mean aten::add.Scalar or aten::add.Scalar_out or aten::add.Tensor or aten::add.out?"],
+    );
     mistake(&["torch::mm", A, B], &["did you mean aten::mm?"]);
     mistake(&["aten::add.Tensro", A, B], &["aten::add.Tensro", "its overloads are", "aten::add.Tensor"]);
     mistake(&["no name", A], &["no name"]);

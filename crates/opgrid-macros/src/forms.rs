@@ -61,6 +61,8 @@ fn of_one(item: &Item, functional: &FunctionSchema, form: &Form) -> Result<FormO
     let name = match (is_in_place, given) {
         (true, None) => format!("{operator}Inplace{rest}"),
         (true, Some(_)) => format!("{operator}Inplace{overload}"),
+        // What stands behind the operator's name, where the overload has none, tells it from another operator.
+        (false, _) if functional.name.overload.is_empty() => format!("{own}{overload}"),
         (false, _) => format!("{operator}{overload}"),
     };
     Ok(FormOf { name: Ident::new(&name, item.name.span()), schema, is_in_place })

@@ -10,6 +10,7 @@ mod ends_of_ranges;
 mod engine;
 mod files;
 mod handles;
+mod images;
 mod kernels;
 mod layers;
 mod operators;

@@ -2,9 +2,9 @@
 
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
-    AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsnanOut,
-    LocalScalarDense, LogicalNotOut, MatmulOut, MeanOut, MmOut, MulOut, NormalInplace, PowScalar,
-    PowScalarOut, ReluOut, StackOut, ToCopy,
+    AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsConj, IsnanOut,
+    LocalScalarDense, LogicalNotOut, LogsumexpOut, MatmulOut, MeanOut, MmOut, MulOut, NormalInplace,
+    PowScalar, PowScalarOut, ReluOut, ResizeInplace, StackOut, ToCopy, VarCorrectionOut,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -41,6 +41,23 @@ fn an_output_that_gets_a_shape_gets_memory() {
     ReluOut.call(&column, &relu).unwrap();
     IsnanOut.call(&column, &nan).unwrap();
     assert_eq!((relu.strides(), nan.strides()), (&[1, 3][..], &[1, 3][..]));
+}
+
+#[test]
+fn a_tensor_that_grows_gets_memory() {
+    let block = count(&[4]);
+    let view = block.slice(0, 1, 3, 1).unwrap();
+    ResizeInplace.call(&view, &[3, 2], None).unwrap();
+    assert!(!view.array().unwrap().storage().is_same(block.array().unwrap().storage()));
+    assert_eq!(view.to_vec::<i64>().unwrap(), [1, 2, 3, 0, 0, 0]);
+    assert_eq!((block.sizes(), block.to_vec::<i64>().unwrap()), (&[4][..], vec![0, 1, 2, 3]));
+    // Less needs no other memory, and what had been there comes back.
+    let before = view.array().unwrap().storage().clone();
+    for size in [[2, 1], [3, 2]] {
+        ResizeInplace.call(&view, &size, None).unwrap();
+        assert!(view.array().unwrap().storage().is_same(&before));
+    }
+    assert_eq!(view.to_vec::<i64>().unwrap(), [1, 2, 3, 0, 0, 0]);
 }
 
 #[test]
@@ -177,6 +194,24 @@ fn steps_of_slices_may_exceed_every_size() {
 fn results_that_are_not_finite() {
     let far = Tensor::from_slice(&[Complex64::new(f64::MAX, f64::INFINITY)], &[1]).unwrap();
     assert!(!far.mul(&far).unwrap().to_vec::<Complex64>().unwrap()[0].is_finite());
+    let infinite = Tensor::from_slice(&[f64::INFINITY], &[1]).unwrap();
+    assert_eq!(infinite.gelu("none").unwrap().to_vec::<f64>().unwrap(), [f64::INFINITY]);
+}
+
+#[test]
+fn conjugates_are_computed() {
+    let x = Tensor::from_slice(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
+    let conjugate = x.conj().unwrap();
+    FillInplaceScalar.call(&x, Scalar::Int(0)).unwrap();
+    assert_eq!(conjugate.to_vec::<Complex64>().unwrap(), [Complex64::new(1.0, -2.0)]);
+    assert!(!IsConj.call(&conjugate).unwrap());
+}
+
+#[test]
+fn no_complex_numbers_have_parts_of_16_bits() {
+    let pair = Tensor::from_slice(&[f16::from_f32(1.0), f16::from_f32(2.0)], &[2]).unwrap();
+    let error = message(pair.view_as_complex());
+    assert!(error.contains("expected float32 or float64"), "{error}");
 }
 
 #[test]
@@ -259,4 +294,36 @@ fn numbers_that_are_written_fit_the_dtype() {
     assert!(
         opgrid_tensor::ops::Contiguous.call(&count(&[2, 3]).t().unwrap(), MemoryFormat::Preserve).is_err()
     );
+}
+
+#[test]
+fn equal_elements_keep_their_order() {
+    let nan = f32::NAN;
+    let x = Tensor::from_slice(&[2.0, 1.0, 2.0, nan, 1.0, nan], &[6]).unwrap();
+    let places = |(_, indices): (Tensor, Tensor)| indices.to_vec::<i64>().unwrap();
+    assert_eq!(places(x.sort(-1, false).unwrap()), [1, 4, 0, 2, 3, 5]);
+    assert_eq!(places(x.sort(-1, true).unwrap()), [3, 5, 0, 2, 1, 4]);
+    assert_eq!(places(x.topk(3, -1, true, true).unwrap()), [3, 5, 0]);
+    assert_eq!(places(x.kthvalue(4, -1, false).unwrap()), [2]);
+    assert_eq!(places(x.nanmedian_dim(0, false).unwrap()), [4]);
+    assert_eq!(
+        places(x.mode(-1, false).unwrap()),
+        [4],
+        "the smallest of those that are there as often, at its last place"
+    );
+}
+
+#[test]
+fn logarithms_of_complex_sums_are_complex() {
+    let x = Tensor::from_slice(&[Complex64::new(1.0, 2.0), Complex64::new(0.5, -1.0)], &[2]).unwrap();
+    let refused = message(LogsumexpOut.call(&x, &[0], false, &empty(&[], DType::F64)));
+    assert!(refused.contains("can't be cast"), "{refused}");
+}
+
+#[test]
+fn spreads_of_halves_are_written_to_wider_outputs() {
+    let x = floats(&[4]).to_dtype(DType::F16).unwrap();
+    let out = empty(&[], DType::F64);
+    VarCorrectionOut.call(&x, None, None, false, &out).unwrap();
+    assert!(out.to_vec::<f64>().unwrap()[0] > 0.0);
 }

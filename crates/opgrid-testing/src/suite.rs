@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use opgrid_core::{DType, Device, Dispatcher};
+use opgrid_core::{DType, Device, DeviceType, Dispatcher};
 use opgrid_tensor::samples::{OperatorSamples, Samples};
 
 use crate::checks::{Check, Fault, random};
@@ -70,6 +70,10 @@ impl Suite {
 
     fn run_subject(&self, subject: &Subject<'_>, report: &mut Report) {
         let samples = subject.samples;
+        if !samples.is_for_devices() && self.device.kind() != DeviceType::Cpu {
+            let reason = "the CPU has to address the memory";
+            return report.note_skip(samples.name(), self.first_check(), reason);
+        }
         for check in &self.checks {
             for (text, verdict) in check.on_subject(subject, &self.dtypes) {
                 self.record(report, samples, *check, &text, verdict);

@@ -8,7 +8,7 @@ use opgrid_core::{
 };
 
 use super::forms::{FormKernels, Loop, OutRule, Shape, name_in};
-use super::signature::{FamilySignature, InPlaceSignature, TakesNumber, ViewSignature};
+use super::signature::{FamilySignature, InPlaceSignature, TakesNumber, TakesNumberFirst, ViewSignature};
 use super::view::{GeometriesOf, Views};
 use super::{Family, ShapeRule, ViewFamily, ViewRule, kind};
 use crate::error::argument;
@@ -37,6 +37,16 @@ pub trait DefineFamily {
         operator: O,
         family: &ViewFamily<O>,
     ) -> OperatorBuilder<'_, O>;
+
+    /// Defines an operator that makes its first argument that view of itself.
+    #[track_caller]
+    fn view_in_place<F: Operator<Signature: FamilySignature + Signature<Output = Tensor>>, O>(
+        &mut self,
+        operator: O,
+        family: &ViewFamily<F>,
+    ) -> OperatorBuilder<'_, O>
+    where
+        O: Operator<Signature = <F::Signature as FamilySignature>::InPlace>;
 }
 
 impl DefineFamily for Library {
@@ -50,7 +60,7 @@ impl DefineFamily for Library {
         define_linked(self, schemas, family.kind);
         let _ = self.implement(name_in(O::SCHEMA)).column(ShapeRule::typed::<O::Signature>(meta.shape));
         add_forms(self, schemas, &meta, DispatchKey::Meta);
-        FamilyBuilder { library: self, schemas, family, numbers: Vec::new() }
+        FamilyBuilder { library: self, schemas, family, defined: Vec::new() }
     }
 
     #[track_caller]
@@ -89,6 +99,32 @@ impl DefineFamily for Library {
             .column(kind::VIEW.clone())
             .column(view_shape::<O::Signature>(family.geometry))
             .column(ViewRule::typed::<O::Signature>(family.geometry).absolute(family.is_absolute))
+    }
+
+    #[track_caller]
+    fn view_in_place<F: Operator<Signature: FamilySignature + Signature<Output = Tensor>>, O>(
+        &mut self,
+        operator: O,
+        family: &ViewFamily<F>,
+    ) -> OperatorBuilder<'_, O>
+    where
+        O: Operator<Signature = <F::Signature as FamilySignature>::InPlace>,
+    {
+        let geometry = family.geometry;
+        let kernel = Kernel::closure::<O::Signature>(move |args| {
+            let args = <F::Signature as FamilySignature>::of_in_place(args);
+            let changed = || match <F::Signature as FamilySignature>::first(args) {
+                Some(base) => {
+                    let geometry = <F::Signature as Signature>::apply(geometry, args)?;
+                    base.become_array(base.array()?.view(geometry)?)
+                }
+                None => Err(argument("the first argument is no tensor, which could become a view of itself")),
+            };
+            changed().map_err(|error: Error| error.within(name_in(O::SCHEMA)))
+        });
+        self.define(operator)
+            .add(kernel.at(DispatchKey::CompositeExplicitAutograd))
+            .column(kind::VIEW.clone())
     }
 }
 
@@ -195,8 +231,8 @@ pub struct FamilyBuilder<'l, O: Operator<Signature: FamilySignature>> {
     library: &'l mut Library,
     schemas: Schemas,
     family: Family<O>,
-    /// The schemas of overloads that take numbers, as far as they are defined.
-    numbers: Vec<&'static str>,
+    /// The schemas of overloads that call others, as far as they are defined.
+    defined: Vec<&'static str>,
 }
 
 impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
@@ -224,17 +260,56 @@ impl<O: Operator<Signature: FamilySignature>> FamilyBuilder<'_, O> {
         T: Operator<Signature: TakesNumber<Number = N::Signature>>,
         N: Operator<Signature: Signature<Output = OutputOf<T>>>,
     {
-        let kernel = Kernel::closure::<N::Signature>(move |args| {
-            <T::Signature as TakesNumber>::with_number(args, |args| operator::call(tensor, args))
-        });
-        let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
-        if !self.numbers.contains(&N::SCHEMA) {
+        self.overload(
+            number,
+            Kernel::closure::<N::Signature>(move |args| {
+                <T::Signature as TakesNumber>::with_number(args, |args| operator::call(tensor, args))
+            }),
+        );
+        self
+    }
+
+    /// The same for a number where `tensor` takes its first tensor.
+    #[track_caller]
+    pub fn number_first<N, T>(mut self, number: N, tensor: T) -> Self
+    where
+        T: Operator<Signature: TakesNumberFirst<NumberFirst = N::Signature>>,
+        N: Operator<Signature: Signature<Output = OutputOf<T>>>,
+    {
+        self.overload(
+            number,
+            Kernel::closure::<N::Signature>(move |args| {
+                <T::Signature as TakesNumberFirst>::with_number_first(args, |args| {
+                    operator::call(tensor, args)
+                })
+            }),
+        );
+        self
+    }
+
+    /// Defines another name of an overload: a composite that calls it, so that layers see one operator for both. The forms
+    /// that `operator!` declares for `alias` are defined with it, and get their kernels by calls for them, after the one for
+    /// the functional overload.
+    #[track_caller]
+    pub fn alias<A, T>(mut self, alias: A, overload: T) -> Self
+    where
+        A: Operator<Signature = T::Signature>,
+        T: Operator,
+    {
+        self.overload(alias, Kernel::closure::<T::Signature>(move |args| operator::call(overload, args)));
+        self
+    }
+
+    /// Adds the composite kernel of an overload, and defines it with its forms if it is the functional one.
+    #[track_caller]
+    fn overload<N: Operator>(&mut self, overload: N, kernel: Kernel) {
+        if !self.defined.contains(&N::SCHEMA) {
             let schemas = Schemas::of::<N>();
             define_linked(self.library, schemas, self.family.kind);
-            self.numbers.extend(schemas.all());
+            self.defined.extend(schemas.all());
         }
-        let _ = self.library.implement(number).add(kernel);
-        self
+        let kernel = kernel.at(DispatchKey::CompositeImplicitAutograd);
+        let _ = self.library.implement(overload).add(kernel);
     }
 }
 

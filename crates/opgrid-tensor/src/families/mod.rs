@@ -23,7 +23,9 @@ pub use define::{Backend, Carries, DefineFamily, DefineKind, FamilyBuilder, Fami
 pub use numbers::NumbersForTensors;
 pub use results::Results;
 pub use shape_rule::{ShapeRule, result_specs};
-pub use signature::{FamilySignature, FirstArgument, OutputsOf, SpecsOf, TakesNumber, ViewSignature};
+pub use signature::{
+    FamilySignature, FirstArgument, OutputsOf, SpecsOf, TakesNumber, TakesNumberFirst, ViewSignature,
+};
 pub use view::{GeometriesOf, ViewFamily, ViewRule, Views};
 
 use forms::{OutRule, OutShape, Shape};

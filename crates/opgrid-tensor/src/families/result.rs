@@ -3,7 +3,8 @@
 use opgrid_core::{DeviceType, Error, Result};
 
 use crate::error::argument;
-use crate::kernels::access::check_written;
+use crate::kernels::access::{check_apart, check_written};
+use crate::ops::CopyInplace;
 use crate::samples::{Difference, Operand, Part};
 use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
 
@@ -27,6 +28,37 @@ pub(crate) fn written(
     give_shape(out, spec)?;
     if out.device().kind() != DeviceType::Meta {
         cpu(out)?;
+    }
+    Ok(())
+}
+
+/// Writes what the functional form gives to an output, which has its dtype: for operators made of others.
+///
+/// # Errors
+///
+/// As [`written`]; an output of another dtype.
+pub(crate) fn copied(out: &Tensor, result: &Tensor) -> Result<()> {
+    let spec = result.spec()?;
+    same_dtype(out, spec)?;
+    check_result(out, spec)?;
+    give_shape(out, spec)?;
+    CopyInplace.call(out, result, false)
+}
+
+/// Writes results to outputs, which get their shapes if they have no elements: for operators that are made of others.
+///
+/// # Errors
+///
+/// An output of another shape, device, or lower kind of dtype; one that repeats elements or shares memory with another one.
+pub(crate) fn copied_each(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
+    for (out, made) in outputs {
+        check_result(out, made.spec()?)?;
+        check_shape(out, made.spec()?)?;
+    }
+    check_apart(outputs.iter().map(|(out, _)| *out))?;
+    for (out, made) in outputs {
+        give_shape(out, made.spec()?)?;
+        CopyInplace.call(out, made, false)?;
     }
     Ok(())
 }

@@ -82,6 +82,18 @@ pub trait TakesNumber: Signature {
     ) -> X;
 }
 
+/// A signature whose first argument is a tensor, beside the one that takes a number there.
+pub trait TakesNumberFirst: Signature {
+    /// The same with a number for the first tensor.
+    type NumberFirst: Signature<Output = Self::Output>;
+
+    /// Puts the number in the tensor's place and calls `body`.
+    fn with_number_first<X>(
+        args: <Self::NumberFirst as Signature>::Args<'_>,
+        body: impl FnOnce(Self::Args<'_>) -> X,
+    ) -> X;
+}
+
 /// The signature with these arguments behind the first, and these results.
 macro_rules! family_signature {
     ([$($name:ident $value:ident),*] -> $results:ty as $last:ty: $outputs:tt [$($output:ident $tensor:ident),+]) => {
@@ -120,6 +132,18 @@ macro_rules! family_signature {
 macro_rules! signatures {
     ($(($($name:ident $value:ident),*))*) => {
         $(
+            impl<Ret: Return, $($name: Argument),*> TakesNumberFirst for fn(Tensor, $($name),*) -> Ret {
+                type NumberFirst = fn(Scalar, $($name),*) -> Ret;
+
+                #[inline]
+                fn with_number_first<X>(
+                    (number, $($value,)*): <Self::NumberFirst as Signature>::Args<'_>,
+                    body: impl FnOnce(Self::Args<'_>) -> X,
+                ) -> X {
+                    body((&Tensor::number(number), $($name::shorten($value),)*))
+                }
+            }
+
             family_signature! { [$($name $value),*] -> Tensor as WritesLast: out [out Tensor] }
             family_signature! {
                 [$($name $value),*] -> (Tensor, Tensor) as WritesLast<2>: (one, two) [one Tensor, two Tensor]

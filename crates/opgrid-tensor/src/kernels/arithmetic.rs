@@ -55,6 +55,18 @@ pub trait Ordered: Element<Math = Self> {
     fn smaller(self, other: Self) -> Self {
         if self.is_below(other) || self.is_nan() { self } else { other }
     }
+
+    /// The larger one; NaN only of two NaN.
+    #[inline(always)]
+    fn larger_number(self, other: Self) -> Self {
+        if other.is_below(self) || other.is_nan() { self } else { other }
+    }
+
+    /// The smaller one; NaN only of two NaN.
+    #[inline(always)]
+    fn smaller_number(self, other: Self) -> Self {
+        if self.is_below(other) || other.is_nan() { self } else { other }
+    }
 }
 
 macro_rules! with_operators {

@@ -6,10 +6,12 @@ use opgrid_core::{DType, Result};
 
 use super::arithmetic::Ordered;
 use super::elementwise::{Destination, Operand};
+use super::indexing;
 use super::iter::fold::join_lanes;
 use super::reduce::{self, COLUMNS, Reduction, STEPS};
 use crate::error::argument;
-use crate::tensor::{Bool, Element, Math, TensorSpec};
+use crate::tensor::views::normalise_dim;
+use crate::tensor::{Array, Bool, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
 /// A type with a smallest and a largest value.
@@ -85,7 +87,39 @@ pub fn smallest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[
 ///
 /// As [`reduce::fold`]; a dtype without an order.
 pub fn index_of_largest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
-    with_dtype!(input.element_type(), T: Real => reduce::fold(out, input, dims, &IndexOfLargest::<T>(PhantomData)))
+    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &IndexOf::<Top, T>(PhantomData)))
+}
+
+/// The index of the first of the smallest elements over `dims` (all if empty); NaN wins.
+///
+/// # Errors
+///
+/// As [`reduce::fold`]; a dtype without an order.
+pub fn index_of_smallest(out: &impl Destination, input: &(impl Operand + Typed), dims: &[i64]) -> Result<()> {
+    with_dtype!(input.element_type(), T: Ordered => reduce::fold(out, input, dims, &IndexOf::<Bottom, T>(PhantomData)))
+}
+
+/// The elements of `input` at `indices` along `dim`, which is reduced: `out` and `indices` have a size of 1 there, or no such
+/// dimension.
+///
+/// # Errors
+///
+/// An index or a dimension out of range; overlap of `out` with the others, tensors without data or used by others.
+pub(crate) fn chosen(out: &Tensor, input: &Tensor, dim: i64, indices: &Tensor) -> Result<()> {
+    let (out, input, indices) = (out.array()?, input.array()?, indices.array()?);
+    let dim = normalise_dim(dim, input.sizes().len())?;
+    let kept = |array: &Array| match array.sizes().len() == input.sizes().len() {
+        true => Ok(array.clone()),
+        false => array.view(array.geometry().unsqueeze(dim as i64)?),
+    };
+    indexing::pick(&kept(out)?, input, dim, &kept(indices)?)
+}
+
+/// # Errors
+///
+/// Elements of `input` that lie where `out` has some.
+pub(crate) fn check_apart(out: &Tensor, input: &Tensor) -> Result<()> {
+    indexing::check_apart(out.array()?, input.array()?)
 }
 
 /// Whether some element over `dims` (all if empty) is other than zero.
@@ -112,13 +146,13 @@ pub trait Typed {
     fn element_type(&self) -> DType;
 }
 
-impl Typed for crate::Array {
+impl Typed for Array {
     fn element_type(&self) -> DType {
         self.dtype()
     }
 }
 
-impl Typed for crate::Tensor {
+impl Typed for Tensor {
     fn element_type(&self) -> DType {
         self.dtype()
     }
@@ -264,22 +298,23 @@ impl<M: Bounded, E: End<M>, const N: usize> Extremes<E, M, N> {
     }
 }
 
-struct IndexOfLargest<T>(PhantomData<fn() -> T>);
+/// The index of the first of the extremes of elements of type `T`.
+struct IndexOf<E, T>(PhantomData<fn() -> (E, T)>);
 
 /// A value and where it is.
 type Place<T> = (Math<T>, usize);
 
-/// Whether `one` comes before `other`, wherever it is: the larger one, NaN before all.
+/// Whether `one` comes before `other`, wherever it is: the more extreme one, NaN before all.
 #[inline(always)]
-fn beats<M: Ordered>(one: M, other: M) -> bool {
-    other.is_below(one) | (one.is_nan() & !other.is_nan())
+fn beats<E: End<M>, M: Ordered>(one: M, other: M) -> bool {
+    E::exceeds(one, other) | (one.is_nan() & !other.is_nan())
 }
 
-impl<T: Element<Math: Bounded>> IndexOfLargest<T> {
+impl<T: Element<Math: Bounded>, E: End<Math<T>>> IndexOf<E, T> {
     /// Whether `one` comes before `other`: it beats it, or is the first of equals.
     #[inline(always)]
     fn wins((value, at): Place<T>, (other, other_at): Place<T>) -> bool {
-        beats(value, other) | (!beats(other, value) & (at < other_at))
+        beats::<E, _>(value, other) | (!beats::<E, _>(other, value) & (at < other_at))
     }
 
     /// Takes one more element into each column. Pairs of values and places are faster without vectors, so that this is
@@ -297,14 +332,14 @@ impl<T: Element<Math: Bounded>> IndexOfLargest<T> {
     }
 }
 
-impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
+impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for IndexOf<E, T> {
     type In = T;
     type Out = i64;
     type State = Place<T>;
 
     #[inline(always)]
     fn start(&self) -> Place<T> {
-        (Math::<T>::LOWEST, usize::MAX)
+        (E::START, usize::MAX)
     }
 
     #[inline(always)]
@@ -322,23 +357,23 @@ impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
         at as i64
     }
 
-    /// Finds the largest element first, and then its place.
+    /// Finds the extreme first, and then its place.
     #[inline(always)]
     fn block(&self, values: &[T], index: usize, step: usize) -> Place<T> {
-        let largest = Extreme::<Top, T>(PhantomData).block(values, index, step);
-        let is_largest = |value: &T| !beats(largest, value.widen());
+        let extreme = Extreme::<E, T>(PhantomData).block(values, index, step);
+        let is_extreme = |value: &T| !beats::<E, _>(extreme, value.widen());
         let mut before = 0;
         for group in values.chunks(WIDE) {
-            if group.iter().fold(false, |found, value| found | is_largest(value)) {
-                let place = group.iter().position(is_largest).map_or(0, |at| before + at);
-                return (largest, index + place * step);
+            if group.iter().fold(false, |found, value| found | is_extreme(value)) {
+                let place = group.iter().position(is_extreme).map_or(0, |at| before + at);
+                return (extreme, index + place * step);
             }
             before += group.len();
         }
         self.start()
     }
 
-    /// Finds the row of each column's largest element first, and then takes that.
+    /// Finds the row of each column's extreme first, and then takes that.
     #[inline(always)]
     fn rows(
         &self,
@@ -347,14 +382,14 @@ impl<T: Element<Math: Bounded>> Reduction for IndexOfLargest<T> {
         index: usize,
         step: usize,
     ) {
-        let (mut best, mut row_of) = ([Math::<T>::LOWEST; COLUMNS], [0u32; COLUMNS]);
+        let (mut best, mut row_of) = ([E::START; COLUMNS], [0u32; COLUMNS]);
         for column in 0..COLUMNS {
             let (mut value, mut row) = (rows[0][column].widen(), 0);
             #[allow(clippy::needless_range_loop, reason = "adapters are not inlined into loops this long")]
             for number in 1..STEPS {
                 let other = rows[number][column].widen();
-                row = if beats(other, value) { number as u32 } else { row };
-                value = if beats(other, value) { other } else { value };
+                row = if beats::<E, _>(other, value) { number as u32 } else { row };
+                value = if beats::<E, _>(other, value) { other } else { value };
             }
             (best[column], row_of[column]) = (value, row);
         }

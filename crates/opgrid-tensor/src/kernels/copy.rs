@@ -29,3 +29,12 @@ pub fn contiguous(input: &Array) -> Result<Array> {
     }
     Ok(out)
 }
+
+/// The same elements in row-major order: the array itself, if they lie so.
+///
+/// # Errors
+///
+/// As [`contiguous`].
+pub(crate) fn rows(input: &Array) -> Result<Array> {
+    if input.geometry().is_contiguous() { Ok(input.clone()) } else { contiguous(input) }
+}

@@ -44,6 +44,20 @@ pub trait Division: Arithmetic {
 
     /// The quotient, rounded downwards.
     fn floored(self, other: Self) -> Self;
+
+    /// What the quotient that is rounded towards zero leaves; it has the sign of the dividend.
+    fn left(self, other: Self) -> Self;
+
+    /// What the quotient that is rounded downwards leaves; it has the sign of the divisor.
+    #[inline(always)]
+    fn modulo(self, other: Self) -> Self
+    where
+        Self: PartialOrd,
+    {
+        let left = self.left(other);
+        let is_other_side = left != Self::ZERO && (left < Self::ZERO) != (other < Self::ZERO);
+        if is_other_side { left.plus(other) } else { left }
+    }
 }
 
 /// Divides elements, rounding downwards or towards zero.
@@ -74,6 +88,11 @@ macro_rules! integers {
                 let inexact = quotient.wrapping_mul(other) != self;
                 if inexact && (self < 0) != (other < 0) { quotient.wrapping_sub(1) } else { quotient }
             }
+
+            #[inline(always)]
+            fn left(self, other: Self) -> Self {
+                if other == 0 { 0 } else { self.wrapping_rem(other) }
+            }
         })*
     };
 }
@@ -98,6 +117,11 @@ macro_rules! floats {
                 let whole = if quotient - whole > 0.5 { whole + 1.0 } else { whole };
                 let signed = if quotient == 0.0 { (0.0 as $type).copysign(self / other) } else { whole };
                 if other == 0.0 { self / other } else { signed }
+            }
+
+            #[inline]
+            fn left(self, other: Self) -> Self {
+                self % other
             }
         })*
     };

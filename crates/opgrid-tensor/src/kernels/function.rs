@@ -33,6 +33,22 @@ pub trait Function<Args>: Copy + Sync {
 
     /// The result for these elements.
     fn call(self, args: Args) -> Self::Output;
+
+    /// Whether there are elements that [`call`](Self::call) is not for. Then loops ask [`covers`](Self::covers) for some
+    /// elements at a time, and take [`call_any`](Self::call_any) where one of them is not covered.
+    const IS_PARTIAL: bool = false;
+
+    /// Whether [`call`](Self::call) is for these elements. Says `#[inline(always)]`.
+    #[inline(always)]
+    fn covers(self, _args: Args) -> bool {
+        true
+    }
+
+    /// The result for any elements, which may take longer.
+    #[inline(always)]
+    fn call_any(self, args: Args) -> Self::Output {
+        self.call(args)
+    }
 }
 
 macro_rules! closures {

@@ -60,7 +60,7 @@ impl Lookup {
     /// Somebody writes the offsets.
     fn for_each_run(&self, mut f: impl FnMut(usize, &[i64], usize)) -> Result<()> {
         let guard = self.offsets.storage().read()?;
-        let offsets = elements(&self.offsets, &guard)?;
+        let offsets = elements::<i64>(&self.offsets, &guard)?;
         if offsets.is_empty() || self.after.numel() == 0 {
             // There may be no end of dimensions before without elements.
             return Ok(());
@@ -117,10 +117,10 @@ impl Indexed {
     /// # Errors
     ///
     /// An index out of range.
-    fn check(&self, indices: &[i64]) -> Result<()> {
+    pub(super) fn check(&self, indices: &[i64]) -> Result<()> {
         let Self { dim, size, from_end, .. } = *self;
         let least = if from_end { -size } else { 0 };
-        let count = (size - least) as u64;
+        let count = size.wrapping_sub(least) as u64;
         let all_fit = vectorised(move || {
             indices.iter().fold(true, |fit, index| fit & ((index.wrapping_sub(least) as u64) < count))
         });
@@ -157,13 +157,13 @@ pub(crate) fn offsets<'a>(
     };
     let first = row_major(first)?;
     let reader = first.storage().read()?;
-    let indices = elements(&first, &reader)?;
+    let indices = elements::<i64>(&first, &reader)?;
     indexed.check(indices)?;
     sequence::numbered(&sums, move |i| indexed.offset(indices[i as usize]))?;
     for (indexed, list) in lists {
         let list = row_major(list)?;
         let reader = list.storage().read()?;
-        let indices = elements(&list, &reader)?;
+        let indices = elements::<i64>(&list, &reader)?;
         indexed.check(indices)?;
         let mut writer = sums.storage().write()?;
         let pairs = writer.slice::<i64>()?.iter_mut().zip(indices);
@@ -177,7 +177,7 @@ pub(crate) fn offsets<'a>(
 /// # Errors
 ///
 /// No data, no memory.
-fn row_major(indices: &Array) -> Result<Array> {
+pub(super) fn row_major(indices: &Array) -> Result<Array> {
     if indices.dtype() == DType::I64 && indices.geometry().is_contiguous() {
         return Ok(indices.clone());
     }
@@ -186,10 +186,11 @@ fn row_major(indices: &Array) -> Result<Array> {
     Ok(result)
 }
 
-/// The elements of row-major int64.
-fn elements<'a>(array: &Array, reader: &'a ReadGuard<'_>) -> Result<&'a [i64]> {
+/// The elements of a row-major array of that type.
+pub(super) fn elements<'a, T: Element>(array: &Array, reader: &'a ReadGuard<'_>) -> Result<&'a [T]> {
+    array.expect_dtype(T::DTYPE)?;
     let start = array.geometry().start();
-    let elements = reader.slice::<i64>()?.get(start..).unwrap_or_default();
+    let elements = reader.slice::<T>()?.get(start..).unwrap_or_default();
     Ok(&elements[..array.spec().numel() as usize])
 }
 
@@ -296,7 +297,7 @@ pub(crate) fn pick(out: &Array, input: &Array, dim: usize, index: &Array) -> Res
     }
     let index = row_major(index)?;
     let (reader, index_reader) = (input.storage().read()?, index.storage().read()?);
-    let chosen = elements(&index, &index_reader)?;
+    let chosen = elements::<i64>(&index, &index_reader)?;
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = (reader.slice::<T>()?, input.geometry());

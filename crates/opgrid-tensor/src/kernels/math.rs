@@ -8,7 +8,7 @@ use num_complex::Complex;
 use super::arithmetic::Arithmetic;
 use super::polynomials::Polynomials;
 use crate::samples::Difference;
-use crate::tensor::Element;
+use crate::tensor::{Bool, Element};
 
 /// A type with the elementary functions.
 pub trait Inexact: Arithmetic {
@@ -246,6 +246,74 @@ integers! {
     i32, |value| value.wrapping_abs();
     i64, |value| value.wrapping_abs();
 }
+
+/// A type whose values have a conjugate: themselves where they are real.
+pub trait Conjugate: Arithmetic {
+    /// The number with the other imaginary part.
+    fn conjugate(self) -> Self;
+}
+
+macro_rules! conjugates {
+    ($($type:ty, |$value:ident| $conjugate:expr;)*) => {
+        $(impl Conjugate for $type {
+            #[inline(always)]
+            fn conjugate(self) -> Self {
+                let $value = self;
+                $conjugate
+            }
+        })*
+    };
+}
+
+conjugates! {
+    f32, |value| value;
+    f64, |value| value;
+    Complex<f32>, |value| value.conj();
+    Complex<f64>, |value| value.conj();
+}
+
+/// A type whose values lie in a direction from zero.
+pub trait Direction: Arithmetic {
+    /// The number at distance one from zero in this direction, or zero; NaN has none.
+    fn direction(self) -> Self;
+}
+
+macro_rules! directions {
+    ($($type:ident),*) => {
+        $(#[allow(unused_comparisons, reason = "the same body for signed and unsigned types")]
+        impl Direction for $type {
+            #[inline(always)]
+            fn direction(self) -> Self {
+                ((self > (0 as $type)) as i8 - (self < (0 as $type)) as i8) as $type
+            }
+        })*
+    };
+}
+
+directions!(u8, i8, i16, i32, i64, f32, f64);
+
+impl Direction for Bool {
+    #[inline(always)]
+    fn direction(self) -> Self {
+        self
+    }
+}
+
+macro_rules! complex_directions {
+    ($($part:ident),*) => {
+        $(impl Direction for Complex<$part> {
+            #[inline]
+            fn direction(self) -> Self {
+                match self == Self::ZERO {
+                    true => Self::ZERO,
+                    false => self / self.norm(),
+                }
+            }
+        })*
+    };
+}
+
+complex_directions!(f32, f64);
 
 /// Of functions of complex numbers.
 pub(crate) const NOT_FINITE: Difference = Difference {

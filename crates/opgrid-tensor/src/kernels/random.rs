@@ -1,8 +1,9 @@
-//! Makes random numbers: the Mersenne Twister, and uniform and normal numbers from its stream.
+//! Makes random numbers: streams of random bits, and numbers of several distributions from them.
 //!
-//! In single and double precision a seed gives the numbers that torch's CPU generator gives for it: uniform ones to the
-//! last bit, normal ones up to the rounding of logarithm, sine and cosine. 16-bit floats are those of single precision,
-//! rounded.
+//! There are two kinds of streams. With the Mersenne Twister, which is the usual one, a seed gives the numbers that torch's CPU
+//! generator gives for it: uniform ones and integers to the last bit, others up to the rounding of logarithm, sine and
+//! cosine. 16-bit floats are those of single precision, rounded. Philox gives other numbers, of which large tensors are filled
+//! by several threads at once, and any number of streams that have nothing in common.
 //!
 //! Sources: M. Matsumoto and T. Nishimura, Mersenne Twister, ACM TOMACS 8 (1998); G. E. P. Box and M. E. Muller, A Note
 //! on the Generation of Random Normal Deviates (1958); order of draws as observed of PyTorch 2.15.
@@ -14,6 +15,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use opgrid_core::{Device, DispatchKey, Generator, Result};
 
 use super::math::Inexact;
+use super::philox::Philox;
 use super::polynomials::Polynomials;
 use super::simd::{VectorLoop, vectorised};
 use crate::error::argument;
@@ -22,26 +24,40 @@ use crate::tensor::{Geometry, Tensor, TensorSpec};
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 
-/// A stream of random bits, and the normal number that was made but not taken.
+/// A stream of random bits, the seed that it began with, and the normal number that was made but not taken.
+#[derive(Clone, Debug)]
 pub struct Random {
-    state: [u32; WORDS],
-    next: usize,
+    seed: u64,
+    bits: Bits,
     spare: Option<f64>,
 }
 
-impl Random {
-    /// The stream of a seed, of which the lowest 32 bits count.
-    pub fn new(seed: u64) -> Self {
+/// Where random bits come from.
+#[derive(Clone, Debug)]
+enum Bits {
+    Twister(Box<Twister>),
+    Philox(Philox),
+}
+
+/// The Mersenne Twister.
+#[derive(Clone, Debug)]
+struct Twister {
+    state: [u32; WORDS],
+    next: usize,
+}
+
+impl Twister {
+    fn new(seed: u64) -> Self {
         let mut state = [seed as u32; WORDS];
         for i in 1..WORDS {
             let before = state[i - 1];
             state[i] = 1_812_433_253u32.wrapping_mul(before ^ (before >> 30)).wrapping_add(i as u32);
         }
-        Self { state, next: WORDS, spare: None }
+        Self { state, next: WORDS }
     }
 
-    /// 32 random bits.
-    pub fn bits32(&mut self) -> u32 {
+    #[inline]
+    fn next(&mut self) -> u32 {
         if self.next == WORDS {
             self.twist();
         }
@@ -49,8 +65,7 @@ impl Random {
         tempered(self.state[self.next - 1])
     }
 
-    /// As many times 32 random bits as there are places.
-    pub fn fill_bits32(&mut self, places: &mut [u32]) {
+    fn fill(&mut self, places: &mut [u32]) {
         let mut rest = places;
         while !rest.is_empty() {
             if self.next == WORDS {
@@ -67,28 +82,76 @@ impl Random {
         }
     }
 
+    fn twist(&mut self) {
+        Twist(&mut self.state).vectorised();
+        self.next = 0;
+    }
+}
+
+impl Random {
+    /// The Mersenne Twister of a seed, of which the lowest 32 bits count.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, bits: Bits::Twister(Box::new(Twister::new(seed))), spare: None }
+    }
+
+    /// A stream of Philox 4x32-10.
+    pub fn philox(seed: u64, stream: u64) -> Self {
+        Self { seed, bits: Bits::Philox(Philox::new(seed, stream)), spare: None }
+    }
+
+    /// The seed that the stream began with.
+    pub fn initial_seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Begins anew with a seed, in the same kind of stream.
+    pub fn reseed(&mut self, seed: u64) {
+        *self = match &self.bits {
+            Bits::Twister(_) => Self::new(seed),
+            Bits::Philox(philox) => Self::philox(seed, philox.stream()),
+        };
+    }
+
+    /// 32 random bits.
+    #[inline]
+    pub fn bits32(&mut self) -> u32 {
+        match &mut self.bits {
+            Bits::Twister(twister) => twister.next(),
+            Bits::Philox(philox) => philox.next(),
+        }
+    }
+
+    /// As many times 32 random bits as there are places.
+    pub fn fill_bits32(&mut self, places: &mut [u32]) {
+        match &mut self.bits {
+            Bits::Twister(twister) => twister.fill(places),
+            Bits::Philox(philox) => philox.fill(places),
+        }
+    }
+
+    /// An integer below `range`, which is no smaller than one; from 32 bits if there are many more of them than numbers.
+    pub fn below(&mut self, range: u64) -> u64 {
+        let drawn = if range >= 1 << 28 { self.bits64() } else { u64::from(self.bits32()) };
+        drawn % range
+    }
+
     /// 64 random bits; the upper half is drawn first.
     pub fn bits64(&mut self) -> u64 {
         let upper = u64::from(self.bits32());
         upper << 32 | u64::from(self.bits32())
     }
 
-    fn twist(&mut self) {
-        Twist(&mut self.state).vectorised();
-        self.next = 0;
-    }
-
     /// Single-precision numbers from 0 to before 1, as [`uniform`](Self::uniform) gives them one by one.
     pub fn fill_uniform(&mut self, numbers: &mut [f32]) {
+        if let Bits::Philox(philox) = &mut self.bits {
+            return philox.fill_with(numbers, fraction);
+        }
         let mut words = [0u32; WORDS];
         for part in numbers.chunks_mut(WORDS) {
             let words = &mut words[..part.len()];
             self.fill_bits32(words);
             vectorised(|| {
-                for (number, word) in part.iter_mut().zip(&*words) {
-                    // As a signed integer, for which there is an instruction.
-                    *number = (word & 0xff_ffff) as i32 as f32 * (1.0 / (1 << 24) as f32);
-                }
+                part.iter_mut().zip(&*words).for_each(|(number, word)| *number = fraction(*word));
             });
         }
     }
@@ -136,6 +199,13 @@ impl Random {
             Transform(last).vectorised();
         }
     }
+}
+
+/// 24 random bits as a number from 0 to before 1.
+#[inline(always)]
+fn fraction(word: u32) -> f32 {
+    // As a signed integer, for which there is an instruction.
+    (word & 0xff_ffff) as i32 as f32 * (1.0 / (1 << 24) as f32)
 }
 
 /// A word of the state as it is handed out.
@@ -229,7 +299,81 @@ fn default_stream() -> MutexGuard<'static, Random> {
 
 /// A stream of its own, for the `generator` argument of operators.
 pub fn generator(seed: u64) -> Generator {
-    Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, Mutex::new(Random::new(seed)))
+    generator_of(Random::new(seed))
+}
+
+/// A stream of Philox, for the `generator` argument of operators. Streams of one seed have nothing in common, and large
+/// tensors are filled by several threads with numbers that do not depend on how many there are.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::kernels::random::philox_generator;
+/// use opgrid_tensor::{Tensor, ops};
+///
+/// let draw = |stream| ops::RandGenerator.call(&[4], Some(&philox_generator(7, stream)), None, None, None, None);
+/// assert_eq!(draw(0)?.to_vec::<f32>()?, draw(0)?.to_vec::<f32>()?);
+/// assert_ne!(draw(0)?.to_vec::<f32>()?, draw(1)?.to_vec::<f32>()?);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn philox_generator(seed: u64, stream: u64) -> Generator {
+    generator_of(Random::philox(seed, stream))
+}
+
+fn generator_of(random: Random) -> Generator {
+    Generator::new(DispatchKey::Cpu.key_set(), Device::CPU, Mutex::new(random))
+}
+
+/// The seed that a stream began with, or the default one.
+///
+/// # Errors
+///
+/// A generator that was not made here.
+pub fn initial_seed(generator: Option<&Generator>) -> Result<u64> {
+    draw(generator, |random| random.initial_seed())
+}
+
+/// Begins a stream anew, or the default one, with a seed that is another one each time, and gives that.
+///
+/// # Errors
+///
+/// A generator that was not made here.
+pub fn seed(generator: Option<&Generator>) -> Result<u64> {
+    let seed = RandomState::new().hash_one(0);
+    draw(generator, |random| random.reseed(seed)).map(|()| seed)
+}
+
+/// Where a stream is, or the default one: its seed, and how far it was drawn.
+///
+/// # Errors
+///
+/// A generator that was not made here.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::kernels::random::{generator, set_state, state};
+/// use opgrid_tensor::ops;
+///
+/// let generator = generator(3);
+/// let before = state(Some(&generator))?;
+/// let draw = || ops::RandGenerator.call(&[2], Some(&generator), None, None, None, None)?.to_vec::<f32>();
+/// let first = draw()?;
+/// set_state(Some(&generator), before)?;
+/// assert_eq!(draw()?, first);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+pub fn state(generator: Option<&Generator>) -> Result<Random> {
+    draw(generator, |random| random.clone())
+}
+
+/// Puts a stream, or the default one, where another one was.
+///
+/// # Errors
+///
+/// A generator that was not made here.
+pub fn set_state(generator: Option<&Generator>, state: Random) -> Result<()> {
+    draw(generator, |random| *random = state)
 }
 
 /// Where the numbers that were drawn one after the other belong in `out`: they follow its order in memory.

@@ -233,7 +233,7 @@ fn add_trees<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(
 /// What sums of what kernels compute in are kept in.
 pub trait Summed: Arithmetic {
     /// The type of partial sums.
-    type Wide: Copy + Default + Send;
+    type Wide: Arithmetic;
 
     /// An element as a sum.
     fn wide(self) -> Self::Wide;

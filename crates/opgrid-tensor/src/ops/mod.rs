@@ -48,28 +48,92 @@ operators! {
     /// Computes each element from the elements at its place.
     pointwise {
         abs,
+        acos,
+        acosh,
         add,
+        addcdiv,
+        addcmul,
+        asin,
+        asinh,
+        atan,
+        atan2,
+        atanh,
+        bitwise_and,
+        bitwise_left_shift,
+        bitwise_not,
+        bitwise_or,
+        bitwise_right_shift,
+        bitwise_xor,
+        ceil,
+        clamp,
+        clamp_max,
+        clamp_min,
+        copysign,
+        cos,
+        cosh,
+        digamma,
         div,
+        erf,
+        erfc,
+        erfinv,
         exp,
+        exp2,
+        expm1,
+        float_power,
+        floor,
+        floor_divide,
+        fmax,
+        fmin,
+        fmod,
+        frac,
+        heaviside,
         isfinite,
+        isinf,
         isnan,
+        isneginf,
+        isposinf,
+        ldexp,
+        lerp,
+        lgamma,
         log,
+        log10,
+        log1p,
+        log2,
+        logaddexp,
+        logaddexp2,
         logical_and,
         logical_not,
         logical_or,
+        logical_xor,
+        logit,
         maximum,
         minimum,
         mul,
+        nan_to_num,
         neg,
+        positive,
         pow,
         reciprocal,
         relu,
+        remainder,
+        round,
+        rsqrt,
         rsub,
+        sgn,
         sigmoid,
+        sign,
+        signbit,
+        sin,
+        sinc,
+        sinh,
         sqrt,
+        square,
         sub,
+        tan,
         tanh,
+        trunc,
         where_self,
+        xlogy,
     }
 
     /// Compares elements, or whole tensors.
@@ -90,33 +154,115 @@ operators! {
         all,
         amax,
         amin,
+        aminmax,
         any,
         argmax,
+        argmin,
+        count_nonzero,
+        linalg_vector_norm,
+        logsumexp,
+        max,
         mean,
+        min,
+        norm,
+        prod,
+        std,
+        std_mean,
         sum,
+        var,
+        var_mean,
+    }
+
+    /// Joins each element with all before it along a dimension.
+    scans {
+        cummax,
+        cummin,
+        cumprod,
+        cumsum,
+        diff,
+        logcumsumexp,
+    }
+
+    /// Divides exponentials by their sum.
+    softmaxes {
+        log_softmax,
+        softmax,
+    }
+
+    /// Puts elements in order, or looks for them where they are so.
+    sorting {
+        argsort,
+        bincount,
+        bucketize,
+        histc,
+        isin,
+        kthvalue,
+        median,
+        mode,
+        msort,
+        nanmedian,
+        nonzero,
+        searchsorted,
+        sort,
+        topk,
+        unique,
+        unique_consecutive,
+        unique_dim,
     }
 
     /// Multiplies matrices.
     products {
+        addbmm,
         addmm,
+        addmv,
+        addr,
+        baddbmm,
+        bilinear,
         bmm,
+        dot,
+        einsum,
+        inner,
+        kron,
+        linalg_cross,
+        linalg_matmul,
+        linalg_multi_dot,
+        linear,
         matmul,
         mm,
+        mv,
+        outer,
+        tensordot,
     }
 
     /// Gives other sizes and strides to the same memory.
     views {
+        alias,
         as_strided,
+        atleast,
+        broadcast_tensors,
+        diagonal,
         expand,
         flatten,
+        matrix_transpose,
+        meshgrid,
+        movedim,
+        narrow,
         permute,
         reshape,
+        resize,
         select,
+        set,
         slice,
+        split,
         squeeze,
+        tensor_split,
         transpose,
+        unbind,
+        unflatten,
+        unfold,
         unsqueeze,
         view,
+        view_dtype,
     }
 
     /// Makes tensors from sizes and options.
@@ -127,17 +273,36 @@ operators! {
         empty_strided,
         eye,
         full,
+        full_like,
         linspace,
+        logspace,
+        new_empty,
+        new_full,
         ones,
         scalar_tensor,
+        tril_indices,
         zeros,
     }
 
     /// Draws random numbers.
     random {
+        bernoulli,
+        cauchy,
+        dropout,
+        exponential,
+        geometric,
+        log_normal,
+        multinomial,
         normal,
+        normal_of_tensors,
         rand,
+        rand_like,
+        randint,
+        randint_like,
         randn,
+        randn_like,
+        random_integers,
+        randperm,
         uniform,
     }
 
@@ -148,22 +313,189 @@ operators! {
         copy,
         fill,
         local_scalar_dense,
+        to,
         to_copy,
     }
 
     /// Reads or writes the elements that indices or masks choose.
     indexing {
+        argwhere,
+        combinations,
+        diag,
+        flip,
         gather,
         index,
+        index_add,
+        index_copy,
+        index_fill,
         index_put,
+        index_reduce,
         index_select,
         masked_fill,
+        masked_scatter,
+        masked_select,
+        one_hot,
+        put,
+        repeat,
+        repeat_interleave,
+        roll,
+        rot90,
+        scatter,
+        scatter_add,
+        scatter_reduce,
+        take,
+        take_along_dim,
+        trace,
+        tril,
+        view_scatter,
     }
 
     /// Puts tensors together.
     joining {
+        block_diag,
+        cartesian_prod,
         cat,
+        hstack,
         stack,
+        vander,
+    }
+
+    /// Activation functions of networks, and their slopes.
+    activations {
+        elu,
+        gelu,
+        glu,
+        hardshrink,
+        hardsigmoid,
+        hardswish,
+        hardtanh,
+        leaky_relu,
+        log_sigmoid,
+        mish,
+        prelu,
+        silu,
+        softplus,
+        softshrink,
+        threshold,
+    }
+
+    /// Takes complex numbers apart and puts them together.
+    complex {
+        angle,
+        complex_tensor,
+        conj,
+        imag,
+        polar,
+        real,
+        view_as_complex,
+        view_as_real,
+    }
+
+    /// Says how far predictions are from what they should be.
+    losses {
+        binary_cross_entropy,
+        binary_cross_entropy_with_logits,
+        cosine_similarity,
+        cross_entropy_loss,
+        hinge_embedding_loss,
+        huber_loss,
+        kl_div,
+        l1_loss,
+        margin_ranking_loss,
+        mse_loss,
+        nll_loss,
+        poisson_nll_loss,
+        smooth_l1_loss,
+        soft_margin_loss,
+        triplet_margin_loss,
+    }
+
+    /// Asks what a tensor is like.
+    questions {
+        dtypes,
+        is_nonzero,
+        sizes,
+    }
+
+    /// Puts a frame around tensors.
+    padding {
+        constant,
+        pad,
+        reflection,
+        replication,
+    }
+
+    /// Sums products of filters with the patches of images.
+    convolutions {
+        conv,
+        conv_transpose,
+        convolution,
+        convolution_backward,
+    }
+
+    /// Measures how far points lie from each other.
+    distances {
+        cdist,
+        pdist,
+    }
+
+    /// Transforms numbers to frequencies, and back.
+    fourier {
+        fft_c2c,
+        fftfreq,
+    }
+
+    /// Makes one element of those under a window that moves over images.
+    pooling {
+        adaptive_avg_pool,
+        adaptive_max_pool,
+        avg_pool,
+        max_pool,
+    }
+
+    /// Computes images of other sizes, or puts their elements elsewhere.
+    resampling {
+        affine_grid_generator,
+        grid_sampler,
+        im2col,
+        pixel_shuffle,
+        upsample_aa,
+        upsample_bicubic2d,
+        upsample_linear,
+        upsample_nearest,
+    }
+
+    /// Takes averages away from elements and divides by deviations.
+    normalisations {
+        batch_norm,
+        native_batch_norm,
+        native_group_norm,
+        native_group_norm_backward,
+        native_layer_norm,
+        native_layer_norm_backward,
+        rms_norm,
+    }
+
+    /// Adds up values by how well queries fit keys.
+    attention {
+        flash_attention,
+        safe_softmax,
+        scaled_dot_product_attention,
+    }
+
+    /// Goes through sequences step by step.
+    recurrent {
+        gru,
+        lstm,
+        rnn,
+    }
+
+    /// Looks up rows of tables.
+    embeddings {
+        embedding,
+        embedding_bag,
+        embedding_dense_backward,
+        embedding_renorm,
     }
 }
 

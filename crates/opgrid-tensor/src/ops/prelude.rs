@@ -2,22 +2,26 @@
 
 pub(crate) use num_complex::Complex64;
 pub(crate) use opgrid_core::{
-    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, ValueType, operator,
+    DType, Device, DispatchKey, Layout, Library, MemoryFormat, Result, Scalar, Value, ValueType, operator,
 };
 
-pub(crate) use super::kinds::{comparison, extremum, pointwise, products, truth};
+pub(crate) use super::kinds::{
+    activation, bits, comparison, complex, extremum, loss, normalisations, pointwise, products, spread,
+    total, truth,
+};
 pub(crate) use crate::error::argument;
 pub(crate) use crate::families::{
     DefineFamily, DefineKind, Family, NumbersForTensors, ViewFamily, kind, result,
 };
 pub(crate) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};
+pub(crate) use crate::kernels::functions::Functions;
 pub(crate) use crate::kernels::math::{self, Inexact};
 pub(crate) use crate::kernels::{elementwise, reduce};
 pub(crate) use crate::samples::{
-    ANY, Argument, DTypeRule, Difference, Directed, Distribution, Expected, Given, INEXACT, Inputs, NUMBERS,
-    ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED, Sample, Samples, Seen, differences,
-    given, make, naive, number,
+    ANY, Argument, COMPLEX, DTypeRule, Difference, Directed, Distribution, Expected, FLOATS, Given, INEXACT,
+    INTEGERS, INTEGRAL, Inputs, NUMBERS, ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED,
+    Sample, Samples, Seen, differences, given, make, naive, number,
 };
 pub(crate) use crate::tensor::{
     Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,

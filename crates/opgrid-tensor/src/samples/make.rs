@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result, Scalar};
 
 use super::{Expected, Inputs, Plain, Sample, given};
-use crate::tensor::{default_dtype, finfo, iinfo, promote_types};
+use crate::tensor::{Tensor, default_dtype, finfo, iinfo, promote_types, result_type};
 
 /// Shapes with what goes wrong first: no dimensions, no elements, sizes of 1, more than a vector register holds, the
 /// four dimensions of images.
@@ -117,9 +117,63 @@ fn pairs_by(dtype: DType, right: fn(DType, &[i64], i64) -> Plain, with_extremes:
     samples
 }
 
+/// Three tensors of the dtype that broadcast, and three of which one has another dtype; there are no zeros in the third.
+pub fn triples(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 3]; 6] = [
+        [&[2, 3], &[2, 3], &[2, 3]],
+        [&[2, 3], &[2, 1], &[3]],
+        [&[2, 3], &[], &[1, 3]],
+        [&[], &[], &[]],
+        [&[0], &[1], &[0]],
+        [&[2, 37], &[2, 37], &[37]],
+    ];
+    let one = |[a, b, c]: [&[i64]; 3]| {
+        given(numbers(dtype, a, 1)).and(numbers(dtype, b, 2)).and(nonzero(dtype, c, 3))
+    };
+    let other = beside(dtype, DType::F32);
+    let mixed =
+        given(numbers(dtype, &[2, 3], 1)).and(numbers(other, &[3], 2)).and(nonzero(dtype, &[2, 1], 3));
+    shapes.into_iter().map(one).chain([mixed]).collect()
+}
+
 /// The other dtype if both promote to a common one, else the dtype itself.
 pub fn beside(dtype: DType, other: DType) -> DType {
     promote_types(dtype, other).map_or(dtype, |_| other)
+}
+
+/// The samples whose elements an operator computes in one of `dtypes`, for one of those; for another dtype the samples that
+/// it therefore has to refuse.
+pub fn computed_in(dtypes: &[DType], dtype: DType, mut samples: Vec<Sample>) -> Vec<Sample> {
+    let operand = |given: &super::Given| match given {
+        super::Given::Tensor(tensor) => tensor.to_tensor().ok(),
+        super::Given::Value(value) => value.borrow().as_scalar().map(Tensor::number),
+        _ => None,
+    };
+    samples.retain(|sample| {
+        let operands: Vec<Tensor> = sample.positional.iter().filter_map(operand).collect();
+        let computed = result_type(&operands.iter().collect::<Vec<_>>());
+        computed.is_ok_and(|computed| dtypes.contains(&computed) == dtypes.contains(&dtype))
+    });
+    samples
+}
+
+/// The samples whose tensors have one dtype.
+pub fn of_one_dtype(mut samples: Vec<Sample>) -> Vec<Sample> {
+    samples.retain(|sample| {
+        let mut dtypes = sample.arguments().flat_map(super::Given::tensors).map(Plain::dtype);
+        let first = dtypes.next();
+        dtypes.all(|dtype| Some(dtype) == first)
+    });
+    samples
+}
+
+/// The same samples with the first two arguments in the other order.
+pub fn number_first(samples: Vec<Sample>) -> Vec<Sample> {
+    let swap = |mut sample: Sample| {
+        sample.positional.swap(0, 1);
+        sample
+    };
+    samples.into_iter().map(swap).collect()
 }
 
 /// A tensor and a number of each kind.
@@ -186,6 +240,21 @@ pub fn over_dim(dtype: DType) -> Vec<Sample> {
     cases.into_iter().map(one).collect()
 }
 
+/// A tensor and one dimension.
+pub fn along_dim(dtype: DType) -> Vec<Sample> {
+    let cases: [(&[i64], i64); 8] = [
+        (&[2, 3], 1),
+        (&[2, 3], -2),
+        (&[], 0),
+        (&[0, 3], 0),
+        (&[2, 0], 0),
+        (&[2, 37], 1),
+        (&[3, 1, 2], 0),
+        (&[2, 3, 2, 2], 1),
+    ];
+    cases.map(|(sizes, dim)| given(numbers(dtype, sizes, 3)).and(dim)).to_vec()
+}
+
 /// Two tensors of the dtype that are equal, nearly so or not, with tolerances, and NaN that may count as equal.
 pub fn nearby(dtype: DType) -> Vec<Sample> {
     let (x, other) = (numbers(dtype, &[2, 3], 1), numbers(dtype, &[2, 3], 2));
@@ -242,4 +311,20 @@ pub fn same_elements(it: &Inputs, sizes: &str) -> Result<Expected> {
     let unknown = x.elements().len() as i64 / known.max(1);
     sizes.iter_mut().filter(|size| **size < 0).for_each(|size| *size = unknown);
     Ok(x.with_sizes(&sizes).into())
+}
+
+/// A tensor beside another one of as many elements.
+pub fn beside_as_many(dtype: DType) -> Vec<Sample> {
+    let cases: [(&[i64], &[i64]); 5] =
+        [(&[2, 3], &[6]), (&[4, 3], &[2, 2, 3]), (&[], &[1, 1]), (&[1], &[]), (&[0, 2], &[2, 0, 3])];
+    cases.map(|(sizes, other)| given(numbers(dtype, sizes, 0)).and(numbers(dtype, other, 1))).to_vec()
+}
+
+/// What an operator on such tensors answers that gives the elements of the first one the sizes of the other.
+///
+/// # Errors
+///
+/// There is no `self` or no `other`.
+pub fn as_the_other(it: &Inputs) -> Result<Expected> {
+    Ok(it.tensor("self")?.with_sizes(it.tensor("other")?.sizes()).into())
 }

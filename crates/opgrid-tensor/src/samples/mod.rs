@@ -77,6 +77,14 @@ pub const NUMBERS: &[DType] = ANY.split_at(1).1;
 pub const ORDERED: &[DType] = ANY.split_at(10).0;
 /// Integers and floats.
 pub const REAL: &[DType] = ORDERED.split_at(1).1;
+/// Bool and integers.
+pub const INTEGRAL: &[DType] = ANY.split_at(6).0;
+/// Integers.
+pub const INTEGERS: &[DType] = INTEGRAL.split_at(1).1;
+/// Floats.
+pub const FLOATS: &[DType] = ORDERED.split_at(6).1;
+/// Complex ones.
+pub const COMPLEX: &[DType] = ANY.split_at(10).1;
 /// Floats and complex ones.
 pub const INEXACT: &[DType] = ANY.split_at(6).1;
 
@@ -197,10 +205,38 @@ impl Samples {
             is_view: false,
             not_on_meta: false,
             needs_contiguous: false,
+            needs_cpu: false,
             output_decides: false,
             in_place_refuses: Vec::new(),
             refusals: Vec::new(),
         })
+    }
+
+    /// Adds the samples of an operator, as far as they are there, once more for another name of it, with its roundings and
+    /// differences.
+    pub fn alias<A, O>(&mut self, _alias: A, _operator: O)
+    where
+        A: Operator<Signature = O::Signature>,
+        O: Operator,
+    {
+        let (name, own) = (A::name().to_string(), O::name().to_string());
+        let same = self.operators.iter().filter(|operator| operator.name == own).cloned();
+        let renamed: Vec<_> =
+            same.map(|operator| OperatorSamples { name: name.clone(), ..operator }).collect();
+        self.operators.extend(renamed);
+        let (family, own) = (differences::family(&name).to_owned(), differences::family(&own));
+        if self.roundings.iter().any(|(known, _)| *known == family) {
+            return;
+        }
+        let roundings =
+            self.roundings.iter().find(|(known, _)| known == own).map(|(_, roundings)| *roundings);
+        self.roundings.extend(roundings.map(|roundings| (family.clone(), roundings)));
+        let differs = self.differences.iter().filter(|(known, _)| known == own);
+        let differs: Vec<_> = differs.map(|(_, difference)| (family.clone(), *difference)).collect();
+        self.differences.extend(differs);
+        if self.take_numbers.iter().any(|known| known == own) {
+            self.take_numbers.push(family);
+        }
     }
 
     /// Adds a difference from torch of an operator, in all its overloads.
@@ -277,6 +313,7 @@ pub struct OperatorSamples {
     is_view: bool,
     not_on_meta: bool,
     needs_contiguous: bool,
+    needs_cpu: bool,
     output_decides: bool,
     in_place_refuses: Vec<DType>,
     refusals: Vec<Refusal>,
@@ -316,6 +353,12 @@ impl OperatorSamples {
     /// What the operator answers depends on strides, or it refuses some: the samples say it for row-major tensors.
     pub fn needs_contiguous(&mut self) -> &mut Self {
         self.needs_contiguous = true;
+        self
+    }
+
+    /// The CPU has to address the memory of arguments: there is no way for other devices, not even by copies.
+    pub fn needs_cpu(&mut self) -> &mut Self {
+        self.needs_cpu = true;
         self
     }
 
@@ -390,6 +433,11 @@ impl OperatorSamples {
     /// Whether the answer is the same for all strides.
     pub fn takes_strides(&self) -> bool {
         !self.needs_contiguous
+    }
+
+    /// Whether there is a way for devices whose memory the CPU does not address.
+    pub fn is_for_devices(&self) -> bool {
+        !self.needs_cpu
     }
 
     /// Whether an output of a lower kind of dtype than the result is refused.

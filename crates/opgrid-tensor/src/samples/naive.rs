@@ -55,6 +55,19 @@ impl Inputs {
         self.elementwise(2, rule, &|x| function(x[0], x[1]))
     }
 
+    /// The same of three elements, for the first three arguments.
+    ///
+    /// # Errors
+    ///
+    /// As [`binary`](Self::binary).
+    pub fn ternary(
+        &self,
+        rule: DTypeRule,
+        function: impl Fn(Scalar, Scalar, Scalar) -> Scalar,
+    ) -> Result<Expected> {
+        self.elementwise(3, rule, &|x| function(x[0], x[1], x[2]))
+    }
+
     fn elementwise(
         &self,
         count: usize,
@@ -171,6 +184,29 @@ pub fn broadcast<'a>(shapes: impl Iterator<Item = &'a [i64]>) -> Result<Vec<i64>
     Ok(result)
 }
 
+/// The average of each row, which has the dimensions from `axis` on, and one divided by the root of its variance and `eps`: in
+/// double precision, with size 1 for these dimensions. A row without elements has the average zero.
+pub fn row_statistics(x: &Plain, axis: usize, eps: f64) -> (Plain, Plain) {
+    let (outer, inner) = x.sizes().split_at(axis);
+    let sizes = [outer, &vec![1; inner.len()]].concat();
+    let row = |position: &[i64]| -> Vec<f64> {
+        let before = &position[..axis];
+        positions(inner).map(|inner| x.at(&[before, &inner].concat()).to_complex().re).collect()
+    };
+    let average = |row: &[f64]| match row.len() {
+        0 => 0.0,
+        n => row.iter().sum::<f64>() / n as f64,
+    };
+    let means = Plain::from_fn(DType::F64, &sizes, |position| Scalar::Float(average(&row(position))));
+    let rstds = Plain::from_fn(DType::F64, &sizes, |position| {
+        let row = row(position);
+        let mean = average(&row);
+        let squares = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        Scalar::Float(1.0 / (squares / row.len() as f64 + eps).sqrt())
+    });
+    (means, rstds)
+}
+
 /// The dimension that a number means, from the end if it is negative.
 pub fn dimension(dim: i64, dims: usize) -> usize {
     if dim < 0 { (dim + dims as i64).max(0) as usize } else { dim as usize }
@@ -214,6 +250,44 @@ impl Plain {
         });
         let sizes = kept.iter().enumerate().filter(|(dim, _)| keepdim || !is_reduced(*dim));
         full.with_sizes(&sizes.map(|(_, &size)| size).collect::<Vec<_>>())
+    }
+
+    /// What a function makes of the lines of tensors of the same sizes along `dim`: a line of as many elements.
+    pub fn of_lines(
+        inputs: &[&Self],
+        dim: i64,
+        dtype: DType,
+        function: impl Fn(&[Vec<Scalar>]) -> Vec<Scalar>,
+    ) -> Self {
+        let length = |length| length;
+        Self::of_lines_by(inputs, dim, dtype, &length, &function)
+    }
+
+    /// The same for lines of another length.
+    pub fn of_lines_by(
+        inputs: &[&Self],
+        dim: i64,
+        dtype: DType,
+        length: &dyn Fn(i64) -> i64,
+        function: &dyn Fn(&[Vec<Scalar>]) -> Vec<Scalar>,
+    ) -> Self {
+        let sizes = inputs.first().map_or(&[][..], |input| input.sizes());
+        let whole = if sizes.is_empty() { &[1] } else { sizes };
+        let (dim, inputs) =
+            (dimension(dim, whole.len()), inputs.iter().map(|x| x.with_sizes(whole)).collect::<Vec<_>>());
+        let (mut outer, mut result) = (whole.to_vec(), whole.to_vec());
+        (outer[dim], result[dim]) = (1, length(whole[dim]));
+        let mut filled = Self::of(dtype, &result, &[0]);
+        for start in positions(&outer) {
+            let at = |k: i64| {
+                start.iter().enumerate().map(|(d, i)| if d == dim { k } else { *i }).collect::<Vec<_>>()
+            };
+            let lines = inputs.iter().map(|x| (0..whole[dim]).map(|k| x.at(&at(k))).collect());
+            for (k, element) in (0..result[dim]).zip(function(&lines.collect::<Vec<_>>())) {
+                filled.set(&at(k), element);
+            }
+        }
+        if sizes.is_empty() && result == [1] { filled.with_sizes(&[]) } else { filled }
     }
 
     /// The products of the matrices in the last two dimensions of both; those before broadcast.

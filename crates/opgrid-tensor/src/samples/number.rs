@@ -34,6 +34,25 @@ pub fn inexact(x: Scalar, floats: fn(f64) -> f64, complex: fn(Complex64) -> Comp
     }
 }
 
+/// The float that a function of floats gives; integers and bools count as floats.
+pub fn float_by(x: Scalar, function: impl Fn(f64) -> f64) -> Scalar {
+    Float(function(real(x)))
+}
+
+/// The whole number that a function of floats gives; integers are whole.
+pub fn whole_by(x: Scalar, floats: fn(f64) -> f64) -> Scalar {
+    match x {
+        Float(x) => Float(floats(x)),
+        x => x,
+    }
+}
+
+/// A number beside branch cuts, on the side that the signs of zeros say.
+pub fn off_cuts(x: Complex64) -> Complex64 {
+    let beside = |part: f64| if part == 0.0 { f64::copysign(1e-30, part) } else { part };
+    Complex64::new(beside(x.re), beside(x.im))
+}
+
 /// The sum; of bools whether one is true.
 pub fn plus(a: Scalar, b: Scalar) -> Scalar {
     of_two(a, b, |a, b| a | b, i64::wrapping_add, |a, b| a + b, |a, b| a + b)
@@ -84,6 +103,31 @@ pub fn over(a: Scalar, b: Scalar) -> Scalar {
         (Complex(_), _) | (_, Complex(_)) => Complex(a.to_complex() / b.to_complex()),
         _ => Float(real(a) / real(b)),
     }
+}
+
+/// The quotient, rounded downwards. Nothing is below infinity by less than one, so that the remainder of that is no number.
+pub fn floored(a: Scalar, b: Scalar) -> Scalar {
+    match (a, b) {
+        (Int(a), Int(b)) => {
+            let is_fraction = a.checked_rem(b).is_some_and(|rest| rest != 0);
+            let below = is_fraction && (a < 0) != (b < 0);
+            Int(a.wrapping_div(b) - i64::from(below))
+        }
+        (a, b) if !a.to_complex().is_finite() => minus(over(a, b), a),
+        (a, b) => inexact(over(a, b), f64::floor, |quotient| quotient),
+    }
+}
+
+/// What a quotient that is rounded towards zero leaves.
+pub fn left(a: Scalar, b: Scalar) -> Scalar {
+    of_two(a, b, |_, _| false, |a, b| a.checked_rem(b).unwrap_or(0), |a, b| a % b, |a, _| a)
+}
+
+/// What a quotient that is rounded downwards leaves.
+pub fn modulo(a: Scalar, b: Scalar) -> Scalar {
+    let rest = left(a, b);
+    let is_other_side = rest.to_bool() && (real(rest) < 0.0) != (real(b) < 0.0);
+    if is_other_side { plus(rest, b) } else { rest }
 }
 
 /// The power. Integers to a negative one are what is left of the fraction without its digits.

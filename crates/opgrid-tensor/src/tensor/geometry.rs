@@ -388,6 +388,28 @@ impl Geometry {
         if self.numel == 0 { 0 } else { self.offset as usize }
     }
 
+    /// The format that strides look like; row-major where they look like several.
+    ///
+    /// Source: behaviour of torch's operators on images, PyTorch 2.15.
+    pub(crate) fn suggested_format(&self) -> MemoryFormat {
+        // The dimensions from the fastest to the slowest.
+        let (format, order): (_, &[usize]) = match self.dims() {
+            4 => (MemoryFormat::ChannelsLast, &[1, 3, 2, 0]),
+            5 => (MemoryFormat::ChannelsLast3d, &[1, 4, 3, 2, 0]),
+            _ => return MemoryFormat::Contiguous,
+        };
+        let (sizes, strides) = (self.sizes(), self.strides());
+        let mut least = 0i64;
+        let fits = strides[1] != 0
+            && order.iter().all(|&dim| {
+                let ambiguous = dim == 0 && least == strides[1];
+                let fits = sizes[dim] != 0 && strides[dim] >= least && !ambiguous;
+                least = strides[dim].saturating_mul(sizes[dim].max(1));
+                fits
+            });
+        if fits { format } else { MemoryFormat::Contiguous }
+    }
+
     /// Whether elements lie in the order of `format` (of a tensor without one: `false`).
     pub fn is_in_format(&self, format: MemoryFormat) -> bool {
         match format {

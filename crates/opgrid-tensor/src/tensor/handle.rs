@@ -1,18 +1,22 @@
 //! The tensor that operators take and give: the dispatcher's handle with the methods of an array.
 //!
 //! ```text
-//! Tensor ──► keys │ count │ content: array, number, wrapper or nothing │ ──► array that took its place ──► array before …
+//! Tensor ──► keys │ count │ content: array, number, wrapper or nothing │ ──► array that took its place, of those kept
 //!                                                                        │     what others keep with the tensor
 //! ```
 //!
-//! A tensor's sizes do not change under those who look at them, with one exception: an `out` argument without
-//! elements takes the shape of the result. The old array is then kept behind the new one, so that reading takes no
-//! lock. A number in a tensor's place has no storage until somebody asks for its array.
+//! A tensor's sizes change in two cases: an `out` argument without elements takes the shape of the result, and operators
+//! such as `resize_` and `t_` are asked to change them. An array never changes: another one takes its place. All that
+//! ever did are kept as long as the tensor, so that who looks at one may go on and reading takes no lock. Equal ones are
+//! kept once, so that changing to and fro takes no more memory. A number in a tensor's place has no storage until
+//! somebody asks for its array.
 #![allow(unsafe_code)]
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use opgrid_core::{
     AnyTensor, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Result, Scalar, TensorData,
@@ -61,14 +65,19 @@ struct Record {
 
 /// What is kept with a tensor beside its content.
 ///
-/// Invariant: `latest` is null or leads to a [`Later`] made by `Box::into_raw`; that and all before it live as long
-/// as this and never change.
+/// Invariant: the pointers in `kept` are of arrays made by `Box::into_raw`, one for each place; they live as long as
+/// this and never change. `latest` is null or one of them.
 #[derive(Default)]
 struct More {
     /// The array that took the content's place, if one has.
-    latest: AtomicPtr<Later>,
+    latest: AtomicPtr<Array>,
+    /// Every array that ever did: somebody may still look at it.
+    kept: Mutex<Option<Box<Kept>>>,
     metadata: Metadata,
 }
+
+/// Arrays by their specs and their storages, which they keep alive.
+type Kept = HashMap<(TensorSpec, usize), AtomicPtr<Array>>;
 
 enum Content {
     Array(Array),
@@ -78,13 +87,6 @@ enum Content {
     Wrapper(Box<dyn Wrapper>),
     /// A tensor that is not there.
     Undefined,
-}
-
-/// An array that took the place of a record's content, and the one that it took it from. That is kept, because
-/// somebody may still look at it.
-struct Later {
-    array: Array,
-    before: *mut Later,
 }
 
 impl Drop for Record {
@@ -100,11 +102,10 @@ impl Drop for Record {
 
 impl Drop for More {
     fn drop(&mut self) {
-        let mut next = *self.latest.get_mut();
-        while !next.is_null() {
+        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        for mut array in kept.into_iter().flat_map(|kept| kept.into_values()) {
             // SAFETY: by the invariant a box's, of which each is met once; nobody looks at what is dropped.
-            let later = unsafe { Box::from_raw(next) };
-            next = later.before;
+            drop(unsafe { Box::from_raw(*array.get_mut()) });
         }
     }
 }
@@ -143,7 +144,7 @@ impl Record {
     }
 
     /// Where the array is that took the content's place; null where none has.
-    fn latest(&self) -> *mut Later {
+    fn latest(&self) -> *mut Array {
         self.more().map_or(ptr::null_mut(), |more| more.latest.load(Ordering::Acquire))
     }
 }
@@ -153,18 +154,16 @@ impl More {
     fn later(&self) -> Option<&Array> {
         let latest = self.latest.load(Ordering::Acquire);
         // SAFETY: by the invariant null or alive and unchanging as long as `self`; the load sees what was published.
-        unsafe { latest.as_ref() }.map(|later| &later.array)
+        unsafe { latest.as_ref() }
     }
 
-    /// Puts `array` in the place of the array that lies at `before`, unless another thread was faster.
-    fn replace(&self, before: *mut Later, array: Array) -> bool {
-        let later = Box::into_raw(Box::new(Later { array, before }));
-        let published = self.latest.compare_exchange(before, later, Ordering::AcqRel, Ordering::Relaxed);
-        if published.is_err() {
-            // SAFETY: made by `Box::into_raw` above, and never published.
-            drop(unsafe { Box::from_raw(later) });
-        }
-        published.is_ok()
+    /// Puts an array into the place of the one that was there before, unless somebody else has put another one there.
+    fn replace(&self, before: *mut Array, array: Array) -> bool {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (array.spec().clone(), array.storage().identity());
+        let kept = kept.get_or_insert_default().entry(place);
+        let array = kept.or_insert_with(|| AtomicPtr::new(Box::into_raw(Box::new(array))));
+        self.latest.compare_exchange(before, *array.get_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -431,6 +430,16 @@ impl Tensor {
         Ok(Self::new(self.keys(), Content::Array(self.array()?.view(geometry)?)))
     }
 
+    /// A view of the same memory with another spec, which may be of another dtype.
+    ///
+    /// # Errors
+    ///
+    /// A spec that leads beyond the storage, or whose device is another kind; a tensor without a storage.
+    pub(crate) fn view_with(&self, spec: TensorSpec) -> Result<Self> {
+        let array = Array::new(spec, self.array()?.storage().clone())?;
+        Ok(Self::new(self.keys(), Content::Array(array)))
+    }
+
     #[inline]
     fn record(&self) -> &Record {
         // SAFETY: the handle's data is a `Record`: the field is private to this module, where only `new` fills it, with a new
@@ -515,6 +524,31 @@ impl Tensor {
             return Ok(());
         }
         Err(argument("another thread gave the output a shape just now; give each thread its own"))
+    }
+
+    /// Puts another array into the place of the tensor's: its sizes change, and perhaps its memory. Other tensors on the
+    /// old memory keep it.
+    ///
+    /// # Errors
+    ///
+    /// Another dtype or device; a tensor without a storage; another thread changes the tensor at the same time.
+    pub(crate) fn become_array(&self, array: Array) -> Result<()> {
+        let found = self.array()?.spec();
+        if (found.dtype(), found.device()) != (array.dtype(), array.device()) {
+            let message = format!(
+                "a tensor of {} on {} cannot become one of {} on {}; make a new one",
+                found.dtype(),
+                found.device(),
+                array.dtype(),
+                array.device()
+            );
+            return Err(argument(message));
+        }
+        let record = self.record();
+        if record.more_or_new().replace(record.latest(), array) {
+            return Ok(());
+        }
+        Err(argument("another thread changed the tensor just now; give each thread its own"))
     }
 
     /// The map from indices to elements; that of sizes `[0]` for an undefined tensor.
@@ -652,6 +686,31 @@ mod tests {
         assert_eq!(x.binding_object().load(Ordering::Relaxed), &raw mut object);
         let view = x.view_as(x.geometry().clone()).unwrap();
         assert!(view.binding_object().load(Ordering::Relaxed).is_null());
+    }
+
+    #[test]
+    fn sizes_change_to_and_fro_without_more_memory() {
+        let x = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+        let before = x.sizes();
+        for _ in 0..101 {
+            let exchanged = x.geometry().transpose(0, 1).unwrap();
+            x.become_array(x.array().unwrap().view(exchanged).unwrap()).unwrap();
+        }
+        assert_eq!((before, x.sizes()), ([2, 3].as_slice(), [3, 2].as_slice()));
+        let kept = x.record().more().unwrap().kept.lock().unwrap();
+        assert_eq!(kept.as_ref().map(|kept| kept.len()), Some(2));
+    }
+
+    #[test]
+    fn a_tensor_keeps_its_dtype() {
+        let (x, y) =
+            (Tensor::from_slice(&[1i64], &[1]).unwrap(), Tensor::from_slice(&[1.0f32], &[1]).unwrap());
+        assert!(x.become_array(y.array().unwrap().clone()).is_err());
+        let number = Tensor::number(3);
+        number
+            .become_array(number.array().unwrap().view(Geometry::contiguous(&[1, 1]).unwrap()).unwrap())
+            .unwrap();
+        assert_eq!((number.sizes(), number.to_vec::<i64>().unwrap()), ([1, 1].as_slice(), vec![3]));
     }
 
     #[test]

@@ -309,6 +309,83 @@ impl Geometry {
         Self::strided(&sizes, &strides, self.offset())
     }
 
+    /// With as many dimensions of size 1 in front that there are `dims`, which are no fewer than there are now.
+    ///
+    /// # Errors
+    ///
+    /// More dimensions than a tensor has.
+    pub(crate) fn padded(&self, dims: usize) -> Result<Self> {
+        let added = dims.saturating_sub(self.dims());
+        let in_front = |value: i64, list: &[i64]| -> Vec<i64> {
+            std::iter::repeat_n(value, added).chain(list.iter().copied()).collect()
+        };
+        Self::strided(&in_front(1, self.sizes()), &in_front(0, self.strides()), self.offset())
+    }
+
+    /// The diagonals of the matrices that two dimensions are, as a last dimension.
+    ///
+    /// # Errors
+    ///
+    /// A dimension out of range; twice the same.
+    pub fn diagonal(&self, offset: i64, dim1: i64, dim2: i64) -> Result<Self> {
+        let (row, column) = (normalise_dim(dim1, self.dims())?, normalise_dim(dim2, self.dims())?);
+        if row == column {
+            let message = format!(
+                "diagonal dimensions cannot be the same, found {dim1} and {dim2} for {:?}",
+                self.sizes()
+            );
+            return Err(argument(message));
+        }
+        let (mut sizes, mut strides) = self.lists();
+        let (moved, size) = match offset < 0 {
+            true => (row, sizes[row].saturating_add(offset).min(sizes[column])),
+            false => (column, sizes[column].saturating_sub(offset).min(sizes[row])),
+        };
+        let mut start = self.offset();
+        if size > 0 {
+            // The first element is one of the matrix, so that its position is a number.
+            start = start.saturating_add(strides[moved].saturating_mul(offset.saturating_abs()));
+        }
+        let step = strides[row].saturating_add(strides[column]);
+        for dim in [row.max(column), row.min(column)] {
+            sizes.remove(dim);
+            strides.remove(dim);
+        }
+        sizes.push(size.max(0));
+        strides.push(step);
+        Self::strided(&sizes, &strides, start)
+    }
+
+    /// Windows of a dimension, `step` apart, of which the elements are a last dimension.
+    ///
+    /// # Errors
+    ///
+    /// A dimension out of range, windows of a negative size or larger than the dimension, a step that is not positive.
+    pub fn unfold(&self, dimension: i64, size: i64, step: i64) -> Result<Self> {
+        let dim = normalise_dim(dimension, self.dims())?;
+        let (mut sizes, mut strides) = self.lists();
+        let whole = sizes.get(dim).copied().unwrap_or(1);
+        if size < 0 {
+            return Err(argument(format!("size is {size} but must be 0 or more")));
+        }
+        if size > whole {
+            let message =
+                format!("maximum size for tensor at dimension {dim} is at most {whole}, but size is {size}");
+            return Err(argument(message));
+        }
+        if step <= 0 {
+            return Err(argument(format!("step is {step} but must be positive")));
+        }
+        let within = strides.get(dim).copied().unwrap_or(1);
+        if self.dims() > 0 {
+            sizes[dim] = (whole - size) / step + 1;
+            strides[dim] = within.saturating_mul(step);
+        }
+        sizes.push(size);
+        strides.push(within);
+        Self::strided(&sizes, &strides, self.offset())
+    }
+
     fn lists(&self) -> (Dims, Dims) {
         (Dims::from_slice(self.sizes()), Dims::from_slice(self.strides()))
     }

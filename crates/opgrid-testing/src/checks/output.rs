@@ -38,10 +38,12 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
 
 /// The expected results, if all of their elements are known.
 fn results(expected: &Expected) -> Option<Vec<&Plain>> {
-    let plain = |expected| match expected {
-        &Expected::Tensor(ref result) => Some(result),
-        _ => None,
-    };
+    fn plain(expected: &Expected) -> Option<&Plain> {
+        match expected {
+            Expected::Tensor(result) => Some(result),
+            _ => None,
+        }
+    }
     match expected {
         Expected::Several(results) => results.iter().map(plain).collect(),
         expected => plain(expected).map(|result| vec![result]),

@@ -8,8 +8,10 @@
 mod cast;
 pub(super) mod fold;
 pub(crate) mod parallel;
+pub(crate) mod parts;
 mod plan;
 pub(crate) mod produce;
+pub(crate) mod rows;
 mod span;
 mod strided;
 mod typed;

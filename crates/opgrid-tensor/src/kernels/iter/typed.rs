@@ -14,6 +14,9 @@ use crate::tensor::Element;
 /// Elements that are widened, computed and narrowed in a loop each, where that are three types.
 const PART: usize = 64;
 
+/// Elements that are looked at before it is decided how they are computed.
+const PIECE: usize = 512;
+
 /// A kernel: what is computed, and for elements of which types, the output's first.
 ///
 /// It is a pair rather than a struct, so that its loop is compiled with the operator that has the closure: see `simd`.
@@ -69,14 +72,37 @@ macro_rules! kernels {
                             $input[i] = narrow[i].widen();
                         })*
                         let mut results = [<Out::Math>::default(); PART];
-                        for i in 0..PART {
-                            results[i] = f.call(($($input[i],)*));
+                        if const { F::IS_PARTIAL } && !(0..PART).fold(true, |all, i| all & f.covers(($($input[i],)*))) {
+                            for i in 0..PART {
+                                results[i] = f.call_any(($($input[i],)*));
+                            }
+                        } else {
+                            for i in 0..PART {
+                                results[i] = f.call(($($input[i],)*));
+                            }
                         }
                         for i in 0..PART {
                             out[i].write(Out::narrow(results[i]));
                         }
                     }
                     whole = n - n % PART;
+                }
+                // Decided before there is code, as above.
+                if const { F::IS_PARTIAL } {
+                    while whole < n {
+                        let end = n.min(whole + PIECE);
+                        let covered = (whole..end).fold(true, |all, i| all & f.covers(($($input[i].widen(),)*)));
+                        if covered {
+                            for i in whole..end {
+                                out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
+                            }
+                        } else {
+                            for i in whole..end {
+                                out[i].write(Out::narrow(f.call_any(($($input[i].widen(),)*))));
+                            }
+                        }
+                        whole = end;
+                    }
                 }
                 for i in whole..n {
                     out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));

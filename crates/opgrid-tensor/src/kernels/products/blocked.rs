@@ -5,7 +5,7 @@
 //! Factors that are small, or lie in memory as they are needed, are read where they are.
 #![allow(unsafe_code)]
 
-use super::matrix::{Matrix, Room, Spare, pack, panel_size};
+use super::matrix::{Factor, Matrix, Room, Spare, pack, panel_size};
 use super::scheme::Scheme;
 use super::tile::{Kernel, Work};
 use crate::kernels::arithmetic::Arithmetic;
@@ -23,11 +23,11 @@ const PANELS_BYTES: usize = 512 << 10;
 const SMALL_BYTES: usize = 64 << 10;
 
 /// `out = scale * (a @ b)`, or `out += …`.
-pub(super) struct Product<S: Scheme> {
+pub(super) struct Product<S: Scheme, B = Matrix<<S as Scheme>::Element>> {
     pub scheme: S,
     pub out: Matrix<S::Sum>,
     pub a: Matrix<S::Element>,
-    pub b: Matrix<S::Element>,
+    pub b: B,
     pub scale: S::Sum,
     pub add: bool,
 }
@@ -54,7 +54,7 @@ struct Panels<F> {
     step: usize,
 }
 
-impl<S: Scheme> Product<S> {
+impl<S: Scheme, B: Factor<S>> Product<S, B> {
     /// Computes the whole product on this thread.
     ///
     /// # Safety
@@ -69,7 +69,7 @@ impl<S: Scheme> Product<S> {
             let (start, end) = ((piece * deep).min(inner), ((piece + 1) * deep).min(inner));
             let part = Self {
                 a: self.a.part(0..self.a.rows, start..end),
-                b: self.b.part(start..end, 0..self.b.columns),
+                b: self.b.part(start..end, 0..self.columns()),
                 add: self.add || piece > 0,
                 ..*self
             };
@@ -82,27 +82,34 @@ impl<S: Scheme> Product<S> {
         self.scheme.kernel()
     }
 
+    /// Columns of the right factor.
+    fn columns(&self) -> usize {
+        let [_, columns] = self.b.sizes();
+        columns
+    }
+
+    /// The right factor, if its rows lie in one piece each.
+    fn rows(&self) -> Option<Matrix<S::Element>> {
+        self.b.matrix().filter(|b| b.column == 1)
+    }
+
     /// Rows and columns of the tallest tile, in elements.
     fn tile_sizes(&self) -> [usize; 2] {
         let kernel = self.kernel();
         [kernel.tallest() / S::PARTS, kernel.width / S::PARTS]
     }
 
-    /// Whether rows of the right factor can be read as panels are.
-    fn has_rows(&self) -> bool {
-        S::SAME && self.kernel().depth == 1 && self.b.column == 1
-    }
-
     /// Whether the right factor is read once, row by row.
     fn is_streamed(&self) -> bool {
-        self.b.column == 1 && self.a.rows <= FEW
+        self.a.rows <= FEW && self.rows().is_some()
     }
 
-    /// Whether full panels of the right factor are read where they are.
-    fn reads_b(&self) -> bool {
-        let bytes = self.b.rows * self.b.columns * size_of::<S::Element>();
+    /// The right factor, if full panels of it are read where they are.
+    fn read_in_place(&self) -> Option<Matrix<S::Element>> {
+        let b = self.rows().filter(|_| S::SAME && self.kernel().depth == 1)?;
+        let bytes = b.rows * b.columns * size_of::<S::Element>();
         let [tallest, _] = self.tile_sizes();
-        self.has_rows() && (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest))
+        (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest)).then_some(b)
     }
 
     /// Whether full rows of tiles of the left factor are read where they are.
@@ -113,7 +120,7 @@ impl<S: Scheme> Product<S> {
         let as_it_is = S::SAME && S::PARTS == 1 && beside;
         // Rows that are a multiple of this apart fight for the same lines of the cache.
         let apart = !self.a.row.wrapping_mul(size_of::<S::Element>()).is_multiple_of(4096);
-        as_it_is && (self.b.columns <= 4 * width || (self.a.column == 1 && apart))
+        as_it_is && (self.columns() <= 4 * width || (self.a.column == 1 && apart))
     }
 
     /// The product for one piece of the inner dimension.
@@ -125,22 +132,24 @@ impl<S: Scheme> Product<S> {
         let kernel = self.kernel();
         let [tallest, width] = self.tile_sizes();
         let steps = self.a.columns;
-        let whole = if self.reads_b() { self.b.columns / width } else { 0 };
-        let rest = self.b.part(0..steps, whole * width..self.b.columns);
+        let in_place = self.read_in_place();
+        let whole = in_place.map_or(0, |b| b.columns / width);
+        let rest = self.b.part(0..steps, whole * width..self.columns());
+        let columns = self.columns() - whole * width;
         // Rows that are read once stay in one piece: as one panel, in which those of the tiles begin everywhere.
         let (wide, next) = match self.is_streamed() {
-            true => (rest.columns.next_multiple_of(width), kernel.width * kernel.depth),
+            true => (columns.next_multiple_of(width), kernel.width * kernel.depth),
             false => (width, panel_size(steps, width, kernel.depth) * S::PARTS),
         };
-        let all = rest.columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth);
+        let all = columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth);
         let sizes = [all, panel_size(steps, tallest, kernel.depth)];
         let (panels, left) = room.slices::<S::Packed>(sizes);
         // SAFETY: the elements may be read, as the caller promises.
-        unsafe { pack::<S>(panels, wide, kernel.depth, rest) };
+        unsafe { rest.pack(panels, wide, kernel.depth) };
         let read = Panels {
-            start: self.b.start.cast_const().cast::<S::Factor>(),
+            start: in_place.map_or(std::ptr::null(), |b| b.start.cast_const().cast::<S::Factor>()),
             panel: width * S::PARTS,
-            step: self.b.row.wrapping_mul(S::PARTS),
+            step: in_place.map_or(0, |b| b.row.wrapping_mul(S::PARTS)),
         };
         let step = wide * S::PARTS * kernel.depth;
         let packed = Panels { start: panels.as_ptr().cast(), panel: next, step };

@@ -57,6 +57,44 @@ impl<T> Matrix<T> {
     }
 }
 
+/// The right factor of a product: a matrix in memory, or what is packed as if it were one.
+pub(super) trait Factor<S: Scheme>: Copy {
+    /// Rows and columns.
+    fn sizes(&self) -> [usize; 2];
+
+    /// Some rows and columns of it.
+    fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self;
+
+    /// The factor itself, if it is a matrix in memory.
+    fn matrix(&self) -> Option<Matrix<S::Element>>;
+
+    /// Copies it to panels of `width` columns.
+    ///
+    /// # Safety
+    ///
+    /// The elements may be read.
+    unsafe fn pack(self, to: &mut [S::Packed], width: usize, depth: usize);
+}
+
+impl<S: Scheme> Factor<S> for Matrix<S::Element> {
+    fn sizes(&self) -> [usize; 2] {
+        [self.rows, self.columns]
+    }
+
+    fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
+        Matrix::part(self, rows, columns)
+    }
+
+    fn matrix(&self) -> Option<Self> {
+        Some(*self)
+    }
+
+    unsafe fn pack(self, to: &mut [S::Packed], width: usize, depth: usize) {
+        // SAFETY: passed on.
+        unsafe { pack::<S>(to, width, depth, self) }
+    }
+}
+
 /// Copies a matrix of lanes, one per column, to panels of `width` lanes.
 ///
 /// # Safety

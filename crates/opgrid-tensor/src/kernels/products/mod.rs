@@ -9,13 +9,21 @@
 //! | `blocked` | keeps panels in near caches |
 //! | `thin` | multiplies by a few vectors without panels |
 //! | `job` | cuts products into pieces for threads |
+//! | `patches` | packs the patches of images under a moving window |
+//! | `convolution` | multiplies filters by patches, and computes the gradients of that |
+//! | `direct` | convolves with very few filters without panels |
+//! | `columns` | writes patches out, and adds them up |
 //!
 //! The 16-bit floats are summed in single precision and rounded once. Integers wrap around.
 
 mod blocked;
+mod columns;
+mod convolution;
+mod direct;
 mod job;
 mod lanes;
 mod matrix;
+mod patches;
 mod scheme;
 mod thin;
 mod tile;
@@ -25,6 +33,9 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 use opgrid_core::{DType, Result, Scalar};
 
+pub use self::columns::{fold, unfold};
+pub use self::convolution::{correlate, spread, weigh};
+pub use self::patches::Windows;
 use self::scheme::{Pairs, Parts, Plain, Scheme, Widened};
 use super::access::{self, Access, Aliasing};
 use super::arithmetic::{self, Arithmetic};

@@ -46,6 +46,7 @@ pub fn install(dispatcher: &Dispatcher) -> Result<Registration> {
     let mut everything = dispatcher.implementations("_", DispatchKey::AutocastCpu);
     everything.fallback(Kernel::engine(cast));
     everything.kind_column(&kind::PRODUCT, CastPolicy::Lower);
+    everything.kind_column(&kind::CONVOLUTION, CastPolicy::Lower);
     everything.kind_column(&kind::REDUCTION, CastPolicy::Full);
     everything.kind_column(&kind::JOINING, CastPolicy::Widest);
     everything.finish()

@@ -1,19 +1,24 @@
 //! `aten::clone`: a new tensor with the same elements.
 //!
 //! - Shapes: that of `self`, in the order of `memory_format`; without one the order of `self` is kept.
+//! - Aliasing: `clone.out` writes `out`, of the dtype of `self`, and gives it its shape if it has no elements.
 //! - Dispatch: a composite of `empty_strided` and `copy_`.
 //! - Source: torch.clone, PyTorch 2.15.
 
+use crate::ops::kinds::factory;
 use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, EmptyStrided};
 
 operator! {
     home = crate::home;
-    pub Clone = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
+    pub Clone = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Clone).kind(&kind::COPY).on_every_backend(clone);
+    library.define_with_forms(Clone, &kind::COPY).on_every_backend(clone);
+    library.implement(CloneOut).on_every_backend(|input, format, out| {
+        factory::fill_like(out, input, format, |out| CopyInplace.call(out, input, false))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

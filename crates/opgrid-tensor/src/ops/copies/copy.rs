@@ -1,33 +1,44 @@
-//! `aten::copy_`: writes the elements of one tensor to another.
+//! `aten::copy_`, `aten::copy`: the elements of one tensor written to another.
 //!
 //! `self[i] = src[i]`
 //!
 //! - Shapes: `src` is stretched to the shape of `self`.
 //! - Dtypes: any to any; a fraction is cut off for integers, anything but zero is true.
-//! - Aliasing: writes `self`; copying a tensor to itself does nothing.
+//! - Aliasing: `copy_` writes `self`; copying a tensor to itself does nothing. `copy` gives a tensor like `self`,
+//!   `copy.out` writes `out`.
 //! - Errors: a shape that does not broadcast to that of `self`, overlap in part, a `src` without data.
 //! - Source: torch.Tensor.copy_, PyTorch 2.15. `non_blocking` makes no difference between CPU tensors.
 
 use opgrid_core::DeviceType;
 
+use crate::ops::EmptyLike;
 use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
     pub CopyInplace = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
+    pub Copy = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(CopyInplace).column(NumbersForTensors).kind(&kind::COPY).in_place(shape, cpu);
+    library.define_with_forms(Copy, &kind::COPY).on_every_backend(|input, src, non_blocking| {
+        let out = EmptyLike.call(input, None, None, None, None, None)?;
+        CopyInplace.call(&out, src, non_blocking).map(|()| out)
+    });
+    library.implement(CopyOut).on_every_backend(|input, src, non_blocking, out| {
+        result::copied(out, &Copy.call(input, src, non_blocking)?)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples
-        .of(CopyInplace, STORED, inputs, |it| {
-            let (to, from) = (it.tensor("self")?, it.tensor("src")?);
-            Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
-        })
-        .refuses("does not broadcast", make::misfits());
+    samples.of(CopyInplace, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
+    samples.of(Copy, STORED, inputs, reference).refuses("does not broadcast", make::misfits());
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (to, from) = (it.tensor("self")?, it.tensor("src")?);
+    Ok(Plain::from_fn(to.dtype(), to.sizes(), |position| from.at(position)).into())
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -1,39 +1,98 @@
-//! `aten::fill_`: sets every element to a number.
+//! `aten::fill_`, `aten::fill`: every element set to a number.
 //!
 //! `self[i] = value`
 //!
 //! - Dtypes: `value` is converted to that of `self`; a fraction is cut off for integers.
-//! - Aliasing: writes `self`, which must not repeat elements.
-//! - Errors: a number beyond the range of the dtype.
+//! - Shapes: that of `self`; a `value` tensor has no dimensions.
+//! - Aliasing: `fill_` writes `self`, which must not repeat elements; `fill` writes a tensor like it, the `out` forms `out`.
+//! - Dispatch: `fill` is a composite of `empty_like` and `fill_`; a number in a tensor is read.
+//! - Errors: a number beyond the range of the dtype, a `value` with dimensions.
 //! - Source: torch.Tensor.fill_, PyTorch 2.15.
 
+use crate::kernels::access::check_written;
+use crate::ops::kinds::factory;
 use crate::ops::prelude::*;
+use crate::ops::{EmptyLike, LocalScalarDense};
 
 operator! {
     home = crate::home;
     /// Sets every element to `value`.
     pub FillInplaceScalar = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", method;
+    pub FillInplaceTensor = "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)";
+    pub FillScalar = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", out;
+    pub FillTensor = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(FillInplaceScalar).kind(&kind::POINTWISE_UNARY).in_place(shape, cpu);
+    library.define(FillInplaceTensor).kind(&kind::COPY).on_cpu_and_meta(fill_tensor);
+    library.define_with_forms(FillScalar, &kind::COPY).on_every_backend(|input, value| {
+        let out = EmptyLike.call(input, None, None, None, None, None)?;
+        FillInplaceScalar.call(&out, value).map(|()| out)
+    });
+    library.implement(FillScalarOut).on_every_backend(|input, value, out| {
+        factory::fill_like(out, input, None, |out| FillInplaceScalar.call(out, value))
+    });
+    library.define_with_forms(FillTensor, &kind::COPY).on_every_backend(|input, value| {
+        let out = EmptyLike.call(input, None, None, None, None, None)?;
+        FillInplaceTensor.call(&out, value).map(|()| out)
+    });
+    library.implement(FillTensorOut).on_every_backend(|input, value, out| {
+        check_value(value)?;
+        // Read before anything is written, for `out` may be `value`.
+        let value = crate::ops::Clone.call(value, None)?;
+        factory::fill_like(out, input, None, |out| FillInplaceTensor.call(out, &value))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let inputs = |dtype| {
-        let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
-        make::unary(dtype)
-            .into_iter()
-            .flat_map(|sample| numbers.map(|number| sample.clone().and(number)))
-            .collect()
-    };
     samples
-        .of(FillInplaceScalar, STORED, inputs, |it| {
-            let (x, value) = (it.tensor("self")?, it.value::<Scalar>("value")?);
-            Ok(Plain::of(x.dtype(), x.sizes(), &[value]).into())
-        })
+        .of(FillInplaceScalar, STORED, with_numbers, reference)
         .refuses_data("overflow", given(make::numbers(DType::U8, &[2], 0)).and(300));
+    samples.of(FillScalar, STORED, with_numbers, reference).output_decides();
+    let with_tensors = |dtype| {
+        let number = Plain::number(DType::F32, 2.5);
+        make::unary_numbers(dtype).into_iter().map(|sample| sample.and(number.clone())).collect()
+    };
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(FillInplaceTensor, STORED, with_tensors, reference)
+        .refuses("without dimensions", given(x.clone()).and(x));
+    samples.of(FillTensor, STORED, with_tensors, reference).output_decides();
     samples.differs(FillInplaceScalar, arithmetic::NUMBERS_FIT);
+}
+
+fn with_numbers(dtype: DType) -> Vec<Sample> {
+    let numbers = [Scalar::Int(3), Scalar::Float(1.75), Scalar::Bool(true)];
+    let all = make::unary(dtype).into_iter();
+    all.flat_map(|sample| numbers.map(|number| sample.clone().and(number))).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, value) = (it.tensor("self")?, it.operand("value")?);
+    Ok(Plain::of(x.dtype(), x.sizes(), value.elements()).into())
+}
+
+/// # Errors
+///
+/// A tensor with dimensions.
+fn check_value(value: &Tensor) -> Result<()> {
+    match value.spec()?.sizes() {
+        [] => Ok(()),
+        sizes => Err(argument(format!(
+            "argument `value` has shape {sizes:?}, expected a tensor without dimensions"
+        ))),
+    }
+}
+
+fn fill_tensor(input: &Tensor, value: &Tensor) -> Result<()> {
+    check_value(value)?;
+    let spec = input.spec()?;
+    check_written(spec.geometry())?;
+    match spec.device() {
+        Device::META => Ok(()),
+        _ => FillInplaceScalar.call(input, LocalScalarDense.call(value)?),
+    }
 }
 
 fn shape(input: &Tensor, _value: Scalar) -> Result<TensorSpec> {

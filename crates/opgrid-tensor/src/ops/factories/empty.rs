@@ -4,6 +4,7 @@
 //! - Dtypes: `dtype`, the default one without it.
 //! - Dispatch: no argument is a tensor, so the kernel for `BackendSelect` computes the key from dtype, layout and
 //!   device and calls on with it alone. What has no kernel fails with the error of that key.
+//! - Aliasing: `empty.out` gives `out` its shape if it has no elements.
 //! - Errors: pinned memory, which needs a device that copies from it.
 //! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
@@ -14,15 +15,18 @@ use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
-    pub EmptyMemoryFormat = "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+    pub EmptyMemoryFormat = "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out("out");
 }
 
 pub(super) fn register(library: &mut Library) {
     library
-        .define(EmptyMemoryFormat)
-        .kind(&kind::FACTORY)
+        .define_with_forms(EmptyMemoryFormat, &kind::FACTORY)
         .on_cpu_and_meta(empty)
         .kernel(DispatchKey::BackendSelect, select);
+    library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
+        let geometry = Geometry::in_format(size, memory_format.unwrap_or(MemoryFormat::Contiguous))?;
+        result::give_shape(out, &out.spec()?.with_geometry(geometry))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -2,19 +2,24 @@
 //!
 //! - Shapes: that of `self`, in the order of `memory_format`; without one the order of `self` is kept.
 //! - Dtypes, devices: those of `self` unless given.
+//! - Aliasing: `empty_like.out` gives `out`, in its dtype, its shape if it has no elements.
 //! - Dispatch: a composite of `empty_strided`.
 //! - Source: torch.empty_like, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
 use crate::ops::EmptyStrided;
+use crate::ops::kinds::factory;
 use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
-    pub EmptyLike = "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+    pub EmptyLike = "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(EmptyLike).kind(&kind::FACTORY).on_every_backend(empty_like);
+    library.define_with_forms(EmptyLike, &kind::FACTORY).on_every_backend(empty_like);
+    library
+        .implement(EmptyLikeOut)
+        .on_every_backend(|input, format, out| factory::give_like(out, input, format, |_| Ok(())));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -3,6 +3,7 @@
 //! - Strides count elements; they may leave gaps or repeat elements.
 //! - Dtypes: `dtype`, the default one without it.
 //! - Dispatch: as [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat).
+//! - Aliasing: `empty_strided.out` gives `out` its shape if it has no elements.
 //! - Errors: lists of different lengths, negative numbers, pinned memory.
 //! - Source: torch.empty_strided, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
@@ -14,15 +15,17 @@ use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
-    pub EmptyStrided = "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub EmptyStrided = "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
     library
-        .define(EmptyStrided)
-        .kind(&kind::FACTORY)
+        .define_with_forms(EmptyStrided, &kind::FACTORY)
         .on_cpu_and_meta(strided)
         .kernel(DispatchKey::BackendSelect, select);
+    library.implement(EmptyStridedOut).on_every_backend(|size, stride, out| {
+        result::give_shape(out, &out.spec()?.with_geometry(Geometry::strided(size, stride, 0)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -2,12 +2,12 @@
 //!
 //! `out[i] = start + i * (end - start) / (steps - 1)`
 //!
-//! - Shapes: `[steps]`; one number is `start`.
+//! - Shapes: `[steps]`; one number is `start`. Bounds in tensors have no dimensions.
 //! - Dtypes: `dtype`; without it the default one, or the complex one of it for complex bounds. Integers cut off
 //!   fractions. The bounds are converted first; numbers are computed in
 //!   float64 from the nearer end, and rounded once, where torch computes in the dtype.
 //! - Aliasing: `linspace.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
-//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `linspace.out`.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `linspace.out`. Bounds in tensors are read.
 //! - Errors: a negative number of steps, complex bounds for a real dtype, more than one bool.
 //! - Source: torch.linspace, PyTorch 2.15.
 
@@ -15,19 +15,54 @@ use num_complex::Complex64;
 
 use crate::families::result::written;
 use crate::kernels::sequence;
-use crate::ops::EmptyMemoryFormat;
 use crate::ops::kinds::factory::Factories;
 use crate::ops::prelude::*;
+use crate::ops::{EmptyMemoryFormat, Item};
 use crate::tensor::{Element, Number, complex_of};
 
 operator! {
     home = crate::home;
+    pub LinspaceTensorTensor = "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub LinspaceTensorScalar = "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub LinspaceScalarTensor = "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub Linspace = "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Linspace, &kind::FACTORY).factory(Linspace, linspace);
     library.implement(LinspaceOut).on_cpu_and_meta(linspace_out);
+    library.define_with_forms(LinspaceTensorTensor, &kind::FACTORY).on_every_backend(
+        |start, end, steps, dtype, layout, device, pin_memory| {
+            Linspace.call(
+                bound(start, device)?,
+                bound(end, device)?,
+                steps,
+                dtype,
+                layout,
+                device,
+                pin_memory,
+            )
+        },
+    );
+    library.define_with_forms(LinspaceTensorScalar, &kind::FACTORY).on_every_backend(
+        |start, end, steps, dtype, layout, device, pin_memory| {
+            Linspace.call(bound(start, device)?, end, steps, dtype, layout, device, pin_memory)
+        },
+    );
+    library.define_with_forms(LinspaceScalarTensor, &kind::FACTORY).on_every_backend(
+        |start, end, steps, dtype, layout, device, pin_memory| {
+            Linspace.call(start, bound(end, device)?, steps, dtype, layout, device, pin_memory)
+        },
+    );
+    library.implement(LinspaceTensorTensorOut).on_every_backend(|start, end, steps, out| {
+        LinspaceOut.call(bound(start, Some(out.device()))?, bound(end, Some(out.device()))?, steps, out)
+    });
+    library.implement(LinspaceTensorScalarOut).on_every_backend(|start, end, steps, out| {
+        LinspaceOut.call(bound(start, Some(out.device()))?, end, steps, out)
+    });
+    library.implement(LinspaceScalarTensorOut).on_every_backend(|start, end, steps, out| {
+        LinspaceOut.call(start, bound(end, Some(out.device()))?, steps, out)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -37,6 +72,20 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0)
         .output_decides()
         .refuses("steps", negative);
+    let in_tensors = |dtype| {
+        let number = |number: i64| Plain::number(DType::F64, number);
+        vec![given(number(0)).and(number(8)).and(5).named("dtype", dtype)]
+    };
+    let x = make::numbers(DType::F32, &[1], 0);
+    samples
+        .of(LinspaceTensorTensor, NUMBERS, in_tensors, reference)
+        .tolerance(2.0)
+        .output_decides()
+        .refuses("without dimensions", given(x.clone()).and(x).and(2));
+    let first = |dtype| vec![given(Plain::number(DType::F64, 0)).and(8).and(5).named("dtype", dtype)];
+    samples.of(LinspaceTensorScalar, NUMBERS, first, reference).tolerance(2.0).output_decides();
+    let second = |dtype| vec![given(0).and(Plain::number(DType::F64, 8)).and(5).named("dtype", dtype)];
+    samples.of(LinspaceScalarTensor, NUMBERS, second, reference).tolerance(2.0).output_decides();
     samples.differs(Linspace, arithmetic::NUMBERS_FIT);
     samples.differs(
         Linspace,
@@ -69,7 +118,8 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
-    let (start, end): (Scalar, Scalar) = (it.value("start")?, it.value("end")?);
+    let [start, end] = ["start", "end"].map(|name| it.operand(name).map(|bound| bound.elements()[0]));
+    let (start, end) = (start?, end?);
     let (steps, dtype): (i64, Option<DType>) = (it.value("steps")?, it.value("dtype")?);
     let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
     let place = |at: i64| number::plus(start, number::times(step, Scalar::Float(at as f64)));
@@ -86,21 +136,15 @@ fn linspace(
     pin_memory: Option<bool>,
 ) -> Result<Tensor> {
     check(start, end, steps, dtype)?;
-    let default = if is_complex(start, end) { complex_of(default_dtype()) } else { default_dtype() };
-    let dtype = Some(dtype.unwrap_or(default));
+    let dtype = Some(dtype.unwrap_or_else(|| default_of(start, end)));
     let result = EmptyMemoryFormat.call(&[steps], dtype, layout, device, pin_memory, None)?;
     LinspaceOut.call(start, end, steps, &result)?;
     Ok(result)
 }
 
 fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<()> {
-    let found = out.spec()?;
-    check(start, end, steps, Some(found.dtype()))?;
-    let spec = match found.numel() == steps {
-        true => found.clone(),
-        false => TensorSpec::contiguous(&[steps], found.dtype(), found.device())?,
-    };
-    written(out, &spec, |out| {
+    check(start, end, steps, Some(out.spec()?.dtype()))?;
+    written(out, &result_spec(out, steps)?, |out| {
         with_dtype!(out.dtype(), T => {
             let (start, end) = (arithmetic::element::<T>(start)?, arithmetic::element::<T>(end)?);
             let (start, end): (Complex64, Complex64) = (start.cast(), end.cast());
@@ -117,11 +161,40 @@ fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<
     })
 }
 
+/// The number in a tensor without dimensions, for a result on a device: on meta any of its kind will do.
+pub(super) fn bound(tensor: &Tensor, device: Option<Device>) -> Result<Scalar> {
+    let spec = tensor.spec()?;
+    match spec.sizes() {
+        [] if spec.device() == Device::META && device == Some(Device::META) => {
+            Ok(match spec.dtype().is_complex() {
+                true => Scalar::Complex(Complex64::ZERO),
+                false => Scalar::Int(0),
+            })
+        }
+        [] => Item.call(tensor),
+        sizes => Err(argument(format!("a bound has shape {sizes:?}, expected a tensor without dimensions"))),
+    }
+}
+
+/// The dtype of numbers between these.
+pub(super) fn default_of(start: Scalar, end: Scalar) -> DType {
+    if is_complex(start, end) { complex_of(default_dtype()) } else { default_dtype() }
+}
+
+/// What an output becomes: one with as many elements keeps its shape.
+pub(super) fn result_spec(out: &Tensor, steps: i64) -> Result<TensorSpec> {
+    let found = out.spec()?;
+    match found.numel() == steps {
+        true => Ok(found.clone()),
+        false => TensorSpec::contiguous(&[steps], found.dtype(), found.device()),
+    }
+}
+
 fn is_complex(start: Scalar, end: Scalar) -> bool {
     [start, end].iter().any(|bound| matches!(bound, Scalar::Complex(_)))
 }
 
-fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result<()> {
+pub(super) fn check(start: Scalar, end: Scalar, steps: i64, dtype: Option<DType>) -> Result<()> {
     if steps < 0 {
         return Err(argument(format!("number of steps must be non-negative, found {steps}")));
     }

@@ -1,6 +1,7 @@
 //! `aten::scalar_tensor`: a number as a tensor without dimensions.
 //!
 //! - Dtypes: `dtype`, the default one without it, whatever kind the number is of.
+//! - Aliasing: `scalar_tensor.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
 //! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `fill_`.
 //! - Errors: a number beyond the range of the dtype; what `empty` refuses.
 //! - Source: torch.scalar_tensor, PyTorch 2.15.
@@ -11,11 +12,15 @@ use crate::ops::{EmptyMemoryFormat, FillInplaceScalar};
 
 operator! {
     home = crate::home;
-    pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ScalarTensor).kind(&kind::FACTORY).factory(ScalarTensor, scalar_tensor);
+    library.define_with_forms(ScalarTensor, &kind::FACTORY).factory(ScalarTensor, scalar_tensor);
+    library.implement(ScalarTensorOut).on_every_backend(|s, out| {
+        result::give_shape(out, &TensorSpec::contiguous(&[], out.spec()?.dtype(), out.device())?)?;
+        FillInplaceScalar.call(out, s)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -29,6 +34,7 @@ pub(super) fn samples(samples: &mut Samples) {
             let dtype: Option<DType> = it.value("dtype")?;
             Ok(Plain::number(dtype.unwrap_or(default_dtype()), it.value::<Scalar>("s")?).into())
         })
+        .output_decides()
         .refuses_data("overflow", given(300).named("dtype", DType::U8));
     samples.differs(ScalarTensor, arithmetic::NUMBERS_FIT);
 }

@@ -1,14 +1,15 @@
-//! `aten::zeros`: a new tensor with zero everywhere.
+//! `aten::zeros`, `aten::zero`: a new tensor with zero everywhere.
 //!
 //! `out[i] = 0`
 //!
-//! - Shapes: `size`, row-major.
-//! - Dtypes: `dtype`, the default one without it.
+//! - Shapes: `size`, row-major; `zero` gives a tensor like `self`.
+//! - Dtypes: `dtype`, the default one without it; that of `self`.
 //! - Aliasing: `zeros.out` writes `out`, and gives it its shape if it has no elements; `zero_` writes `self`.
 //! - Dispatch: as [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat); a composite of `empty` and `zero_`.
 //! - Errors: what `empty` refuses.
 //! - Source: torch.zeros, PyTorch 2.15.
 
+use crate::ops::EmptyLike;
 use crate::ops::kinds::factory;
 use crate::ops::prelude::*;
 
@@ -16,10 +17,18 @@ operator! {
     home = crate::home;
     pub Zeros = "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub ZeroInplace = "aten::zero_(Tensor(a!) self) -> Tensor(a!)";
+    pub Zero = "aten::zero(Tensor self) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
     factory::define_filled(library, Zeros, ZerosOut, |out| ZeroInplace.call(out));
+    library.define_with_forms(Zero, &kind::COPY).on_every_backend(|input| {
+        let out = EmptyLike.call(input, None, None, None, None, None)?;
+        ZeroInplace.call(&out).map(|()| out)
+    });
+    library
+        .implement(ZeroOut)
+        .on_every_backend(|input, out| factory::fill_like(out, input, None, |out| ZeroInplace.call(out)));
     library
         .define(ZeroInplace)
         .kind(&kind::FACTORY)
@@ -31,7 +40,9 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Zeros, STORED, make::shapes, |it| make::filled(it, Scalar::Int(0)))
         .output_decides()
         .refuses("", given([2, -1].to_vec()));
-    samples.of(ZeroInplace, STORED, make::unary, |it| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0)));
+    let cleared = |it: &Inputs| it.unary(DTypeRule::Promoted, |_| Scalar::Int(0));
+    samples.of(ZeroInplace, STORED, make::unary, cleared);
+    samples.of(Zero, STORED, make::unary, cleared).output_decides();
 }
 
 impl Tensor {

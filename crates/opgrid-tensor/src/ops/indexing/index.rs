@@ -20,6 +20,8 @@ use crate::samples::indexing::{Places, inputs, masks};
 operator! {
     home = crate::home;
     pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out;
+    /// The same for indices that are known to be in range; they are looked at all the same.
+    pub UnsafeIndexTensor = "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -27,6 +29,10 @@ pub(super) fn register(library: &mut Library) {
         let indexing = Indexing::new(input, indices)?;
         result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
     });
+    library
+        .define(UnsafeIndexTensor)
+        .kind(&kind::INDEXING)
+        .composite(|input, indices| IndexTensor.call(input, indices));
     library.implement(IndexTensorOut).on_cpu_and_meta(|input, indices, out| {
         let indexing = Indexing::new(input, indices)?;
         let spec = indexing.spec(input.spec()?)?;
@@ -48,6 +54,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("too many indices", given(x.clone()).and(vec![Some(index.clone()); 3]))
         .refuses("mask of dtype bool", given(x).and(vec![Some(index.to(DType::F32))]));
     samples.of(IndexTensor, STORED, masks, reference).not_on_meta();
+    samples.of(UnsafeIndexTensor, STORED, inputs, reference);
     samples.differs(
         IndexTensor,
         Difference {

@@ -4,7 +4,7 @@
 //!
 //! - Shapes: indices are read as by [`IndexTensor`](crate::ops::IndexTensor); `values` is stretched to what it would give.
 //! - Dtypes: `values` has that of `self`; one value for a mask is converted.
-//! - Aliasing: `index_put_` writes `self`; `index_put` writes a copy. If two indices are equal, the last value stays,
+//! - Aliasing: `index_put_` writes `self`; `index_put` writes a copy, `index_put.out` writes `out`, of the dtype of `self`. If two indices are equal, the last value stays,
 //!   or all are added with `accumulate`.
 //! - Errors: those of `index`; values of another dtype or of a shape that does not fit; overlap of `self` with itself,
 //!   values or indices.
@@ -20,7 +20,7 @@ use crate::samples::indexing::{self as indexing_samples, Places};
 
 operator! {
     home = crate::home;
-    pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", in_place;
+    pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", in_place, out;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -30,6 +30,9 @@ pub(super) fn register(library: &mut Library) {
         Ok(result)
     });
     library.implement(IndexPutInplace).on_cpu_and_meta(index_put_);
+    library.implement(IndexPutOut).on_every_backend(|input, indices, values, accumulate, out| {
+        result::copied(out, &IndexPut.call(input, indices, values, accumulate)?)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -4,7 +4,7 @@
 //!
 //! - Shapes: `self` and `mask` broadcast; in place, `mask` is stretched to `self`. The result is row-major.
 //! - Dtypes: that of `self`, to which `value` is converted; `mask` is bool.
-//! - Aliasing: `masked_fill_` writes `self`.
+//! - Aliasing: `masked_fill_` writes `self`, the `out` forms `out`, of the dtype of `self`.
 //! - Errors: a mask of another dtype, a `value` tensor with dimensions, a number beyond the range of the dtype,
 //!   overlap of `self` and `mask`.
 //! - Source: torch.Tensor.masked_fill_, PyTorch 2.15.
@@ -16,21 +16,23 @@ use crate::tensor::{Element, broadcast};
 operator! {
     home = crate::home;
     /// A copy with a number where a mask is true.
-    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, method;
-    pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place;
+    pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, out, method;
+    pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place, out;
 }
 
 /// Kind and shape rules, for everybody.
 pub const MASKED_FILL: Family<MaskedFillScalar> =
     Family::new(MaskedFillScalar, &kind::INDEXING, |input, mask, _| shape(input, mask))
-        .in_place_shape(|input, mask, _| in_place_shape(input, mask));
+        .in_place_shape(|input, mask, _| in_place_shape(input, mask))
+        .same_dtype_out();
 
 /// The same with the value in a tensor.
 pub const MASKED_FILL_TENSOR: Family<MaskedFillTensor> =
     Family::new(MaskedFillTensor, &kind::INDEXING, |input, mask, value| {
         check_value(value).and_then(|()| shape(input, mask))
     })
-    .in_place_shape(|input, mask, value| check_value(value).and_then(|()| in_place_shape(input, mask)));
+    .in_place_shape(|input, mask, value| check_value(value).and_then(|()| in_place_shape(input, mask)))
+    .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
     library.family(&MASKED_FILL).cpu(cpu);

@@ -1,4 +1,4 @@
-//! `aten::cat`: tensors one behind the other.
+//! `aten::cat`, `aten::concat`, `aten::concatenate`: tensors one behind the other.
 //!
 //! `out[…, j, …] = tensors[k][…, j - start of k, …]`
 //!
@@ -7,6 +7,7 @@
 //! - Dtypes: promoted over all tensors.
 //! - Strides: row-major; channels-last if all tensors are.
 //! - Aliasing: `cat.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: `concat` and `concatenate` are `cat`.
 //! - Errors: no tensors, tensors without dimensions, other shapes, several devices, overlap with `out`.
 //! - Source: torch.cat, PyTorch 2.15.
 
@@ -19,6 +20,8 @@ use crate::tensor::views::normalise_dim;
 operator! {
     home = crate::home;
     pub Cat = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", out;
+    pub Concat = "aten::concat(Tensor[] tensors, int dim=0) -> Tensor", out;
+    pub Concatenate = "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
@@ -30,6 +33,10 @@ pub(super) fn register(library: &mut Library) {
         let joined = Joined::new(tensors, dim)?;
         written(out, &joined.spec, |out| joined.write(out))
     });
+    library.define_with_forms(Concat, &kind::JOINING).implicit(|tensors, dim| Cat.call(tensors, dim));
+    library.implement(ConcatOut).implicit(|tensors, dim, out| CatOut.call(tensors, dim, out));
+    library.define_with_forms(Concatenate, &kind::JOINING).implicit(|tensors, dim| Cat.call(tensors, dim));
+    library.implement(ConcatenateOut).implicit(|tensors, dim, out| CatOut.call(tensors, dim, out));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -40,7 +47,11 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("no dimensions", given(vec![Plain::number(DType::F32, 1)]))
         .refuses("expected equal sizes", given(vec![x.clone(), make::numbers(DType::F32, &[2, 4], 0)]))
         .refuses("range", given(vec![x.clone(), x]).and(2));
+    samples.of(Concat, STORED, inputs, reference);
+    samples.of(Concatenate, STORED, inputs, reference);
     samples.differs(Cat, ANY_STRIDES);
+    samples.differs(Concat, ANY_STRIDES);
+    samples.differs(Concatenate, ANY_STRIDES);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
@@ -155,31 +166,11 @@ fn sizes(first: &[i64], tensors: &[&Tensor], dim: i64) -> Result<(Vec<i64>, usiz
 
 /// The format that all tensors have.
 fn common_format(tensors: &[Tensor]) -> MemoryFormat {
-    let mut formats = tensors.iter().map(|tensor| suggested_format(tensor.geometry()));
+    let mut formats = tensors.iter().map(|tensor| tensor.geometry().suggested_format());
     match formats.next() {
         Some(first) if formats.all(|format| format == first) => first,
         _ => MemoryFormat::Contiguous,
     }
-}
-
-/// The format that strides look like; row-major where they look like several.
-fn suggested_format(geometry: &Geometry) -> MemoryFormat {
-    // The dimensions from the fastest to the slowest.
-    let (format, order): (_, &[usize]) = match geometry.dims() {
-        4 => (MemoryFormat::ChannelsLast, &[1, 3, 2, 0]),
-        5 => (MemoryFormat::ChannelsLast3d, &[1, 4, 3, 2, 0]),
-        _ => return MemoryFormat::Contiguous,
-    };
-    let (sizes, strides) = (geometry.sizes(), geometry.strides());
-    let mut least = 0i64;
-    let fits = strides[1] != 0
-        && order.iter().all(|&dim| {
-            let ambiguous = dim == 0 && least == strides[1];
-            let fits = sizes[dim] != 0 && strides[dim] >= least && !ambiguous;
-            least = strides[dim].saturating_mul(sizes[dim].max(1));
-            fits
-        });
-    if fits { format } else { MemoryFormat::Contiguous }
 }
 
 /// Of operators that join tensors.

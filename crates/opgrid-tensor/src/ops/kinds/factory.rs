@@ -6,18 +6,18 @@
 use opgrid_core::operator::KernelOf;
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{
-    Argument, DType, Device, DispatchKey, DispatchKeySet, Generator, Layout, Library, Operator,
+    Argument, DType, Device, DispatchKey, DispatchKeySet, Generator, Layout, Library, MemoryFormat, Operator,
     OperatorBuilder, Result, Return, Scalar, Signature, WritesLast, compute_dispatch_key, operator,
 };
 
-use crate::families::result::give_shape;
+use crate::families::result::{check_result, give_shape, same_dtype};
 use crate::families::{DefineFamily, DefineKind, kind};
 use crate::kernels::random;
 use crate::ops::EmptyMemoryFormat;
 use crate::samples::{
     Difference, Directed, Distribution, Expected, INEXACT, Inputs, Operand, Samples, given,
 };
-use crate::tensor::{Tensor, TensorSpec, default_dtype};
+use crate::tensor::{Geometry, Tensor, TensorSpec, default_dtype};
 
 /// The signature of an operator whose last arguments are dtype, layout, device and whether memory is pinned.
 pub trait Factory: Signature {
@@ -43,6 +43,7 @@ factory! {
     (A _a)
     (A _a, B _b)
     (A _a, B _b, C _c)
+    (A _a, B _b, C _c, D _d)
 }
 
 /// Adds the kernels of a factory to an operator.
@@ -111,32 +112,89 @@ pub(crate) fn define_filled<F, O>(
     });
 }
 
-/// Defines an operator of sizes and options, and the same with a generator; `fill` draws the elements of both.
+/// Writes the `out` form of an operator that makes a tensor like another one, in the dtype of the output; `fill` writes
+/// the elements.
+///
+/// # Errors
+///
+/// An output of another shape, or that repeats elements; those of `fill`.
+pub(crate) fn give_like(
+    out: &Tensor,
+    input: &Tensor,
+    memory_format: Option<MemoryFormat>,
+    fill: impl FnOnce(&Tensor) -> Result<()>,
+) -> Result<()> {
+    give(out, input.spec()?.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?, fill)
+}
+
+/// The same for an operator that makes a tensor of that geometry.
+///
+/// # Errors
+///
+/// As [`give_like`].
+pub(crate) fn give(out: &Tensor, geometry: Geometry, fill: impl FnOnce(&Tensor) -> Result<()>) -> Result<()> {
+    let spec = out.spec()?.with_geometry(geometry);
+    check_result(out, &spec)?;
+    give_shape(out, &spec)?;
+    fill(out)
+}
+
+/// The same in the dtype of `input`, which that of the output has to be.
+///
+/// # Errors
+///
+/// As [`give_like`]; an output of another dtype.
+pub(crate) fn fill_like(
+    out: &Tensor,
+    input: &Tensor,
+    memory_format: Option<MemoryFormat>,
+    fill: impl FnOnce(&Tensor) -> Result<()>,
+) -> Result<()> {
+    let spec = input.spec()?;
+    same_dtype(out, spec)?;
+    give_like(out, input, memory_format, fill)
+}
+
+/// Defines an operator of sizes and options, and the same with a generator, with their `out` forms; `fill` draws the elements
+/// of all.
 #[track_caller]
-pub(crate) fn define_drawn<P, G>(
+pub(crate) fn define_drawn<P, G, O, S>(
     library: &mut Library,
     (plain, seeded): (P, G),
+    (output, seeded_output): (O, S),
     fill: fn(&Tensor, Option<&Generator>) -> Result<()>,
 ) where
     P: Operator<Signature = OfSizes>,
     G: Operator<Signature = OfGenerator>,
+    O: Operator<Signature = fn(Vec<i64>, Tensor) -> WritesLast>,
+    S: Operator<Signature = fn(Vec<i64>, Option<Generator>, Tensor) -> WritesLast>,
 {
     let explicit = DispatchKey::CompositeExplicitAutograd;
     let drawn = move |generator: Option<&Generator>, made: Result<Tensor>, name: fn() -> OperatorName| {
         made.and_then(|out| fill(&out, generator).map(|()| out)).map_err(|error| error.within(name()))
     };
-    let _ = library.define(plain).kind(&kind::RANDOM).closure(
+    let _ = library.define_with_forms(plain, &kind::RANDOM).closure(
         explicit,
         move |(size, dtype, layout, device, pin_memory)| {
             drawn(None, EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None), P::name)
         },
     );
-    let _ = library.define(seeded).kind(&kind::RANDOM).closure(
+    let _ = library.define_with_forms(seeded, &kind::RANDOM).closure(
         explicit,
         move |(size, generator, dtype, layout, device, pin_memory)| {
             drawn(generator, EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None), G::name)
         },
     );
+    let written =
+        move |size: &[i64], generator: Option<&Generator>, out: &Tensor, name: fn() -> OperatorName| {
+            let shaped = TensorSpec::contiguous(size, out.dtype(), out.device())
+                .and_then(|spec| give_shape(out, &spec));
+            shaped.and_then(|()| fill(out, generator)).map_err(|error| error.within(name()))
+        };
+    let _ = library.implement(output).closure(explicit, move |(size, out)| written(size, None, out, O::name));
+    let _ = library
+        .implement(seeded_output)
+        .closure(explicit, move |(size, generator, out)| written(size, generator, out, S::name));
 }
 
 /// Samples of such a pair of operators, whose elements have that distribution.

@@ -201,16 +201,23 @@ fn check_device(input: &TensorSpec, index: &Tensor, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// # Errors
+///
+/// Indices of another dtype than int32 and int64.
+pub(crate) fn check_index_dtype(name: &str, index: &TensorSpec) -> Result<()> {
+    match index.dtype() {
+        DType::I32 | DType::I64 => Ok(()),
+        found => Err(argument(format!("argument `{name}` has dtype {found}, expected int32 or int64"))),
+    }
+}
+
 /// The dimension that `dim` means.
 ///
 /// # Errors
 ///
 /// One out of range; indices that are no integers, or on another device.
 pub(crate) fn along(input: &TensorSpec, dim: i64, index: &TensorSpec) -> Result<usize> {
-    if !matches!(index.dtype(), DType::I32 | DType::I64) {
-        let message = format!("argument `index` has dtype {}, expected int32 or int64", index.dtype());
-        return Err(argument(message));
-    }
+    check_index_dtype("index", index)?;
     dimension(input, dim, index)
 }
 

@@ -1,9 +1,35 @@
 //! What the operators of a kind share: rules for shapes and dtypes, samples, and differences from torch.
 
+pub(crate) mod activation;
+pub(crate) mod bits;
+pub(crate) mod clamp;
 pub(crate) mod comparison;
+pub(crate) mod complex;
+pub(crate) mod convolutions;
+pub(crate) mod division;
+pub(crate) mod draws;
+pub(crate) mod dropout;
 pub(crate) mod extremum;
 pub(crate) mod factory;
+pub(crate) mod found;
+pub(crate) mod fourier;
+pub(crate) mod images;
 pub(crate) mod indexing;
+pub(crate) mod loss;
+pub(crate) mod normalisations;
+pub(crate) mod order;
+pub(crate) mod padding;
 pub(crate) mod pointwise;
+pub(crate) mod pooling;
 pub(crate) mod products;
+pub(crate) mod recurrent;
+pub(crate) mod resampling;
+pub(crate) mod scans;
+pub(crate) mod scatter;
+pub(crate) mod searching;
+pub(crate) mod softmax;
+pub(crate) mod spread;
+pub(crate) mod total;
 pub(crate) mod truth;
+pub(crate) mod unique;
+pub(crate) mod views;

@@ -45,9 +45,39 @@ pub(crate) fn inexact_unary(input: &Tensor) -> Result<TensorSpec> {
     inexact([("self", input)])
 }
 
+/// [`inexact_unary`] for a function that complex numbers do not have.
+pub(crate) fn inexact_real_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input])?;
+    inexact([("self", input)])
+}
+
+/// The same of two tensors.
+pub(crate) fn inexact_real_binary(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input, other])?;
+    inexact([("self", input), ("other", other)])
+}
+
+/// What is of the dtype of the one tensor, which has integers or floats.
+pub(crate) fn real_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_real(input.dtype())?;
+    promoted([("self", input)])
+}
+
+/// What is of the dtype of the one tensor, which has floats.
+pub(crate) fn float_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_float(input.dtype())?;
+    promoted([("self", input)])
+}
+
 /// Bools for the elements of one tensor.
 pub(crate) fn bool_unary(input: &Tensor) -> Result<TensorSpec> {
     of_dtype([("self", input)], DType::Bool)
+}
+
+/// Bools for the elements of one tensor, which are not complex.
+pub(crate) fn bool_ordered_unary(input: &Tensor) -> Result<TensorSpec> {
+    check_ordered(&[input])?;
+    bool_unary(input)
 }
 
 /// Bools for the elements of two tensors.
@@ -140,11 +170,54 @@ pub(crate) fn check_numbers(dtype: DType) -> Result<()> {
 
 /// # Errors
 ///
+/// A dtype other than the complex ones.
+pub(crate) fn check_complex(name: &str, dtype: DType) -> Result<()> {
+    match dtype.is_complex() {
+        true => Ok(()),
+        false => Err(argument(format!("argument `{name}` is {dtype}, expected a complex dtype"))),
+    }
+}
+
+/// # Errors
+///
+/// A dtype other than those of floats.
+pub(crate) fn check_float(dtype: DType) -> Result<()> {
+    match dtype.is_floating_point() && !dtype.is_float8() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a floating-point dtype")),
+    }
+}
+
+/// # Errors
+///
+/// A dtype other than those of integers and bools, which have bits.
+pub(crate) fn check_integral(dtype: DType) -> Result<()> {
+    match dtype == DType::Bool || dtype.is_integral() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "a bool or integer dtype")),
+    }
+}
+
+/// # Errors
+///
 /// A dtype without fractions.
 pub(crate) fn check_inexact(dtype: DType) -> Result<()> {
     match dtype.is_floating_point() || dtype.is_complex() {
         true => Ok(()),
         false => Err(unsupported(dtype, "a floating-point or complex dtype")),
+    }
+}
+
+/// # Errors
+///
+/// Two arguments of different dtypes, where none is converted.
+pub(crate) fn check_one_dtype((first, input): (&str, &Tensor), (name, other): (&str, &Tensor)) -> Result<()> {
+    let (expected, found) = (input.spec()?.dtype(), other.spec()?.dtype());
+    match found == expected {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `{name}` has dtype {found}, expected {expected} as `{first}`; convert one of them"
+        ))),
     }
 }
 
@@ -195,6 +268,13 @@ fn common_device(specs: &[&TensorSpec]) -> Result<Device> {
         }
         _ => device_of_several(specs),
     }
+}
+
+/// # Errors
+///
+/// Undefined tensors, or tensors on different devices.
+pub(crate) fn same_device<const N: usize>(arguments: [(&str, &Tensor); N]) -> Result<Device> {
+    common_device(&specs(&arguments).ok_or_else(|| undefined(&arguments))?)
 }
 
 #[cold]
@@ -280,8 +360,22 @@ fn is_order_of_copies(seen: &Seen<'_>) -> bool {
 /// The roundings of arithmetic that is exact for real numbers.
 pub(crate) const COMPLEX_ARITHMETIC: Roundings = Roundings::all(Rounding::Exact).complex(Rounding::Result(4));
 
+/// Those of elementary functions: polynomials or a system's library here, vector libraries there.
+pub(crate) const ELEMENTARY: Roundings = Roundings::all(Rounding::Result(8)).complex(Rounding::Result(64));
+
 /// Those of a sum, of which a part may be scaled.
 pub(crate) const SCALED_SUM: Roundings = COMPLEX_ARITHMETIC.scaled(Rounding::Sum(2));
+
+/// Of operators with numbers that are converted to the dtype of the result.
+pub(crate) const NUMBER_IN_RANGE: Difference = Difference {
+    id: "numbers-beside-tensors-are-in-range",
+    what: "torch refuses numbers beyond the range of the dtype where there are elements on the CPU; here also \
+           on meta tensors and where there are none",
+    why: "whether a program is right must not depend on its data",
+    test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+    when: |seen| seen.we_refuse("without overflow"),
+    directed: None,
+};
 
 /// Of operators that look whether numbers are zero.
 pub(crate) const TRUTH_OF_WHOLE: Difference = Difference {

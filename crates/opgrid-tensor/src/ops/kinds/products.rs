@@ -1,14 +1,18 @@
-//! What products of matrices share: the checks of their arguments.
+//! What products of matrices share: the checks of their arguments, sums with a product, outputs of composites.
 
 use num_complex::Complex64;
 use opgrid_core::{DType, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
+use crate::families::result::{check_result, give_shape};
 use crate::kernels::access::READ_AFTER_WRITTEN;
-use crate::kernels::reduce;
-use crate::samples::{Difference, Operand, Part};
-use crate::tensor::TensorSpec;
+use crate::kernels::products::{Addend, multiply, multiply_add};
+use crate::kernels::{arithmetic, elementwise, reduce};
+use crate::ops::{CopyInplace, MulScalar};
+use crate::samples::{Difference, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number};
+use crate::tensor::{Array, Math, Tensor, TensorSpec};
+use crate::with_dtype;
 
 /// # Errors
 ///
@@ -26,6 +30,190 @@ pub(crate) fn check_factors(factors: &[(&str, &TensorSpec)]) -> Result<()> {
         return Err(argument(message));
     }
     pointwise::check_numbers(a.dtype())
+}
+
+/// The sizes of the products of as many pairs of matrices.
+///
+/// # Errors
+///
+/// Tensors that are no stacks of as many matrices; inner sizes that differ.
+pub(crate) fn stack_sizes(
+    (first, a): (&str, &TensorSpec),
+    (second, b): (&str, &TensorSpec),
+) -> Result<[i64; 3]> {
+    let message = match (a.sizes(), b.sizes()) {
+        (&[batch, m, k], &[same, inner, n]) if (batch, k) == (same, inner) => return Ok([batch, m, n]),
+        (&[batch, _, k], found) => {
+            format!("argument `{second}` has shape {found:?}, expected [{batch}, {k}, any] to fit `{first}`")
+        }
+        (found, _) => {
+            format!("argument `{first}` has shape {found:?}, expected three dimensions; use `matmul`")
+        }
+    };
+    Err(argument(message))
+}
+
+/// The result of `beta * self + alpha * product`, for a product of `sizes`; `factors` are its own.
+///
+/// # Errors
+///
+/// As [`check_factors`]; weights that the dtype does not hold; a `self` that does not broadcast to the product.
+pub(crate) fn weighed_sum(
+    input: &TensorSpec,
+    factors: [(&str, &TensorSpec); 2],
+    sizes: &[i64],
+    weights: [Scalar; 2],
+) -> Result<TensorSpec> {
+    let [(_, first), _] = factors;
+    check_factors(&[factors[0], factors[1], ("self", input)])?;
+    with_dtype!(first.dtype(), T: Number => {
+        // What is computed in holds them: single precision for 16-bit floats.
+        weights.into_iter().try_for_each(|weight| arithmetic::element::<Math<T>>(weight).map(drop))
+    })?;
+    if input.geometry().expand(sizes).is_err() {
+        let message = format!(
+            "argument `self` has shape {:?}, which does not broadcast to the product's shape {sizes:?}",
+            input.sizes()
+        );
+        return Err(argument(message));
+    }
+    TensorSpec::contiguous(sizes, first.dtype(), first.device())
+}
+
+/// Writes `beta * input + alpha * (a @ b)`, where `target` and `added` are `out` and `input` seen as the matrices that the
+/// product is.
+///
+/// # Errors
+///
+/// Those of the loop.
+pub(crate) fn write_weighed_sum(
+    (out, target): (&Tensor, &Array),
+    (input, added): (&Tensor, &Array),
+    [beta, alpha]: [Scalar; 2],
+    [a, b]: [&Array; 2],
+) -> Result<()> {
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    if a.spec().numel() == 0 {
+        return weighed(input, beta, out);
+    }
+    multiply_add(target, Addend { input: added, beta, alpha }, a, b)
+}
+
+/// `beta * self`, for factors without an inner dimension: as torch, by the rules of `mul`.
+fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
+    if beta == Scalar::Int(0) || beta == Scalar::Float(0.0) {
+        return elementwise::fill(out, Scalar::Int(0));
+    }
+    let product = MulScalar.call(input, beta)?;
+    check_result(out, product.spec()?)?;
+    elementwise::copy(out, &product)
+}
+
+/// Writes `a @ b`, which is zero where there is no inner dimension.
+///
+/// # Errors
+///
+/// Those of the loop.
+pub(crate) fn write_product(target: &Array, a: &Array, b: &Array) -> Result<()> {
+    match a.spec().numel() == 0 || b.spec().numel() == 0 {
+        true => elementwise::fill(target, Scalar::Int(0)),
+        false => multiply(target, a, b),
+    }
+}
+
+/// Writes what other operators have computed to an output of the same dtype.
+///
+/// # Errors
+///
+/// An output of another dtype, or of another shape that has elements.
+pub(crate) fn write_computed(out: &Tensor, result: &Tensor) -> Result<()> {
+    pointwise::check_out_dtype(out, result.dtype())?;
+    write_converted(out, result)
+}
+
+/// The same, converted.
+///
+/// # Errors
+///
+/// An output to whose dtype the result is not converted, or of another shape that has elements.
+pub(crate) fn write_converted(out: &Tensor, result: &Tensor) -> Result<()> {
+    check_result(out, result.spec()?)?;
+    give_shape(out, result.spec()?)?;
+    CopyInplace.call(out, result, false)
+}
+
+/// What `beta * self + alpha * product` is, for samples.
+///
+/// # Errors
+///
+/// The sample has no `self` or no weights.
+pub(crate) fn expected_sum(it: &Inputs, product: &Plain) -> Result<Expected> {
+    let input = it.tensor("self")?;
+    let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
+    let sum = Plain::from_fn(input.dtype(), product.sizes(), |position| {
+        number::plus(number::times(beta, input.at(position)), number::times(alpha, product.at(position)))
+    });
+    Ok(sum.into())
+}
+
+/// The size of the product of a matrix and a vector.
+///
+/// # Errors
+///
+/// Other shapes.
+pub(crate) fn vector_size(
+    (first, matrix): (&str, &TensorSpec),
+    (second, vector): (&str, &TensorSpec),
+) -> Result<i64> {
+    let message = match (matrix.sizes(), vector.sizes()) {
+        (&[rows, columns], &[size]) if columns == size => return Ok(rows),
+        (&[_, columns], &[size]) => {
+            format!(
+                "argument `{second}` has {size} elements, expected {columns} elements as `{first}` has columns"
+            )
+        }
+        (found, other) => {
+            format!(
+                "expected a matrix and a vector, found `{first}` of shape {found:?} and `{second}` of {other:?}"
+            )
+        }
+    };
+    Err(argument(message))
+}
+
+/// A vector as a matrix of one column.
+///
+/// # Errors
+///
+/// No vector.
+pub(crate) fn column(vector: &Array) -> Result<Array> {
+    vector.view(vector.geometry().unsqueeze(1)?)
+}
+
+/// The product of a matrix and a vector, for samples.
+///
+/// # Errors
+///
+/// Other shapes.
+pub(crate) fn expected_vector(matrix: &Plain, vector: &Plain) -> Result<Plain> {
+    let product = matrix.product(&vector.with_sizes(&[vector.sizes()[0], 1]))?;
+    Ok(product.with_sizes(&product.sizes()[..1]))
+}
+
+/// Samples of sums with a product: `self` and the factors by their shapes, with weights and without.
+pub(crate) fn weighed_samples<'a>(dtype: DType, shapes: impl Iterator<Item = [&'a [i64]; 3]>) -> Vec<Sample> {
+    let one = |[c, a, b]: [&[i64]; 3]| {
+        given(make::numbers(dtype, c, 1)).and(make::numbers(dtype, a, 2)).and(make::numbers(dtype, b, 3))
+    };
+    let plain: Vec<Sample> = shapes.map(one).collect();
+    let weight = |sample: &Sample| match dtype {
+        DType::Bool => sample.clone().named("beta", true).named("alpha", false),
+        _ => sample.clone().named("beta", 2).named("alpha", 3),
+    };
+    let weighed: Vec<Sample> = plain.iter().map(weight).collect();
+    [plain, weighed].concat()
 }
 
 /// Whether sizes are right for a sample: bools are refused only where something is multiplied.

@@ -5,6 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`; that of the parts for complex numbers. The smallest integer stays what it is.
 //! - Aliasing: `abs_` writes `self`, `abs.out` writes `out`.
+//! - Dispatch: `absolute` is another name, in all forms.
 //! - Errors: `abs_` of complex numbers; bools; an `out` of another dtype.
 //! - Source: torch.abs, PyTorch 2.15; there `abs` and `abs_` are made of `abs.out`.
 
@@ -18,6 +19,8 @@ operator! {
     home = crate::home;
     /// The distance from zero.
     pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Abs`].
+    pub Absolute = "aten::absolute(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -25,7 +28,12 @@ pub const ABS: Family<Abs> =
     Family::new(Abs, &kind::POINTWISE_UNARY, shape).in_place_shape(in_place_shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ABS).cpu(cpu);
+    library
+        .family(&ABS)
+        .cpu(cpu)
+        .alias(Absolute, Abs)
+        .alias(AbsoluteInplace, AbsInplace)
+        .alias(AbsoluteOut, AbsOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -50,6 +58,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
     samples.rounds(Abs, pointwise::COMPLEX_ARITHMETIC);
+    samples.alias(Absolute, Abs);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -18,7 +18,7 @@ operator! {
     /// `self + alpha * other`.
     pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
     /// `self + alpha * other` with a number.
-    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, method(add_scalar);
+    pub AddScalar = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, method(add_scalar);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -37,7 +37,8 @@ pub(super) fn register(library: &mut Library) {
             })
         })
         .number(AddScalar, AddTensor)
-        .number(AddInplaceScalar, AddInplaceTensor);
+        .number(AddInplaceScalar, AddInplaceTensor)
+        .number(AddScalarOut, AddOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -7,6 +7,7 @@
 //! - Values: a number, or a tensor of one element, keeps its digits beside 16-bit floats.
 //! - Rounding: "trunc" towards zero, "floor" downwards; `None` keeps fractions.
 //! - Aliasing: `div_` writes `self`, `div.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: `divide` and, without a `rounding_mode`, `true_divide` are other names, in all forms.
 //! - Errors: another `rounding_mode`; with one, bools, complex numbers, and integers divided by zero or by what
 //!   becomes zero in their dtype; `div_` of integers without one.
 //! - Source: torch.div, PyTorch 2.15.
@@ -21,9 +22,17 @@ operator! {
     /// The quotient.
     pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
     /// The quotient by a number.
-    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, method(div_scalar);
+    pub DivScalar = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(div_scalar);
     pub DivTensorMode = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
-    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place;
+    pub DivScalarMode = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place, out;
+    /// The same as [`DivTensor`].
+    pub DivideTensor = "aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    pub DivideScalar = "aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
+    pub DivideTensorMode = "aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", in_place, out("out_mode");
+    pub DivideScalarMode = "aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", in_place;
+    /// The same as [`DivTensor`].
+    pub TrueDivideTensor = "aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    pub TrueDivideScalar = "aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -39,13 +48,30 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .column(NumbersForTensors)
         .number(DivScalar, DivTensor)
-        .number(DivInplaceScalar, DivInplaceTensor);
+        .number(DivInplaceScalar, DivInplaceTensor)
+        .number(DivScalarOut, DivOut)
+        .alias(DivideTensor, DivTensor)
+        .alias(DivideInplaceTensor, DivInplaceTensor)
+        .alias(DivideOut, DivOut)
+        .alias(DivideScalar, DivScalar)
+        .alias(DivideInplaceScalar, DivInplaceScalar)
+        .alias(TrueDivideTensor, DivTensor)
+        .alias(TrueDivideInplaceTensor, DivInplaceTensor)
+        .alias(TrueDivideOut, DivOut)
+        .alias(TrueDivideScalar, DivScalar)
+        .alias(TrueDivideInplaceScalar, DivInplaceScalar);
     library
         .family(&DIV_TENSOR_MODE)
         .column(NumbersForTensors)
         .cpu(mode_cpu)
         .number(DivScalarMode, DivTensorMode)
-        .number(DivInplaceScalarMode, DivInplaceTensorMode);
+        .number(DivInplaceScalarMode, DivInplaceTensorMode)
+        .number(DivScalarModeOut, DivOutMode)
+        .alias(DivideTensorMode, DivTensorMode)
+        .alias(DivideInplaceTensorMode, DivInplaceTensorMode)
+        .alias(DivideOutMode, DivOutMode)
+        .alias(DivideScalarMode, DivScalarMode)
+        .alias(DivideInplaceScalarMode, DivInplaceScalarMode);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -108,6 +134,12 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(DivTensor, pointwise::COMPLEX_ARITHMETIC);
+    samples.alias(DivideTensor, DivTensor);
+    samples.alias(DivideScalar, DivScalar);
+    samples.alias(DivideTensorMode, DivTensorMode);
+    samples.alias(DivideScalarMode, DivScalarMode);
+    samples.alias(TrueDivideTensor, DivTensor);
+    samples.alias(TrueDivideScalar, DivScalar);
 }
 
 /// Pairs with both ways of rounding. With another dtype beside them bools are numbers.
@@ -129,17 +161,9 @@ fn rounded(samples: Vec<Sample>) -> Vec<Sample> {
 fn rounded_reference(it: &Inputs) -> Result<Expected> {
     let floor = it.value::<String>("rounding_mode")? == "floor";
     it.binary(DTypeRule::Promoted, |a, b| match (a, b) {
-        (Scalar::Int(a), Scalar::Int(b)) => {
-            let is_fraction = a.checked_rem(b).is_some_and(|rest| rest != 0);
-            let below = floor && is_fraction && (a < 0) != (b < 0);
-            Scalar::Int(a.wrapping_div(b) - i64::from(below))
-        }
-        // Nothing is below infinity by less than one, so that its remainder is no number.
-        (a, b) if floor && !a.to_complex().is_finite() => number::minus(number::over(a, b), a),
-        (a, b) => {
-            let round = if floor { f64::floor } else { f64::trunc };
-            number::inexact(number::over(a, b), round, |quotient| quotient)
-        }
+        (a, b) if floor => number::floored(a, b),
+        (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_div(b)),
+        (a, b) => number::inexact(number::over(a, b), f64::trunc, |quotient| quotient),
     })
 }
 

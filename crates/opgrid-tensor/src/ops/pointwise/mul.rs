@@ -6,6 +6,7 @@
 //! - Dtypes: promoted; the product of bools is "and". Integers wrap around.
 //! - Values: a number as `other`, or a tensor of one element, keeps its digits beside 16-bit floats.
 //! - Aliasing: `mul_` writes `self`, `mul.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: `multiply` is another name, in all forms.
 //! - Errors: a result of another shape or a higher kind of dtype than what is written; overlap in part.
 //! - Source: torch.mul, PyTorch 2.15.
 
@@ -19,7 +20,10 @@ operator! {
     /// The product.
     pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
     /// The product with a number.
-    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, method(mul_scalar);
+    pub MulScalar = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(mul_scalar);
+    /// The same as [`MulTensor`].
+    pub MultiplyTensor = "aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    pub MultiplyScalar = "aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", in_place;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -39,7 +43,13 @@ pub(super) fn register(library: &mut Library) {
             })
         })
         .number(MulScalar, MulTensor)
-        .number(MulInplaceScalar, MulInplaceTensor);
+        .number(MulInplaceScalar, MulInplaceTensor)
+        .number(MulScalarOut, MulOut)
+        .alias(MultiplyTensor, MulTensor)
+        .alias(MultiplyInplaceTensor, MulInplaceTensor)
+        .alias(MultiplyOut, MulOut)
+        .alias(MultiplyScalar, MulScalar)
+        .alias(MultiplyInplaceScalar, MulInplaceScalar);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -70,6 +80,8 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     samples.differs_as(MulTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(MulTensor, pointwise::COMPLEX_ARITHMETIC);
+    samples.alias(MultiplyTensor, MulTensor);
+    samples.alias(MultiplyScalar, MulScalar);
 }
 
 fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {

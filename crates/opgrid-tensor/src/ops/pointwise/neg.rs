@@ -5,6 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`. The smallest integer, whose negative does not fit, stays what it is.
 //! - Aliasing: `neg_` writes `self`, `neg.out` writes `out`, which has the dtype of `self`.
+//! - Dispatch: `negative` is another name, in all forms.
 //! - Errors: bools.
 //! - Source: torch.neg, PyTorch 2.15.
 
@@ -14,13 +15,20 @@ operator! {
     home = crate::home;
     /// The negative.
     pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Neg`].
+    pub Negative = "aten::negative(Tensor self) -> Tensor", in_place, out, method;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const NEG: Family<Neg> = Family::new(Neg, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&NEG).cpu(cpu);
+    library
+        .family(&NEG)
+        .cpu(cpu)
+        .alias(Negative, Neg)
+        .alias(NegativeInplace, NegInplace)
+        .alias(NegativeOut, NegOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -28,6 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
         it.unary(DTypeRule::Promoted, |x| number::minus(Scalar::Int(0), x))
     });
     samples.differs(Neg, arithmetic::SIGN_OF_ZERO);
+    samples.alias(Negative, Neg);
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

@@ -8,19 +8,27 @@
 //! - Errors: `sigmoid_` of integers and bools.
 //! - Source: torch.sigmoid, PyTorch 2.15.
 
+use crate::kernels::math::Conjugate;
 use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
     /// The logistic function.
     pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out, method;
+    /// The slope of [`Sigmoid`] by its result, times what stands in front of it; complex slopes are conjugated.
+    pub SigmoidBackward = "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", out("grad_input", grad_input);
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const SIGMOID: Family<Sigmoid> = Family::new(Sigmoid, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SIGMOID_BACKWARD: Family<SigmoidBackward> =
+    Family::new(SigmoidBackward, &kind::POINTWISE_BINARY, backward_shape);
+
 pub(super) fn register(library: &mut Library) {
     library.family(&SIGMOID).cpu(cpu);
+    library.family(&SIGMOID_BACKWARD).cpu(backward_cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -45,8 +53,33 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     // Polynomials here, vector libraries there; near its poles the sum below the line loses digits.
     samples.rounds(Sigmoid, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(512)));
+    let pairs = |dtype| make::computed_in(INEXACT, dtype, make::pairs_to_divide(dtype));
+    samples
+        .of(SigmoidBackward, INEXACT, pairs, |it| {
+            it.binary(DTypeRule::Promoted, |grad, y| {
+                let (grad, y) = (grad.to_complex(), y.to_complex());
+                Scalar::Complex(grad * ((1.0 - y) * y).conj())
+            })
+        })
+        .tolerance(16.0);
+    samples.differs_as(SigmoidBackward, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(SigmoidBackward, Roundings::all(Rounding::Sum(8)));
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sigmoid))
+}
+
+fn backward_shape(grad: &Tensor, output: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("grad_output", grad), ("output", output)])?;
+    pointwise::check_inexact(spec.dtype()).map(|()| spec)
+}
+
+fn backward_cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[grad, output])?, T: Inexact => {
+        elementwise::binary::<T, T, T>(out, grad, output, |grad, output| {
+            let one = Math::<T>::ONE;
+            grad.times(output.times(one.minus(output)).conjugate())
+        })
+    })
 }

@@ -5,6 +5,7 @@
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted. Integers wrap around.
 //! - Aliasing: `sub_` writes `self`, `sub.out` writes `out`, and gives it its shape if it has no elements.
+//! - Dispatch: `subtract` is another name, in all forms.
 //! - Errors: bools; a float `alpha` for integers; an in-place result or an `out` of a lower kind of dtype than the
 //!   difference; outputs that overlap inputs in part.
 //! - Source: torch.sub, PyTorch 2.15.
@@ -17,7 +18,10 @@ operator! {
     /// `self - alpha * other`.
     pub SubTensor = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
     /// `self - alpha * other` with a number.
-    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, method(sub_scalar);
+    pub SubScalar = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place, out, method(sub_scalar);
+    /// The same as [`SubTensor`].
+    pub SubtractTensor = "aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
+    pub SubtractScalar = "aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", in_place;
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
@@ -29,7 +33,13 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .column(NumbersForTensors)
         .number(SubScalar, SubTensor)
-        .number(SubInplaceScalar, SubInplaceTensor);
+        .number(SubInplaceScalar, SubInplaceTensor)
+        .number(SubScalarOut, SubOut)
+        .alias(SubtractTensor, SubTensor)
+        .alias(SubtractInplaceTensor, SubInplaceTensor)
+        .alias(SubtractOut, SubOut)
+        .alias(SubtractScalar, SubScalar)
+        .alias(SubtractInplaceScalar, SubInplaceScalar);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -45,6 +55,8 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.number_for_tensor(SubTensor);
     samples.differs_as(SubTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
     samples.rounds(SubTensor, pointwise::SCALED_SUM);
+    samples.alias(SubtractTensor, SubTensor);
+    samples.alias(SubtractScalar, SubScalar);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -11,9 +11,7 @@
 //! - Errors: two dtypes or devices, other shapes; an `alpha` or `beta` beyond the dtype.
 //! - Source: torch.addmm, PyTorch 2.15.
 
-use crate::families::result::check_result;
-use crate::kernels::products::{Addend, multiply_add, sizes};
-use crate::ops::MulScalar;
+use crate::kernels::products::sizes;
 use crate::ops::prelude::*;
 
 operator! {
@@ -57,32 +55,13 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
-    let (c, product) = (it.tensor("self")?, it.tensor("mat1")?.product(it.tensor("mat2")?)?);
-    let [beta, alpha]: [Scalar; 2] = [it.value("beta")?, it.value("alpha")?];
-    let sum = Plain::from_fn(c.dtype(), product.sizes(), |position| {
-        number::plus(number::times(beta, c.at(position)), number::times(alpha, product.at(position)))
-    });
-    Ok(sum.into())
+    products::expected_sum(it, &it.tensor("mat1")?.product(it.tensor("mat2")?)?)
 }
 
 fn shape(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<TensorSpec> {
-    let (c, a, b) = (input.spec()?, mat1.spec()?, mat2.spec()?);
+    let (a, b) = (mat1.spec()?, mat2.spec()?);
     let sizes = sizes(a.sizes(), b.sizes())?;
-    products::check_factors(&[("mat1", a), ("mat2", b), ("self", c)])?;
-    with_dtype!(a.dtype(), T: Number => {
-        // What is computed in holds them: single precision for 16-bit floats.
-        arithmetic::element::<Math<T>>(beta)?;
-        arithmetic::element::<Math<T>>(alpha).map(drop)
-    })?;
-    if c.geometry().expand(&sizes).is_err() {
-        let message = format!(
-            "argument `self` has shape {:?}, which does not broadcast to the product's shape {:?}",
-            c.sizes(),
-            sizes.as_slice()
-        );
-        return Err(argument(message));
-    }
-    TensorSpec::contiguous(&sizes, a.dtype(), a.device())
+    products::weighed_sum(input.spec()?, [("mat1", a), ("mat2", b)], &sizes, [beta, alpha])
 }
 
 fn cpu(
@@ -93,22 +72,6 @@ fn cpu(
     alpha: Scalar,
     out: &Tensor,
 ) -> Result<()> {
-    if out.numel() == 0 {
-        return Ok(());
-    }
-    if mat1.numel() == 0 {
-        return weighed(input, beta, out);
-    }
-    let addend = Addend { input: input.array()?, beta, alpha };
-    multiply_add(out.array()?, addend, mat1.array()?, mat2.array()?)
-}
-
-/// `beta * self`, for factors without an inner dimension: as torch, by the rules of `mul`.
-fn weighed(input: &Tensor, beta: Scalar, out: &Tensor) -> Result<()> {
-    if beta == Scalar::Int(0) || beta == Scalar::Float(0.0) {
-        return elementwise::fill(out, Scalar::Int(0));
-    }
-    let product = MulScalar.call(input, beta)?;
-    check_result(out, product.spec()?)?;
-    elementwise::copy(out, &product)
+    let (target, added) = ((out, out.array()?), (input, input.array()?));
+    products::write_weighed_sum(target, added, [beta, alpha], [mat1.array()?, mat2.array()?])
 }

@@ -8,7 +8,6 @@
 //! - Errors: two dtypes or devices, other shapes; an `out` of another dtype.
 //! - Source: torch.bmm, PyTorch 2.15.
 
-use crate::kernels::products::multiply;
 use crate::ops::prelude::*;
 
 operator! {
@@ -48,27 +47,11 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 
 fn shape(input: &Tensor, mat2: &Tensor) -> Result<TensorSpec> {
     let (a, b) = (input.spec()?, mat2.spec()?);
-    match (a.sizes(), b.sizes()) {
-        (&[batch, m, k], &[same, inner, n]) if (batch, k) == (same, inner) => {
-            products::check_factors(&[("self", a), ("mat2", b)])?;
-            TensorSpec::contiguous(&[batch, m, n], b.dtype(), b.device())
-        }
-        (&[batch, _, k], found) => {
-            let message =
-                format!("argument `mat2` has shape {found:?}, expected [{batch}, {k}, any] to fit `self`");
-            Err(argument(message))
-        }
-        (found, _) => {
-            let message =
-                format!("argument `self` has shape {found:?}, expected three dimensions; use `matmul`");
-            Err(argument(message))
-        }
-    }
+    let sizes = products::stack_sizes(("self", a), ("mat2", b))?;
+    products::check_factors(&[("self", a), ("mat2", b)])?;
+    TensorSpec::contiguous(&sizes, b.dtype(), b.device())
 }
 
 fn cpu(input: &Tensor, mat2: &Tensor, out: &Tensor) -> Result<()> {
-    if input.numel() == 0 || mat2.numel() == 0 {
-        return elementwise::fill(out, Scalar::Int(0));
-    }
-    multiply(out.array()?, input.array()?, mat2.array()?)
+    products::write_product(out.array()?, input.array()?, mat2.array()?)
 }

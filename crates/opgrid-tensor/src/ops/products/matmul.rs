@@ -12,9 +12,8 @@
 
 use opgrid_core::Error;
 
-use crate::families::result::give_shape;
 use crate::ops::prelude::*;
-use crate::ops::{AsStrided, Bmm, Contiguous, CopyInplace, Mm, View};
+use crate::ops::{AsStrided, Bmm, Contiguous, Mm, View};
 use crate::tensor::{Dims, broadcast};
 
 operator! {
@@ -61,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(Matmul, Roundings::all(Rounding::Sum(2)));
 }
 
-fn inputs(dtype: DType) -> Vec<Sample> {
+pub(super) fn inputs(dtype: DType) -> Vec<Sample> {
     let shapes: [[&[i64]; 2]; 9] = [
         [&[3], &[3]],
         [&[2, 3], &[3]],
@@ -78,7 +77,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
 }
 
 /// Vectors as matrices, and back.
-fn samples_reference(it: &Inputs) -> Result<Expected> {
+pub(super) fn samples_reference(it: &Inputs) -> Result<Expected> {
     let (a, b) = (it.tensor("self")?, it.tensor("other")?);
     let row = if a.sizes().len() == 1 { a.with_sizes(&[1, a.sizes()[0]]) } else { a.clone() };
     let column = if b.sizes().len() == 1 { b.with_sizes(&[b.sizes()[0], 1]) } else { b.clone() };
@@ -123,10 +122,7 @@ fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
 
 fn matmul_out(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let product = matmul(input, other)?;
-    pointwise::check_out_dtype(out, product.dtype())
-        .and_then(|()| give_shape(out, product.spec()?))
-        .map_err(|error| error.within("aten::matmul.out"))?;
-    CopyInplace.call(out, &product, false)
+    products::write_computed(out, &product).map_err(|error| error.within("aten::matmul.out"))
 }
 
 /// # Errors

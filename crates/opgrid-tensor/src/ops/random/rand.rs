@@ -2,6 +2,7 @@
 //!
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `rand.out` and `rand.generator_out` write `out`.
 //! - Dispatch: a composite of `empty` and `uniform_`.
 //! - Errors: those of [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat) and [`UniformInplace`].
 //! - Source: torch.rand, PyTorch 2.15.
@@ -12,12 +13,12 @@ use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Rand = "aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub RandGenerator = "aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub Rand = "aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub RandGenerator = "aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    factory::define_drawn(library, (Rand, RandGenerator), |out, generator| {
+    factory::define_drawn(library, (Rand, RandGenerator), (RandOut, RandGeneratorOut), |out, generator| {
         UniformInplace.call(out, 0.0, 1.0, generator)
     });
 }

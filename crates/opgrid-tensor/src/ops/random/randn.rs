@@ -2,6 +2,7 @@
 //!
 //! - Shapes: `size`, row-major.
 //! - Dtypes: `dtype`, the default one without it.
+//! - Aliasing: `randn.out` and `randn.generator_out` write `out`.
 //! - Dispatch: a composite of `empty` and `normal_`.
 //! - Errors: those of [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat) and [`NormalInplace`].
 //! - Source: torch.randn, PyTorch 2.15.
@@ -12,14 +13,17 @@ use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Randn = "aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-    pub RandnGenerator = "aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+    pub Randn = "aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub RandnGenerator = "aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 
 pub(super) fn register(library: &mut Library) {
-    factory::define_drawn(library, (Randn, RandnGenerator), |out, generator| {
-        NormalInplace.call(out, 0.0, 1.0, generator)
-    });
+    factory::define_drawn(
+        library,
+        (Randn, RandnGenerator),
+        (RandnOut, RandnGeneratorOut),
+        |out, generator| NormalInplace.call(out, 0.0, 1.0, generator),
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -5,7 +5,7 @@
 //! - Dtypes: floating-point and complex ones; of complex numbers both parts are drawn.
 //! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in the order in which
 //!   elements lie in memory.
-//! - Aliasing: writes `self`, which must not repeat elements.
+//! - Aliasing: `uniform` gives a new tensor, `uniform_` writes `self`, `uniform.out` writes `out`.
 //! - Errors: another dtype; `from` larger than `to`; bounds, or a distance between them, beyond the range of the dtype.
 //! - Source: torch.Tensor.uniform_, PyTorch 2.15.
 
@@ -16,16 +16,20 @@ use opgrid_core::Generator;
 use crate::kernels::iter::produce::Sequence;
 use crate::kernels::random::{self, Random};
 use crate::kernels::sequence;
+use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 use crate::tensor::{Array, Element, Number, finfo};
 
 operator! {
     home = crate::home;
-    pub UniformInplace = "aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)";
+    pub Uniform = "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", in_place, out;
 }
 
+/// Kind, shape rule and `out` rule, for everybody.
+pub const UNIFORM: Family<Uniform> = Family::new(Uniform, &kind::RANDOM, shape).same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
-    library.define(UniformInplace).kind(&kind::RANDOM).in_place(shape, cpu);
+    library.family(&UNIFORM).cpu(cpu);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -33,18 +37,16 @@ pub(super) fn samples(samples: &mut Samples) {
         let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
         vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]
     };
-    samples
-        .of(UniformInplace, INEXACT, inputs, |it| {
-            let (x, [from, to]) = (it.tensor("self")?, [it.value::<f64>("from")?, it.value("to")?]);
-            Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::uniform(from, to)))
-        })
-        .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
-        .refuses("out of bounds for float16", given(make::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
-        .refuses(
-            "out of bounds for float64",
-            given(make::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
-        )
-        .refuses("above `from`", given(make::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
+    draws::samples(samples, (Uniform, UniformInplace), INEXACT, inputs, |it| {
+        Ok(Distribution::uniform(it.value("from")?, it.value("to")?))
+    })
+    .refuses("expected at most", given(make::numbers(DType::F32, &[2], 0)).and(1.0).and(0.0))
+    .refuses("out of bounds for float16", given(make::numbers(DType::F16, &[2], 0)).and(0.0).and(1e5))
+    .refuses(
+        "out of bounds for float64",
+        given(make::numbers(DType::F64, &[2], 0)).and(0.0).and(f64::INFINITY),
+    )
+    .refuses("above `from`", given(make::numbers(DType::F16, &[2], 0)).and(-6e4).and(6e4));
     // A product and a sum, which are fused where torch was compiled so.
     samples.rounds(UniformInplace, Roundings::all(Rounding::Sum(2)));
 }
@@ -73,7 +75,7 @@ fn shape(input: &Tensor, from: f64, to: f64, _generator: Option<&Generator>) -> 
         );
         return Err(argument(message));
     }
-    Ok(spec.clone())
+    draws::like(input)
 }
 
 fn cpu(_input: &Tensor, from: f64, to: f64, generator: Option<&Generator>, out: &Tensor) -> Result<()> {

@@ -6,7 +6,7 @@
 //! - Dtypes: `dtype` if given, to which each element is converted first, or to float32 where that has 16 bits;
 //!   otherwise that of `self`.
 //! - Values: NaN for no elements.
-//! - Aliasing: `mean.out` writes `out`, in whose dtype it computes.
+//! - Aliasing: `mean.out` and `mean.dtype_out` write `out`, in whose dtype they compute.
 //! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`.
 //! - Source: torch.mean, PyTorch 2.15.
 
@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 
 operator! {
     home = crate::home;
-    pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+    pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("dtype_out");
     pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("out");
 }
 
@@ -24,9 +24,11 @@ pub const MEAN_DIM: Family<MeanDim> = Family::new(MeanDim, &kind::REDUCTION, sha
 
 pub(super) fn register(library: &mut Library) {
     library
-        .define(Mean)
-        .kind(&kind::REDUCTION)
+        .define_with_forms(Mean, &kind::REDUCTION)
         .composite(|input, dtype| MeanDim.call(input, None, false, dtype));
+    library
+        .implement(MeanDtypeOut)
+        .composite(|input, dtype, out| MeanOut.call(input, None, false, dtype, out));
     library.family(&MEAN_DIM).cpu(cpu);
 }
 

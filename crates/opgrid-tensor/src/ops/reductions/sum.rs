@@ -5,7 +5,7 @@
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for
 //!   integers and bools. Integers wrap around.
-//! - Aliasing: `sum.IntList_out` writes `out`, in whose dtype it adds.
+//! - Aliasing: `sum.out` writes `out`, and `sum.IntList_out`, in the dtype of `out` that it then adds in.
 //! - Errors: a dimension out of range or named twice; an `out` of another dtype than `dtype`.
 //! - Source: torch.sum, PyTorch 2.15; there the sum of all elements is made of `sum.dim_IntList`.
 
@@ -16,13 +16,13 @@ use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
-    pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+    pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out");
     pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out");
 }
 
 /// Over all elements.
 pub const SUM: Family<Sum> =
-    Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype));
+    Family::new(Sum, &kind::REDUCTION, |input, dtype| shape(input, None, false, dtype)).same_dtype_out();
 
 /// Over dimensions.
 pub const SUM_DIM: Family<SumDim> = Family::new(SumDim, &kind::REDUCTION, shape).out_shape(out_shape);
@@ -75,10 +75,7 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let x = it.tensor("self")?;
-    let dtype = it.value::<Option<DType>>("dtype")?.unwrap_or(match x.dtype() {
-        dtype if dtype.is_floating_point() || dtype.is_complex() => dtype,
-        _ => DType::I64,
-    });
+    let dtype = total::expected_dtype(it, x)?;
     let dims: Option<Vec<i64>> = it.option("dim")?;
     let keepdim = it.option("keepdim")?.unwrap_or(false);
     let zero = Plain::number(dtype, 0).at(&[]);
@@ -98,13 +95,7 @@ fn out_shape(
     dtype: Option<DType>,
     out: &Tensor,
 ) -> Result<TensorSpec> {
-    match dtype {
-        Some(dtype) if dtype != out.dtype() => {
-            let found = out.dtype();
-            Err(argument(format!("expected out tensor to have dtype {dtype}, but got {found} instead")))
-        }
-        _ => shape(input, dim, keepdim, Some(out.dtype())),
-    }
+    shape(input, dim, keepdim, Some(total::out_dtype(dtype, out)?))
 }
 
 fn cpu(

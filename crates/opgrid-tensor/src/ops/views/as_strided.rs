@@ -3,7 +3,7 @@
 //! `out[i, j, …] = storage[storage_offset + i * stride[0] + j * stride[1] + …]`
 //!
 //! - Strides and offset count elements; without `storage_offset` it is that of `self`.
-//! - Aliasing: a view of the storage of `self`.
+//! - Aliasing: a view of the storage of `self`; `as_strided_` makes `self` that view.
 //! - Errors: negative strides, lists of different lengths, elements beyond the storage.
 //! - Source: torch.as_strided, PyTorch 2.15.
 
@@ -12,6 +12,7 @@ use crate::ops::prelude::*;
 operator! {
     home = crate::home;
     pub AsStrided = "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)";
+    pub AsStridedInplace = "aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)";
 }
 
 /// Where the view lies, for everybody.
@@ -19,6 +20,7 @@ pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometr
 
 pub(super) fn register(library: &mut Library) {
     library.view(AsStrided, &AS_STRIDED);
+    library.view_in_place(AsStridedInplace, &AS_STRIDED);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -34,22 +36,22 @@ pub(super) fn samples(samples: &mut Samples) {
     };
     let x = make::numbers(DType::F32, &[4], 0);
     samples
-        .of(AsStrided, STORED, inputs, |it| {
-            let (x, size, stride) =
-                (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
-            let offset: i64 = it.value("storage_offset")?;
-            Ok(Plain::from_fn(x.dtype(), &size, |position| {
-                x.at(&[position
-                    .iter()
-                    .zip(&stride)
-                    .fold(offset, |sum, (index, stride)| sum + index * stride)])
-            })
-            .into())
-        })
+        .of(AsStrided, STORED, inputs, reference)
         .view()
         .needs_contiguous()
         .refuses("", given(x.clone()).and([2].to_vec()).and([4].to_vec()))
         .refuses("", given(x).and([2].to_vec()).and([-1].to_vec()));
+    samples.of(AsStridedInplace, STORED, inputs, reference).needs_contiguous();
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, size, stride) =
+        (it.tensor("self")?, it.value::<Vec<i64>>("size")?, it.value::<Vec<i64>>("stride")?);
+    let offset: i64 = it.value("storage_offset")?;
+    Ok(Plain::from_fn(x.dtype(), &size, |position| {
+        x.at(&[position.iter().zip(&stride).fold(offset, |sum, (index, stride)| sum + index * stride)])
+    })
+    .into())
 }
 
 fn geometry(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Geometry> {

@@ -1,23 +1,30 @@
-//! `aten::flatten`: several dimensions as one.
+//! `aten::flatten`, `aten::ravel`: several dimensions as one.
 //!
 //! - Shapes: the dimensions from `start_dim` to `end_dim`, both included, become one; a number becomes `[1]`.
+//!   `ravel` makes all of them one, in row-major order, for which it copies what does not lie in rows.
 //! - Aliasing: `self` itself where it is one dimension, otherwise as [`Reshape`].
 //! - Dispatch: a composite of `reshape`.
 //! - Errors: a dimension out of range, an end before the start.
 //! - Source: torch.flatten, PyTorch 2.15.
 
-use crate::ops::Reshape;
 use crate::ops::prelude::*;
+use crate::ops::{Contiguous, Reshape, View};
 use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
     /// The dimensions from `start_dim` to `end_dim`, both included, as one.
     pub FlattenUsingInts = "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", method;
+    /// All dimensions as one.
+    pub Ravel = "aten::ravel(Tensor(a) self) -> Tensor(a)", method;
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(FlattenUsingInts).kind(&kind::VIEW).implicit(flatten);
+    library.define(Ravel).kind(&kind::VIEW).implicit(|input| {
+        let rows = Contiguous.call(input, MemoryFormat::Contiguous)?;
+        View.call(&rows, &[input.numel()])
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -40,6 +47,10 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(x.with_sizes(&sizes).into())
         })
         .refuses("before `start_dim`", given(make::numbers(DType::F32, &[2, 3], 0)).and(1).and(0));
+    samples.of(Ravel, STORED, make::unary, |it| {
+        let x = it.tensor("self")?;
+        Ok(x.with_sizes(&[x.elements().len() as i64]).into())
+    });
 }
 
 fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
@@ -57,6 +68,7 @@ fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     if start == end {
         return Ok(input.clone());
     }
-    let flat: i64 = sizes[start..=end].iter().product();
+    // No more than there are elements, unless there are none.
+    let flat = sizes[start..=end].iter().fold(1i64, |flat, &size| flat.saturating_mul(size));
     Reshape.call(input, &[&sizes[..start], &[flat], &sizes[end + 1..]].concat())
 }

@@ -1,4 +1,4 @@
-//! `aten::reshape`: the same elements in the same order under other sizes, copied where no view has them.
+//! `aten::reshape`, `aten::reshape_as`: the same elements in the same order under other sizes, copied where no view has them.
 //!
 //! - Shapes: `shape`, of which one may be -1; as many elements as `self`.
 //! - Aliasing: a view of `self` where strides can express it, otherwise a copy.
@@ -13,10 +13,15 @@ use crate::tensor::views::infer_sizes;
 operator! {
     home = crate::home;
     pub Reshape = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)";
+    pub ReshapeAs = "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)";
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define(Reshape).kind(&kind::VIEW).implicit(reshape);
+    library
+        .define(ReshapeAs)
+        .kind(&kind::VIEW)
+        .implicit(|input, other| reshape(input, other.spec()?.sizes()));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -24,6 +29,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(Reshape, STORED, make::other_sizes, |it| make::same_elements(it, "shape"))
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()))
         .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([-1, -1].to_vec()));
+    samples.of(ReshapeAs, STORED, make::beside_as_many, make::as_the_other);
 }
 
 fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {

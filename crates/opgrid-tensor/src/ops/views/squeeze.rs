@@ -1,7 +1,7 @@
 //! `aten::squeeze`: without dimensions of size 1.
 //!
 //! - Shapes: all dimensions of size 1 disappear, or those of `dim` that have it.
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`; `squeeze_` makes `self` that view of itself.
 //! - Errors: a dimension out of range or named twice.
 //! - Source: torch.squeeze, PyTorch 2.15.
 
@@ -15,6 +15,9 @@ operator! {
     /// Without one dimension, if its size is 1.
     pub SqueezeDim = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", method(squeeze_dim);
     pub SqueezeDims = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
+    pub SqueezeInplace = "aten::squeeze_(Tensor(a!) self) -> Tensor(a!)";
+    pub SqueezeInplaceDim = "aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)";
+    pub SqueezeInplaceDims = "aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)";
 }
 
 /// Without every dimension of size 1.
@@ -33,10 +36,14 @@ pub(super) fn register(library: &mut Library) {
     library.view(Squeeze, &SQUEEZE);
     library.view(SqueezeDim, &SQUEEZE_DIM);
     library.view(SqueezeDims, &SQUEEZE_DIMS);
+    library.view_in_place(SqueezeInplace, &SQUEEZE);
+    library.view_in_place(SqueezeInplaceDim, &SQUEEZE_DIM);
+    library.view_in_place(SqueezeInplaceDims, &SQUEEZE_DIMS);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Squeeze, STORED, make::unary, |it| reference(it, None)).view();
+    samples.of(SqueezeInplace, STORED, make::unary, |it| reference(it, None));
     let inputs = |dtype| {
         let cases: [(&[i64], i64); 5] =
             [(&[2, 1, 3], 1), (&[2, 3], 0), (&[1, 2], -2), (&[], 0), (&[0, 1], 1)];
@@ -46,6 +53,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(SqueezeDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])))
         .view()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+    samples.of(SqueezeInplaceDim, STORED, inputs, |it| reference(it, Some(vec![it.value("dim")?])));
     let several = |dtype| {
         let cases: [(&[i64], &[i64]); 3] = [(&[1, 2, 1, 1], &[0, -1]), (&[1, 0], &[0]), (&[], &[])];
         cases.map(|(sizes, dims)| given(make::numbers(dtype, sizes, 0)).and(dims.to_vec())).to_vec()
@@ -54,6 +62,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(SqueezeDims, STORED, several, |it| reference(it, it.value("dim")?))
         .view()
         .refuses("multiple times", given(make::numbers(DType::F32, &[1, 2], 0)).and([0, -2].to_vec()));
+    samples.of(SqueezeInplaceDims, STORED, several, |it| reference(it, it.value("dim")?));
 }
 
 fn reference(it: &Inputs, dims: Option<Vec<i64>>) -> Result<Expected> {

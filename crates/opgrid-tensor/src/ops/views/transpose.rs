@@ -1,9 +1,10 @@
-//! `aten::transpose`, `aten::t`: two dimensions exchanged.
+//! `aten::transpose`, `aten::t`, `aten::swapaxes`, `aten::swapdims`: two dimensions exchanged.
 //!
 //! `out[…, j, …, i, …] = self[…, i, …, j, …]`
 //!
 //! - Shapes: `t` takes a matrix; a vector or a number stays what it is.
-//! - Aliasing: views of `self`.
+//! - Aliasing: views of `self`; `transpose_`, `t_`, `swapaxes_` and `swapdims_` make `self` that view of itself.
+//! - Dispatch: `swapaxes` and `swapdims` are `transpose`.
 //! - Errors: a dimension out of range; `t` of more than two dimensions.
 //! - Source: torch.transpose, torch.t, PyTorch 2.15.
 
@@ -13,7 +14,13 @@ operator! {
     home = crate::home;
     /// Two dimensions exchanged.
     pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
+    pub TransposeInplace = "aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";
     pub T = "aten::t(Tensor(a) self) -> Tensor(a)";
+    pub TInplace = "aten::t_(Tensor(a!) self) -> Tensor(a!)";
+    pub Swapaxes = "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)";
+    pub SwapaxesInplace = "aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)";
+    pub Swapdims = "aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
+    pub SwapdimsInplace = "aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";
 }
 
 /// Where the view lies, for everybody.
@@ -26,6 +33,14 @@ pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);
 pub(super) fn register(library: &mut Library) {
     library.view(TransposeInt, &TRANSPOSE);
     library.view(T, &T_VIEW);
+    library.view_in_place(TransposeInplace, &TRANSPOSE);
+    library.view_in_place(TInplace, &T_VIEW);
+    let exchange = |input: &Tensor, dim0, dim1| TransposeInt.call(input, dim0, dim1);
+    library.define(Swapaxes).kind(&kind::VIEW).implicit(exchange);
+    library.define(Swapdims).kind(&kind::VIEW).implicit(exchange);
+    let exchange_in_place = |input: &Tensor, dim0, dim1| TransposeInplace.call(input, dim0, dim1);
+    library.define(SwapaxesInplace).kind(&kind::VIEW).implicit(exchange_in_place);
+    library.define(SwapdimsInplace).kind(&kind::VIEW).implicit(exchange_in_place);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -38,14 +53,23 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(TransposeInt, STORED, exchanged, |it| reference(it, it.value("dim0")?, it.value("dim1")?))
         .view()
         .refuses("range", given(make::numbers(DType::F32, &[2, 3], 0)).and(0).and(2));
+    let by_name = |it: &Inputs| reference(it, it.value("dim0")?, it.value("dim1")?);
+    let by_axis = |it: &Inputs| reference(it, it.value("axis0")?, it.value("axis1")?);
+    samples.of(TransposeInplace, STORED, exchanged, by_name);
+    samples.of(Swapdims, STORED, exchanged, by_name).view();
+    samples.of(SwapdimsInplace, STORED, exchanged, by_name);
+    samples.of(Swapaxes, STORED, exchanged, by_axis).view();
+    samples.of(SwapaxesInplace, STORED, exchanged, by_axis);
     let matrices = |dtype| {
         [vec![2, 3], vec![3], vec![], vec![0, 2]].map(|sizes| given(make::numbers(dtype, &sizes, 0))).to_vec()
     };
+    let flipped = |it: &Inputs| match it.tensor("self")?.sizes().len() {
+        2 => reference(it, 0, 1),
+        _ => reference(it, 0, 0),
+    };
+    samples.of(TInplace, STORED, matrices, flipped);
     samples
-        .of(T, STORED, matrices, |it| match it.tensor("self")?.sizes().len() {
-            2 => reference(it, 0, 1),
-            _ => reference(it, 0, 0),
-        })
+        .of(T, STORED, matrices, flipped)
         .view()
         .refuses("at most 2 dimensions", given(make::numbers(DType::F32, &[1, 2, 3], 0)));
 }

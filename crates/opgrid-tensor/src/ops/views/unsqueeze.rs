@@ -1,7 +1,7 @@
 //! `aten::unsqueeze`: with a dimension of size 1 more.
 //!
 //! - Shapes: the new dimension stands before `dim`, which may also be one past the last.
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`; `unsqueeze_` makes `self` that view of itself.
 //! - Errors: a dimension out of range.
 //! - Source: torch.unsqueeze, PyTorch 2.15.
 
@@ -11,6 +11,7 @@ operator! {
     home = crate::home;
     /// With a dimension of size 1 before `dim`.
     pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", method;
+    pub UnsqueezeInplace = "aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)";
 }
 
 /// Where the view lies, for everybody.
@@ -19,6 +20,7 @@ pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
 
 pub(super) fn register(library: &mut Library) {
     library.view(Unsqueeze, &UNSQUEEZE);
+    library.view_in_place(UnsqueezeInplace, &UNSQUEEZE);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -27,12 +29,15 @@ pub(super) fn samples(samples: &mut Samples) {
         cases.map(|(sizes, dim)| given(make::numbers(dtype, sizes, 0)).and(dim)).to_vec()
     };
     samples
-        .of(Unsqueeze, STORED, inputs, |it| {
-            let (x, dim) = (it.tensor("self")?, it.value("dim")?);
-            let mut sizes = x.sizes().to_vec();
-            sizes.insert(naive::dimension(dim, sizes.len() + 1), 1);
-            Ok(x.with_sizes(&sizes).into())
-        })
+        .of(Unsqueeze, STORED, inputs, reference)
         .view()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+    samples.of(UnsqueezeInplace, STORED, inputs, reference);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, dim) = (it.tensor("self")?, it.value("dim")?);
+    let mut sizes = x.sizes().to_vec();
+    sizes.insert(naive::dimension(dim, sizes.len() + 1), 1);
+    Ok(x.with_sizes(&sizes).into())
 }

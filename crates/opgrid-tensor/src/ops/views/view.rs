@@ -1,7 +1,9 @@
-//! `aten::view`: the same elements in the same order under other sizes.
+//! `aten::view`, `aten::view_as`, `aten::_unsafe_view`: the same elements in the same order under other sizes.
 //!
 //! - Shapes: `size`, of which one may be -1; as many elements as `self`.
-//! - Aliasing: a view of `self`.
+//! - Aliasing: a view of `self`. `_unsafe_view` is one too, but its schema keeps that from layers: it is for tensors that
+//!   nobody else has.
+//! - Dispatch: `view_as` is `view`.
 //! - Errors: sizes that do not fit, or that strides cannot express.
 //! - Source: torch.Tensor.view, PyTorch 2.15.
 
@@ -11,6 +13,8 @@ operator! {
     home = crate::home;
     /// The same elements under other sizes, of which one may be -1.
     pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
+    pub ViewAs = "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)";
+    pub UnsafeView = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", out;
 }
 
 /// Where the view lies, for everybody.
@@ -18,12 +22,29 @@ pub const VIEW: ViewFamily<View> = ViewFamily::new(View, |input, size| input.spe
 
 pub(super) fn register(library: &mut Library) {
     library.view(View, &VIEW);
+    library.define(ViewAs).kind(&kind::VIEW).implicit(|input, other| View.call(input, other.spec()?.sizes()));
+    let seen = |input: &Tensor, size: &[i64]| input.view_as(input.spec()?.geometry().view(size)?);
+    library.define_with_forms(UnsafeView, &kind::COPY).on_every_backend(seen);
+    library
+        .implement(UnsafeViewOut)
+        .on_every_backend(|input, size, out| result::copied(out, &View.call(input, size)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
     samples
         .of(View, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
         .view()
         .needs_contiguous()
-        .refuses("", given(make::numbers(DType::F32, &[2, 3], 0)).and([4].to_vec()));
+        .refuses("", given(x.clone()).and([4].to_vec()));
+    samples
+        .of(UnsafeView, STORED, make::other_sizes, |it| make::same_elements(it, "size"))
+        .view()
+        .needs_contiguous()
+        .refuses("", given(x.clone()).and([4].to_vec()));
+    samples
+        .of(ViewAs, STORED, make::beside_as_many, make::as_the_other)
+        .view()
+        .needs_contiguous()
+        .refuses("", given(x.clone()).and(x.with_sizes(&[4])));
 }

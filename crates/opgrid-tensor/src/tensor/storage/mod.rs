@@ -312,6 +312,11 @@ impl Storage {
         self.shared().count.load(Ordering::Relaxed)
     }
 
+    /// What no other storage has as long as this one lives.
+    pub(crate) fn identity(&self) -> usize {
+        self.head.addr().get()
+    }
+
     /// Whether both are the same memory.
     pub fn is_same(&self, other: &Self) -> bool {
         self.head == other.head

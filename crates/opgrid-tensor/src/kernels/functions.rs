@@ -1,0 +1,227 @@
+//! Trigonometric, hyperbolic, exponential and logarithmic functions beyond those of [`Inexact`], of floats and complex
+//! numbers, for [`elementwise`](super::elementwise) loops.
+//!
+//! Those of real numbers are vector code, by `double` and `trigonometric`; only sines, cosines and tangents of very large
+//! numbers are calls of the standard library. Those of complex numbers are in `complex`.
+
+use super::double;
+use super::function::Function;
+use super::math::Inexact;
+use super::trigonometric::Trigonometric;
+
+/// A type with more of the elementary functions.
+pub trait Functions: Inexact {
+    /// Whether the sine, the cosine and the tangent can be had by vector code.
+    #[inline(always)]
+    fn is_near(self) -> bool {
+        true
+    }
+
+    /// The sine of a number that is near.
+    #[inline(always)]
+    fn sin_near(self) -> Self {
+        Functions::sin(self)
+    }
+
+    /// The cosine of a number that is near.
+    #[inline(always)]
+    fn cos_near(self) -> Self {
+        Functions::cos(self)
+    }
+
+    /// The tangent of a number that is near.
+    #[inline(always)]
+    fn tan_near(self) -> Self {
+        Functions::tan(self)
+    }
+
+    /// The sine.
+    fn sin(self) -> Self;
+
+    /// The cosine.
+    fn cos(self) -> Self;
+
+    /// The tangent.
+    fn tan(self) -> Self;
+
+    /// The inverse of the sine.
+    fn asin(self) -> Self;
+
+    /// The inverse of the cosine.
+    fn acos(self) -> Self;
+
+    /// The inverse of the tangent.
+    fn atan(self) -> Self;
+
+    /// The hyperbolic sine.
+    fn sinh(self) -> Self;
+
+    /// The hyperbolic cosine.
+    fn cosh(self) -> Self;
+
+    /// The inverse of the hyperbolic sine.
+    fn asinh(self) -> Self;
+
+    /// The inverse of the hyperbolic cosine.
+    fn acosh(self) -> Self;
+
+    /// The inverse of the hyperbolic tangent.
+    fn atanh(self) -> Self;
+
+    /// Two to the power of this.
+    fn exp2(self) -> Self;
+
+    /// `e ^ self - 1`.
+    fn exp_m1(self) -> Self;
+
+    /// The logarithm of `1 + self`.
+    fn ln_1p(self) -> Self;
+
+    /// The logarithm to base 2.
+    fn log2(self) -> Self;
+
+    /// The logarithm to base 10.
+    fn log10(self) -> Self;
+
+    /// This times pi.
+    fn times_pi(self) -> Self;
+
+    /// Whether the real part is smaller.
+    fn is_before(self, other: Self) -> bool;
+
+    /// Whether the distance from zero is below one half.
+    fn is_within_half(self) -> bool;
+
+    /// The number at that part of the way from this one to `end`, from the nearer one of both.
+    #[inline(always)]
+    fn lerp(self, end: Self, weight: Self) -> Self {
+        let way = end.minus(self);
+        let from_start = self.plus(weight.times(way));
+        let from_end = end.minus(way.times(Self::ONE.minus(weight)));
+        if weight.is_within_half() { from_start } else { from_end }
+    }
+
+    /// The logarithm of the sum of both exponential functions: the larger number, and what the other one adds to it.
+    #[inline(always)]
+    fn logaddexp(self, other: Self) -> Self {
+        let (small, large) = if self.is_before(other) { (self, other) } else { (other, self) };
+        // Infinite ones have no difference.
+        let difference = if self == other { Self::ZERO } else { small.minus(large) };
+        large.plus(Functions::ln_1p(Inexact::exp(difference)))
+    }
+
+    /// The same to base 2.
+    #[inline(always)]
+    fn logaddexp2(self, other: Self) -> Self {
+        let (small, large) = if self.is_before(other) { (self, other) } else { (other, self) };
+        let difference = if self == other { Self::ZERO } else { small.minus(large) };
+        large.plus(Functions::log2(Self::ONE.plus(Functions::exp2(difference))))
+    }
+
+    /// `sin(pi self) / (pi self)`, which is 1 at 0.
+    #[inline(always)]
+    fn sinc(self) -> Self {
+        let angle = self.times_pi();
+        if self == Self::ZERO { Self::ONE } else { Functions::sin(angle).over(angle) }
+    }
+}
+
+macro_rules! real {
+    ($($type:ident: $log10:expr;)*) => {
+        $(impl Functions for $type {
+            real!(@library $type sin cos tan);
+            real!(@trigonometric $type sin_near: sine, cos_near: cosine, tan_near: tangent);
+            real!(@trigonometric $type asin: arc_sine, acos: arc_cosine, atan: arc_tangent);
+
+            #[inline(always)]
+            fn is_near(self) -> bool {
+                Trigonometric::is_near(self)
+            }
+            real!(@double $type sinh cosh asinh acosh atanh exp2 exp_m1 ln_1p log2);
+
+            #[inline(always)]
+            fn log10(self) -> Self {
+                $log10(self)
+            }
+
+            #[inline(always)]
+            fn times_pi(self) -> Self {
+                self * std::$type::consts::PI
+            }
+
+            #[inline(always)]
+            fn is_before(self, other: Self) -> bool {
+                self < other
+            }
+
+            #[inline(always)]
+            fn is_within_half(self) -> bool {
+                self.abs() < 0.5
+            }
+        })*
+    };
+    (@library $type:ident $($name:ident)*) => {
+        $(#[inline]
+        fn $name(self) -> Self {
+            <$type>::$name(self)
+        })*
+    };
+    (@trigonometric $type:ident $($name:ident: $function:ident),*) => {
+        $(#[inline(always)]
+        fn $name(self) -> Self {
+            Trigonometric::$function(self)
+        })*
+    };
+    (@double $type:ident $($name:ident)*) => {
+        $(#[inline(always)]
+        fn $name(self) -> Self {
+            double::$name(self.into()) as $type
+        })*
+    };
+}
+
+real! {
+    // The product has one rounding too many for double precision, where powers of ten have to give integers.
+    f32: |x: f32| (double::log2(x.into()) * std::f64::consts::LOG10_2) as f32;
+    f64: f64::log10;
+}
+
+/// Functions of angles, for [`elementwise::unary_by`](super::elementwise::unary_by): vector code for numbers that are near.
+macro_rules! of_angles {
+    ($($(#[$doc:meta])* $type:ident: $near:ident, $any:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $type;
+
+            impl<T: Functions> Function<(T,)> for $type {
+                type Output = T;
+                const IS_PARTIAL: bool = true;
+
+                #[inline(always)]
+                fn call(self, (x,): (T,)) -> T {
+                    x.$near()
+                }
+
+                #[inline(always)]
+                fn covers(self, (x,): (T,)) -> bool {
+                    x.is_near()
+                }
+
+                #[inline(always)]
+                fn call_any(self, (x,): (T,)) -> T {
+                    x.$any()
+                }
+            }
+        )*
+    };
+}
+
+of_angles! {
+    /// The sine.
+    Sine: sin_near, sin;
+    /// The cosine.
+    Cosine: cos_near, cos;
+    /// The tangent.
+    Tangent: tan_near, tan;
+}

@@ -1,0 +1,171 @@
+//! Norms of vectors: elements over dimensions.
+
+use std::marker::PhantomData;
+
+use opgrid_core::{DType, Result};
+
+use super::elementwise::{Destination, Operand};
+use super::math::Magnitude;
+use super::reduce::{self, Reduction};
+use super::variance::FromDouble;
+use crate::tensor::{Element, Math};
+use crate::with_dtype;
+
+/// The norm of `input` over `dims` (all if empty), each element first converted to `dtype`: the sum of the magnitudes to
+/// the power of `order`, of which the root is taken. For 0 it counts what is not zero, and for infinite orders it is the
+/// largest or the smallest magnitude.
+///
+/// # Errors
+///
+/// As [`reduce::fold`]; a dtype without fractions.
+pub(crate) fn norm(
+    out: &impl Destination,
+    input: &impl Operand,
+    dims: &[i64],
+    order: f64,
+    dtype: DType,
+) -> Result<()> {
+    with_dtype!(dtype, T: Inexact => {
+        match order {
+            0.0 => reduce::fold(out, input, dims, &Norm::<Count, T>::new(order)),
+            1.0 => reduce::fold(out, input, dims, &Norm::<Sum, T>::new(order)),
+            2.0 => reduce::fold(out, input, dims, &Norm::<Root, T>::new(order)),
+            f64::INFINITY => reduce::fold(out, input, dims, &Norm::<Largest, T>::new(order)),
+            f64::NEG_INFINITY => reduce::fold(out, input, dims, &Norm::<Smallest, T>::new(order)),
+            _ => reduce::fold(out, input, dims, &Norm::<Power, T>::new(order)),
+        }
+    })
+}
+
+/// How magnitudes become one number.
+trait Order {
+    /// For no magnitudes.
+    const START: f64 = 0.0;
+
+    /// What a magnitude contributes.
+    fn of(magnitude: f64, order: f64) -> f64;
+
+    /// Of both.
+    #[inline(always)]
+    fn join(one: f64, other: f64) -> f64 {
+        one + other
+    }
+
+    /// The norm.
+    #[inline(always)]
+    fn finish(state: f64, _order: f64) -> f64 {
+        state
+    }
+}
+
+enum Count {}
+enum Sum {}
+enum Root {}
+enum Power {}
+enum Largest {}
+enum Smallest {}
+
+impl Order for Count {
+    #[inline(always)]
+    fn of(magnitude: f64, _order: f64) -> f64 {
+        if magnitude == 0.0 { 0.0 } else { 1.0 }
+    }
+}
+
+impl Order for Sum {
+    #[inline(always)]
+    fn of(magnitude: f64, _order: f64) -> f64 {
+        magnitude
+    }
+}
+
+impl Order for Root {
+    #[inline(always)]
+    fn of(magnitude: f64, _order: f64) -> f64 {
+        magnitude * magnitude
+    }
+
+    #[inline(always)]
+    fn finish(state: f64, _order: f64) -> f64 {
+        state.sqrt()
+    }
+}
+
+impl Order for Power {
+    #[inline(always)]
+    fn of(magnitude: f64, order: f64) -> f64 {
+        magnitude.powf(order)
+    }
+
+    #[inline(always)]
+    fn finish(state: f64, order: f64) -> f64 {
+        state.powf(1.0 / order)
+    }
+}
+
+impl Order for Largest {
+    #[inline(always)]
+    fn of(magnitude: f64, _order: f64) -> f64 {
+        magnitude
+    }
+
+    #[inline(always)]
+    fn join(one: f64, other: f64) -> f64 {
+        if one > other || one.is_nan() { one } else { other }
+    }
+}
+
+impl Order for Smallest {
+    const START: f64 = f64::INFINITY;
+
+    #[inline(always)]
+    fn of(magnitude: f64, _order: f64) -> f64 {
+        magnitude
+    }
+
+    #[inline(always)]
+    fn join(one: f64, other: f64) -> f64 {
+        if one < other || one.is_nan() { one } else { other }
+    }
+}
+
+struct Norm<K, T> {
+    order: f64,
+    parts: PhantomData<fn() -> (K, T)>,
+}
+
+impl<K, T> Norm<K, T> {
+    fn new(order: f64) -> Self {
+        Self { order, parts: PhantomData }
+    }
+}
+
+impl<K: Order, T> Reduction for Norm<K, T>
+where
+    T: Element<Math: Magnitude<Real: Element<Math = <Math<T> as Magnitude>::Real>>>,
+    <Math<T> as Magnitude>::Real: FromDouble + Into<f64>,
+{
+    type In = T;
+    type Out = <Math<T> as Magnitude>::Real;
+    type State = f64;
+
+    #[inline(always)]
+    fn start(&self) -> f64 {
+        K::START
+    }
+
+    #[inline(always)]
+    fn step(&self, state: f64, value: Math<T>, _index: usize) -> f64 {
+        K::join(state, K::of(value.magnitude().into(), self.order))
+    }
+
+    #[inline(always)]
+    fn join(&self, one: f64, other: f64) -> f64 {
+        K::join(one, other)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: f64, _count: usize) -> Math<Self::Out> {
+        FromDouble::from_double(K::finish(state, self.order))
+    }
+}

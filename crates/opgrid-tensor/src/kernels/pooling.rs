@@ -1,0 +1,246 @@
+//! Makes one element of those under a window that moves over images: averages and extremes, and their gradients.
+//!
+//! Images are the last three dimensions, or the last two or one with sizes of 1 in front.
+
+use opgrid_core::Result;
+
+use super::arithmetic::{Arithmetic, Ordered};
+use super::choice::Bounded;
+use super::parts;
+use super::resampling::check_planes;
+use crate::error::argument;
+use crate::tensor::{Array, Element, Math};
+
+/// What one place of the window covers along a dimension.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// The first element.
+    pub start: usize,
+    /// How many elements.
+    pub count: usize,
+    /// From one to the next.
+    pub step: usize,
+    /// How many there would be if the padding were elements.
+    pub padded: usize,
+}
+
+/// All places of a window on images.
+pub struct Windows {
+    /// The sizes of images.
+    pub image: [usize; 3],
+    /// What the places cover, by dimension.
+    pub reaches: [Vec<Reach>; 3],
+}
+
+/// One place.
+type Place<'a> = [&'a Reach; 3];
+
+impl Windows {
+    fn plane(&self) -> usize {
+        self.image.iter().product()
+    }
+
+    fn places(&self) -> usize {
+        self.reaches.iter().map(Vec::len).product()
+    }
+
+    /// Elements under all places of a plane.
+    fn work(&self) -> usize {
+        let along = |reaches: &Vec<Reach>| reaches.iter().map(|reach| reach.count).sum::<usize>();
+        self.reaches.iter().map(along).fold(1, usize::saturating_mul)
+    }
+
+    /// All places, the last dimension the fastest.
+    #[inline(always)]
+    fn each(&self) -> impl Iterator<Item = Place<'_>> {
+        let [depth, rows, columns] = &self.reaches;
+        depth.iter().flat_map(move |z| rows.iter().flat_map(move |y| columns.iter().map(move |x| [z, y, x])))
+    }
+
+    /// Calls `f` with the first element of each row of a place.
+    #[inline(always)]
+    fn for_each_row(&self, [z, y, x]: Place<'_>, mut f: impl FnMut(usize)) {
+        let [_, height, width] = self.image;
+        for depth in 0..z.count {
+            for row in 0..y.count {
+                f(((z.start + depth * z.step) * height + y.start + row * y.step) * width + x.start);
+            }
+        }
+    }
+}
+
+/// What a sum is divided by.
+#[derive(Clone, Copy, Debug)]
+pub enum Divisor {
+    /// The number of elements.
+    Elements,
+    /// The same, with the padding.
+    Padded,
+    /// This number.
+    Given(i64),
+}
+
+impl Divisor {
+    #[inline(always)]
+    fn of(self, place: Place<'_>) -> i64 {
+        match self {
+            Self::Elements => place.iter().map(|reach| reach.count as i64).product(),
+            Self::Padded => place.iter().map(|reach| reach.padded as i64).product(),
+            Self::Given(number) => number,
+        }
+    }
+}
+
+/// Numbers that can be divided by a count.
+pub trait Divided: Arithmetic {
+    /// The quotient; of integers without its fraction.
+    fn divided(self, by: i64) -> Self;
+}
+
+impl Divided for f32 {
+    #[inline(always)]
+    fn divided(self, by: i64) -> Self {
+        self / by as f32
+    }
+}
+
+impl Divided for f64 {
+    #[inline(always)]
+    fn divided(self, by: i64) -> Self {
+        self / by as f64
+    }
+}
+
+impl Divided for i64 {
+    #[inline(always)]
+    fn divided(self, by: i64) -> Self {
+        self.wrapping_div(by)
+    }
+}
+
+/// The average under each place. The divisor is not zero.
+///
+/// # Errors
+///
+/// Arrays whose sizes are not those of the windows, overlap, tensors without data or used by others.
+pub fn average<T: Element<Math: Divided>>(
+    out: &Array,
+    input: &Array,
+    windows: &Windows,
+    divisor: Divisor,
+) -> Result<()> {
+    let plane = windows.plane();
+    parts::read::<T, _>(out, input, |input| {
+        check_planes(input.len(), plane, out, windows.places())?;
+        parts::produce::<T>(out, windows.places(), windows.work(), |part, out| {
+            let input = &input[part * plane..][..plane];
+            for (out, place) in out.iter_mut().zip(windows.each()) {
+                let [.., x] = place;
+                let mut sum = Math::<T>::ZERO;
+                windows.for_each_row(place, |first| {
+                    sum = input[first..first + x.count]
+                        .iter()
+                        .fold(sum, |sum, element| sum.plus(element.widen()));
+                });
+                *out = T::narrow(sum.divided(divisor.of(place)));
+            }
+        })
+    })
+}
+
+/// The gradient of [`average`]: each element gets its share of the gradients of all places that cover it.
+///
+/// # Errors
+///
+/// As [`average`].
+pub fn average_backward<T: Element<Math: Divided>>(
+    out: &Array,
+    grad: &Array,
+    windows: &Windows,
+    divisor: Divisor,
+) -> Result<()> {
+    let (plane, places) = (windows.plane(), windows.places());
+    parts::read::<T, _>(out, grad, |grad| {
+        check_planes(grad.len(), places, out, plane)?;
+        parts::produce::<T>(out, plane, windows.work().saturating_add(plane), |part, out| {
+            let mut sums = vec![Math::<T>::ZERO; plane];
+            for (grad, place) in grad[part * places..][..places].iter().zip(windows.each()) {
+                let [.., x] = place;
+                let share = grad.widen().divided(divisor.of(place));
+                windows.for_each_row(place, |first| {
+                    sums[first..first + x.count].iter_mut().for_each(|sum| *sum = sum.plus(share));
+                });
+            }
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum));
+        })
+    })
+}
+
+/// The largest element under each place, and its number in the plane. Of several the first one counts, of NaNs the last.
+///
+/// # Errors
+///
+/// As [`average`].
+pub fn largest<T: Element<Math: Bounded>>(
+    out: &Array,
+    indices: &Array,
+    input: &Array,
+    windows: &Windows,
+) -> Result<()> {
+    let (plane, [_, height, width]) = (windows.plane(), windows.image);
+    parts::read::<T, _>(out, input, |input| {
+        check_planes(input.len(), plane, out, windows.places())?;
+        let work = windows.work().saturating_mul(2);
+        parts::produce_two::<T, i64>([out, indices], windows.places(), work, |part, out, indices| {
+            let input = &input[part * plane..][..plane];
+            for ((out, index), place) in out.iter_mut().zip(indices).zip(windows.each()) {
+                let [z, y, x] = place;
+                let mut best = Math::<T>::LOWEST;
+                let mut at = (z.start * height + y.start) * width + x.start;
+                windows.for_each_row(place, |first| {
+                    for k in 0..x.count {
+                        let value = input[first + k * x.step].widen();
+                        if best.is_below(value) || value.is_nan() {
+                            (best, at) = (value, first + k * x.step);
+                        }
+                    }
+                });
+                (*out, *index) = (T::narrow(best), at as i64);
+            }
+        })
+    })
+}
+
+/// The gradient of [`largest`]: each gradient goes to the element that was chosen.
+///
+/// # Errors
+///
+/// As [`average`]; an index beyond the plane.
+pub fn largest_backward<T: Element<Math: Arithmetic>>(
+    out: &Array,
+    grad: &Array,
+    indices: &Array,
+    [plane, places]: [usize; 2],
+) -> Result<()> {
+    parts::read::<T, _>(out, grad, |grad| {
+        parts::read::<i64, _>(out, indices, |indices| {
+            check_planes(grad.len(), places, out, plane)?;
+            if let Some(index) = indices.iter().find(|index| !(0..plane as i64).contains(index)) {
+                let message = format!(
+                    "argument `indices` holds {index}, expected numbers from 0 to {}",
+                    plane as i64 - 1
+                );
+                return Err(argument(message));
+            }
+            parts::produce::<T>(out, plane, plane.saturating_add(places), |part, out| {
+                let mut sums = vec![Math::<T>::ZERO; plane];
+                let range = part * places..(part + 1) * places;
+                for (grad, index) in grad[range.clone()].iter().zip(&indices[range]) {
+                    let sum = &mut sums[*index as usize];
+                    *sum = sum.plus(grad.widen());
+                }
+                out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum));
+            })
+        })
+    })
+}

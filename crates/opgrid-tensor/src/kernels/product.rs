@@ -1,0 +1,54 @@
+//! Multiplies elements over dimensions.
+
+use std::marker::PhantomData;
+
+use opgrid_core::{DType, Result};
+
+use super::arithmetic::Arithmetic;
+use super::elementwise::{Destination, Operand};
+use super::reduce::{self, Reduction};
+use crate::tensor::{Element, Math};
+use crate::with_dtype;
+
+/// The product of `input` over `dims` (all if empty), each element first converted to `dtype`; 16-bit floats are
+/// multiplied in single precision.
+///
+/// # Errors
+///
+/// As [`reduce::fold`].
+pub(crate) fn product(
+    out: &impl Destination,
+    input: &impl Operand,
+    dims: &[i64],
+    dtype: DType,
+) -> Result<()> {
+    with_dtype!(dtype, T => reduce::fold(out, input, dims, &Product::<T>(PhantomData)))
+}
+
+struct Product<T>(PhantomData<fn() -> T>);
+
+impl<T: Element<Math: Arithmetic>> Reduction for Product<T> {
+    type In = T;
+    type Out = T;
+    type State = Math<T>;
+
+    #[inline(always)]
+    fn start(&self) -> Math<T> {
+        Math::<T>::ONE
+    }
+
+    #[inline(always)]
+    fn step(&self, state: Math<T>, value: Math<T>, _index: usize) -> Math<T> {
+        state.times(value)
+    }
+
+    #[inline(always)]
+    fn join(&self, one: Math<T>, other: Math<T>) -> Math<T> {
+        one.times(other)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: Math<T>, _count: usize) -> Math<T> {
+        state
+    }
+}

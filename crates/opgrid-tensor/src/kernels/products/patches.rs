@@ -1,0 +1,271 @@
+//! The patches of images under a moving window, as a factor of a product: packed where they lie, never written out.
+//!
+//! ```text
+//!            place 0   place 1   …            a place is where the window lies: image, depth, row, column
+//! tap 0   ┌ element   element               a tap is an element of the window: channel, depth, row, column
+//! tap 1   │ element     ⋮                   elements beyond the edges of the image are zero
+//!   ⋮     └
+//! ```
+//!
+//! For the gradient of the weights the same matrix stands on its side.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::matrix::{Factor, Matrix, panel_size};
+use super::scheme::Scheme;
+use crate::kernels::simd::vectorised;
+
+/// The sizes of a convolution: how places of a window on images belong to each other. Lists are depth, row, column;
+/// a dimension that is not there has a window of size 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    /// Images.
+    pub batch: usize,
+    /// Groups of channels, each with filters of its own.
+    pub groups: usize,
+    /// Channels of an image in each group.
+    pub channels: usize,
+    /// Filters of each group.
+    pub filters: usize,
+    /// The sizes of an image.
+    pub image: [usize; 3],
+    /// The sizes of the window.
+    pub window: [usize; 3],
+    /// How many places the window has.
+    pub places: [usize; 3],
+    /// From a place to the next.
+    pub step: [usize; 3],
+    /// From an element of the window to the next.
+    pub dilation: [usize; 3],
+    /// Zeros before the image.
+    pub padding: [usize; 3],
+}
+
+/// The product of sizes that belong to a tensor, or to a row of one.
+fn volume(sizes: [usize; 3]) -> usize {
+    sizes.into_iter().product()
+}
+
+impl Windows {
+    /// The elements of a channel of an image.
+    pub(super) fn plane(&self) -> usize {
+        volume(self.image)
+    }
+
+    /// The places on one image.
+    pub(super) fn places_of_image(&self) -> usize {
+        volume(self.places)
+    }
+
+    /// The elements of a window in one channel.
+    pub(super) fn taps_of_channel(&self) -> usize {
+        volume(self.window)
+    }
+
+    /// The elements of a window in all channels of a group.
+    pub(super) fn taps(&self) -> usize {
+        self.channels * self.taps_of_channel()
+    }
+
+    /// The same windows with fewer dimensions, where each is one element: then the places of an image are a row.
+    pub(super) fn simplified(self) -> Self {
+        let is_simple = self.window == [1; 3] && self.step == [1; 3] && self.padding == [0; 3];
+        match is_simple && self.image == self.places {
+            true => Self { image: [1, 1, self.plane()], places: [1, 1, self.plane()], ..self },
+            false => self,
+        }
+    }
+
+    /// Whether windows may lie beyond the edges of the image.
+    fn is_padded(&self) -> bool {
+        (0..3).any(|dim| {
+            let last = (self.places[dim].max(1) - 1) * self.step[dim];
+            let end = last + (self.window[dim] - 1) * self.dilation[dim];
+            self.padding[dim] > 0 || end >= self.image[dim] + self.padding[dim]
+        })
+    }
+
+    /// A tap of a group by its number.
+    pub(super) fn tap(&self, group: usize, number: usize) -> Tap {
+        let [_, height, width] = self.window;
+        let (channel, rest) = (number / self.taps_of_channel(), number % self.taps_of_channel());
+        let at = [rest / (height * width), rest / width % height, rest % width];
+        let at = std::array::from_fn(|dim| at[dim] * self.dilation[dim]);
+        Tap { start: (group * self.channels + channel) * self.plane(), at }
+    }
+
+    /// Places of all images that follow each other, as rows of an image.
+    pub(super) fn runs(&self, places: Range<usize>) -> Vec<Run> {
+        let [_, height, width] = self.places;
+        let each = self.places_of_image();
+        let mut runs = Vec::with_capacity(places.len() / width.max(1) + 2);
+        let mut place = places.start;
+        while place < places.end {
+            let (image, rest) = (place / each, place % each);
+            let at = [rest / (height * width), rest / width % height, rest % width];
+            let count = (width - at[2]).min(places.end - place);
+            runs.push(Run {
+                first: place - places.start,
+                count,
+                start: image * self.groups * self.channels * self.plane(),
+                at: std::array::from_fn(|dim| {
+                    (at[dim] * self.step[dim]) as isize - self.padding[dim] as isize
+                }),
+            });
+            place += count;
+        }
+        runs
+    }
+
+    /// Where the elements of a tap lie for the places of a run: the first place that has one, the number of the first
+    /// element, and how many there are.
+    #[inline(always)]
+    pub(super) fn line(&self, tap: &Tap, run: &Run) -> Option<(usize, usize, usize)> {
+        let [depth, height, width] = self.image;
+        let at = |dim: usize| run.at[dim] + tap.at[dim] as isize;
+        let (z, y, x) = (at(0), at(1), at(2));
+        // Numbers below zero become large ones.
+        if z as usize >= depth || y as usize >= height || x >= width as isize {
+            return None;
+        }
+        let step = self.step[2] as isize;
+        let skipped = if x < 0 { (step - 1 - x) / step } else { 0 };
+        let end = ((width as isize - x + step - 1) / step).min(run.count as isize);
+        if skipped >= end {
+            return None;
+        }
+        let row = (z as usize * height + y as usize) * width;
+        let element = run.start + tap.start + row + (x + skipped * step) as usize;
+        Some((run.first + skipped as usize, element, (end - skipped) as usize))
+    }
+}
+
+/// An element of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Tap {
+    /// The first element of its channel in the first image.
+    start: usize,
+    /// Where it lies in the window.
+    at: [usize; 3],
+}
+
+/// Places that follow each other in a row of an image.
+pub(super) struct Run {
+    /// The number of the first one among those that were asked for.
+    first: usize,
+    count: usize,
+    /// The first element of the image.
+    start: usize,
+    /// Where the window begins at the first one.
+    at: [isize; 3],
+}
+
+/// Patches of the images of a group.
+pub(super) struct Patches<'a, T> {
+    windows: &'a Windows,
+    elements: &'a [T],
+    group: usize,
+    /// The taps that are rows, from the first to before the second.
+    taps: [usize; 2],
+    /// The places that are columns.
+    places: [usize; 2],
+    /// Whether the places are rows, and the taps columns.
+    turned: bool,
+}
+
+impl<T> Clone for Patches<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Patches<'_, T> {}
+
+impl<'a, T> Patches<'a, T> {
+    /// All taps of a group at some places.
+    pub fn new(windows: &'a Windows, elements: &'a [T], group: usize, places: Range<usize>) -> Self {
+        let places = [places.start, places.end];
+        Self { windows, elements, group, taps: [0, windows.taps()], places, turned: false }
+    }
+
+    /// Some of the columns.
+    pub fn columns<S: Scheme<Element = T>>(self, columns: Range<usize>) -> Self {
+        let [rows, _] = Factor::<S>::sizes(&self);
+        Factor::<S>::part(self, 0..rows, columns)
+    }
+
+    /// The same with the places as rows.
+    pub fn turned(self) -> Self {
+        Self { turned: !self.turned, ..self }
+    }
+}
+
+/// A part of a range.
+fn within([start, end]: [usize; 2], part: Range<usize>) -> [usize; 2] {
+    debug_assert!(start + part.end <= end, "the part is one of the range");
+    [start + part.start, start + part.end]
+}
+
+impl<S: Scheme> Factor<S> for Patches<'_, S::Element> {
+    fn sizes(&self) -> [usize; 2] {
+        let [taps, places] = [self.taps, self.places].map(|[start, end]| end - start);
+        if self.turned { [places, taps] } else { [taps, places] }
+    }
+
+    fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
+        let (taps, places) = if self.turned { (columns, rows) } else { (rows, columns) };
+        Self { taps: within(self.taps, taps), places: within(self.places, places), ..self }
+    }
+
+    fn matrix(&self) -> Option<Matrix<S::Element>> {
+        None
+    }
+
+    unsafe fn pack(self, to: &mut [S::Packed], width: usize, depth: usize) {
+        let [rows, columns] = Factor::<S>::sizes(&self);
+        let size = panel_size(rows, width, depth);
+        let has_gaps = self.windows.is_padded() || !rows.is_multiple_of(depth);
+        for (number, first) in (0..columns).step_by(width).enumerate() {
+            let last = columns.min(first + width);
+            let to = &mut to[number * size..][..size];
+            if has_gaps || last - first < width {
+                to.fill(S::Packed::default());
+            }
+            let part = Factor::<S>::part(self, 0..rows, first..last);
+            vectorised(|| part.pack_panel::<S>(to, width, depth));
+        }
+    }
+}
+
+impl<E: Copy> Patches<'_, E> {
+    /// Copies all patches to a panel that has a column for each.
+    #[inline(always)]
+    fn pack_panel<S: Scheme<Element = E>>(&self, to: &mut [S::Packed], width: usize, depth: usize) {
+        let Self { windows, elements, .. } = *self;
+        let step = windows.step[2];
+        let runs = windows.runs(self.places[0]..self.places[1]);
+        for tap in self.taps[0]..self.taps[1] {
+            let (own, tap) = (tap - self.taps[0], windows.tap(self.group, tap));
+            for run in &runs {
+                let Some((place, element, count)) = windows.line(&tap, run) else { continue };
+                let from = &elements[element..][..(count - 1) * step + 1];
+                if !self.turned && depth == 1 {
+                    let to = &mut to[own * width + place..][..count];
+                    if step == 1 {
+                        S::pack_row(to, from);
+                        continue;
+                    }
+                    for (to, from) in to.iter_mut().zip(from.iter().step_by(step)) {
+                        *to = S::pack(*from);
+                    }
+                    continue;
+                }
+                for (k, from) in from.iter().step_by(step).enumerate() {
+                    let (row, lane) = if self.turned { (place + k, own) } else { (own, place + k) };
+                    to[(row / depth * width + lane) * depth + row % depth] = S::pack(*from);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Puts lines in order, and selects from them by rank.
+//!
+//! An element becomes an unsigned key whose order is that of the elements: integers are moved to zero and up; of floats
+//! the bits of negative ones are turned around; zeros of both signs have one key, and so do all NaN, the largest. The key and
+//! the element's place make one number. Such numbers are all different, so that every algorithm keeps the order of equal
+//! elements. Short lines are sorted by comparing, long ones digit by digit.
+//!
+//! Source: radix sort from the lowest digit on, D. E. Knuth, The Art of Computer Programming, volume 3, 5.2.5.
+
+use half::{bf16, f16};
+use opgrid_core::{DType, Result, Scalar};
+
+use super::access::{self, Aliasing};
+use super::{copy, iter, lines};
+use crate::error::argument;
+use crate::tensor::{Array, Bool, Element, Geometry, TensorSpec};
+
+/// Bits of a digit: a table of counts for each stays in the first cache.
+const DIGIT: u32 = 11;
+const DIGITS: usize = 1 << DIGIT;
+/// From as many elements on digits are faster than comparisons.
+const LONG: usize = 1024;
+
+/// An element with a place in an order.
+pub(crate) trait Sortable: Element {
+    /// A key with a place beside it.
+    type Pair: Pair;
+
+    /// The number whose order is that of the elements, in the lowest bits of as many as the element has.
+    fn key(self) -> u64;
+
+    /// Whether the element is NaN.
+    fn is_unordered(self) -> bool;
+}
+
+/// A key above the place of the element that it is of.
+pub(crate) trait Pair: Copy + Ord + Default + Send {
+    /// Of both.
+    fn new(key: u64, place: u32) -> Self;
+
+    /// The key.
+    fn key(self) -> u64;
+
+    /// The place.
+    fn place(self) -> u32;
+}
+
+impl Pair for u64 {
+    #[inline(always)]
+    fn new(key: u64, place: u32) -> Self {
+        key << 32 | u64::from(place)
+    }
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self >> 32
+    }
+
+    #[inline(always)]
+    fn place(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Pair for (u64, u32) {
+    #[inline(always)]
+    fn new(key: u64, place: u32) -> Self {
+        (key, place)
+    }
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn place(self) -> u32 {
+        self.1
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty, $bits:ty, $offset:expr, $pair:ty;)*) => {
+        $(impl Sortable for $type {
+            type Pair = $pair;
+
+            #[inline(always)]
+            fn key(self) -> u64 {
+                u64::from(self as $bits ^ $offset)
+            }
+
+            #[inline(always)]
+            fn is_unordered(self) -> bool {
+                false
+            }
+        })*
+    };
+}
+
+integers! {
+    u8, u8, 0, u64;
+    u16, u16, 0, u64;
+    u32, u32, 0, u64;
+    u64, u64, 0, (u64, u32);
+    i8, u8, 1 << 7, u64;
+    i16, u16, 1 << 15, u64;
+    i32, u32, 1 << 31, u64;
+    i64, u64, 1 << 63, (u64, u32);
+}
+
+macro_rules! floats {
+    ($($type:ty, $bits:ty, $zero:expr, $pair:ty;)*) => {
+        $(impl Sortable for $type {
+            type Pair = $pair;
+
+            #[inline(always)]
+            fn key(self) -> u64 {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                if self.is_nan() {
+                    return u64::from(<$bits>::MAX);
+                }
+                // Zeros of both signs are equal.
+                let bits = if self == $zero { 0 } else { self.to_bits() };
+                u64::from(if bits & SIGN == 0 { bits | SIGN } else { !bits })
+            }
+
+            #[inline(always)]
+            fn is_unordered(self) -> bool {
+                self.is_nan()
+            }
+        })*
+    };
+}
+
+floats! {
+    f16, u16, f16::ZERO, u64;
+    bf16, u16, bf16::ZERO, u64;
+    f32, u32, 0.0, u64;
+    f64, u64, 0.0, (u64, u32);
+}
+
+impl Sortable for Bool {
+    type Pair = u64;
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        u64::from(self.is_true())
+    }
+
+    #[inline(always)]
+    fn is_unordered(self) -> bool {
+        false
+    }
+}
+
+/// Runs a body with the type of a dtype whose elements have an order.
+macro_rules! with_sortable {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            opgrid_core::DType::U16 => {
+                type $T = u16;
+                $body
+            }
+            opgrid_core::DType::U32 => {
+                type $T = u32;
+                $body
+            }
+            opgrid_core::DType::U64 => {
+                type $T = u64;
+                $body
+            }
+            other => $crate::with_dtype!(other, $T: Ordered => $body),
+        }
+    };
+}
+
+pub(crate) use with_sortable;
+
+/// Whether elements of a dtype have an order that lines are sorted in.
+pub(crate) fn is_sortable(dtype: DType) -> bool {
+    with_sortable!(dtype, T => Ok(size_of::<T>())).is_ok()
+}
+
+/// What is used from line to line.
+pub(crate) struct Scratch<P> {
+    pairs: Vec<P>,
+    other: Vec<P>,
+    counts: Vec<[u32; DIGITS]>,
+}
+
+impl<P> Scratch<P> {
+    pub(crate) fn new() -> Self {
+        Self { pairs: Vec::new(), other: Vec::new(), counts: Vec::new() }
+    }
+}
+
+impl<P: Pair> Scratch<P> {
+    /// The elements of a line as pairs, from the largest on if that is wanted.
+    fn fill<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> &mut Vec<P> {
+        let turned = if descending { u64::MAX >> (64 - 8 * size_of::<T>()) } else { 0 };
+        self.pairs.clear();
+        self.pairs.extend((0u32..).zip(line).map(|(place, element)| P::new(element.key() ^ turned, place)));
+        &mut self.pairs
+    }
+
+    /// The pairs of a line in order.
+    pub(crate) fn sorted<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> &[P] {
+        self.fill(line, descending);
+        if line.len() < LONG {
+            self.pairs.sort_unstable();
+        } else {
+            self.sort_by_digits(8 * size_of::<T>() as u32);
+        }
+        &self.pairs
+    }
+
+    /// The places of a line's elements in order.
+    pub(crate) fn places<T: Sortable<Pair = P>>(&mut self, line: &[T]) -> Vec<usize> {
+        self.sorted(line, false).iter().map(|pair| pair.place() as usize).collect()
+    }
+
+    /// Sorts the pairs by the lowest bits of their keys, one digit after the other.
+    fn sort_by_digits(&mut self, bits: u32) {
+        let Self { pairs, other, counts } = self;
+        let digits = bits.div_ceil(DIGIT);
+        let digit = |pair: P, at: u32| (pair.key() >> (at * DIGIT)) as usize % DIGITS;
+        counts.clear();
+        counts.resize(digits as usize, [0; DIGITS]);
+        for &pair in &*pairs {
+            for (at, counts) in (0..digits).zip(&mut *counts) {
+                counts[digit(pair, at)] += 1;
+            }
+        }
+        other.clear();
+        other.resize(pairs.len(), P::default());
+        for (at, starts) in (0..digits).zip(&mut *counts) {
+            // A digit that all have leaves the order as it is.
+            if pairs.first().is_some_and(|first| starts[digit(*first, at)] as usize == pairs.len()) {
+                continue;
+            }
+            let mut start = 0;
+            for place in starts.iter_mut() {
+                (start, *place) = (start + *place, start);
+            }
+            for &pair in &*pairs {
+                let place = &mut starts[digit(pair, at)];
+                other[*place as usize] = pair;
+                *place += 1;
+            }
+            std::mem::swap(pairs, other);
+        }
+    }
+
+    /// The pair of a rank, of which there is one.
+    fn ranked<T: Sortable<Pair = P>>(&mut self, line: &[T], rank: usize, descending: bool) -> P {
+        *self.fill(line, descending).select_nth_unstable(rank).1
+    }
+}
+
+/// # Errors
+///
+/// Lines of more elements than there are numbers for their places.
+pub(crate) fn check_length(length: i64) -> Result<()> {
+    match u32::try_from(length) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            Err(argument(format!("found {length} elements to put in order, expected at most {}", u32::MAX)))
+        }
+    }
+}
+
+/// Sorts the lines of `input` along `dim`, equal elements in the order in which they are there, NaN as the largest.
+///
+/// # Errors
+///
+/// As [`lines::map`]; a dtype without an order.
+pub(crate) fn sort(
+    values: &Array,
+    indices: &Array,
+    input: &Array,
+    dim: usize,
+    descending: bool,
+) -> Result<()> {
+    with_sortable!(input.dtype(), T => {
+        let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
+            let sorted = scratch.sorted(x, descending);
+            for ((value, index), pair) in values.iter_mut().zip(indices).zip(sorted) {
+                (*value, *index) = (x[pair.place() as usize], i64::from(pair.place()));
+            }
+        };
+        lines::map_to_two((values, indices), input, dim, Scratch::new, line)
+    })
+}
+
+/// The largest elements of the lines of `input` along `dim`, or the smallest, in order, as many as lines of `values` have.
+///
+/// # Errors
+///
+/// As [`sort`].
+pub(crate) fn top(values: &Array, indices: &Array, input: &Array, dim: usize, largest: bool) -> Result<()> {
+    with_sortable!(input.dtype(), T => {
+        let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
+            let pairs = scratch.fill(x, largest);
+            let count = values.len();
+            if count < pairs.len() && count > 0 {
+                pairs.select_nth_unstable(count - 1);
+            }
+            pairs.truncate(count);
+            pairs.sort_unstable();
+            for ((value, index), pair) in values.iter_mut().zip(indices).zip(pairs) {
+                (*value, *index) = (x[pair.place() as usize], i64::from(pair.place()));
+            }
+        };
+        lines::map_to_two((values, indices), input, dim, Scratch::new, line)
+    })
+}
+
+/// Which element of a line is wanted.
+#[derive(Clone, Copy)]
+pub(crate) enum Rank {
+    /// The one with as many before it in ascending order.
+    At(usize),
+    /// The lower one of those in the middle, or the first NaN.
+    Median,
+    /// The lower one of those in the middle of all numbers.
+    NanMedian,
+    /// The smallest of those that are there most often, at its last place.
+    Mode,
+}
+
+/// The element of a rank of each line of `input` along `dim`, and where it is: `values` and `indices` have a size of 1 there.
+///
+/// # Errors
+///
+/// As [`sort`].
+pub(crate) fn ranked(values: &Array, indices: &Array, input: &Array, dim: usize, rank: Rank) -> Result<()> {
+    with_sortable!(input.dtype(), T => {
+        let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
+            if let (Some(place), [value], [index]) = (place(scratch, x, rank), values, indices) {
+                (*value, *index) = (x[place], place as i64);
+            }
+        };
+        lines::map_to_two((values, indices), input, dim, Scratch::new, line)
+    })
+}
+
+/// The element of a rank of all; NaN for none.
+///
+/// # Errors
+///
+/// As [`sort`].
+pub(crate) fn of_all(out: &Array, input: &Array, rank: Rank) -> Result<()> {
+    access::check(out, input, Aliasing::Never)?;
+    let n = input.geometry().numel();
+    if n == 0 {
+        return iter::fill(out, Scalar::Float(f64::NAN));
+    }
+    let flat = Array::empty(TensorSpec::contiguous(input.sizes(), input.dtype(), input.device())?)?;
+    copy::copy(&flat, input)?;
+    let flat = flat.view(Geometry::contiguous(&[n])?)?;
+    let place = Array::from_slice(&[0i64], &[1])?;
+    ranked(&out.view(out.geometry().unsqueeze(0)?)?, &place, &flat, 0, rank)
+}
+
+/// Where the element of a rank of a line is; nowhere in a line without elements.
+pub(crate) fn place<T: Sortable>(scratch: &mut Scratch<T::Pair>, x: &[T], rank: Rank) -> Option<usize> {
+    let last = x.len().checked_sub(1)?;
+    let rank = match rank {
+        Rank::At(rank) => rank.min(last),
+        Rank::Median => match x.iter().position(|element| element.is_unordered()) {
+            Some(place) => return Some(place),
+            None => last / 2,
+        },
+        Rank::NanMedian => {
+            let numbers = x.iter().filter(|element| !element.is_unordered()).count();
+            numbers.saturating_sub(1) / 2
+        }
+        Rank::Mode => {
+            let sorted = scratch.sorted(x, false);
+            let runs = sorted.chunk_by(|one, other| one.key() == other.key());
+            // Of runs of one length the first stays.
+            let longest = runs.rev().max_by_key(|run| run.len())?;
+            return longest.last().map(|pair| pair.place() as usize);
+        }
+    };
+    Some(scratch.ranked(x, rank, false).place() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_the_order_of_elements() {
+        let floats = [f64::NEG_INFINITY, -2.5, -f64::MIN_POSITIVE, 0.0, 1e-300, 1.0, f64::INFINITY, f64::NAN];
+        assert!(floats.is_sorted_by_key(|x| x.key()));
+        assert_eq!((-0.0f64).key(), 0.0f64.key());
+        assert_eq!((-f32::NAN).key(), f32::NAN.key());
+        assert!([i64::MIN, -1, 0, 1, i64::MAX].is_sorted_by_key(|x| x.key()));
+        assert!([i8::MIN, -1, 0, 1, i8::MAX].is_sorted_by_key(|x| x.key()));
+    }
+
+    #[test]
+    fn long_lines_are_sorted_as_short_ones() {
+        let line: Vec<i32> = (0..5000).map(|i: i32| i.wrapping_mul(1_103_515_245) >> 20).collect();
+        let wide: Vec<i64> = line.iter().map(|x| i64::from(*x) << 30).collect();
+        for descending in [false, true] {
+            let mut expected: Vec<usize> = (0..line.len()).collect();
+            expected.sort_by_key(|at| if descending { -line[*at] } else { line[*at] });
+            let places = |pairs: &[u64]| pairs.iter().map(|pair| pair.place() as usize).collect::<Vec<_>>();
+            assert_eq!(places(Scratch::new().sorted(&line, descending)), expected);
+            let mut scratch = Scratch::new();
+            let sorted = scratch.sorted(&wide, descending);
+            assert!(sorted.iter().map(|pair| pair.place() as usize).eq(expected));
+        }
+    }
+
+    #[test]
+    fn ranks_are_those_of_sorted_lines() {
+        let line = [3.0f32, f32::NAN, 1.0, 2.0, 2.0];
+        let at = |rank| place(&mut Scratch::new(), &line, rank);
+        assert_eq!([Rank::At(0), Rank::At(1), Rank::At(4)].map(at), [Some(2), Some(3), Some(1)]);
+        assert_eq!([Rank::Median, Rank::NanMedian, Rank::Mode].map(at), [Some(1), Some(3), Some(4)]);
+        assert_eq!(place(&mut Scratch::new(), &[0.0f32; 0], Rank::Median), None);
+    }
+}

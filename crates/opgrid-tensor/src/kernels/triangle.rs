@@ -1,0 +1,59 @@
+//! Sets one side of matrices' diagonals to zero.
+
+use opgrid_core::Result;
+
+use super::access::check_written;
+use super::indexing::with_size_of;
+use crate::tensor::Array;
+use crate::tensor::Geometry;
+use crate::tensor::array::positions;
+
+/// What stays of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What lies on a diagonal and below it.
+    Lower,
+    /// What lies on a diagonal and above it.
+    Upper,
+}
+
+impl Side {
+    /// The columns of a row that do not stay.
+    fn cleared(self, row: i64, columns: i64, diagonal: i64) -> std::ops::Range<i64> {
+        let at = row.saturating_add(diagonal);
+        match self {
+            Self::Lower => at.saturating_add(1).clamp(0, columns)..columns,
+            Self::Upper => 0..at.clamp(0, columns),
+        }
+    }
+}
+
+/// Sets all elements of the matrices in `out` to zero that do not lie on that side of the diagonal.
+///
+/// # Errors
+///
+/// An output that repeats elements, has no data, or is used by others.
+pub(crate) fn clear(out: &Array, diagonal: i64, side: Side) -> Result<()> {
+    let geometry = out.geometry();
+    check_written(geometry)?;
+    let (Some((&columns, outer)), false) = (geometry.sizes().split_last(), out.spec().numel() == 0) else {
+        return Ok(());
+    };
+    let Some(&count) = outer.last() else { return Ok(()) };
+    let steps: Vec<i64> = (0..outer.len()).map(|dim| geometry.step(dim) as i64).collect();
+    let rows = Geometry::strided(outer, &steps, geometry.start() as i64)?;
+    let step = geometry.step(outer.len());
+    let mut writer = out.storage().write()?;
+    with_size_of!(out.dtype(), T => {
+        let elements = writer.slice::<T>()?;
+        for (number, start) in (0i64..).zip(positions(&rows)) {
+            let cleared = side.cleared(number % count, columns, diagonal);
+            let (from, to) = (cleared.start as usize, cleared.end as usize);
+            match step {
+                1 => elements[start + from..start + to].fill(T::default()),
+                _ => (from..to).for_each(|column| elements[start + column * step] = T::default()),
+            }
+        }
+        Ok(())
+    })
+}

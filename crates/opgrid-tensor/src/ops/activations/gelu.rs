@@ -1,0 +1,118 @@
+//! `aten::gelu`: elements times the part of a normal distribution that lies below them; and its slope.
+//!
+//! `out[i] = self[i] * (1 + erf(self[i] / sqrt(2))) / 2`, with `approximate="tanh"`
+//! `self[i] * (1 + tanh(sqrt(2 / pi) * (self[i] + 0.044715 self[i]^3))) / 2`
+//!
+//! - Shapes: that of `self`; `gelu_backward` broadcasts.
+//! - Dtypes: floating-point ones; of `gelu_backward` promoted.
+//! - Aliasing: `gelu_` writes `self`, `gelu.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes; an `approximate` that is neither "none" nor "tanh".
+//! - Source: torch.nn.functional.gelu, PyTorch 2.15; D. Hendrycks and K. Gimpel, Gaussian Error Linear Units (2016).
+
+use crate::kernels::activations::{Gelu as Exact, GeluByTanh, GeluByTanhSlope, GeluSlope};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements times the part of a normal distribution that lies below them.
+    pub Gelu = "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", in_place, out, method;
+    pub GeluBackward = "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", out("grad_input", grad_input);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GELU: Family<Gelu> = Family::new(Gelu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GELU_BACKWARD: Family<GeluBackward> =
+    Family::new(GeluBackward, &kind::POINTWISE_BINARY, backward_shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&GELU).cpu(cpu);
+    library.family(&GELU_BACKWARD).cpu(backward_cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(make::unary(dtype), "approximate", "tanh");
+    samples
+        .of(Gelu, FLOATS, inputs, |it| {
+            let function = if is_exact(&it.value::<String>("approximate")?)? { gelu } else { by_tanh };
+            it.unary(DTypeRule::Promoted, |x| number::float_by(x, function))
+        })
+        .tolerance(16.0)
+        .refuses("expected \"none\" or \"tanh\"", {
+            given(make::numbers(DType::F32, &[2], 0)).named("approximate", "erf")
+        });
+    let pairs = |dtype| make::and_named(activation::pairs(dtype), "approximate", "tanh");
+    samples
+        .of(GeluBackward, FLOATS, pairs, |it| {
+            let function = if is_exact(&it.value::<String>("approximate")?)? { gelu } else { by_tanh };
+            // The slope by a difference, whose error is of the order of the fourth power of the step.
+            activation::of_two(it, ["grad_output", "self"], |grad, x| {
+                let step = 1e-3;
+                let difference = |step: f64| (function(x + step) - function(x - step)) / (2.0 * step);
+                grad * (4.0 * difference(step) - difference(2.0 * step)) / 3.0
+            })
+        })
+        .tolerance(1e5);
+    samples.differs(
+        Gelu,
+        Difference {
+            id: "gelu-of-infinity",
+            what: "torch multiplies infinity by an error function that its vector code has as NaN; here gelu of \
+                   infinity is infinite",
+            why: "the mathematical result",
+            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
+            directed: None,
+        },
+    );
+    samples.rounds(Gelu, Roundings::all(Rounding::Sum(16)));
+    samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
+}
+
+fn gelu(x: f64) -> f64 {
+    0.5 * x * libm::erfc(-x / std::f64::consts::SQRT_2)
+}
+
+fn by_tanh(x: f64) -> f64 {
+    0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh())
+}
+
+/// # Errors
+///
+/// The name of no way to compute.
+fn is_exact(approximate: &str) -> Result<bool> {
+    match approximate {
+        "none" => Ok(true),
+        "tanh" => Ok(false),
+        other => {
+            Err(argument(format!("argument `approximate` is \"{other}\", expected \"none\" or \"tanh\"")))
+        }
+    }
+}
+
+fn shape(input: &Tensor, approximate: &str) -> Result<TensorSpec> {
+    is_exact(approximate)?;
+    pointwise::float_unary(input)
+}
+
+fn backward_shape(grad: &Tensor, input: &Tensor, approximate: &str) -> Result<TensorSpec> {
+    is_exact(approximate)?;
+    activation::slope(("grad_output", grad), ("self", input))
+}
+
+fn cpu(input: &Tensor, approximate: &str, out: &Tensor) -> Result<()> {
+    let is_exact = is_exact(approximate)?;
+    with_dtype!(input.dtype(), T: Float => match is_exact {
+        true => elementwise::unary_by::<T, T>(out, input, Exact),
+        false => elementwise::unary_by::<T, T>(out, input, GeluByTanh),
+    })
+}
+
+fn backward_cpu(grad: &Tensor, input: &Tensor, approximate: &str, out: &Tensor) -> Result<()> {
+    let is_exact = is_exact(approximate)?;
+    with_dtype!(result_type(&[grad, input])?, T: Float => match is_exact {
+        true => elementwise::binary_by::<T, T, T>(out, grad, input, GeluSlope),
+        false => elementwise::binary_by::<T, T, T>(out, grad, input, GeluByTanhSlope),
+    })
+}

@@ -1,0 +1,57 @@
+//! `aten::hardshrink`: zero instead of elements near it.
+//!
+//! `out[i] = 0 if -lambd <= self[i] <= lambd, self[i] otherwise`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones. NaN stays NaN.
+//! - Aliasing: `hardshrink.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes.
+//! - Source: torch.nn.functional.hardshrink, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    /// Zero instead of elements near it.
+    pub Hardshrink = "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const HARDSHRINK: Family<Hardshrink> =
+    Family::new(Hardshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&HARDSHRINK).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(
+            Hardshrink,
+            FLOATS,
+            |dtype| activation::with_numbers(dtype, &[&[], &[1.25]]),
+            |it| {
+                let lambd = activation::real(it, "lambd")?;
+                let one = |x: f64| if -lambd <= x && x <= lambd { 0.0 } else { x };
+                it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
+            },
+        )
+        .tolerance(2.0);
+    samples.differs_as(Hardshrink, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+}
+
+fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
+    let spec = pointwise::float_unary(input)?;
+    with_dtype!(spec.dtype(), T: Float => arithmetic::element::<T>(lambd).map(drop))?;
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, lambd: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        let lambd = arithmetic::element::<T>(lambd)?.widen();
+        elementwise::unary::<T, T>(out, input, move |x| {
+            if (x >= -lambd) & (x <= lambd) { 0.0 } else { x }
+        })
+    })
+}

@@ -1,0 +1,42 @@
+//! `aten::hardsigmoid`: a logistic function of straight lines.
+//!
+//! `out[i] = min(max(self[i] + 3, 0), 6) / 6`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones.
+//! - Aliasing: `hardsigmoid_` writes `self`, `hardsigmoid.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes.
+//! - Source: torch.nn.functional.hardsigmoid, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// A logistic function of straight lines.
+    pub Hardsigmoid = "aten::hardsigmoid(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const HARDSIGMOID: Family<Hardsigmoid> =
+    Family::new(Hardsigmoid, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&HARDSIGMOID).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    activation::samples(
+        samples,
+        Hardsigmoid,
+        |x| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 },
+    )
+    .tolerance(4.0);
+    samples.rounds(Hardsigmoid, Roundings::all(Rounding::Result(4)));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        elementwise::unary::<T, T>(out, input, |x| (x + 3.0).larger(0.0).smaller(6.0) / 6.0)
+    })
+}

@@ -1,0 +1,42 @@
+//! `aten::hardswish`: elements times a logistic function of straight lines.
+//!
+//! `out[i] = self[i] * min(max(self[i] + 3, 0), 6) / 6`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones.
+//! - Aliasing: `hardswish_` writes `self`, `hardswish.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes.
+//! - Source: torch.nn.functional.hardswish, PyTorch 2.15; A. Howard et al., Searching for MobileNetV3 (2019).
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements times a logistic function of straight lines.
+    pub Hardswish = "aten::hardswish(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const HARDSWISH: Family<Hardswish> =
+    Family::new(Hardswish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&HARDSWISH).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    activation::samples(
+        samples,
+        Hardswish,
+        |x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 },
+    )
+    .tolerance(4.0);
+    samples.rounds(Hardswish, Roundings::all(Rounding::Result(4)));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        elementwise::unary::<T, T>(out, input, |x| x * ((x + 3.0).larger(0.0).smaller(6.0) / 6.0))
+    })
+}

@@ -1,0 +1,35 @@
+//! `aten::mish`: elements times the hyperbolic tangent of their softplus.
+//!
+//! `out[i] = self[i] * tanh(ln(1 + e ^ self[i]))`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones.
+//! - Aliasing: `mish_` writes `self`, `mish.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes.
+//! - Source: torch.nn.functional.mish, PyTorch 2.15; D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function (2019).
+
+use crate::kernels::activations;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements times the hyperbolic tangent of their softplus.
+    pub Mish = "aten::mish(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const MISH: Family<Mish> =
+    Family::new(Mish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MISH).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    activation::samples(samples, Mish, |x| x * x.exp().ln_1p().tanh()).tolerance(16.0);
+    samples.rounds(Mish, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => elementwise::unary_by::<T, T>(out, input, activations::Mish))
+}

@@ -1,0 +1,101 @@
+//! `aten::softplus`: a smooth step from zero to elements; and its slope.
+//!
+//! `out[i] = ln(1 + e ^ (beta * self[i])) / beta`, and `self[i]` where the exponent is above `threshold`
+//!
+//! - Shapes: that of `self`; `softplus_backward` broadcasts.
+//! - Dtypes: floating-point ones; of `softplus_backward` promoted.
+//! - Aliasing: `softplus.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes.
+//! - Source: torch.nn.functional.softplus, PyTorch 2.15.
+
+use crate::kernels::activations;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// A smooth step from zero to elements.
+    pub Softplus = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", out, method;
+    pub SoftplusBackward = "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", out("grad_input", grad_input);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SOFTPLUS: Family<Softplus> = Family::new(Softplus, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SOFTPLUS_BACKWARD: Family<SoftplusBackward> =
+    Family::new(SoftplusBackward, &kind::POINTWISE_BINARY, backward_shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SOFTPLUS).cpu(cpu);
+    library.family(&SOFTPLUS_BACKWARD).cpu(backward_cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(
+            Softplus,
+            FLOATS,
+            |dtype| activation::with_numbers(dtype, &[&[], &[2.0, 3.0]]),
+            |it| {
+                let [beta, threshold] = numbers_of(it)?;
+                let soft = |x: f64| if beta * x > threshold { x } else { (beta * x).exp().ln_1p() / beta };
+                it.unary(DTypeRule::Promoted, |x| number::float_by(x, soft))
+            },
+        )
+        .tolerance(8.0);
+    let slopes = |dtype| -> Vec<Sample> {
+        activation::pairs(dtype).into_iter().map(|sample| sample.and(2).and(3)).collect()
+    };
+    samples
+        .of(SoftplusBackward, FLOATS, slopes, |it| {
+            let [beta, threshold] = numbers_of(it)?;
+            activation::of_two(it, ["grad_output", "self"], |grad, x| match beta * x > threshold {
+                true => grad,
+                false => grad / (1.0 + (-beta * x).exp()),
+            })
+        })
+        .tolerance(8.0);
+    samples.differs(Softplus, pointwise::NUMBER_IN_RANGE);
+    samples.rounds(Softplus, pointwise::ELEMENTARY);
+    samples.rounds(SoftplusBackward, pointwise::ELEMENTARY);
+}
+
+fn numbers_of(it: &Inputs) -> Result<[f64; 2]> {
+    Ok([activation::real(it, "beta")?, activation::real(it, "threshold")?])
+}
+
+/// # Errors
+///
+/// A number beyond the range of the dtype.
+fn check(spec: TensorSpec, numbers: [Scalar; 2]) -> Result<TensorSpec> {
+    for number in numbers {
+        with_dtype!(spec.dtype(), T: Float => arithmetic::element::<Math<T>>(number).map(drop))?;
+    }
+    Ok(spec)
+}
+
+fn shape(input: &Tensor, beta: Scalar, threshold: Scalar) -> Result<TensorSpec> {
+    check(pointwise::float_unary(input)?, [beta, threshold])
+}
+
+fn backward_shape(grad: &Tensor, input: &Tensor, beta: Scalar, threshold: Scalar) -> Result<TensorSpec> {
+    check(activation::slope(("grad_output", grad), ("self", input))?, [beta, threshold])
+}
+
+fn cpu(input: &Tensor, beta: Scalar, threshold: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        let (beta, threshold) = (arithmetic::element(beta)?, arithmetic::element(threshold)?);
+        elementwise::unary_by::<T, T>(out, input, activations::Softplus::<Math<T>> { beta, threshold })
+    })
+}
+
+fn backward_cpu(grad: &Tensor, input: &Tensor, beta: Scalar, threshold: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[grad, input])?, T: Float => {
+        let (beta, threshold) = (arithmetic::element::<Math<T>>(beta)?, arithmetic::element::<Math<T>>(threshold)?);
+        elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
+            let exponent = x * beta;
+            let soft = grad * Inexact::sigmoid(exponent);
+            if exponent > threshold { grad } else { soft }
+        })
+    })
+}

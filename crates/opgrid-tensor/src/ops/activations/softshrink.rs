@@ -1,0 +1,71 @@
+//! `aten::softshrink`: elements moved towards zero.
+//!
+//! `out[i] = self[i] - lambd if self[i] > lambd, self[i] + lambd if self[i] < -lambd, 0 otherwise`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones. NaN stays NaN.
+//! - Aliasing: `softshrink.out` writes `out`, which has the dtype of `self`.
+//! - Errors: other dtypes; a negative `lambd`.
+//! - Source: torch.nn.functional.softshrink, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    /// Elements moved towards zero.
+    pub Softshrink = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SOFTSHRINK: Family<Softshrink> =
+    Family::new(Softshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SOFTSHRINK).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(
+            Softshrink,
+            FLOATS,
+            |dtype| activation::with_numbers(dtype, &[&[], &[1.25]]),
+            |it| {
+                let lambd = activation::real(it, "lambd")?;
+                let one = |x: f64| {
+                    if x > lambd {
+                        x - lambd
+                    } else if x < -lambd {
+                        x + lambd
+                    } else {
+                        0.0 * x
+                    }
+                };
+                it.unary(DTypeRule::Promoted, |x| number::float_by(x, one))
+            },
+        )
+        .tolerance(2.0)
+        .refuses("expected zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1));
+    samples.differs_as(Softshrink, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+}
+
+fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
+    let spec = pointwise::float_unary(input)?;
+    with_dtype!(spec.dtype(), T: Float => arithmetic::element::<T>(lambd).map(drop))?;
+    if lambd.to_complex().re < 0.0 {
+        let message = format!("argument `lambd` is {lambd}, expected zero or more");
+        return Err(argument(message));
+    }
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, lambd: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Float => {
+        let lambd = arithmetic::element::<T>(lambd)?.widen();
+        elementwise::unary::<T, T>(out, input, move |x| {
+            let below = if x < -lambd { x + lambd } else { 0.0 * x };
+            if x > lambd { x - lambd } else { below }
+        })
+    })
+}

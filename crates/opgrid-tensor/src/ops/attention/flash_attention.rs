@@ -1,0 +1,244 @@
+//! `aten::_scaled_dot_product_flash_attention_for_cpu`: values added up by how well queries fit keys, without the matrix of all
+//! scores.
+//!
+//! `output[b, h, i] = Σ softmax(query[b, h, i] · key[b, h, j] * scale + attn_mask[i, j])[j] * value[b, h, j]`, where `j` runs
+//! over all keys, or those up to `i` if `is_causal`; `logsumexp` is the logarithm of the sum of exponentials
+//!
+//! - Shapes: `[b, h, queries, e]`, and `[b, k, keys, e]` twice, where `k` divides `h`; `attn_mask` of two or four dimensions is
+//!   stretched to `[b, h, queries, keys]`. The results are `[b, h, queries, e]` and `[b, h, queries]`.
+//! - Dtypes: floating-point ones, one for all; `attn_mask` may be float32 beside 16-bit floats. `logsumexp` is float32 for
+//!   these, which are computed in single precision.
+//! - Values: a query that sees no key gives zeros, and zero as its logarithm.
+//! - Strides: row-major; of `logsumexp` heads are neighbours.
+//! - Errors: other shapes, dtypes or devices; a `dropout_p`.
+//! - Source: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, PyTorch 2.15.
+
+use crate::kernels::attention::{Attention, Mask, attend};
+use crate::kernels::normalise;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub ScaledDotProductFlashAttentionForCpu = "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)";
+}
+
+/// Kind and shape rule, for everybody.
+pub const FLASH_ATTENTION: Family<ScaledDotProductFlashAttentionForCpu> =
+    Family::new(ScaledDotProductFlashAttentionForCpu, &kind::ATTENTION, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&FLASH_ATTENTION).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[1, 2, 3, 4], 0);
+    let of = |q: &Plain, k: &Plain, v: &Plain| given(q.clone()).and(k.clone()).and(v.clone());
+    let mask = |dtype, sizes: &[i64]| make::numbers(dtype, sizes, 0);
+    samples
+        .of(ScaledDotProductFlashAttentionForCpu, normalisations::FLOATS, inputs, reference)
+        .tolerance(32.0)
+        .refuses("four dimensions", of(&x.with_sizes(&[2, 3, 4]), &x, &x))
+        .refuses("without dropout", of(&x, &x, &x).and(0.5))
+        .refuses("`value` has shape", of(&x, &x, &make::numbers(DType::F32, &[1, 2, 3, 5], 0)))
+        .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
+        .refuses("`attn_mask` has dtype", of(&x, &x, &x).named("attn_mask", mask(DType::I64, &[3, 3])))
+        .refuses("`attn_mask` has shape", of(&x, &x, &x).named("attn_mask", mask(DType::F32, &[3, 4])));
+    samples.rounds(ScaledDotProductFlashAttentionForCpu, Roundings::all(Rounding::Sum(64)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let tensors = |[b, h, k, l, s, e]: [i64; 6]| {
+        given(make::numbers(dtype, &[b, h, l, e], 1))
+            .and(make::numbers(dtype, &[b, k, s, e], 2))
+            .and(make::numbers(dtype, &[b, k, s, e], 3))
+    };
+    let mask = |sizes: &[i64]| make::numbers(dtype, sizes, 4);
+    let mut hidden = make::numbers(dtype, &[4, 5], 4);
+    (0..5).for_each(|key| hidden.set(&[1, key], Scalar::Float(f64::NEG_INFINITY)));
+    let mut samples = vec![
+        tensors([2, 3, 3, 4, 5, 8]),
+        tensors([2, 3, 3, 4, 5, 8]).and(0.0).and(true),
+        tensors([1, 4, 2, 3, 3, 2]).named("scale", 0.25),
+        tensors([1, 2, 2, 4, 5, 3]).named("attn_mask", mask(&[4, 5])),
+        tensors([2, 2, 2, 4, 5, 3]).named("attn_mask", mask(&[2, 1, 4, 5])),
+        tensors([1, 2, 2, 4, 5, 3]).named("attn_mask", mask(&[4, 1])),
+        tensors([1, 1, 1, 70, 300, 4]).and(0.0).and(true),
+        tensors([0, 2, 2, 4, 5, 3]),
+        tensors([1, 2, 2, 4, 0, 3]),
+    ];
+    if dtype.is_floating_point() {
+        samples.push(tensors([1, 2, 2, 4, 5, 3]).named("attn_mask", hidden));
+    }
+    samples
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (q, k) = (it.tensor("query")?, it.tensor("key")?);
+    let [b, h, l, _] = [0, 1, 2, 3].map(|dim| q.sizes()[dim]);
+    let logs = |scores: &[f64]| {
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match largest == f64::NEG_INFINITY {
+            true => 0.0,
+            false => largest + scores.iter().map(|score| (score - largest).exp()).sum::<f64>().ln(),
+        }
+    };
+    let dtype = if q.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+    let logarithms = Plain::from_fn(dtype, &[b, h, l], |position| {
+        Scalar::Float(logs(&scores(it, k, position).unwrap_or_default()))
+    });
+    Ok([expected(it)?, logarithms].into())
+}
+
+/// The scores of a query.
+fn scores(it: &Inputs, key: &Plain, position: &[i64]) -> Result<Vec<f64>> {
+    let query = it.tensor("query")?;
+    let mask = it.tensor("attn_mask").ok();
+    let [e, keys] = [query.sizes()[3], key.sizes()[2]];
+    let scale = it.option::<f64>("scale")?.unwrap_or(1.0 / (e as f64).sqrt());
+    let is_causal: bool = it.value("is_causal")?;
+    let real = |x: Scalar| x.to_complex().re;
+    let [b, h, i] = [position[0], position[1], position[2]];
+    let own = h * key.sizes()[1] / query.sizes()[1];
+    let score = |j: i64| {
+        let product: f64 =
+            (0..e).map(|at| real(query.at(&[b, h, i, at])) * real(key.at(&[b, own, j, at]))).sum();
+        let added = match mask {
+            Some(mask) if mask.dtype() == DType::Bool => match mask.at(&[b, h, i, j]).to_bool() {
+                true => 0.0,
+                false => f64::NEG_INFINITY,
+            },
+            Some(mask) => real(mask.at(&[b, h, i, j])),
+            None => 0.0,
+        };
+        if is_causal && j > i { f64::NEG_INFINITY } else { product * scale + added }
+    };
+    Ok((0..keys).map(score).collect())
+}
+
+/// What attention gives: queries, keys and values of four dimensions.
+pub(super) fn expected(it: &Inputs) -> Result<Plain> {
+    let (query, key, value) = (it.tensor("query")?, it.tensor("key")?, it.tensor("value")?);
+    let sizes = [&query.sizes()[..3], &value.sizes()[3..]].concat();
+    Ok(Plain::from_fn(query.dtype(), &sizes, |position| {
+        let scores = scores(it, key, position).unwrap_or_default();
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights =
+            scores.iter().map(|score| if largest.is_finite() { (score - largest).exp() } else { 0.0 });
+        let weights: Vec<f64> = weights.collect();
+        let sum: f64 = weights.iter().sum();
+        let own = position[1] * value.sizes()[1] / query.sizes()[1];
+        let term = |(j, weight): (usize, &f64)| {
+            weight * value.at(&[position[0], own, j as i64, position[3]]).to_complex().re
+        };
+        let total: f64 = weights.iter().enumerate().map(term).sum();
+        Scalar::Float(if sum == 0.0 { 0.0 } else { total / sum })
+    }))
+}
+
+fn shape(
+    query: &Tensor,
+    key: &Tensor,
+    value: &Tensor,
+    dropout_p: f64,
+    _is_causal: bool,
+    attn_mask: Option<&Tensor>,
+    _scale: Option<f64>,
+) -> Result<(TensorSpec, TensorSpec)> {
+    let (q, k, v) = (query.spec()?, key.spec()?, value.spec()?);
+    if dropout_p != 0.0 {
+        return Err(argument(format!(
+            "argument `dropout_p` is {dropout_p}, expected attention without dropout, 0"
+        )));
+    }
+    let (&[b, h, l, e], &[kb, kh, s, _]) = (q.sizes(), k.sizes()) else {
+        let message = format!(
+            "found shapes {:?}, {:?} and {:?}, expected four dimensions each",
+            q.sizes(),
+            k.sizes(),
+            v.sizes()
+        );
+        return Err(argument(message));
+    };
+    products::check_factors(&[("query", q), ("key", k), ("value", v)])?;
+    with_dtype!(q.dtype(), T: Float => Ok(size_of::<T>()))?;
+    for (name, spec) in [("key", k), ("value", v)] {
+        if spec.sizes() != [b, kh, s, e] || kb != b || (kh != h && (kh == 0 || h % kh != 0)) {
+            let message = format!(
+                "argument `{name}` has shape {:?}, expected [{b}, heads that divide {h}, {s}, {e}] to fit `query`",
+                spec.sizes()
+            );
+            return Err(argument(message));
+        }
+    }
+    if let Some(mask) = attn_mask {
+        check_mask(mask.spec()?, q, [b, h, l, s])?;
+    }
+    let dtype = if q.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+    let logarithms = Geometry::strided(&[b, h, l], &[l.max(1) * h.max(1), 1, h.max(1)], 0)?;
+    Ok((
+        TensorSpec::contiguous(q.sizes(), q.dtype(), q.device())?,
+        TensorSpec::new(logarithms, dtype, q.device()),
+    ))
+}
+
+/// # Errors
+///
+/// A mask of another dtype or device, or that does not broadcast to these sizes.
+fn check_mask(mask: &TensorSpec, query: &TensorSpec, sizes: [i64; 4]) -> Result<()> {
+    let is_fit = [DType::Bool, query.dtype()].contains(&mask.dtype())
+        || (query.dtype().size_in_bytes() == 2 && mask.dtype() == DType::F32);
+    if !is_fit || mask.device() != query.device() {
+        let message = format!(
+            "argument `attn_mask` has dtype {} on {}, expected {} or bool on {}",
+            mask.dtype(),
+            mask.device(),
+            query.dtype(),
+            query.device()
+        );
+        return Err(argument(message));
+    }
+    match ![2, 4].contains(&mask.sizes().len()) || mask.geometry().expand(&sizes).is_err() {
+        true => {
+            let message = format!(
+                "argument `attn_mask` has shape {:?}, expected two or four dimensions that broadcast to {sizes:?}",
+                mask.sizes()
+            );
+            Err(argument(message))
+        }
+        false => Ok(()),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "those of the schema")]
+fn cpu(
+    query: &Tensor,
+    key: &Tensor,
+    value: &Tensor,
+    _dropout_p: f64,
+    is_causal: bool,
+    attn_mask: Option<&Tensor>,
+    scale: Option<f64>,
+    output: &Tensor,
+    logsumexp: &Tensor,
+) -> Result<()> {
+    let (&[b, h, l, e], &[_, _, s, _]) = (query.sizes(), key.sizes()) else { return Ok(()) };
+    if output.numel() == 0 || s == 0 {
+        elementwise::fill(output, Scalar::Int(0))?;
+        return elementwise::fill(logsumexp, Scalar::Int(0));
+    }
+    let scale = scale.unwrap_or(1.0 / (e as f64).sqrt());
+    let mask = match attn_mask {
+        Some(mask) if mask.dim() == 2 => {
+            let array = mask.array()?;
+            Some(array.view(array.geometry().unsqueeze(0)?.unsqueeze(0)?)?)
+        }
+        Some(mask) => Some(mask.array()?.clone()),
+        None => None,
+    };
+    let logs = with_dtype!(query.dtype(), T: Float => {
+        let mask = mask.as_ref().map(|mask| Mask::<Math<T>>::new(mask, [b, h, l, s])).transpose()?;
+        let [query, key, value] = [query.array()?, key.array()?, value.array()?];
+        attend::<T>(output.array()?, &Attention { query, key, value, mask, is_causal, scale })
+    })?;
+    normalise::write_numbers(logsumexp.array()?, &logs)
+}

@@ -1,0 +1,318 @@
+//! `aten::scaled_dot_product_attention`, `aten::_scaled_dot_product_attention_math`: values added up by how well queries fit
+//! keys.
+//!
+//! `out = softmax(query @ keyᵀ * scale + mask) @ value`, with a `scale` of `1 / sqrt(e)` unless it is given
+//!
+//! - Shapes: `[…, queries, e]`, `[…, keys, e]` and `[…, keys, v]` give `[…, queries, v]`; the dimensions in front broadcast, and
+//!   with `enable_gqa` each head of keys and values serves as many heads of queries. `attn_mask` is stretched to
+//!   `[…, queries, keys]`; of bools true keys are seen.
+//! - Dtypes: floating-point ones, one for all.
+//! - Values: with `is_causal` a query sees keys up to its own place. `dropout_p` drops weights and scales the others.
+//!   A query that sees no key gives zeros.
+//! - Dispatch: composites; four dimensions of one head size without dropout go to
+//!   `_scaled_dot_product_flash_attention_for_cpu`, others to `_scaled_dot_product_attention_math`, which also gives the weights
+//!   and adds masks of bools as numbers, as torch.
+//! - Errors: other shapes, dtypes or devices; `is_causal` with a mask.
+//! - Source: torch.nn.functional.scaled_dot_product_attention, PyTorch 2.15; A. Vaswani et al., Attention Is All You Need
+//!   (2017).
+
+use crate::ops::kinds::dropout::dropped;
+use crate::ops::prelude::*;
+use crate::ops::{
+    AddTensor, Arange, Expand, GeTensor, MaskedFillScalar, Matmul, MulScalar, Reshape, SafeSoftmax,
+    ScaledDotProductFlashAttentionForCpu, ToCopy,
+};
+
+operator! {
+    home = crate::home;
+    pub ScaledDotProductAttention = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor";
+    pub ScaledDotProductAttentionMath = "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(ScaledDotProductAttention).kind(&kind::ATTENTION).implicit(attention);
+    library.define(ScaledDotProductAttentionMath).kind(&kind::ATTENTION).implicit(
+        |query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa| {
+            let drop = Drop { p: dropout_p, mask: dropout_mask };
+            math([query, key, value], (attn_mask, is_causal), &drop, scale, enable_gqa)
+        },
+    );
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3, 4], 0);
+    let of = |q: &Plain, k: &Plain, v: &Plain| given(q.clone()).and(k.clone()).and(v.clone());
+    let mask = make::numbers(DType::F32, &[3, 3], 0);
+    samples
+        .of(ScaledDotProductAttention, normalisations::FLOATS, inputs, reference)
+        .tolerance(64.0)
+        .refuses("at least 2", of(&x.with_sizes(&[24]), &x, &x))
+        .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
+        .refuses("with a mask", of(&x, &x, &x).and(mask.clone()).and(0.0).and(true))
+        .refuses("`attn_mask` has dtype", of(&x, &x, &x).and(mask.to(DType::I64)))
+        .refuses("does not broadcast", of(&x, &x, &x).and(make::numbers(DType::F32, &[2, 3], 0)));
+    samples
+        .of(ScaledDotProductAttentionMath, normalisations::FLOATS, math_inputs, |it| {
+            let (out, weights) = reference_of_math(it)?;
+            Ok([out, weights].into())
+        })
+        .tolerance(256.0);
+    samples.rounds(ScaledDotProductAttention, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(ScaledDotProductAttentionMath, Roundings::all(Rounding::Sum(256)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let tensors = |q: &[i64], k: &[i64], v: &[i64]| {
+        given(make::numbers(dtype, q, 1)).and(make::numbers(dtype, k, 2)).and(make::numbers(dtype, v, 3))
+    };
+    let usual = || tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]);
+    let bools =
+        Plain::from_fn(DType::Bool, &[4, 5], |at| Scalar::Bool(at[0] != 1 && (at[0] + at[1]) % 3 != 0));
+    vec![
+        usual(),
+        usual().and(bools.clone()),
+        usual().and(make::numbers(dtype, &[4, 5], 4)),
+        usual().and(Value::None).and(0.0).and(true),
+        usual().named("scale", 0.5),
+        tensors(&[3, 4, 8], &[3, 5, 8], &[3, 5, 8]),
+        tensors(&[4, 8], &[5, 8], &[5, 8]).and(bools),
+        tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]),
+        tensors(&[2, 6, 4, 3], &[2, 3, 5, 3], &[2, 3, 5, 3]).named("enable_gqa", true),
+        tensors(&[1, 3, 4, 2], &[2, 3, 5, 2], &[2, 1, 5, 2]),
+        tensors(&[2, 3, 0, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]),
+    ]
+}
+
+fn math_inputs(dtype: DType) -> Vec<Sample> {
+    let without = |mut sample: Sample| {
+        // As numbers, bools would be added.
+        if sample
+            .positional
+            .get(3)
+            .is_some_and(|mask| mask.tensors().iter().any(|mask| mask.dtype() == DType::Bool))
+        {
+            sample.positional.truncate(3);
+        }
+        sample
+    };
+    inputs(dtype).into_iter().map(without).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    Ok(reference_of_math(it)?.0.into())
+}
+
+/// The result and the weights, by plain loops over all scores.
+fn reference_of_math(it: &Inputs) -> Result<(Plain, Plain)> {
+    let (q, k, v) = (it.tensor("query")?, it.tensor("key")?, it.tensor("value")?);
+    let mask = it.tensor("attn_mask").ok();
+    let is_causal: bool = it.value("is_causal")?;
+    let front = |of: &Plain| of.sizes()[..of.sizes().len() - 2].to_vec();
+    let last = |of: &Plain| [of.sizes()[of.sizes().len() - 2], of.sizes()[of.sizes().len() - 1]];
+    let [[l, e], [s, _], [_, columns]] = [last(q), last(k), last(v)];
+    let scale = it.option::<f64>("scale")?.unwrap_or(1.0 / (e as f64).sqrt());
+    let is_grouped: bool = it.value("enable_gqa")?;
+    let before = match is_grouped {
+        true => front(q),
+        false => naive::broadcast([&front(q)[..], &front(k), &front(v)].into_iter())?,
+    };
+    let real = |x: Scalar| x.to_complex().re;
+    // The place of a head of keys that serves a head of queries.
+    let own = |of: &Plain, stack: &[i64]| {
+        let mut stack = stack.to_vec();
+        if let (true, Some(head)) = (is_grouped, stack.last_mut()) {
+            *head = *head * of.sizes()[of.sizes().len() - 3] / q.sizes()[q.sizes().len() - 3];
+        }
+        stack
+    };
+    let weights = Plain::from_fn(DType::F64, &[&before[..], &[l, s]].concat(), |position| {
+        let (stack, cell) = position.split_at(before.len());
+        let score = |j: i64| {
+            let product = |at| {
+                real(q.at(&[stack, &[cell[0], at]].concat()))
+                    * real(k.at(&[&own(k, stack)[..], &[j, at]].concat()))
+            };
+            let added = match mask {
+                Some(mask) if mask.dtype() == DType::Bool => {
+                    if mask.at(&[stack, &[cell[0], j]].concat()).to_bool() { 0.0 } else { f64::NEG_INFINITY }
+                }
+                Some(mask) => real(mask.at(&[stack, &[cell[0], j]].concat())),
+                None => 0.0,
+            };
+            let is_hidden = is_causal && j > cell[0];
+            if is_hidden { f64::NEG_INFINITY } else { (0..e).map(product).sum::<f64>() * scale + added }
+        };
+        let scores: Vec<f64> = (0..s).map(score).collect();
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = scores.iter().map(|score| (score - largest).exp()).sum();
+        let weight = (scores[cell[1] as usize] - largest).exp() / sum;
+        Scalar::Float(if largest.is_finite() { weight } else { 0.0 })
+    });
+    let out = Plain::from_fn(q.dtype(), &[&before[..], &[l, columns]].concat(), |position| {
+        let (stack, cell) = position.split_at(before.len());
+        let term = |j| {
+            real(weights.at(&[stack, &[cell[0], j]].concat()))
+                * real(v.at(&[&own(v, stack)[..], &[j, cell[1]]].concat()))
+        };
+        Scalar::Float((0..s).map(term).sum())
+    });
+    // Weights do not know of the dimensions in front that only values have.
+    let scored = match is_grouped {
+        true => before,
+        false => naive::broadcast([&front(q)[..], &front(k)].into_iter())?,
+    };
+    let weights =
+        Plain::from_fn(q.dtype(), &[&scored[..], &[l, s]].concat(), |position| weights.at(position));
+    Ok((out, weights))
+}
+
+/// How weights are dropped.
+struct Drop<'a> {
+    p: f64,
+    /// Those that are dropped instead of random ones.
+    mask: Option<&'a Tensor>,
+}
+
+#[expect(clippy::too_many_arguments, reason = "those of the schema")]
+fn attention(
+    query: &Tensor,
+    key: &Tensor,
+    value: &Tensor,
+    attn_mask: Option<&Tensor>,
+    dropout_p: f64,
+    is_causal: bool,
+    scale: Option<f64>,
+    enable_gqa: bool,
+) -> Result<Tensor> {
+    let (q, k, v) = (query.spec()?, key.spec()?, value.spec()?);
+    if [q, k, v].iter().any(|spec| spec.sizes().len() < 2) {
+        let message = format!(
+            "found shapes {:?}, {:?} and {:?}, expected at least 2 dimensions each",
+            q.sizes(),
+            k.sizes(),
+            v.sizes()
+        );
+        return Err(argument(message));
+    }
+    products::check_factors(&[("query", q), ("key", k), ("value", v)])?;
+    with_dtype!(q.dtype(), T: Float => Ok(size_of::<T>()))?;
+    if let Some(mask) = attn_mask {
+        if is_causal {
+            return Err(argument("argument `is_causal` is true, expected false with a mask"));
+        }
+        if ![DType::Bool, DType::F32, q.dtype()].contains(&mask.spec()?.dtype()) {
+            let message = format!(
+                "argument `attn_mask` has dtype {}, expected bool, float32 or {} as `query`",
+                mask.dtype(),
+                q.dtype()
+            );
+            return Err(argument(message));
+        }
+    }
+    // Of bools what is added to the scores.
+    let hidden = match attn_mask.filter(|mask| mask.dtype() == DType::Bool) {
+        Some(mask) => {
+            let zeros = ToCopy.call(mask, Some(q.dtype()), None, None, None, false, None)?;
+            let zeros = MulScalar.call(&zeros, 0.into())?;
+            Some(MaskedFillScalar.call(&zeros, &mask.logical_not()?, f64::NEG_INFINITY.into())?)
+        }
+        None => None,
+    };
+    let mask = hidden.as_ref().or(attn_mask);
+    if is_fused([q, k, v], mask, dropout_p, enable_gqa)? {
+        let results = ScaledDotProductFlashAttentionForCpu
+            .call(query, key, value, dropout_p, is_causal, mask, scale)?;
+        return Ok(results.0);
+    }
+    let drop = Drop { p: dropout_p, mask: None };
+    Ok(math([query, key, value], (mask, is_causal), &drop, scale, enable_gqa)?.0)
+}
+
+/// Whether the operator without the matrix of scores takes these arguments.
+fn is_fused(
+    [q, k, v]: [&TensorSpec; 3],
+    mask: Option<&Tensor>,
+    dropout_p: f64,
+    enable_gqa: bool,
+) -> Result<bool> {
+    let (&[b, h, l, e], &[kb, kh, s, ke]) = (q.sizes(), k.sizes()) else { return Ok(false) };
+    let heads_fit = kh == h || (enable_gqa && kh > 0 && h % kh == 0);
+    let mask_fits = match mask {
+        Some(mask) => {
+            [2, 4].contains(&mask.dim())
+                && mask.geometry().expand(&[b, h, l, s]).is_ok()
+                && (mask.dtype() == q.dtype() || q.dtype().size_in_bytes() == 2)
+        }
+        None => true,
+    };
+    Ok(dropout_p == 0.0 && (kb, ke) == (b, e) && v.sizes() == k.sizes() && heads_fit && mask_fits)
+}
+
+/// The sums, and the weights of the values.
+fn math(
+    [query, key, value]: [&Tensor; 3],
+    (attn_mask, is_causal): (Option<&Tensor>, bool),
+    drop: &Drop<'_>,
+    scale: Option<f64>,
+    enable_gqa: bool,
+) -> Result<(Tensor, Tensor)> {
+    let spec = query.spec()?;
+    let (Some(&e), Some(&l)) = (spec.sizes().last(), spec.sizes().iter().nth_back(1)) else {
+        return Err(argument(format!(
+            "argument `query` has shape {:?}, expected two dimensions",
+            spec.sizes()
+        )));
+    };
+    let [key, value] = match enable_gqa {
+        true => [grouped(query, key)?, grouped(query, value)?],
+        false => [key.clone(), value.clone()],
+    };
+    // Half of it on each side, so that 16-bit floats do not overflow.
+    let root = scale.unwrap_or(1.0 / (e as f64).sqrt()).sqrt();
+    let left = MulScalar.call(query, root.into())?;
+    let right = MulScalar.call(&key.transpose(-2, -1)?, root.into())?;
+    let mut scores = Matmul.call(&left, &right)?;
+    let s = scores.sizes().last().copied().unwrap_or(0);
+    if is_causal {
+        if attn_mask.is_some() {
+            return Err(argument("argument `is_causal` is true, expected false with a mask"));
+        }
+        let places = |n: i64| Arange.call(n.into(), Some(DType::I64), None, Some(spec.device()), None);
+        let hidden = GeTensor.call(&places(l)?.unsqueeze(1)?, &places(s)?)?.logical_not()?;
+        scores = MaskedFillScalar.call(&scores, &hidden, f64::NEG_INFINITY.into())?;
+    }
+    if let Some(mask) = attn_mask {
+        scores = AddTensor.call(&scores, mask, 1.into())?;
+    }
+    let scores = match scores.dtype() == spec.dtype() {
+        true => scores,
+        false => ToCopy.call(&scores, Some(spec.dtype()), None, None, None, false, None)?,
+    };
+    let mut weights = SafeSoftmax.call(&scores, -1, None)?;
+    if drop.p > 0.0 {
+        weights = dropped(&weights, drop.p, drop.mask)?;
+    }
+    Ok((Matmul.call(&weights, &value)?, weights))
+}
+
+/// Keys or values with each head repeated for as many heads of queries.
+fn grouped(query: &Tensor, tensor: &Tensor) -> Result<Tensor> {
+    let (sizes, dims) = (tensor.spec()?.sizes(), tensor.dim());
+    let heads = query.sizes().iter().nth_back(2).copied().unwrap_or(1);
+    match dims.checked_sub(3).map(|at| (at, sizes[at])) {
+        Some((at, own)) if own > 0 && heads % own == 0 => {
+            let mut repeated = sizes.to_vec();
+            repeated.insert(at + 1, heads / own);
+            let stretched = Expand.call(&tensor.unsqueeze(at as i64 + 1)?, &repeated, false)?;
+            let mut merged = sizes.to_vec();
+            merged[at] = heads;
+            Reshape.call(&stretched, &merged)
+        }
+        _ => {
+            let message = format!(
+                "keys and values have shape {sizes:?}, expected a number of heads that divides {heads}"
+            );
+            Err(argument(message))
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `aten::complex`: complex numbers from their parts.
+//!
+//! `out[i] = real[i] + imag[i] j`
+//!
+//! - Shapes: `real` and `imag` broadcast.
+//! - Dtypes: float16, float32 or float64, one for both; the result has the complex one of such parts, complex64 of 16 bits.
+//! - Aliasing: `complex.out` writes `out`, which has the dtype of the result.
+//! - Errors: other dtypes; two dtypes.
+//! - Source: torch.complex, PyTorch 2.15.
+
+use half::f16;
+use num_complex::Complex as Number;
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Complex numbers from their parts.
+    pub ComplexParts = "aten::complex(Tensor real, Tensor imag) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const COMPLEX_OF_PARTS: Family<ComplexParts> =
+    Family::new(ComplexParts, &kind::POINTWISE_BINARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&COMPLEX_OF_PARTS).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(
+            ComplexParts,
+            complex::PARTS,
+            |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
+            |it| complex::of_parts(it, ["real", "imag"], Complex64::new),
+        )
+        .refuses("expected float32 as `real`", given(x.clone()).and(x.to(DType::F64)));
+}
+
+fn shape(real: &Tensor, imag: &Tensor) -> Result<TensorSpec> {
+    complex::of_two(("real", real), ("imag", imag))
+}
+
+fn cpu(real: &Tensor, imag: &Tensor, out: &Tensor) -> Result<()> {
+    match real.dtype() {
+        DType::F64 => elementwise::binary::<Number<f64>, f64, f64>(out, real, imag, Number::new),
+        DType::F16 => elementwise::binary::<Number<f32>, f16, f16>(out, real, imag, Number::new),
+        _ => elementwise::binary::<Number<f32>, f32, f32>(out, real, imag, Number::new),
+    }
+}

@@ -1,0 +1,59 @@
+//! `aten::polar`: complex numbers from distances and angles.
+//!
+//! `out[i] = abs[i] * (cos(angle[i]) + sin(angle[i]) j)`
+//!
+//! - Shapes: `abs` and `angle` broadcast.
+//! - Dtypes: float16, float32 or float64, one for both; the result has the complex one of such parts, complex64 of 16 bits.
+//! - Aliasing: `polar.out` writes `out`, which has the dtype of the result.
+//! - Errors: other dtypes; two dtypes.
+//! - Source: torch.polar, PyTorch 2.15.
+
+use half::f16;
+use num_complex::Complex as Number;
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Complex numbers from distances and angles.
+    pub Polar = "aten::polar(Tensor abs, Tensor angle) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const POLAR: Family<Polar> = Family::new(Polar, &kind::POINTWISE_BINARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&POLAR).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(
+            Polar,
+            complex::PARTS,
+            |dtype| make::of_one_dtype(make::pairs_to_divide(dtype)),
+            |it| complex::of_parts(it, ["abs", "angle"], |a, b| Complex64::new(a * b.cos(), a * b.sin())),
+        )
+        .tolerance(4.0)
+        .refuses("expected float32 as `abs`", given(x.clone()).and(x.to(DType::F64)));
+    samples.rounds(Polar, pointwise::ELEMENTARY);
+}
+
+fn shape(abs: &Tensor, angle: &Tensor) -> Result<TensorSpec> {
+    complex::of_two(("abs", abs), ("angle", angle))
+}
+
+fn cpu(abs: &Tensor, angle: &Tensor, out: &Tensor) -> Result<()> {
+    match abs.dtype() {
+        DType::F64 => elementwise::binary::<Number<f64>, f64, f64>(out, abs, angle, |a, b| {
+            Number::new(a * b.cos(), a * b.sin())
+        }),
+        DType::F16 => elementwise::binary::<Number<f32>, f16, f16>(out, abs, angle, |a, b| {
+            Number::new(a * b.cos(), a * b.sin())
+        }),
+        _ => elementwise::binary::<Number<f32>, f32, f32>(out, abs, angle, |a, b| {
+            Number::new(a * b.cos(), a * b.sin())
+        }),
+    }
+}

@@ -1,0 +1,82 @@
+//! `aten::view_as_complex`: pairs of numbers as complex ones.
+//!
+//! `out[i] = self[i, 0] + self[i, 1] j`
+//!
+//! - Shapes: that of `self` without the last dimension, whose size is 2.
+//! - Dtypes: float32 and float64; the result has the complex one of such parts.
+//! - Aliasing: a view of `self`.
+//! - Errors: other dtypes; another size or stride of the last dimension; other strides or an offset that are odd.
+//! - Source: torch.view_as_complex, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::tensor::complex_of;
+
+operator! {
+    home = crate::home;
+    /// Pairs of numbers as complex ones.
+    pub ViewAsComplex = "aten::view_as_complex(Tensor(a) self) -> Tensor(a)", method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(ViewAsComplex).kind(&kind::VIEW).on_every_backend(view_as_complex);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| -> Vec<Sample> {
+        let shapes: [&[i64]; 4] = [&[2], &[3, 2], &[0, 2], &[2, 37, 2]];
+        shapes.map(|sizes| given(make::numbers(dtype, sizes, 1))).to_vec()
+    };
+    let of = |sizes: &[i64]| given(make::numbers(DType::F32, sizes, 0));
+    samples
+        .of(ViewAsComplex, &[DType::F32, DType::F64], inputs, |it| {
+            let x = it.tensor("self")?;
+            let sizes = &x.sizes()[..x.sizes().len() - 1];
+            Ok(Plain::from_fn(complex_of(x.dtype()), sizes, |position| {
+                let part = |part: i64| x.at(&[position, &[part]].concat()).to_complex().re;
+                Scalar::Complex(Complex64::new(part(0), part(1)))
+            })
+            .into())
+        })
+        .view()
+        .needs_contiguous()
+        .refuses("no dimensions", of(&[]))
+        .refuses("size 3", of(&[2, 3]));
+}
+
+fn view_as_complex(input: &Tensor) -> Result<Tensor> {
+    let spec = input.spec()?;
+    if !matches!(spec.dtype(), DType::F32 | DType::F64) {
+        let message = format!(
+            "argument `self` is {}, expected float32 or float64, which complex dtypes have as parts",
+            spec.dtype()
+        );
+        return Err(argument(message));
+    }
+    let geometry = spec.geometry();
+    let (Some((last, sizes)), Some((step, strides))) =
+        (geometry.sizes().split_last(), geometry.strides().split_last())
+    else {
+        return Err(argument(
+            "argument `self` has no dimensions, expected a last one of size 2 with both parts",
+        ));
+    };
+    if *last != 2 || *step != 1 {
+        let message = format!(
+            "argument `self` has size {last} and stride {step} in the last dimension, expected size 2 and stride 1 for both parts; \
+             call `contiguous` first"
+        );
+        return Err(argument(message));
+    }
+    if strides.iter().chain([&geometry.offset()]).any(|count| count % 2 != 0) {
+        let message = format!(
+            "argument `self` has strides {:?} and storage offset {}, expected even ones, for a complex number takes two places; \
+             call `clone` first",
+            geometry.strides(),
+            geometry.offset()
+        );
+        return Err(argument(message));
+    }
+    let strides: Vec<i64> = strides.iter().map(|stride| stride / 2).collect();
+    let halved = Geometry::strided(sizes, &strides, geometry.offset() / 2)?;
+    input.view_with(TensorSpec::new(halved, complex_of(spec.dtype()), spec.device()))
+}

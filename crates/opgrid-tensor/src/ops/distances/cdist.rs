@@ -1,0 +1,161 @@
+//! `aten::cdist`: the distances of all rows of one matrix from all rows of another.
+//!
+//! `out[…, i, j]` is the `p`-norm of `x1[…, i, :] - x2[…, j, :]`: how many numbers are not zero for `p` 0, the largest one for
+//! infinity
+//!
+//! - Shapes: matrices or stacks of them, which broadcast, with as many columns.
+//! - Dtypes: float32 or float64, one for both.
+//! - Modes: `compute_mode` says when torch may take a product of matrices instead of differences; here it has no effect.
+//! - Aliasing: `_cdist_forward.out` writes `out`, which must not overlap the others.
+//! - Dispatch: a composite of `_cdist_forward`.
+//! - Errors: fewer than two dimensions; other numbers of columns; a negative `p` or none; a mode but 0, 1 and 2.
+//! - Source: torch.cdist, PyTorch 2.15.
+
+use crate::kernels::distances::between_rows;
+use crate::ops::prelude::*;
+use crate::tensor::broadcast;
+use crate::tensor::choose::unsupported;
+
+operator! {
+    home = crate::home;
+    /// The distances of all rows of one matrix from all rows of another.
+    pub Cdist = "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor";
+    /// What `cdist` is made of.
+    pub CdistForward = "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CDIST_FORWARD: Family<CdistForward> =
+    Family::new(CdistForward, &kind::DISTANCE, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&CDIST_FORWARD).cpu(cpu);
+    library
+        .define(Cdist)
+        .kind(&kind::DISTANCE)
+        .implicit(|x1, x2, p, mode| CdistForward.call(x1, x2, p, mode));
+}
+
+/// Dtypes that are taken.
+pub(super) const TAKEN: &[DType] = &[DType::F32, DType::F64];
+
+/// # Errors
+///
+/// A dtype that is not taken; a negative `p`, or none.
+pub(super) fn check(dtype: DType, p: f64) -> Result<()> {
+    if !TAKEN.contains(&dtype) {
+        return Err(unsupported(dtype, "float32 or float64"));
+    }
+    match p >= 0.0 {
+        true => Ok(()),
+        false => Err(argument(format!("argument `p` is {p}, expected 0 or more"))),
+    }
+}
+
+fn shape(x1: &Tensor, x2: &Tensor, p: f64, mode: Option<i64>) -> Result<TensorSpec> {
+    let (a, b) = (x1.spec()?, x2.spec()?);
+    products::check_factors(&[("x1", a), ("x2", b)])?;
+    check(a.dtype(), p)?;
+    if mode.is_some_and(|mode| !(0..=2).contains(&mode)) {
+        return Err(argument(format!("argument `compute_mode` is {mode:?}, expected 0, 1 or 2")));
+    }
+    match (a.sizes(), b.sizes()) {
+        ([stack @ .., rows, columns], [other_stack @ .., others, same]) if columns == same => {
+            let mut sizes = broadcast(&[stack, other_stack])?;
+            sizes.extend([*rows, *others]);
+            TensorSpec::contiguous(&sizes, a.dtype(), a.device())
+        }
+        (found, other) => Err(argument(format!(
+            "arguments `x1` and `x2` have shapes {found:?} and {other:?}, expected two dimensions at least, of which the last are equal"
+        ))),
+    }
+}
+
+fn cpu(x1: &Tensor, x2: &Tensor, p: f64, _mode: Option<i64>, out: &Tensor) -> Result<()> {
+    let columns = x1.sizes()[x1.dim() - 1];
+    let (stack, [rows, others]) = match out.sizes() {
+        [stack @ .., rows, others] => (stack, [*rows, *others]),
+        _ => return Ok(()),
+    };
+    let stretched = |tensor: &Tensor, rows: i64| {
+        let array = tensor.array()?;
+        array.view(array.geometry().expand(&[stack, &[rows, columns]].concat())?)
+    };
+    let (a, b) = (stretched(x1, rows)?, stretched(x2, others)?);
+    let sizes = [rows, others, columns].map(|size| size as usize);
+    match out.dtype() {
+        DType::F32 => between_rows::<f32>(out.array()?, &a, &b, sizes, p),
+        _ => between_rows::<f64>(out.array()?, &a, &b, sizes, p),
+    }
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples.of(Cdist, TAKEN, inputs, reference).tolerance(64.0);
+    samples
+        .of(
+            CdistForward,
+            TAKEN,
+            |dtype| inputs(dtype).into_iter().map(|sample| sample.and(Value::None)).collect(),
+            reference,
+        )
+        .tolerance(64.0)
+        .refuses("`p` is -1", given(x.clone()).and(x.clone()).and(-1.0).and(Value::None))
+        .refuses("`p` is NaN", given(x.clone()).and(x.clone()).and(f64::NAN).and(Value::None))
+        .refuses("`compute_mode`", given(x.clone()).and(x.clone()).and(1.0).and(3))
+        .refuses("the last are equal", given(x.clone()).and(x.with_sizes(&[3, 2])).and(1.0).and(Value::None))
+        .refuses("two dimensions", given(x.clone()).and(x.with_sizes(&[6])).and(1.0).and(Value::None));
+    samples.differs(Cdist, NOT_A_NUMBER);
+    samples.differs(CdistForward, NOT_A_NUMBER);
+    samples.rounds(Cdist, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(CdistForward, Roundings::all(Rounding::Sum(64)));
+}
+
+const NOT_A_NUMBER: Difference = Difference {
+    id: "the-largest-distance-of-what-is-no-number",
+    what: "torch's cdist leaves out differences that are no numbers where the largest one counts, unlike pdist; here they \
+           make the distance so",
+    why: "pdist and maximum say it",
+    test: ("opgrid-tensor/tests/images.rs", "the_largest_distance_of_what_is_no_number"),
+    when: |seen| seen.each(|(_, ours, _)| ours.re.is_nan()),
+    directed: None,
+};
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 6] = [
+        [&[3, 4], &[2, 4]],
+        [&[2, 1, 3, 2], &[4, 2, 2]],
+        [&[0, 3], &[2, 3]],
+        [&[2, 0], &[3, 0]],
+        [&[2, 37], &[3, 37]],
+        [&[0, 2, 3], &[1, 4, 3]],
+    ];
+    let one = |p: f64| {
+        shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).and(p)).to_vec()
+    };
+    [2.0, 1.0, 0.0, f64::INFINITY, 3.0, 0.5].into_iter().flat_map(one).collect()
+}
+
+/// The norm of numbers.
+pub(super) fn norm(numbers: &[f64], p: f64) -> f64 {
+    match p {
+        0.0 => numbers.iter().filter(|x| **x != 0.0).count() as f64,
+        p if p.is_infinite() => numbers.iter().fold(0.0, |most, x| x.abs().max(most)),
+        p => numbers.iter().map(|x| x.abs().powf(p)).sum::<f64>().powf(1.0 / p),
+    }
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (a, b, p): (_, _, f64) = (it.tensor("x1")?, it.tensor("x2")?, it.value("p")?);
+    let split = |x: &Plain| x.sizes().len() - 2;
+    let stack = naive::broadcast([&a.sizes()[..split(a)], &b.sizes()[..split(b)]].into_iter())?;
+    let columns = a.sizes()[split(a) + 1];
+    let sizes = [&stack[..], &[a.sizes()[split(a)], b.sizes()[split(b)]]].concat();
+    Ok(Plain::from_fn(a.dtype(), &sizes, |position| {
+        let (stack, cell) = position.split_at(position.len() - 2);
+        let at = |x: &Plain, row: i64, column: i64| x.at(&[stack, &[row, column]].concat()).to_complex().re;
+        let apart: Vec<f64> = (0..columns).map(|k| at(a, cell[0], k) - at(b, cell[1], k)).collect();
+        Scalar::Float(norm(&apart, p))
+    })
+    .into())
+}

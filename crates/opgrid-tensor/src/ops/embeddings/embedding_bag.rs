@@ -1,0 +1,409 @@
+//! `aten::_embedding_bag`, `aten::_embedding_bag_forward_only`, `aten::embedding_bag`: sums, averages or largest elements of rows
+//! of a table, in bags of indices.
+//!
+//! `out[b, j] = Σ weight[indices[i], j] * per_sample_weights[i]` over the indices of bag `b`, with `mode` 0; the average of
+//! the rows with `mode` 1, the largest elements with `mode` 2
+//!
+//! - Shapes: `indices` and `offsets` are vectors. Bag `b` has the indices from `offsets[b]` up to the next bag; with
+//!   `include_last_offset` the last offset only ends a bag. The results are `[bags, d]`, then the bag of each index,
+//!   the number of indices of each bag, and the rows of the largest elements.
+//! - Dtypes: that of `weight`, a floating-point one; `indices` and `offsets` are int32 or int64.
+//! - Values: `padding_idx` does not count; empty bags are zero. As in torch, of `mode` 0 the numbers of indices are zero, and
+//!   the bag of each index is left out unless a `padding_idx`, double precision or strides need it there.
+//! - Dispatch: `embedding_bag` is a composite of `_embedding_bag`. `scale_grad_by_freq` and `sparse` are for gradients.
+//! - Aliasing: the `out` forms write four outputs, which must not overlap the inputs.
+//! - Errors: other shapes or dtypes, a `mode` that there is not, weights with another `mode` than 0; offsets that do not begin
+//!   with 0, descend or lead too far; an index out of range.
+//! - Source: torch.nn.functional.embedding_bag, PyTorch 2.15.
+
+use opgrid_core::DeviceType;
+
+use crate::error::out_of_range;
+use crate::families::result::{check_result, check_shape, give_shape, same_dtype};
+use crate::kernels::embedding::{self, Bags};
+use crate::kernels::{access, indexing, normalise};
+use crate::ops::kinds::indexing::check_index_dtype;
+use crate::ops::prelude::*;
+use crate::tensor::promote_types;
+
+operator! {
+    home = crate::home;
+    pub EmbeddingBagTraining = "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", out;
+    pub EmbeddingBagForwardOnly = "aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", out;
+    pub EmbeddingBag = "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)";
+    pub EmbeddingBagPaddingIdx = "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)";
+}
+
+/// Result, bag of each index, indices of each bag, rows of the largest elements.
+type Results = (Tensor, Tensor, Tensor, Tensor);
+
+/// What bags are made of.
+struct Arguments<'a> {
+    weight: &'a Tensor,
+    indices: &'a Tensor,
+    offsets: &'a Tensor,
+    mode: i64,
+    per_sample_weights: Option<&'a Tensor>,
+    include_last_offset: bool,
+    padding_idx: i64,
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(EmbeddingBagTraining, &kind::INDEXING).on_cpu_and_meta(made);
+    library.define_with_forms(EmbeddingBagForwardOnly, &kind::INDEXING).on_cpu_and_meta(made);
+    library.implement(EmbeddingBagTrainingOut).on_cpu_and_meta(written);
+    library.implement(EmbeddingBagForwardOnlyOut).on_cpu_and_meta(written);
+    library.define(EmbeddingBag).kind(&kind::INDEXING).implicit(
+        |weight, indices, offsets, scale, mode, sparse, samples, last| {
+            EmbeddingBagTraining.call(weight, indices, offsets, scale, mode, sparse, samples, last, -1)
+        },
+    );
+    library.define(EmbeddingBagPaddingIdx).kind(&kind::INDEXING).implicit(
+        |weight, indices, offsets, scale, mode, sparse, samples, last, padding| {
+            let padding = padding_row(weight, padding)?;
+            EmbeddingBagTraining.call(weight, indices, offsets, scale, mode, sparse, samples, last, padding)
+        },
+    );
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[3, 2], 0);
+    let list = |elements: &[i64]| Plain::of(DType::I64, &[elements.len() as i64], elements);
+    let of = |indices: Plain, offsets: Plain| given(x.clone()).and(indices).and(offsets);
+    samples
+        .of(EmbeddingBagTraining, normalisations::FLOATS, inputs, |it| reference(it, false))
+        .needs_contiguous()
+        .tolerance(8.0)
+        .refuses("expected a vector", of(list(&[1, 2]).with_sizes(&[1, 2]), list(&[0])))
+        .refuses("`mode` is 3", of(list(&[1]), list(&[0])).named("mode", 3))
+        .refuses("only for sums", {
+            of(list(&[1]), list(&[0]))
+                .named("mode", 1)
+                .named("per_sample_weights", make::numbers(DType::F32, &[1], 0))
+        })
+        .refuses("expected int32 or int64", of(list(&[1]).to(DType::F32), list(&[0])))
+        .refuses_data("begin with 0", of(list(&[1, 2]), list(&[1])))
+        .refuses_data("ascend", of(list(&[1, 2]), list(&[0, 2, 1])))
+        .refuses_data("at most 2", of(list(&[1, 2]), list(&[0, 3])))
+        .refuses_data("out of range", of(list(&[1, 3]), list(&[0])));
+    samples
+        .of(EmbeddingBagForwardOnly, normalisations::FLOATS, inputs, |it| reference(it, false))
+        .needs_contiguous()
+        .tolerance(8.0);
+    let without_padding = |dtype| {
+        let without = |mut sample: Sample| {
+            sample.keyword.retain(|(name, _)| name != "padding_idx");
+            sample
+        };
+        inputs(dtype).into_iter().map(without).collect()
+    };
+    samples
+        .of(EmbeddingBag, normalisations::FLOATS, without_padding, |it| reference(it, false))
+        .needs_contiguous()
+        .tolerance(8.0);
+    samples
+        .of(EmbeddingBagPaddingIdx, normalisations::FLOATS, with_padding, |it| reference(it, true))
+        .needs_contiguous()
+        .tolerance(8.0)
+        .refuses("out of range", {
+            let sample = of(list(&[1]), list(&[0])).and(false).and(0).and(false);
+            sample.and(Value::None).and(false).and(3)
+        });
+    samples.rounds(EmbeddingBagTraining, Roundings::all(Rounding::Sum(4)));
+    samples.rounds(EmbeddingBagForwardOnly, Roundings::all(Rounding::Sum(4)));
+    samples.rounds(EmbeddingBag, Roundings::all(Rounding::Sum(4)));
+}
+
+/// Offsets, whether the last only ends a bag, mode, padding, and whether there are weights.
+const CASES: [(&[i64], bool, i64, i64, bool); 9] = [
+    (&[0, 2, 2, 5], false, 0, -1, false),
+    (&[0, 2, 2, 5], false, 0, -1, true),
+    (&[0, 2, 2, 5], false, 0, 4, false),
+    (&[0, 2, 2, 6], true, 0, -1, false),
+    (&[0, 2, 2, 5], false, 1, -1, false),
+    (&[0, 2, 2, 6], true, 1, 4, false),
+    (&[0, 2, 2, 5], false, 2, -1, false),
+    (&[0, 2, 2, 5], false, 2, 2, false),
+    (&[], false, 0, -1, false),
+];
+
+fn table(dtype: DType, offsets: &[i64]) -> Sample {
+    let indices = Plain::of(DType::I64, &[6], &[0, 2, 1, 4, 4, 3]);
+    let offsets = Plain::of(DType::I64, &[offsets.len() as i64], offsets);
+    given(make::numbers(dtype, &[5, 3], 1)).and(indices).and(offsets)
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
+        let sample = table(dtype, offsets).named("mode", mode).named("include_last_offset", last);
+        let sample = if padding < 0 { sample } else { sample.named("padding_idx", padding) };
+        match weighted {
+            true => sample.named("per_sample_weights", make::numbers(dtype, &[6], 2)),
+            false => sample,
+        }
+    };
+    CASES.into_iter().map(one).collect()
+}
+
+fn with_padding(dtype: DType) -> Vec<Sample> {
+    let one = |(offsets, last, mode, padding, weighted): (&[i64], bool, i64, i64, bool)| {
+        let sample = table(dtype, offsets).and(false).and(mode).and(false);
+        let sample = match weighted {
+            true => sample.and(make::numbers(dtype, &[6], 2)),
+            false => sample.and(Value::None),
+        };
+        let sample = sample.and(last);
+        if padding < 0 { sample.and(Value::None) } else { sample.and(padding - 5) }
+    };
+    CASES.into_iter().map(one).collect()
+}
+
+/// `counts_from_end` says that -1 means the last row.
+fn reference(it: &Inputs, counts_from_end: bool) -> Result<Expected> {
+    let (weight, indices, offsets) = (it.tensor("weight")?, it.tensor("indices")?, it.tensor("offsets")?);
+    let (mode, last): (i64, bool) = (it.value("mode")?, it.value("include_last_offset")?);
+    let padding = match it.option::<i64>("padding_idx")? {
+        Some(padding) if counts_from_end && padding < 0 => padding + weight.sizes()[0],
+        padding => padding.unwrap_or(-1),
+    };
+    let weights = it.tensor("per_sample_weights").ok();
+    let whole = |list: &Plain| -> Vec<i64> { list.elements().iter().map(|x| number::whole(*x)).collect() };
+    let (rows, starts) = (whole(indices), whole(offsets));
+    let bags = if last { starts.len() - 1 } else { starts.len() };
+    let bag = |bag: usize| {
+        let end = starts.get(bag + 1).copied().unwrap_or(rows.len() as i64);
+        (starts[bag]..end).filter(|at| rows[*at as usize] != padding).collect::<Vec<i64>>()
+    };
+    let columns = weight.sizes()[1];
+    let largest = |b: usize, column: i64| {
+        let found = bag(b).into_iter().map(|at| rows[at as usize]);
+        found.reduce(|most, row| {
+            let element = |row: i64| weight.at(&[row, column]);
+            if number::order(element(most), element(row)).is_some_and(|order| order.is_lt()) {
+                row
+            } else {
+                most
+            }
+        })
+    };
+    let out = Plain::from_fn(weight.dtype(), &[bags as i64, columns], |position| {
+        let (b, column) = (position[0] as usize, position[1]);
+        if mode == 2 {
+            return largest(b, column).map_or(Scalar::Int(0), |row| weight.at(&[row, column]));
+        }
+        let places = bag(b);
+        let term = |at: &i64| {
+            let element = weight.at(&[rows[*at as usize], column]);
+            weights.map_or(element, |weights| number::times(element, weights.at(&[*at])))
+        };
+        let sum = places.iter().map(term).reduce(number::plus).unwrap_or(Scalar::Float(0.0));
+        if mode == 1 { number::over(sum, Scalar::Float(places.len().max(1) as f64)) } else { sum }
+    });
+    let is_short = mode == 0 && padding < 0 && weight.dtype() != DType::F64;
+    let of_index =
+        |at: i64| starts[..bags].iter().filter(|start| **start <= at).count().saturating_sub(1) as i64;
+    let bag_of: Vec<i64> = if is_short { Vec::new() } else { (0..rows.len() as i64).map(of_index).collect() };
+    let list = |list: &[i64]| Plain::of(DType::I64, &[list.len() as i64], list);
+    let counts: Vec<i64> = (0..bags).map(|b| if mode == 0 { 0 } else { bag(b).len() as i64 }).collect();
+    let rows_of = match mode {
+        2 => Plain::from_fn(DType::I64, &[bags as i64, columns], |position| {
+            Scalar::Int(largest(position[0] as usize, position[1]).unwrap_or(0))
+        }),
+        _ => list(&counts),
+    };
+    Ok([out, list(&bag_of), list(&counts), rows_of].into())
+}
+
+/// The row that does not count; -1 for none.
+fn padding_row(weight: &Tensor, padding_idx: Option<i64>) -> Result<i64> {
+    let Some(index) = padding_idx else { return Ok(-1) };
+    let rows = weight.spec()?.sizes().first().copied().unwrap_or(0);
+    match index {
+        index if (0..rows).contains(&index) => Ok(index),
+        index if (-rows..0).contains(&index) => Ok(index + rows),
+        index => Err(out_of_range(format!(
+            "argument `padding_idx` is {index}, out of range for the {rows} rows of `weight`"
+        ))),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "those of the schema")]
+fn made(
+    weight: &Tensor,
+    indices: &Tensor,
+    offsets: &Tensor,
+    _scale_grad_by_freq: bool,
+    mode: i64,
+    _sparse: bool,
+    per_sample_weights: Option<&Tensor>,
+    include_last_offset: bool,
+    padding_idx: i64,
+) -> Result<Results> {
+    let args =
+        Arguments { weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx };
+    let [out, bag_of, counts, rows] = args.shapes()?.map(Tensor::fresh);
+    let results = (out?, bag_of?, counts?, rows?);
+    if weight.device().kind() != DeviceType::Meta {
+        args.write([&results.0, &results.1, &results.2, &results.3])?;
+    }
+    Ok((results.0.publish(), results.1.publish(), results.2.publish(), results.3.publish()))
+}
+
+#[expect(clippy::too_many_arguments, reason = "those of the schema")]
+fn written(
+    weight: &Tensor,
+    indices: &Tensor,
+    offsets: &Tensor,
+    _scale_grad_by_freq: bool,
+    mode: i64,
+    _sparse: bool,
+    per_sample_weights: Option<&Tensor>,
+    include_last_offset: bool,
+    padding_idx: i64,
+    out0: &Tensor,
+    out1: &Tensor,
+    out2: &Tensor,
+    out3: &Tensor,
+) -> Result<()> {
+    let args =
+        Arguments { weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx };
+    let (outs, specs) = ([out0, out1, out2, out3], args.shapes()?);
+    for (out, spec) in outs.into_iter().zip(&specs) {
+        same_dtype(out, spec)?;
+        check_result(out, spec)?;
+        check_shape(out, spec)?;
+    }
+    access::check_apart(outs.into_iter())?;
+    outs.into_iter().zip(&specs).try_for_each(|(out, spec)| give_shape(out, spec))?;
+    match weight.device().kind() {
+        DeviceType::Meta => Ok(()),
+        _ => args.write(outs),
+    }
+}
+
+impl Arguments<'_> {
+    fn shapes(&self) -> Result<[TensorSpec; 4]> {
+        let (spec, indices, offsets) = (self.weight.spec()?, self.indices.spec()?, self.offsets.spec()?);
+        let &[_, columns] = spec.sizes() else {
+            return Err(argument(format!(
+                "argument `weight` has shape {:?}, expected a matrix",
+                spec.sizes()
+            )));
+        };
+        for (name, list) in [("indices", indices), ("offsets", offsets)] {
+            check_index_dtype(name, list)?;
+            if list.sizes().len() != 1 {
+                return Err(argument(format!(
+                    "argument `{name}` has shape {:?}, expected a vector",
+                    list.sizes()
+                )));
+            }
+        }
+        pointwise::same_device([
+            ("weight", self.weight),
+            ("indices", self.indices),
+            ("offsets", self.offsets),
+        ])?;
+        with_dtype!(spec.dtype(), T: Float => Ok(size_of::<T>()))?;
+        if !(0..=2).contains(&self.mode) {
+            let message = format!(
+                "argument `mode` is {}, expected 0 for sums, 1 for averages or 2 for maxima",
+                self.mode
+            );
+            return Err(argument(message));
+        }
+        if let Some(weights) = self.per_sample_weights {
+            if self.mode != 0 {
+                let mode = self.mode;
+                return Err(argument(format!(
+                    "argument `per_sample_weights` is only for sums, `mode` 0, found {mode}"
+                )));
+            }
+            normalisations::check_sizes([("per_sample_weights", Some(weights))], indices.sizes())?;
+            products::check_factors(&[("weight", spec), ("per_sample_weights", weights.spec()?)])?;
+        }
+        if self.include_last_offset && offsets.numel() == 0 {
+            return Err(argument("argument `offsets` is empty, expected the end of the last bag at least"));
+        }
+        let bags = offsets.numel() - i64::from(self.include_last_offset);
+        let of = |sizes: &[i64], dtype| TensorSpec::contiguous(sizes, dtype, spec.device());
+        let whole = promote_types(indices.dtype(), offsets.dtype())?;
+        let is_short = self.mode == 0 && self.padding_idx < 0 && spec.dtype() != DType::F64;
+        let is_short = is_short && self.weight.strides()[1] == 1;
+        let rows: &[i64] = if self.mode == 2 { &[bags, columns] } else { &[bags] };
+        Ok([
+            of(&[bags, columns], spec.dtype())?,
+            of(&[if is_short { 0 } else { indices.numel() }], whole)?,
+            of(&[bags], whole)?,
+            of(rows, whole)?,
+        ])
+    }
+
+    /// The bags, as their data says.
+    fn bags(&self) -> Result<Bags> {
+        let indices: Vec<i64> = normalise::numbers(self.indices.array()?)?;
+        let offsets: Vec<i64> = normalise::numbers(self.offsets.array()?)?;
+        let (rows, count) = (self.weight.sizes()[0], indices.len() as i64);
+        if let Some(first) = offsets.first().filter(|first| **first != 0) {
+            return Err(argument(format!(
+                "argument `offsets` begins with {first}, expected it to begin with 0"
+            )));
+        }
+        if offsets.windows(2).any(|pair| pair[0] > pair[1]) {
+            return Err(argument("argument `offsets` has descending elements, expected them to ascend"));
+        }
+        if let Some(last) = offsets.last().filter(|last| **last > count) {
+            return Err(argument(format!(
+                "argument `offsets` ends with {last}, expected at most {count}, as there are indices"
+            )));
+        }
+        if let Some(index) = indices.iter().find(|index| !(0..rows).contains(*index)) {
+            return Err(out_of_range(format!(
+                "index {index} is out of range for the {rows} rows of `weight`"
+            )));
+        }
+        let bags = offsets.len() - usize::from(self.include_last_offset);
+        let end = |bag: usize| offsets.get(bag + 1).copied().unwrap_or(count) as usize;
+        let ranges = (0..bags).map(|bag| (offsets[bag] as usize, end(bag))).collect();
+        Ok(Bags { indices, ranges, skipped: self.padding_idx })
+    }
+
+    fn write(&self, [out, bag_of, counts, rows]: [&Tensor; 4]) -> Result<()> {
+        let bags = self.bags()?;
+        let table = self.weight.array()?;
+        for out in [out, bag_of, counts, rows] {
+            for input in [self.weight, self.indices, self.offsets] {
+                indexing::check_apart(out.array()?, input.array()?)?;
+            }
+        }
+        with_dtype!(table.dtype(), T: Float => match self.mode {
+            2 if rows.dtype() == DType::I64 => {
+                embedding::largest_of_bags::<T>((out.array()?, rows.array()?), table, &bags)
+            }
+            2 => {
+                let spec = TensorSpec::contiguous(rows.sizes(), DType::I64, rows.device())?;
+                let wide = crate::tensor::Array::empty(spec)?;
+                embedding::largest_of_bags::<T>((out.array()?, &wide), table, &bags)?;
+                elementwise::copy(rows, &wide)
+            }
+            mode => {
+                let weights = normalisations::array(self.per_sample_weights)?;
+                embedding::sum_bags::<T>(out.array()?, table, &bags, weights, mode == 1)
+            }
+        })?;
+        let write = |out: &Tensor, numbers: Vec<i64>| {
+            elementwise::copy(out, &crate::tensor::Array::from_slice(&numbers, out.sizes())?)
+        };
+        if bag_of.numel() > 0 {
+            let mut of_index = vec![0; bags.indices.len()];
+            for (bag, (start, _)) in bags.ranges.iter().enumerate() {
+                of_index[*start..].fill(bag as i64);
+            }
+            write(bag_of, of_index)?;
+        }
+        let count = |bag: usize| if self.mode == 0 { 0 } else { bags.count(bag) as i64 };
+        let all: Vec<i64> = (0..bags.ranges.len()).map(count).collect();
+        write(counts, all.clone())?;
+        if self.mode == 2 { Ok(()) } else { write(rows, all) }
+    }
+}

@@ -1,0 +1,152 @@
+//! `aten::logspace`: powers whose exponents go from `start` to `end` at equal distances, both included.
+//!
+//! `out[i] = base ^ (start + i * (end - start) / (steps - 1))`
+//!
+//! - Shapes: `[steps]`; one number is the power of `start`. Bounds in tensors have no dimensions.
+//! - Dtypes: as [`Linspace`](crate::ops::Linspace). Exponents and powers are computed in float64 or complex128, and
+//!   rounded once, where torch computes in the dtype.
+//! - Aliasing: the `out` forms write `out`, in its dtype, and give it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `logspace.out`. Bounds in tensors are read.
+//! - Errors: as `linspace`.
+//! - Source: torch.logspace, PyTorch 2.15.
+
+use num_complex::Complex64;
+
+use crate::families::result::written;
+use crate::kernels::sequence;
+use crate::ops::EmptyMemoryFormat;
+use crate::ops::factories::linspace::{bound, check, default_of, result_spec};
+use crate::ops::kinds::factory::Factories;
+use crate::ops::prelude::*;
+use crate::tensor::{Element, Number};
+
+operator! {
+    home = crate::home;
+    pub Logspace = "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub LogspaceTensorTensor = "aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub LogspaceTensorScalar = "aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    pub LogspaceScalarTensor = "aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Logspace, &kind::FACTORY).factory(Logspace, logspace);
+    library.implement(LogspaceOut).on_cpu_and_meta(logspace_out);
+    library.define_with_forms(LogspaceTensorTensor, &kind::FACTORY).on_every_backend(
+        |start, end, steps, base, dtype, layout, device, pin_memory| {
+            Logspace.call(
+                bound(start, device)?,
+                bound(end, device)?,
+                steps,
+                base,
+                dtype,
+                layout,
+                device,
+                pin_memory,
+            )
+        },
+    );
+    library.define_with_forms(LogspaceTensorScalar, &kind::FACTORY).on_every_backend(
+        |start, end, steps, base, dtype, layout, device, pin_memory| {
+            Logspace.call(bound(start, device)?, end, steps, base, dtype, layout, device, pin_memory)
+        },
+    );
+    library.define_with_forms(LogspaceScalarTensor, &kind::FACTORY).on_every_backend(
+        |start, end, steps, base, dtype, layout, device, pin_memory| {
+            Logspace.call(start, bound(end, device)?, steps, base, dtype, layout, device, pin_memory)
+        },
+    );
+    library.implement(LogspaceTensorTensorOut).on_every_backend(|start, end, steps, base, out| {
+        LogspaceOut.call(bound(start, Some(out.device()))?, bound(end, Some(out.device()))?, steps, base, out)
+    });
+    library.implement(LogspaceTensorScalarOut).on_every_backend(|start, end, steps, base, out| {
+        LogspaceOut.call(bound(start, Some(out.device()))?, end, steps, base, out)
+    });
+    library.implement(LogspaceScalarTensorOut).on_every_backend(|start, end, steps, base, out| {
+        LogspaceOut.call(start, bound(end, Some(out.device()))?, steps, base, out)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let numbers = |dtype| {
+        let cases = [(0, 4, 5, 2.0), (0, 2, 3, 10.0), (1, 1, 1, 3.0), (2, 0, 3, 2.0), (0, 1, 0, 2.0)];
+        let one = |(start, end, steps, base): (i64, i64, i64, f64)| {
+            given(start).and(end).and(steps).and(base).named("dtype", dtype)
+        };
+        cases.map(one).to_vec()
+    };
+    samples
+        .of(Logspace, NUMBERS, numbers, reference)
+        .tolerance(16.0)
+        .output_decides()
+        .refuses("steps", given(0).and(1).and(-1));
+    let in_tensors = |dtype| {
+        let number = |number: i64| Plain::number(DType::F64, number);
+        vec![given(number(0)).and(number(3)).and(4).and(2.0).named("dtype", dtype)]
+    };
+    let x = make::numbers(DType::F32, &[1], 0);
+    samples
+        .of(LogspaceTensorTensor, NUMBERS, in_tensors, reference)
+        .tolerance(16.0)
+        .output_decides()
+        .refuses("without dimensions", given(x.clone()).and(x).and(2));
+    let first =
+        |dtype| vec![given(Plain::number(DType::F64, 0)).and(3).and(4).and(2.0).named("dtype", dtype)];
+    samples.of(LogspaceTensorScalar, NUMBERS, first, reference).tolerance(16.0).output_decides();
+    let second =
+        |dtype| vec![given(0).and(Plain::number(DType::F64, 3)).and(4).and(2.0).named("dtype", dtype)];
+    samples.of(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
+    samples.differs(Logspace, arithmetic::NUMBERS_FIT);
+    // Powers of rounded exponents, in single precision there.
+    samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let [start, end] = ["start", "end"].map(|name| it.operand(name).map(|bound| bound.elements()[0]));
+    let (start, end) = (start?, end?);
+    let (steps, base, dtype): (i64, f64, Option<DType>) =
+        (it.value("steps")?, it.value("base")?, it.value("dtype")?);
+    let step = number::over(number::minus(end, start), Scalar::Float((steps - 1).max(1) as f64));
+    Ok(Plain::from_fn(dtype.unwrap_or(default_dtype()), &[steps], |at| {
+        let exponent = number::plus(start, number::times(step, Scalar::Float(at[0] as f64)));
+        number::power(Scalar::Float(base), exponent)
+    })
+    .into())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: i64,
+    base: f64,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    check(start, end, steps, dtype)?;
+    let dtype = Some(dtype.unwrap_or_else(|| default_of(start, end)));
+    let result = EmptyMemoryFormat.call(&[steps], dtype, layout, device, pin_memory, None)?;
+    LogspaceOut.call(start, end, steps, base, &result)?;
+    Ok(result)
+}
+
+fn logspace_out(start: Scalar, end: Scalar, steps: i64, base: f64, out: &Tensor) -> Result<()> {
+    check(start, end, steps, Some(out.spec()?.dtype()))?;
+    written(out, &result_spec(out, steps)?, |out| {
+        let (start, end) = (start.to_complex(), end.to_complex());
+        let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { Complex64::ZERO };
+        let exponent = move |i: i64| match i {
+            _ if i == 0 || i < steps / 2 => start + step * sequence::float(i),
+            _ => end - step * sequence::float(steps - 1 - i),
+        };
+        match out.dtype().is_complex() {
+            true => with_dtype!(out.dtype(), T: Complex => sequence::numbered(out.array()?, move |i| {
+                T::from_number(Number::Complex128(Complex64::new(base, 0.0).powc(exponent(i))))
+            })),
+            false => with_dtype!(out.dtype(), T: Real => sequence::numbered(out.array()?, move |i| {
+                T::from_number(Number::F64(base.powf(exponent(i).re)))
+            })),
+        }
+    })
+}

@@ -1,0 +1,108 @@
+//! `aten::fft_fftfreq`, `fft_rfftfreq`: the frequencies of a Fourier transform's results.
+//!
+//! `out[k] = k / (n * d)` for the first half of `n` results, and `(k - n) / (n * d)` for the others, which those of real numbers
+//! have not; `d` is the distance of the elements that are transformed.
+//!
+//! - Shapes: `[n]`; `[n / 2 + 1]` for real numbers.
+//! - Dtypes: floats, the default one unless another is given.
+//! - Aliasing: the `out` forms write `out`, in its dtype, and give it its shape if it has no elements.
+//! - Dispatch: as [`EmptyMemoryFormat`]; composites of `empty` and the `out` form.
+//! - Errors: a negative `n`; a dtype of no floats.
+//! - Source: torch.fft.fftfreq, PyTorch 2.15.
+
+use crate::families::result::written;
+use crate::kernels::sequence;
+use crate::ops::EmptyMemoryFormat;
+use crate::ops::kinds::factory::Factories;
+use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::prelude::*;
+use crate::tensor::{Element, Number};
+
+operator! {
+    home = crate::home;
+    /// The frequencies of a transform.
+    pub FftFftfreq = "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+    /// The frequencies of a transform of real numbers.
+    pub FftRfftfreq = "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(FftFftfreq, &kind::FACTORY).factory(
+        FftFftfreq,
+        |n, d, dtype, layout, device, pin_memory| {
+            let result = new(count(n, false)?, dtype, layout, device, pin_memory)?;
+            FftFftfreqOut.call(n, d, &result).map(|()| result)
+        },
+    );
+    library.implement(FftFftfreqOut).on_cpu_and_meta(|n, d, out| write(n, d, false, out));
+    library.define_with_forms(FftRfftfreq, &kind::FACTORY).factory(
+        FftRfftfreq,
+        |n, d, dtype, layout, device, pin_memory| {
+            let result = new(count(n, true)?, dtype, layout, device, pin_memory)?;
+            FftRfftfreqOut.call(n, d, &result).map(|()| result)
+        },
+    );
+    library.implement(FftRfftfreqOut).on_cpu_and_meta(|n, d, out| write(n, d, true, out));
+}
+
+/// How many frequencies there are.
+fn count(n: i64, half: bool) -> Result<i64> {
+    match n {
+        n if n < 0 => Err(argument(format!("argument `n` is {n}, expected 0 or more"))),
+        n if half => Ok(n / 2 + 1),
+        n => Ok(n),
+    }
+}
+
+fn new(
+    count: i64,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    device: Option<Device>,
+    pin_memory: Option<bool>,
+) -> Result<Tensor> {
+    let dtype = dtype.unwrap_or(default_dtype());
+    check_float(dtype)?;
+    EmptyMemoryFormat.call(&[count], Some(dtype), layout, device, pin_memory, None)
+}
+
+fn write(n: i64, d: f64, half: bool, out: &Tensor) -> Result<()> {
+    let found = out.spec()?;
+    check_float(found.dtype())?;
+    let spec = TensorSpec::contiguous(&[count(n, half)?], found.dtype(), found.device())?;
+    written(out, &spec, |out| {
+        let step = 1.0 / (n as f64 * d);
+        let middle = if half { i64::MAX } else { (n + 1) / 2 };
+        with_dtype!(out.dtype(), T: Float => sequence::numbered(out.array()?, move |k| {
+            let k = if k < middle { k } else { k - n };
+            T::from_number(Number::F64(k as f64 * step))
+        }))
+    })
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(FftFftfreq, FLOATS, inputs, |it| reference(it, false))
+        .tolerance(2.0)
+        .output_decides()
+        .refuses("argument `n`", given(-1));
+    samples.of(FftRfftfreq, FLOATS, inputs, |it| reference(it, true)).tolerance(2.0).output_decides();
+    samples.rounds(FftFftfreq, Roundings::all(Rounding::Sum(2)));
+    samples.rounds(FftRfftfreq, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let cases = [(1, 1.0), (6, 0.5), (7, 2.0), (0, 1.0)];
+    cases.map(|(n, d)| given(n).and(d).named("dtype", dtype)).to_vec()
+}
+
+fn reference(it: &Inputs, half: bool) -> Result<Expected> {
+    let (n, d): (i64, f64) = (it.value("n")?, it.value("d")?);
+    let dtype: Option<DType> = it.value("dtype")?;
+    let all: Vec<i64> = match half {
+        true => (0..=n / 2).collect(),
+        false => (0..(n + 1) / 2).chain(-(n / 2)..0).collect(),
+    };
+    let frequencies: Vec<f64> = all.iter().map(|k| *k as f64 / (n as f64 * d)).collect();
+    Ok(Plain::of(dtype.unwrap_or(default_dtype()), &[all.len() as i64], &frequencies).into())
+}

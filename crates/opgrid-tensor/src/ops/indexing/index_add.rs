@@ -1,0 +1,75 @@
+//! `aten::index_add`: slices added at the indices of a dimension.
+//!
+//! `out[…, index[k], …] += alpha * source[…, k, …]`
+//!
+//! - Shapes: that of `self`, row-major; `source` has as many slices as there are indices.
+//! - Dtypes: `source` has that of `self`, which `alpha` must fit; `index` is int32 or int64.
+//! - Aliasing: `index_add_` writes `self`, `index_add.out` writes `out`, of the dtype of `self`.
+//! - Errors: an index out of range (negative ones are), before anything is written; other shapes; overlap of what is
+//!   written with `index` or `source`.
+//! - Source: torch.index_add, PyTorch 2.15.
+
+use crate::kernels::scatter as kernel;
+use crate::ops::kinds::scatter;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Slices added at the indices of a dimension, each `alpha` times.
+    pub IndexAdd = "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const INDEX_ADD: Family<IndexAdd> = Family::new(IndexAdd, &kind::INDEXING, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&INDEX_ADD).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| match dtype {
+        // Bools have no factor but one.
+        DType::Bool => scatter::inputs_with_slices(dtype),
+        dtype => make::and_named(scatter::inputs_with_slices(dtype), "alpha", 2),
+    };
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    let index = Plain::of(DType::I64, &[2], &[2, 0]);
+    samples
+        .of(IndexAdd, ANY, inputs, reference)
+        .tolerance(4.0)
+        .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
+        .refuses("slices", given(x.clone()).and(1).and(index.clone()).and(x.clone()))
+        .refuses("a vector", given(x.clone()).and(0).and(index.with_sizes(&[1, 2])).and(x.clone()))
+        .refuses(
+            "integral",
+            given(x.to(DType::I32)).and(0).and(index).and(x.to(DType::I32)).named("alpha", 0.5),
+        );
+    samples.rounds(IndexAdd, Roundings::all(Rounding::Sum(2)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (dtype, alpha): (_, Scalar) = (it.tensor("self")?.dtype(), it.value("alpha")?);
+    let add = move |own: Scalar, coming: &[Scalar]| {
+        coming
+            .iter()
+            .fold(own, |sum, value| naive::convert(number::plus(sum, number::times(alpha, *value)), dtype))
+    };
+    let plain = scatter::reduced("sum", true, dtype);
+    match alpha {
+        Scalar::Int(1) => scatter::reference_of_slices(it, it.tensor("source")?, &plain),
+        _ => scatter::reference_of_slices(it, it.tensor("source")?, &add),
+    }
+}
+
+fn shape(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<TensorSpec> {
+    let dtype = input.spec()?.dtype();
+    with_dtype!(dtype, _T => Ok(()))?;
+    pointwise::check_factor("alpha", alpha, dtype)?;
+    scatter::shape_of_slices(input, dim, index, source)
+}
+
+fn cpu(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(out.dtype(), T => arithmetic::element::<T>(alpha).map(drop))?;
+    let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
+    kernel::add_scaled(out.array()?, &places, source.array()?, alpha)
+}

@@ -1,0 +1,48 @@
+//! `aten::index_copy`: slices written at the indices of a dimension.
+//!
+//! `out[…, index[k], …] = source[…, k, …]`
+//!
+//! - Shapes: that of `self`, row-major; `source` has as many slices as there are indices.
+//! - Dtypes: `source` has that of `self`; `index` is int64.
+//! - Values: of several for one index the last one stays.
+//! - Aliasing: `index_copy_` writes `self`, `index_copy.out` writes `out`, of the dtype of `self`.
+//! - Errors: an index out of range (negative ones are), before anything is written; other shapes; overlap of what is
+//!   written with `index` or `source`.
+//! - Source: torch.index_copy, PyTorch 2.15.
+
+use crate::kernels::scatter::{self as kernel, Combine};
+use crate::ops::kinds::scatter;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Slices written at the indices of a dimension.
+    pub IndexCopy = "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const INDEX_COPY: Family<IndexCopy> =
+    Family::new(IndexCopy, &kind::INDEXING, |input, dim, index, source| {
+        scatter::check_long(index)?;
+        scatter::shape_of_slices(input, dim, index, source)
+    })
+    .same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&INDEX_COPY).cpu(|input, dim, index, source, out| {
+        let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
+        kernel::scatter(out.array()?, &places, source.array()?, Combine::Replace)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    let index = Plain::of(DType::I64, &[2], &[-1, 0]);
+    samples
+        .of(IndexCopy, STORED, scatter::inputs_with_slices, |it| {
+            scatter::reference_of_slices(it, it.tensor("source")?, &|_, coming| coming[coming.len() - 1])
+        })
+        .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
+        .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(x.clone()))
+        .refuses("slices", given(x.clone()).and(1).and(index).and(x));
+}

@@ -1,0 +1,61 @@
+//! `aten::index_reduce`: slices combined at the indices of a dimension.
+//!
+//! `out[…, i, …] = reduce(self[…, i, …], source[…, k, …], …)` over all `k` with `index[k] = i`
+//!
+//! - Combinations: `prod`, `mean`, `amax`, `amin`; without `include_self` the element that was there does not count. Places
+//!   that no slice comes to keep it. The mean of integers is rounded down.
+//! - Shapes, errors: as [`IndexAdd`](crate::ops::IndexAdd); bools and complex numbers.
+//! - Aliasing: `index_reduce_` writes `self`, `index_reduce.out` writes `out`, of the dtype of `self`.
+//! - Source: torch.Tensor.index_reduce_, PyTorch 2.15.
+
+use crate::ops::kinds::scatter::{self, Reduction};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Slices combined at the indices of a dimension.
+    pub IndexReduce = "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", in_place, out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const INDEX_REDUCE: Family<IndexReduce> =
+    Family::new(IndexReduce, &kind::INDEXING, |input, dim, index, source, reduce, include_self| {
+        Reduction::named(reduce, &NAMES, include_self)?;
+        with_dtype!(input.spec()?.dtype(), _T: Real => Ok(()))?;
+        scatter::shape_of_slices(input, dim, index, source)
+    })
+    .same_dtype_out();
+
+const NAMES: [&str; 4] = ["prod", "mean", "amax", "amin"];
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&INDEX_REDUCE).cpu(|input, dim, index, source, reduce, include_self, out| {
+        let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
+        Reduction::named(reduce, &NAMES, include_self)?.apply(out.array()?, &places, source.array()?)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let with_names = |sample: Sample| {
+            NAMES.into_iter().flat_map(move |name| {
+                let sample = sample.clone().and(name);
+                [sample.clone(), sample.named("include_self", false)]
+            })
+        };
+        scatter::inputs_with_slices(dtype).into_iter().flat_map(with_names).collect()
+    };
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    let index = Plain::of(DType::I64, &[2], &[1, 2]);
+    samples
+        .of(IndexReduce, REAL, inputs, |it| {
+            let (name, include_self): (String, bool) = (it.value("reduce")?, it.value("include_self")?);
+            let combine = scatter::reduced(&name, include_self, it.tensor("self")?.dtype());
+            scatter::reference_of_slices(it, it.tensor("source")?, &combine)
+        })
+        .tolerance(8.0)
+        .refuses("prod, mean", given(x.clone()).and(0).and(index.clone()).and(x.clone()).and("sum"))
+        .refuses_data("out of bounds", given(x.clone()).and(0).and(index).and(x).and("amax"));
+    samples.rounds(IndexReduce, Roundings::all(Rounding::Sum(4)));
+    samples.differs(IndexReduce, arithmetic::SIGN_OF_ZERO);
+}

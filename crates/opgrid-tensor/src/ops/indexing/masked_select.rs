@@ -1,0 +1,72 @@
+//! `aten::masked_select`: the elements where a mask is true.
+//!
+//! - Shapes: a list of the elements in row-major order of what `self` and `mask` broadcast to.
+//! - Dtypes: that of `self`; `mask` is bool.
+//! - Aliasing: `masked_select.out` writes `out`, of the dtype of `self`, and gives it its shape if it has no elements.
+//! - Dispatch: composites of `expand` and `index`; how many elements there are is known from data only.
+//! - Errors: a mask of another dtype; shapes that do not broadcast.
+//! - Source: torch.masked_select, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Expand, IndexTensor, IndexTensorOut, Unsqueeze};
+use crate::tensor::broadcast;
+
+operator! {
+    home = crate::home;
+    /// The elements where a mask is true.
+    pub MaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor", out, method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(MaskedSelect, &kind::INDEXING).on_every_backend(|input, mask| {
+        let (input, mask) = stretched(input, mask)?;
+        IndexTensor.call(&input, &[Some(mask)])
+    });
+    library.implement(MaskedSelectOut).on_every_backend(|input, mask, out| {
+        let (input, mask) = stretched(input, mask)?;
+        IndexTensorOut.call(&input, &[Some(mask)], out)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let shapes: [[&[i64]; 2]; 6] = [
+            [&[2, 3], &[2, 3]],
+            [&[2, 3], &[3]],
+            [&[3], &[2, 3]],
+            [&[], &[]],
+            [&[0], &[1]],
+            [&[2, 1], &[1, 3]],
+        ];
+        let one = |[sizes, mask]: [&[i64]; 2]| {
+            given(make::numbers(dtype, sizes, 0)).and(make::numbers(DType::Bool, mask, 1))
+        };
+        shapes.map(one).to_vec()
+    };
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(MaskedSelect, STORED, inputs, |it| {
+            let (x, mask) = (it.tensor("self")?, it.tensor("mask")?);
+            let sizes = naive::broadcast([x.sizes(), mask.sizes()].into_iter())?;
+            let chosen = naive::positions(&sizes).filter(|position| mask.at(position).to_bool());
+            let elements: Vec<Scalar> = chosen.map(|position| x.at(&position)).collect();
+            Ok(Plain::of(x.dtype(), &[elements.len() as i64], &elements).into())
+        })
+        .not_on_meta()
+        .refuses("expected bool", given(x.clone()).and(x.clone()))
+        .refuses("broadcast", given(x).and(make::numbers(DType::Bool, &[3], 0)));
+}
+
+/// Both with the sizes that they broadcast to; a number becomes a list.
+fn stretched(input: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
+    let (spec, mask_spec) = (input.spec()?, mask.spec()?);
+    if mask_spec.dtype() != DType::Bool {
+        return Err(argument(format!("argument `mask` has dtype {}, expected bool", mask_spec.dtype())));
+    }
+    let sizes = broadcast(&[spec.sizes(), mask_spec.sizes()])?;
+    let (input, mask) = (Expand.call(input, &sizes, false)?, Expand.call(mask, &sizes, false)?);
+    match sizes.is_empty() {
+        true => Ok((Unsqueeze.call(&input, 0)?, Unsqueeze.call(&mask, 0)?)),
+        false => Ok((input, mask)),
+    }
+}

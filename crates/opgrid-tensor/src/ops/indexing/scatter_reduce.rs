@@ -1,0 +1,68 @@
+//! `aten::scatter_reduce`: values combined at the places of a dimension that indices name.
+//!
+//! `out[p] = reduce(self[p], src[q], src[r], …)` over all positions whose index is `p`
+//!
+//! - Combinations: `sum`, `prod`, `mean`, `amax`, `amin`; without `include_self` the element that was there does not count.
+//!   Places that no value comes to keep it. The mean of integers is rounded down.
+//! - Shapes, dtypes, errors: as [`ScatterSrc`](crate::ops::ScatterSrc); extremes are not for complex numbers, means not for
+//!   bools.
+//! - Aliasing: `scatter_reduce_` writes `self`, `scatter_reduce.two_out` writes `out`, of the dtype of `self`.
+//! - Source: torch.scatter_reduce, PyTorch 2.15.
+
+use crate::ops::kinds::scatter::{self, Reduction, Source};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Values combined at the places of a dimension that indices name.
+    pub ScatterReduceTwo = "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", in_place, out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SCATTER_REDUCE_TWO: Family<ScatterReduceTwo> =
+    Family::new(ScatterReduceTwo, &kind::INDEXING, |input, dim, index, src, reduce, include_self| {
+        Reduction::named(reduce, &NAMES, include_self)?.check_dtype(input.spec()?.dtype())?;
+        scatter::shape(input, dim, index, Source::Tensor(src))
+    })
+    .same_dtype_out();
+
+const NAMES: [&str; 5] = ["sum", "prod", "mean", "amax", "amin"];
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SCATTER_REDUCE_TWO).cpu(|input, dim, index, src, reduce, include_self, out| {
+        let reduction = Reduction::named(reduce, &NAMES, include_self)?;
+        scatter::scatter((input, out), (dim, index), Source::Tensor(src), reduction)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    // All take sums and products; extremes need an order, and means numbers.
+    let all = |dtype: DType| named(dtype, &["sum", "prod"]);
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    let index = Plain::of(DType::I64, &[1, 3], &[0]);
+    samples
+        .of(ScatterReduceTwo, ANY, all, reference)
+        .tolerance(8.0)
+        .refuses("sum, prod", given(x.clone()).and(0).and(index).and(x).and("add"));
+    samples.of(ScatterReduceTwo, ORDERED, |dtype| named(dtype, &["amax", "amin"]), reference);
+    samples.of(ScatterReduceTwo, NUMBERS, |dtype| named(dtype, &["mean"]), reference).tolerance(8.0);
+    samples.rounds(ScatterReduceTwo, Roundings::all(Rounding::Sum(4)));
+    samples.differs(ScatterReduceTwo, arithmetic::SIGN_OF_ZERO);
+}
+
+fn named(dtype: DType, names: &[&str]) -> Vec<Sample> {
+    let all = scatter::inputs_with_values(dtype).into_iter();
+    let with_names = |sample: Sample| {
+        names.iter().flat_map(move |name| {
+            let sample = sample.clone().and(*name);
+            [sample.clone(), sample.named("include_self", false)]
+        })
+    };
+    all.flat_map(with_names).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (name, include_self): (String, bool) = (it.value("reduce")?, it.value("include_self")?);
+    let combine = scatter::reduced(&name, include_self, it.tensor("self")?.dtype());
+    scatter::reference_of_each(it, it.tensor("src")?, &combine)
+}

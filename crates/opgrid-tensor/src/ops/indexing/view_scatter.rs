@@ -1,0 +1,184 @@
+//! `aten::slice_scatter`, `aten::select_scatter`, `aten::diagonal_scatter`, `aten::as_strided_scatter`: a copy in which a
+//! view has other elements.
+//!
+//! - Shapes: that of `self`, whose dimensions keep their order in memory; `src` has that of the view.
+//! - Dtypes: that of `self`, to which `src` is converted.
+//! - Aliasing: the `out` forms write `out`, of the dtype of `self`, and give it its shape if it has no elements.
+//! - Dispatch: composites of `clone`, the view and `copy_`.
+//! - Errors: those of the view; a `src` of another shape.
+//! - Source: torch.slice_scatter, torch.select_scatter, torch.diagonal_scatter, torch.as_strided_scatter, PyTorch 2.15.
+
+use crate::ops::kinds::views;
+use crate::ops::prelude::*;
+use crate::ops::{AsStrided, CopyInplace, Diagonal, SelectInt, SliceTensor};
+
+operator! {
+    home = crate::home;
+    pub SliceScatter = "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", out;
+    pub SelectScatter = "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", out;
+    pub DiagonalScatter = "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out;
+    pub AsStridedScatter = "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(SliceScatter, &kind::INDEXING).on_every_backend(slice_scatter);
+    library.implement(SliceScatterOut).on_every_backend(|input, src, dim, start, end, step, out| {
+        result::copied(out, &slice_scatter(input, src, dim, start, end, step)?)
+    });
+    library.define_with_forms(SelectScatter, &kind::INDEXING).on_every_backend(select_scatter);
+    library.implement(SelectScatterOut).on_every_backend(|input, src, dim, index, out| {
+        result::copied(out, &select_scatter(input, src, dim, index)?)
+    });
+    library.define_with_forms(DiagonalScatter, &kind::INDEXING).on_every_backend(diagonal_scatter);
+    library.implement(DiagonalScatterOut).on_every_backend(|input, src, offset, dim1, dim2, out| {
+        result::copied(out, &diagonal_scatter(input, src, offset, dim1, dim2)?)
+    });
+    library.define_with_forms(AsStridedScatter, &kind::INDEXING).on_every_backend(as_strided_scatter);
+    library.implement(AsStridedScatterOut).on_every_backend(|input, src, size, stride, offset, out| {
+        result::copied(out, &as_strided_scatter(input, src, size, stride, offset)?)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let slices = |dtype| {
+        let cases: [(&[i64], &[i64], [i64; 4]); 4] = [
+            (&[5, 3], &[2, 3], [0, 1, 4, 2]),
+            (&[2, 7], &[2, 2], [1, -5, -1, 3]),
+            (&[4], &[0], [0, 3, 1, 1]),
+            (&[0], &[0], [0, 0, 2, 1]),
+        ];
+        let one = |(sizes, src, [dim, start, end, step]): (&[i64], &[i64], [i64; 4])| {
+            beside(dtype, sizes, src).and(dim).and(start).and(end).and(step)
+        };
+        cases.map(one).to_vec()
+    };
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples
+        .of(SliceScatter, STORED, slices, |it| {
+            let (dim, start, step): (i64, i64, i64) =
+                (it.value("dim")?, it.value("start")?, it.value("step")?);
+            let sizes = it.tensor("self")?.sizes();
+            let dim = naive::dimension(dim, sizes.len());
+            let start = (if start < 0 { start + sizes[dim] } else { start }).clamp(0, sizes[dim]);
+            replaced(it, &|position| {
+                let mut place = position.to_vec();
+                place[dim] = start + place[dim] * step;
+                place
+            })
+        })
+        .refuses("expected", given(x.clone()).and(x.with_sizes(&[6])).and(0).and(0).and(1));
+    let selected = |dtype| {
+        let cases: [(&[i64], &[i64], i64, i64); 4] =
+            [(&[2, 3], &[3], 0, 1), (&[2, 3], &[2], -1, -3), (&[4], &[], 0, 2), (&[2, 0], &[0], 0, 1)];
+        cases.map(|(sizes, src, dim, index)| beside(dtype, sizes, src).and(dim).and(index)).to_vec()
+    };
+    samples
+        .of(SelectScatter, STORED, selected, |it| {
+            let (dim, index): (i64, i64) = (it.value("dim")?, it.value("index")?);
+            let sizes = it.tensor("self")?.sizes();
+            let dim = naive::dimension(dim, sizes.len());
+            let index = if index < 0 { index + sizes[dim] } else { index };
+            replaced(it, &|position| [&position[..dim], &[index], &position[dim..]].concat())
+        })
+        .refuses("expected", given(x.clone()).and(x.clone()).and(0).and(0));
+    let diagonals = |dtype| {
+        let cases: [(&[i64], &[i64], [i64; 3]); 4] = [
+            (&[3, 4], &[3], [1, 0, 1]),
+            (&[3, 4], &[2], [-1, 0, -1]),
+            (&[2, 3, 4], &[3, 2], [0, 2, 0]),
+            (&[0, 2], &[0], [0, 0, 1]),
+        ];
+        let one = |(sizes, src, [offset, dim1, dim2]): (&[i64], &[i64], [i64; 3])| {
+            beside(dtype, sizes, src).and(offset).and(dim1).and(dim2)
+        };
+        cases.map(one).to_vec()
+    };
+    samples
+        .of(DiagonalScatter, STORED, diagonals, |it| {
+            let sizes = it.tensor("self")?.sizes();
+            let all = views::Diagonals::new(sizes, it.value("offset")?, views::two_dims(it, sizes.len())?);
+            replaced(it, &|position| all.place(position))
+        })
+        .refuses("expected", given(x.clone()).and(x.clone()));
+    let strided = |dtype| {
+        type Case = (&'static [i64], &'static [i64], &'static [i64], i64);
+        let cases: [Case; 3] =
+            [(&[12], &[2, 3], &[3, 1], 0), (&[12], &[3, 2], &[1, 4], 2), (&[12], &[], &[], 5)];
+        let one = |(sizes, size, stride, offset): Case| {
+            beside(dtype, sizes, size).and(size.to_vec()).and(stride.to_vec()).and(offset)
+        };
+        cases.map(one).to_vec()
+    };
+    samples
+        .of(AsStridedScatter, STORED, strided, |it| {
+            let (stride, offset): (Vec<i64>, i64) = (it.value("stride")?, it.value("storage_offset")?);
+            replaced(it, &|position| {
+                vec![position.iter().zip(&stride).fold(offset, |at, (index, step)| at + index * step)]
+            })
+        })
+        .needs_contiguous()
+        .refuses("expected", given(x.clone()).and(x).and([2].to_vec()).and([1].to_vec()));
+}
+
+fn beside(dtype: DType, sizes: &[i64], src: &[i64]) -> Sample {
+    given(make::numbers(dtype, sizes, 0)).and(make::numbers(dtype, src, 1))
+}
+
+/// The first argument with the elements of `src` at the places of their positions.
+fn replaced(it: &Inputs, place: &dyn Fn(&[i64]) -> Vec<i64>) -> Result<Expected> {
+    let (mut x, src) = (it.tensor("self")?.clone(), it.tensor("src")?);
+    for position in naive::positions(src.sizes()) {
+        x.set(&place(&position), src.at(&position));
+    }
+    Ok(x.into())
+}
+
+/// A copy of `input`, of which `view` has the elements of `src`.
+fn with_view(input: &Tensor, src: &Tensor, view: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let result = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
+    let view = view(&result)?;
+    if view.sizes() != src.spec()?.sizes() {
+        let message =
+            format!("argument `src` has shape {:?}, expected {:?} as the view", src.sizes(), view.sizes());
+        return Err(argument(message));
+    }
+    CopyInplace.call(&view, src, false)?;
+    Ok(result)
+}
+
+fn slice_scatter(
+    input: &Tensor,
+    src: &Tensor,
+    dim: i64,
+    start: Option<i64>,
+    end: Option<i64>,
+    step: i64,
+) -> Result<Tensor> {
+    with_view(input, src, |copy| SliceTensor.call(copy, dim, start, end, step))
+}
+
+fn select_scatter(input: &Tensor, src: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
+    with_view(input, src, |copy| SelectInt.call(copy, dim, index))
+}
+
+fn diagonal_scatter(input: &Tensor, src: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
+    with_view(input, src, |copy| Diagonal.call(copy, offset, dim1, dim2))
+}
+
+fn as_strided_scatter(
+    input: &Tensor,
+    src: &Tensor,
+    size: &[i64],
+    stride: &[i64],
+    storage_offset: Option<i64>,
+) -> Result<Tensor> {
+    // The copy has its elements at the start of its memory, where that of `self` may have others in front.
+    let offset = storage_offset.unwrap_or(input.spec()?.geometry().offset());
+    let offset = offset.checked_sub(input.geometry().offset()).filter(|offset| *offset >= 0);
+    let offset = offset.ok_or_else(|| {
+        argument(format!(
+            "argument `storage_offset` is {storage_offset:?}, which lies before the first element of `self`"
+        ))
+    })?;
+    with_view(input, src, |copy| AsStrided.call(copy, size, stride, Some(offset)))
+}

@@ -1,0 +1,81 @@
+//! `aten::vander`: powers of a vector's elements, as the columns of a matrix.
+//!
+//! `out[i, j] = x[i] ^ (N - 1 - j)`, or `x[i] ^ j` if `increasing`
+//!
+//! - Shapes: `[n, N]` for a vector of `n` elements; `N` is `n` without one.
+//! - Dtypes: integers and bools give int64; floats and complex numbers stay what they are.
+//! - Dispatch: a composite of products, `select` and `copy_`.
+//! - Errors: other than one dimension, a negative `N`.
+//! - Source: torch.vander, PyTorch 2.15; there by running products, too.
+
+use crate::ops::prelude::*;
+use crate::ops::{CopyInplace, FullLike, MulTensor, NewEmpty, SelectInt, ToCopy};
+
+operator! {
+    home = crate::home;
+    /// Powers of a vector's elements, as the columns of a matrix.
+    pub Vander = "aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Vander).kind(&kind::JOINING).implicit(vander);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let x = |sizes: &[i64]| given(Plain::of(dtype, sizes, &[2, 1, 3]));
+        vec![
+            x(&[3]),
+            x(&[3]).and(2),
+            x(&[2]).and(4).and(true),
+            x(&[3]).and(0),
+            x(&[0]).and(2),
+            x(&[1]).and(1),
+        ]
+    };
+    samples
+        .of(Vander, ANY, inputs, |it| {
+            let (x, columns): (_, Option<i64>) = (it.tensor("x")?, it.option("N")?);
+            let (columns, increasing) = (columns.unwrap_or(x.sizes()[0]), it.value("increasing")?);
+            let is_whole = x.dtype().is_integral() || x.dtype() == DType::Bool;
+            let dtype = if is_whole { DType::I64 } else { x.dtype() };
+            let x = x.to(dtype);
+            Ok(Plain::from_fn(dtype, &[x.sizes()[0], columns], |at| {
+                let exponent = if increasing { at[1] } else { columns - 1 - at[1] };
+                (0..exponent).fold(naive::convert(Scalar::Int(1), dtype), |power, _| {
+                    number::times(power, x.at(&at[..1]))
+                })
+            })
+            .into())
+        })
+        .tolerance(4.0)
+        .refuses("a vector", given(make::numbers(DType::F32, &[2, 2], 0)))
+        .refuses("`N` is -1", given(make::numbers(DType::F32, &[2], 0)).and(-1));
+    samples.rounds(Vander, Roundings::all(Rounding::Result(8)));
+}
+
+fn vander(x: &Tensor, columns: Option<i64>, increasing: bool) -> Result<Tensor> {
+    let spec = x.spec()?;
+    let &[length] = spec.sizes() else {
+        return Err(argument(format!("argument `x` has shape {:?}, expected a vector", spec.sizes())));
+    };
+    let columns = columns.unwrap_or(length);
+    if columns < 0 {
+        return Err(argument(format!("argument `N` is {columns}, expected 0 or more")));
+    }
+    let x = match crate::tensor::promote_types(spec.dtype(), DType::I64)? {
+        DType::I64 => &ToCopy.call(x, Some(DType::I64), None, None, None, false, None)?,
+        _ => x,
+    };
+    let result = NewEmpty.call(x, &[length, columns], None, None, None, None)?;
+    if length == 0 || columns == 0 {
+        return Ok(result);
+    }
+    let mut power = FullLike.call(x, Scalar::Int(1), None, None, None, None, None)?;
+    for exponent in 0..columns {
+        let column = if increasing { exponent } else { columns - 1 - exponent };
+        CopyInplace.call(&SelectInt.call(&result, 1, column)?, &power, false)?;
+        power = MulTensor.call(&power, x)?;
+    }
+    Ok(result)
+}

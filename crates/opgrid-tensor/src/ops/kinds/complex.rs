@@ -1,0 +1,64 @@
+//! What operators on parts of complex numbers share: dtypes, shape rules and references.
+
+use num_complex::Complex64;
+use opgrid_core::{DType, Error, Result, Scalar};
+
+use super::pointwise;
+use crate::error::argument;
+use crate::samples::{Expected, Inputs, Plain, naive};
+use crate::tensor::choose::unsupported;
+use crate::tensor::{Tensor, TensorSpec, complex_of};
+
+/// The dtypes that complex numbers are made of; those of 16 bits give complex64.
+pub(crate) const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
+
+/// The dtype of the parts of complex numbers; another one is its own.
+pub(crate) fn part(dtype: DType) -> DType {
+    match dtype {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        other => other,
+    }
+}
+
+/// # Errors
+///
+/// A dtype of which no complex numbers have parts.
+pub(crate) fn check_part(name: &str, dtype: DType) -> Result<()> {
+    match PARTS.contains(&dtype) {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "float16, float32 or float64, of which complex numbers are made")
+            .within(format!("argument `{name}`"))),
+    }
+}
+
+/// Complex numbers that are made of two tensors.
+pub(crate) fn of_two((first, a): (&str, &Tensor), (second, b): (&str, &Tensor)) -> Result<TensorSpec> {
+    check_part(first, a.spec()?.dtype())?;
+    pointwise::check_one_dtype((first, a), (second, b))?;
+    pointwise::of_dtype([(first, a), (second, b)], complex_of(a.dtype()))
+}
+
+/// The error for sizes or strides that are too large when they are doubled.
+pub(crate) fn too_many() -> Error {
+    argument("argument `self` has strides or an offset that cannot be counted in parts")
+}
+
+/// What a part of each element of `self` is; real numbers are their own.
+pub(crate) fn parts(it: &Inputs, of: fn(Complex64) -> f64) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let one = |x: Scalar| match x {
+        Scalar::Complex(x) => Scalar::Float(of(x)),
+        x => x,
+    };
+    Ok(Plain::from_fn(part(x.dtype()), x.sizes(), |position| one(x.at(position))).into())
+}
+
+/// What a function of two real numbers gives for the tensors of these names.
+pub(crate) fn of_parts(it: &Inputs, names: [&str; 2], of: fn(f64, f64) -> Complex64) -> Result<Expected> {
+    let [a, b] = [it.tensor(names[0])?, it.tensor(names[1])?];
+    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+    let at = |x: &Plain, position: &[i64]| x.at(position).to_complex().re;
+    let one = |position: &[i64]| Scalar::Complex(of(at(a, position), at(b, position)));
+    Ok(Plain::from_fn(complex_of(a.dtype()), &sizes, one).into())
+}

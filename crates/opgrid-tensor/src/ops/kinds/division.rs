@@ -1,0 +1,44 @@
+//! What divisions of real numbers share: shape rule, the search for zeros, and samples.
+
+use opgrid_core::{DType, Result};
+
+use super::pointwise;
+use crate::kernels::division;
+use crate::samples::{Sample, given, make};
+use crate::tensor::{Tensor, TensorSpec};
+
+/// What has the promoted dtype of both, which are integers or floats.
+pub(crate) fn of_reals(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("other", other)])?;
+    pointwise::check_real(spec.dtype())?;
+    Ok(spec)
+}
+
+/// # Errors
+///
+/// Integers are divided by zero.
+pub(crate) fn check_divisor(divisor: &Tensor, dtype: DType) -> Result<()> {
+    if dtype.is_integral() { division::check_no_zero(divisor, dtype) } else { Ok(()) }
+}
+
+/// Pairs of which the second is not zero, and floats at the ends of their range.
+pub(crate) fn pairs(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
+    let mut pairs = make::pairs_to_divide(dtype);
+    if dtype.is_floating_point() {
+        let ends = make::extremes(dtype);
+        pairs.push(given(ends.with_sizes(&[ends.sizes()[0], 1])).and(ends));
+    }
+    make::computed_in(dtypes, dtype, pairs)
+}
+
+/// The same with a number as the divisor.
+pub(crate) fn by_number(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
+    make::computed_in(dtypes, dtype, make::with_number(dtype))
+}
+
+/// The same with a number that is divided.
+pub(crate) fn first(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
+    let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+    let one = |sizes: &[i64]| [7, -7].map(|number| given(number).and(make::nonzero(dtype, sizes, 1)));
+    make::computed_in(dtypes, dtype, shapes.into_iter().flat_map(one).collect())
+}

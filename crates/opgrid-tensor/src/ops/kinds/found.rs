@@ -1,0 +1,58 @@
+//! What operators share whose result is as large as their elements say: new tensors, and outputs that get their shape.
+
+use opgrid_core::{DType, Device, DeviceType, Result};
+
+use crate::error::argument;
+use crate::families::result::{check_result, give_shape, same_dtype};
+use crate::kernels::copy;
+use crate::tensor::{Array, Element, Tensor};
+
+/// # Errors
+///
+/// A meta tensor: how large the result is depends on elements.
+pub(crate) fn check_data(input: &Tensor) -> Result<()> {
+    if input.device().kind() == DeviceType::Meta {
+        let message = "argument `self` is a meta tensor, on whose elements the size of the result depends; create it on a device with data";
+        return Err(argument(message));
+    }
+    Ok(())
+}
+
+/// A new tensor of these elements.
+///
+/// # Errors
+///
+/// No memory.
+pub(crate) fn tensor<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Tensor> {
+    Tensor::from_array(Array::from_slice(elements, sizes)?)
+}
+
+/// A new tensor without elements.
+///
+/// # Errors
+///
+/// No memory.
+pub(crate) fn nothing(dtype: DType, device: Device) -> Result<Tensor> {
+    Tensor::empty(&[0], dtype, device)
+}
+
+/// Writes a result to an output, which gets its shape if it has no elements.
+///
+/// # Errors
+///
+/// An output of another dtype, device or shape, or that repeats elements.
+pub(crate) fn write(out: &Tensor, found: &Tensor) -> Result<()> {
+    check(out, found)?;
+    give_shape(out, found.spec()?)?;
+    copy::copy(out.array()?, found.array()?)
+}
+
+/// # Errors
+///
+/// As [`write`].
+pub(crate) fn check(out: &Tensor, found: &Tensor) -> Result<()> {
+    let spec = found.spec()?;
+    same_dtype(out, spec)?;
+    check_result(out, spec)?;
+    crate::families::result::check_shape(out, spec)
+}

@@ -1,0 +1,187 @@
+//! What operators share that put elements in order or select them by rank: shape rules and samples.
+
+use std::cmp::Ordering;
+
+use opgrid_core::{DType, Operator, Result, Scalar};
+
+use super::pointwise;
+use crate::error::argument;
+use crate::kernels::sorting;
+use crate::samples::{
+    Difference, Expected, Inputs, OperatorSamples, Part, Plain, Sample, Samples, given, make, number,
+};
+use crate::tensor::choose::unsupported;
+use crate::tensor::views::normalise_dim;
+use crate::tensor::{Tensor, TensorSpec};
+
+/// One element of all.
+pub(crate) fn middle(input: &Tensor) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    pointwise::check_real(spec.dtype())?;
+    sorting::check_length(spec.numel())?;
+    if spec.numel() == 0 && !spec.dtype().is_floating_point() {
+        return Err(argument(format!(
+            "argument `self` has no elements, and {} has no NaN to say so",
+            spec.dtype()
+        )));
+    }
+    TensorSpec::contiguous(&[], spec.dtype(), spec.device())
+}
+
+/// All elements in order along a dimension, and where they were. Values and indices lie as the input does.
+pub(crate) fn sorted(input: &Tensor, dim: i64) -> Result<(TensorSpec, TensorSpec)> {
+    let spec = input.spec()?;
+    length(input, dim)?;
+    if !sorting::is_sortable(spec.dtype()) {
+        return Err(unsupported(spec.dtype(), "a bool, integer or floating-point dtype"));
+    }
+    let of = |dtype| TensorSpec::elementwise(&[spec.geometry()], dtype, spec.device());
+    Ok((of(spec.dtype())?, of(DType::I64)?))
+}
+
+/// As many elements as `count` along a dimension, and where they were.
+pub(crate) fn some(input: &Tensor, dim: i64, count: i64) -> Result<(TensorSpec, TensorSpec)> {
+    let spec = input.spec()?;
+    length(input, dim)?;
+    pointwise::check_real(spec.dtype())?;
+    let mut sizes = spec.sizes().to_vec();
+    let at = dimension(input, dim)?;
+    sizes.iter_mut().skip(at).take(1).for_each(|size| *size = count);
+    let of = |dtype| TensorSpec::contiguous(&sizes, dtype, spec.device());
+    Ok((of(spec.dtype())?, of(DType::I64)?))
+}
+
+/// One element along a dimension, and where it was.
+pub(crate) fn one(input: &Tensor, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
+    let spec = input.spec()?;
+    if length(input, dim)? == 0 {
+        let message =
+            format!("dimension {dim} of argument `self` has size 0, expected elements to choose from");
+        return Err(argument(message));
+    }
+    pointwise::check_ordered(&[input])?;
+    let of = |dtype| crate::kernels::reduce::shape(spec, &[dim], keepdim, dtype);
+    Ok((of(spec.dtype())?, of(DType::I64)?))
+}
+
+/// The elements of a line along a dimension, of which there are not too many to be put in order.
+fn length(input: &Tensor, dim: i64) -> Result<i64> {
+    let length = input.sizes().get(dimension(input, dim)?).copied().unwrap_or(1);
+    sorting::check_length(length)?;
+    Ok(length)
+}
+
+/// The dimension of a call.
+///
+/// # Errors
+///
+/// One out of range.
+pub(crate) fn dimension(input: &Tensor, dim: i64) -> Result<usize> {
+    normalise_dim(dim, input.sizes().len())
+}
+
+/// Fills outputs of one element along a dimension.
+pub(crate) fn fill_one(
+    input: &Tensor,
+    dim: i64,
+    rank: sorting::Rank,
+    values: &Tensor,
+    indices: &Tensor,
+) -> Result<()> {
+    let (input, dim) = (input.array()?, dimension(input, dim)?);
+    let kept = |out: &Tensor| {
+        let out = out.array()?;
+        match out.sizes().len() == input.sizes().len() {
+            true => Ok(out.clone()),
+            false => out.view(out.geometry().unsqueeze(dim as i64)?),
+        }
+    };
+    sorting::ranked(&kept(values)?, &kept(indices)?, input, dim, rank)
+}
+
+/// Where the elements of a line are in order: equal ones as they were, NaN behind all.
+pub(crate) fn places(line: &[Scalar], descending: bool) -> Vec<usize> {
+    let order = |a: &usize, b: &usize| {
+        let (a, b) = (line[*a], line[*b]);
+        match (number::is_nan(a), number::is_nan(b)) {
+            (false, false) => number::order(a, b).unwrap_or(Ordering::Equal),
+            (a, b) => a.cmp(&b),
+        }
+    };
+    let mut places: Vec<usize> = (0..line.len()).collect();
+    places.sort_by(|a, b| if descending { order(b, a) } else { order(a, b) });
+    places
+}
+
+/// The elements at such places along a dimension, and the places.
+pub(crate) fn expected(
+    x: &Plain,
+    dim: i64,
+    length: &dyn Fn(i64) -> i64,
+    places: &dyn Fn(&[Scalar]) -> Vec<usize>,
+) -> [Plain; 2] {
+    let values = |x: &[Vec<Scalar>]| places(&x[0]).into_iter().map(|at| x[0][at]).collect();
+    let indices = |x: &[Vec<Scalar>]| places(&x[0]).into_iter().map(|at| Scalar::Int(at as i64)).collect();
+    [
+        Plain::of_lines_by(&[x], dim, x.dtype(), length, &values),
+        Plain::of_lines_by(&[x], dim, DType::I64, length, &indices),
+    ]
+}
+
+/// Tensors with equal elements and with NaN, and a dimension.
+pub(crate) fn lines(dtype: DType) -> Vec<Sample> {
+    let ends = given(make::extremes(dtype)).and(0);
+    let equal = given(Plain::of(dtype, &[3, 4], &[2, 1, 1, 2, 0])).and(-1);
+    make::along_dim(dtype).into_iter().chain([ends, equal]).collect()
+}
+
+/// Tensors of all shapes, with elements where there is no NaN.
+pub(crate) fn unary_filled(dtype: DType) -> Vec<Sample> {
+    let is_there = |sample: &Sample| {
+        let is_filled = sample.positional[0].tensors().iter().all(|x| !x.elements().is_empty());
+        is_filled || dtype.is_floating_point()
+    };
+    make::unary(dtype).into_iter().filter(is_there).collect()
+}
+
+/// The same where there are elements along the dimension.
+pub(crate) fn filled_lines(dtype: DType) -> Vec<Sample> {
+    let is_there = |sample: &Sample| sample.positional[0].tensors().iter().all(|x| x.sizes() != [0, 3]);
+    lines(dtype).into_iter().filter(is_there).collect()
+}
+
+/// Samples of an operator that gives one element along a dimension, at the place that `chosen` says.
+pub(crate) fn samples_of_one<'a, O: Operator>(
+    samples: &'a mut Samples,
+    operator: O,
+    dtypes: &[DType],
+    inputs: fn(DType) -> Vec<Sample>,
+    [size_zero, out_of_range]: [Sample; 2],
+    chosen: fn(&Inputs, &[Scalar]) -> usize,
+) -> &'a mut OperatorSamples {
+    let reference = move |it: &Inputs| -> Result<Expected> {
+        let (x, dim, keepdim): (_, i64, bool) = (it.tensor("self")?, it.value("dim")?, it.value("keepdim")?);
+        let value = |line: &[Scalar]| line.get(chosen(it, line)).copied().unwrap_or(Scalar::Int(0));
+        let index = |line: &[Scalar]| Scalar::Int(chosen(it, line) as i64);
+        Ok([
+            x.reduced(Some(&[dim]), keepdim, x.dtype(), value),
+            x.reduced(Some(&[dim]), keepdim, DType::I64, index),
+        ]
+        .into())
+    };
+    samples
+        .of_function(operator, dtypes, inputs, reference)
+        .refuses("size 0", size_zero)
+        .refuses("range", out_of_range)
+}
+
+/// Of operators that select one of equal elements.
+pub(crate) const EQUAL_ELEMENTS: Difference = Difference {
+    id: "equal-elements-of-ranks",
+    what: "torch says nothing of which of several equal elements it finds; here it is the one that has the rank where equal \
+           elements keep their order",
+    why: "results depend on the elements only",
+    test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
+    when: |seen| seen.part == Part::Values && seen.each(|(dtype, ..)| *dtype == DType::I64),
+    directed: None,
+};

@@ -1,0 +1,299 @@
+//! What operators share that compute images of other sizes: sizes, scales, and where places lie.
+
+use opgrid_core::{DType, Result, Scalar, Value};
+
+use super::images::in_format_of;
+use crate::error::argument;
+use crate::kernels::arithmetic::Arithmetic;
+use crate::kernels::resampling::Line;
+use crate::kernels::sampling::{Coordinate, cubic_weights};
+use crate::samples::{Inputs, Plain, Sample, given, make, naive};
+use crate::tensor::{Dims, TensorSpec};
+
+/// The spec of a batch of images with other sizes.
+///
+/// # Errors
+///
+/// No batch of images of so many dimensions; sizes below 1 apart from that of the batch.
+pub(crate) fn shape(input: &TensorSpec, output: &[i64], dims: usize) -> Result<TensorSpec> {
+    let sizes = input.sizes();
+    if output.len() != dims || output.iter().any(|size| *size < 1) {
+        let message = format!("argument `output_size` is {output:?}, expected {dims} sizes, each 1 at least");
+        return Err(argument(message));
+    }
+    if sizes.len() != dims + 2 || sizes[1..].contains(&0) {
+        let message = format!(
+            "argument `self` has shape {sizes:?}, expected {} dimensions, of which only the first may have size 0",
+            dims + 2
+        );
+        return Err(argument(message));
+    }
+    let sizes: Dims = sizes[..2].iter().chain(output).copied().collect();
+    in_format_of(input, &sizes, true)
+}
+
+/// The sizes that are given, or that follow from scales.
+///
+/// # Errors
+///
+/// Both or neither is given; lists of another length; a size beyond 64 bits.
+pub(crate) fn output_sizes(
+    input: &[i64],
+    output: Option<&[i64]>,
+    scales: Option<&[f64]>,
+    dims: usize,
+) -> Result<Vec<i64>> {
+    let first = input.len().saturating_sub(dims);
+    match (output, scales) {
+        (Some(output), None) => Ok(output.to_vec()),
+        (None, Some(scales)) if scales.len() == dims && input.len() == dims + 2 => {
+            let sized = |(size, scale): (&i64, &f64)| {
+                let size = *size as f64 * scale;
+                // The ends of the range are powers of two, which floats have exactly.
+                match size > -(2f64.powi(63)) && size < 2f64.powi(63) {
+                    true => Ok(size as i64),
+                    false => Err(argument(format!(
+                        "a size of {size} by `scale_factors` {scales:?} is beyond 64 bits"
+                    ))),
+                }
+            };
+            input[first..].iter().zip(scales).map(sized).collect()
+        }
+        (None, Some(scales)) => Err(argument(format!(
+            "argument `scale_factors` is {scales:?}, expected {dims} numbers for images of shape {input:?}"
+        ))),
+        _ => Err(argument("expected exactly one of `output_size` and `scale_factors`")),
+    }
+}
+
+/// A scale of a list that may be missing.
+pub(crate) fn scale_at(scales: Option<&[f64]>, dim: usize) -> Option<f64> {
+    scales.and_then(|scales| scales.get(dim)).copied()
+}
+
+/// One dimension that is resampled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resized {
+    pub from: usize,
+    pub to: usize,
+    /// How much larger the result is, where it is not what the sizes say.
+    pub scale: Option<f64>,
+    /// Whether the outermost elements stay where they are, by their middles.
+    pub align_corners: bool,
+}
+
+impl Resized {
+    /// All dimensions of images.
+    pub(crate) fn all(from: &[i64], to: &[i64], align_corners: bool, scales: &[Option<f64>]) -> Vec<Self> {
+        let sizes = from.iter().zip(to).zip(scales);
+        sizes
+            .map(|((&from, &to), &scale)| Self { from: from as usize, to: to as usize, scale, align_corners })
+            .collect()
+    }
+
+    /// From a place to the next, in elements.
+    fn step<M: Coordinate>(&self) -> M {
+        let ratio = |from: usize, to: usize| M::of(from as f64 / to as f64);
+        match (self.align_corners, self.scale) {
+            (true, _) if self.to > 1 => ratio(self.from - 1, self.to - 1),
+            (true, _) => M::ZERO,
+            (false, Some(scale)) if scale > 0.0 => M::of(1.0 / scale),
+            (false, _) => ratio(self.from, self.to),
+        }
+    }
+
+    /// Where a place lies, in elements from the middle of the first one.
+    fn place<M: Coordinate>(&self, place: usize) -> M {
+        let (step, place) = (self.step::<M>(), M::of(place as f64));
+        match self.align_corners {
+            true => step.times(place),
+            false => {
+                let half = M::of(0.5);
+                step.times(place.plus(half)).minus(half)
+            }
+        }
+    }
+
+    /// The nearest elements: those in whose share of the image a place's beginning lies, or its middle if `exact` says so.
+    pub(crate) fn nearest<M: Coordinate>(&self, exact: bool) -> Vec<usize> {
+        let (step, offset) = (self.step::<M>(), M::of(if exact { 0.5 } else { 0.0 }));
+        let element = |place: usize| {
+            let at: f64 = step.times(M::of(place as f64).plus(offset)).into();
+            // As in torch, single precision decides where it rounds up to the next element.
+            (f64::from(at as f32).floor().max(0.0) as usize).min(self.from - 1)
+        };
+        (0..self.to).map(element).collect()
+    }
+
+    /// The neighbours of each place, the nearer the more.
+    pub(crate) fn linear<M: Coordinate>(&self) -> Line<M> {
+        if self.from == self.to {
+            return Line::same(self.from);
+        }
+        let mut line = Line::new(self.from);
+        for place in 0..self.to {
+            let at: f64 = self.place::<M>(place).into();
+            let at = at.max(0.0);
+            let low = (at as usize).min(self.from - 1);
+            let upper = (at - low as f64).clamp(0.0, 1.0);
+            line.push([(low, M::of(1.0 - upper)), ((low + 1).min(self.from - 1), M::of(upper))]);
+        }
+        line
+    }
+
+    /// Four neighbours of each place, by cubic polynomials.
+    pub(crate) fn cubic<M: Coordinate>(&self) -> Line<M> {
+        if self.from == self.to {
+            return Line::same(self.from);
+        }
+        let mut line = Line::new(self.from);
+        let last = self.from as f64 - 1.0;
+        for place in 0..self.to {
+            let at: f64 = self.place::<M>(place).into();
+            let low = at.floor();
+            let weights = cubic_weights((at - low).clamp(0.0, 1.0), -0.75);
+            let tap = |k: usize| ((low + k as f64 - 1.0).min(last).max(0.0) as usize, M::of(weights[k]));
+            line.push((0..4).map(tap));
+        }
+        line
+    }
+
+    /// All elements under a filter of so many elements, which is wider where the image becomes smaller.
+    pub(crate) fn antialiased<M: Coordinate>(&self, width: f64, filter: fn(f64) -> f64) -> Line<M> {
+        let step: f64 = self.step::<M>().into();
+        let wide = step.max(1.0);
+        let support = width / 2.0 * wide;
+        let mut line = Line::new(self.from);
+        for place in 0..self.to {
+            let middle = step * (place as f64 + 0.5);
+            let first = ((middle - support + 0.5) as i64).clamp(0, self.from as i64 - 1);
+            let end = ((middle + support + 0.5) as i64).clamp(first + 1, self.from as i64);
+            let weight = |element: i64| filter((element as f64 - middle + 0.5) / wide);
+            let all: f64 = (first..end).map(weight).sum();
+            let all = if all == 0.0 { 1.0 } else { all };
+            line.push((first..end).map(|element| (element as usize, M::of(weight(element) / all))));
+        }
+        line
+    }
+}
+
+/// A triangle of two elements.
+pub(crate) fn triangle(x: f64) -> f64 {
+    (1.0 - x.abs()).max(0.0)
+}
+
+/// A cubic filter of four elements.
+pub(crate) fn cubic_filter(x: f64) -> f64 {
+    const SLOPE: f64 = -0.5;
+    let x = x.abs();
+    match x {
+        _ if x < 1.0 => ((SLOPE + 2.0) * x - (SLOPE + 3.0)) * x * x + 1.0,
+        _ if x < 2.0 => (((x - 5.0) * x + 8.0) * x - 4.0) * SLOPE,
+        _ => 0.0,
+    }
+}
+
+/// The dimensions of images with those that are missing in front, which stay what they are.
+pub(crate) fn lines<M: Arithmetic>(lines: Vec<Line<M>>) -> [Line<M>; 3] {
+    let missing = 3usize.saturating_sub(lines.len());
+    let mut all = (0..missing).map(|_| Line::same(1)).chain(lines);
+    std::array::from_fn(|_| all.next().unwrap_or_else(|| Line::same(1)))
+}
+
+/// Samples of images with the sizes of the result; those of `flags` stand behind the sizes, then scales where they are given.
+pub(crate) fn inputs(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
+    /// Outer sizes, those of the image, those of the result, and a scale.
+    type Case = (&'static [i64], [i64; 3], [i64; 3], Option<f64>);
+    let cases: [Case; 6] = [
+        (&[2, 3], [2, 3, 4], [4, 6, 8], None),
+        (&[1, 2], [3, 5, 7], [2, 3, 4], None),
+        (&[1, 1], [4, 4, 4], [7, 7, 7], Some(1.75)),
+        (&[0, 2], [2, 3, 4], [4, 6, 8], None),
+        (&[1, 2], [2, 3, 3], [2, 3, 3], None),
+        (&[1, 1], [1, 1, 5], [3, 1, 1], None),
+    ];
+    let one = |(outer, sizes, output, scale): (&[i64], [i64; 3], [i64; 3], Option<f64>)| {
+        let image = make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1);
+        let sample = flags
+            .iter()
+            .fold(given(image).and(output[3 - dims..].to_vec()), |sample, flag| sample.and(*flag));
+        (0..dims).fold(sample, |sample, _| match scale {
+            Some(scale) => sample.and(scale),
+            None => sample,
+        })
+    };
+    cases.into_iter().map(one).collect()
+}
+
+/// The samples of `inputs` with and without aligned corners.
+pub(crate) fn both_alignments(
+    dtype: DType,
+    dims: usize,
+    inputs: fn(DType, usize, &[bool]) -> Vec<Sample>,
+) -> Vec<Sample> {
+    [inputs(dtype, dims, &[false]), inputs(dtype, dims, &[true])].concat()
+}
+
+/// Samples for overloads that take sizes or scales.
+pub(crate) fn by_scales(dtype: DType, dims: usize, flags: &[bool]) -> Vec<Sample> {
+    let image = |batch: i64| make::numbers(dtype, &[&[batch, 2], &[3, 4, 5][3 - dims..]].concat(), 1);
+    let with = |sample: Sample| flags.iter().fold(sample, |sample, flag| sample.and(*flag));
+    vec![
+        with(given(image(1)).and(vec![6, 5, 3][3 - dims..].to_vec())).and(Value::None),
+        with(given(image(2)).and(Value::None)).and(vec![2.0, 1.5, 0.75][3 - dims..].to_vec()),
+        with(given(image(0)).and(Value::None)).and(vec![2.0; dims]),
+    ]
+}
+
+/// The image of a sample, the sizes of the result, and the scale of each dimension.
+pub(crate) type Request<'a> = (&'a Plain, Vec<i64>, Vec<Option<f64>>);
+
+/// What a sample resizes, and to what.
+pub(crate) fn arguments(it: &Inputs) -> Result<Request<'_>> {
+    let x = it.tensor("self").or_else(|_| it.tensor("input"))?;
+    let dims = x.sizes().len() - 2;
+    let factors: Option<Vec<f64>> = it.option("scale_factors")?;
+    let names: &[&str] =
+        if dims == 1 { &["scales"] } else { &["scales_d", "scales_h", "scales_w"][3 - dims..] };
+    let scale = |(dim, name): (usize, &&str)| match &factors {
+        Some(factors) => Ok(Some(factors[dim])),
+        None => it.option(name),
+    };
+    let scales: Vec<Option<f64>> = names.iter().enumerate().map(scale).collect::<Result<_>>()?;
+    let output = match (it.option::<Vec<i64>>("output_size")?, &factors) {
+        (Some(output), _) => output,
+        (None, factors) => {
+            let factor = |dim: usize| factors.as_ref().map_or(1.0, |factors| factors[dim]);
+            x.sizes()[2..].iter().enumerate().map(|(dim, size)| (*size as f64 * factor(dim)) as i64).collect()
+        }
+    };
+    Ok((x, output, scales))
+}
+
+/// Images whose elements are sums over all dimensions' taps, for samples: `taps` gives the elements and weights of a place in a
+/// dimension.
+pub(crate) fn naive(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
+    let dims = output.len();
+    let (outer, _) = input.sizes().split_at(input.sizes().len() - dims);
+    Plain::from_fn(input.dtype(), &[outer, output].concat(), |position| {
+        let (outer, place) = position.split_at(position.len() - dims);
+        let all: Vec<_> = place.iter().enumerate().map(|(dim, place)| taps(dim, *place)).collect();
+        let counts: Vec<i64> = all.iter().map(|taps| taps.len() as i64).collect();
+        let products = naive::positions(&counts).map(|chosen| {
+            let chosen: Vec<_> = chosen.iter().zip(&all).map(|(k, taps)| taps[*k as usize]).collect();
+            let at: Vec<i64> = chosen.iter().map(|(at, _)| *at).collect();
+            let weight: f64 = chosen.iter().map(|(_, weight)| weight).product();
+            input.at(&[outer, &at].concat()).to_complex().re * weight
+        });
+        Scalar::Float(products.sum())
+    })
+}
+
+/// Where a place lies in a dimension, in elements from the middle of the first one, for samples.
+pub(crate) fn naive_place(from: i64, to: i64, scale: Option<f64>, align_corners: bool, place: i64) -> f64 {
+    match align_corners {
+        true if to > 1 => (from - 1) as f64 * place as f64 / (to - 1) as f64,
+        true => 0.0,
+        false => (place as f64 + 0.5) * scale.map_or(from as f64 / to as f64, |scale| 1.0 / scale) - 0.5,
+    }
+}

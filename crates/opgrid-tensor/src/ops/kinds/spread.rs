@@ -1,0 +1,160 @@
+//! What the variance and the standard deviation share: the shape rule and samples.
+
+use num_complex::Complex64;
+use opgrid_core::{DType, Operator, Result, Scalar};
+
+use super::pointwise;
+use crate::error::argument;
+use crate::kernels::access::READ_AFTER_WRITTEN;
+use crate::kernels::{reduce, variance};
+use crate::samples::{Expected, INEXACT, Inputs, Rounding, Roundings, Sample, Samples, given, make};
+use crate::tensor::{Tensor, TensorSpec};
+
+/// The result over dimensions, all if none is named.
+pub(crate) fn over_dims(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    correction: Option<Scalar>,
+    keepdim: bool,
+) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    pointwise::check_inexact(spec.dtype())?;
+    subtracted(correction)?;
+    reduce::shape(spec, dim.unwrap_or(&[]), keepdim, real(spec.dtype()))
+}
+
+/// The result with the average.
+pub(crate) fn with_average(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    correction: Option<Scalar>,
+    keepdim: bool,
+) -> Result<(TensorSpec, TensorSpec)> {
+    let spread = over_dims(input, dim, correction, keepdim)?;
+    let average = TensorSpec::new(spread.geometry().clone(), input.dtype(), spread.device());
+    Ok((spread, average))
+}
+
+/// Fills an output of that shape.
+pub(crate) fn fill(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    correction: Option<Scalar>,
+    is_deviation: bool,
+    out: &Tensor,
+) -> Result<()> {
+    variance::variance(out, input, dim.unwrap_or(&[]), subtracted(correction)?, is_deviation)
+}
+
+/// What overloads with a flag subtract from the number of elements.
+pub(crate) fn correction(unbiased: bool) -> Option<Scalar> {
+    Some(Scalar::Int(unbiased.into()))
+}
+
+/// What is subtracted from the number of elements: one unless it is said.
+fn subtracted(correction: Option<Scalar>) -> Result<f64> {
+    match correction {
+        None => Ok(1.0),
+        Some(Scalar::Complex(value)) => {
+            Err(argument(format!("argument `correction` is {value}, expected a real number")))
+        }
+        Some(real) => real.to_f64(),
+    }
+}
+
+/// The dtype of the parts.
+pub(crate) fn real(dtype: DType) -> DType {
+    match dtype {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        other => other,
+    }
+}
+
+/// Samples of the three overloads that give the average too; `finish` is what becomes of the variance.
+pub(crate) fn samples_with_average<A: Operator, D: Operator, C: Operator + Copy>(
+    samples: &mut Samples,
+    (of_all, over_dim, corrected): (A, D, C),
+    finish: fn(f64) -> f64,
+) {
+    let reference = move |it: &Inputs| -> Result<Expected> {
+        let x = it.tensor("self")?;
+        let (dims, keepdim): (Option<Vec<i64>>, Option<bool>) = (it.option("dim")?, it.option("keepdim")?);
+        let average = |elements: &[Scalar]| {
+            let sum: Complex64 = elements.iter().map(|element| element.to_complex()).sum();
+            Scalar::Complex(sum / elements.len() as f64)
+        };
+        let average = x.reduced(dims.as_deref(), keepdim.unwrap_or(false), x.dtype(), average);
+        Ok(Expected::Several(vec![expected(it, finish)?, average.into()]))
+    };
+    samples.of_function(of_all, INEXACT, make::unary_numbers, reference).tolerance(8.0);
+    samples.of_function(over_dim, INEXACT, biased, reference).tolerance(8.0);
+    samples.of_function(corrected, INEXACT, with_corrections, reference).tolerance(8.0);
+    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.rounds(corrected, Roundings::all(Rounding::Sum(8)));
+}
+
+/// Samples of the three overloads; `finish` is what becomes of the variance.
+pub(crate) fn samples<A: Operator, D: Operator, C: Operator + Copy>(
+    samples: &mut Samples,
+    (of_all, over_dim, corrected): (A, D, C),
+    finish: fn(f64) -> f64,
+) {
+    let reference = move |it: &Inputs| expected(it, finish);
+    samples.of_function(of_all, INEXACT, make::unary_numbers, reference).tolerance(8.0);
+    samples.of_function(over_dim, INEXACT, biased, reference).tolerance(8.0);
+    samples
+        .of_function(corrected, INEXACT, with_corrections, reference)
+        .tolerance(8.0)
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+        .refuses(
+            "real number",
+            given(make::numbers(DType::F32, &[2], 0)).named("correction", Scalar::Complex(Complex64::I)),
+        );
+    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.rounds(corrected, Roundings::all(Rounding::Sum(8)));
+}
+
+fn biased(dtype: DType) -> Vec<Sample> {
+    let with_flags = |sample: Sample| {
+        let [input, dims, keepdim] = sample.positional.as_slice() else { return Vec::new() };
+        [true, false]
+            .map(|unbiased| given(input.clone()).and(dims.clone()).and(unbiased).and(keepdim.clone()))
+            .to_vec()
+    };
+    make::over_dims(dtype).into_iter().flat_map(with_flags).collect()
+}
+
+fn with_corrections(dtype: DType) -> Vec<Sample> {
+    let with = |sample: Sample| {
+        let [input, dims, keepdim] = sample.positional.as_slice() else { return Vec::new() };
+        let plain = given(input.clone()).and(dims.clone()).named("keepdim", keepdim.clone());
+        let corrected = [Scalar::Int(0), Scalar::Float(1.5), Scalar::Int(100)];
+        corrected
+            .map(|correction| plain.clone().named("correction", correction))
+            .into_iter()
+            .chain([plain.clone()])
+            .collect()
+    };
+    make::over_dims(dtype).into_iter().flat_map(with).collect()
+}
+
+fn expected(it: &Inputs, finish: fn(f64) -> f64) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dims: Option<Vec<i64>> = it.option("dim")?;
+    let keepdim = it.option("keepdim")?.unwrap_or(false);
+    let unbiased = it.option::<bool>("unbiased")?.map(|unbiased| Scalar::Int(unbiased.into()));
+    let correction = subtracted(it.option::<Scalar>("correction")?.or(unbiased))?;
+    let spread = |elements: &[Scalar]| {
+        let points: Vec<Complex64> = elements.iter().map(|element| element.to_complex()).collect();
+        let count = points.len() as f64;
+        let mean = points.iter().sum::<Complex64>() / count;
+        let squares: f64 = points.iter().map(|point| (point - mean).norm_sqr()).sum();
+        Scalar::Float(if points.is_empty() {
+            f64::NAN
+        } else {
+            finish(squares / (count - correction).max(0.0))
+        })
+    };
+    Ok(x.reduced(dims.as_deref(), keepdim, real(x.dtype()), spread).into())
+}

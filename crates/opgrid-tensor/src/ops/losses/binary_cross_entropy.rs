@@ -1,0 +1,112 @@
+//! `aten::binary_cross_entropy`: how unlikely targets are under probabilities of two classes.
+//!
+//! `loss[i] = -weight[i] * (target[i] * ln(self[i]) + (1 - target[i]) * ln(1 - self[i]))`, where logarithms are at least -100;
+//! reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: all broadcast; none with a reduction.
+//! - Dtypes: one for `self` and `target`, a floating-point one; `weight` is promoted.
+//! - Aliasing: `binary_cross_entropy.out` writes `out`.
+//! - Dispatch: a composite of logarithms and arithmetic.
+//! - Errors: other dtypes, two dtypes; elements of `self` that are no probabilities; another `reduction`.
+//! - Source: torch.nn.functional.binary_cross_entropy, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{
+    Any, ClampMin, GtScalar, LocalScalarDense, Log, Log1p, LogicalOr, LtScalar, MulTensor, Neg, SubScalar,
+    SubTensor,
+};
+
+operator! {
+    home = crate::home;
+    /// How unlikely targets are under probabilities of two classes.
+    pub BinaryCrossEntropy = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(BinaryCrossEntropy, &kind::LOSS).on_every_backend(binary_cross_entropy);
+    library.implement(BinaryCrossEntropyOut).on_every_backend(|input, target, weight, reduction, out| {
+        result::copied_each(&[(out, &binary_cross_entropy(input, target, weight, reduction)?)])
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype: DType| -> Vec<Sample> {
+        let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+        let pair = |sizes: &[i64]| {
+            let probabilities = Plain::of(dtype, sizes, &[0.5, 0.25, 1.0, 0.0, 0.875]);
+            given(probabilities).and(Plain::of(dtype, sizes, &[1.0, 0.0, 1.0, 1.0, 0.25]))
+        };
+        let plain = shapes.map(pair).to_vec();
+        let weighted = pair(&[2, 3]).and(Plain::of(dtype, &[3], &[0.5, 2.0, 1.0]));
+        loss::all_reductions([plain, vec![weighted]].concat())
+    };
+    let x = make::numbers(DType::F32, &[3], 0);
+    let half = Plain::of(DType::F32, &[3], &[0.5]);
+    samples
+        .of(BinaryCrossEntropy, FLOATS, inputs, |it| {
+            let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
+            let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
+                let at = |tensor: &Plain| tensor.at(position).to_complex().re;
+                let (x, target) = (at(x), at(target));
+                let loss = -target * x.ln().max(-100.0) - (1.0 - target) * (-x).ln_1p().max(-100.0);
+                Scalar::Float(weight.map_or(1.0, at) * loss)
+            });
+            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
+                Expected::Tensor(losses) => losses.to(x.dtype()).into(),
+                other => other,
+            })
+        })
+        .tolerance(loss::TOLERANCE)
+        .refuses_data(
+            "between 0 and 1",
+            given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
+        )
+        .refuses("expected float32 as `self`", given(half).and(x.to(DType::F64)));
+    samples.rounds(BinaryCrossEntropy, Roundings::all(Rounding::Sum(64)));
+}
+
+fn binary_cross_entropy(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: i64,
+) -> Result<Tensor> {
+    const ONE: Scalar = Scalar::Int(1);
+    const LEAST: Scalar = Scalar::Int(-100);
+    pointwise::check_one_dtype(("self", input), ("target", target))?;
+    pointwise::check_float(input.dtype())?;
+    loss::Reduction::numbered(reduction)?;
+    check_probabilities(input)?;
+    let yes = ClampMin.call(&Log.call(input)?, LEAST)?;
+    let no = ClampMin.call(&Log1p.call(&Neg.call(input)?)?, LEAST)?;
+    let other = MulTensor.call(&SubScalar.call(target, ONE, ONE)?, &no)?;
+    let losses = SubTensor.call(&other, &MulTensor.call(target, &yes)?, ONE)?;
+    loss::reduced(weighted(losses, weight)?, reduction)
+}
+
+/// The losses times their weights, if there are some.
+pub(super) fn weighted(losses: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
+    match weight {
+        Some(weight) => MulTensor.call(&losses, weight),
+        None => Ok(losses),
+    }
+}
+
+/// # Errors
+///
+/// An element outside of 0 to 1. Meta tensors have none.
+fn check_probabilities(input: &Tensor) -> Result<()> {
+    if input.device() == Device::META {
+        return Ok(());
+    }
+    let zero_and_one = [Scalar::Int(0), Scalar::Int(1)];
+    let outside =
+        LogicalOr.call(&LtScalar.call(input, zero_and_one[0])?, &GtScalar.call(input, zero_and_one[1])?)?;
+    match LocalScalarDense.call(&Any.call(&outside)?)?.to_bool() {
+        true => Err(argument(
+            "argument `self` has elements that are no probabilities, expected all between 0 and 1; for logits there is \
+             `binary_cross_entropy_with_logits`",
+        )),
+        false => Ok(()),
+    }
+}

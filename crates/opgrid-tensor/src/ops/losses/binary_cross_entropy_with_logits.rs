@@ -1,0 +1,82 @@
+//! `aten::binary_cross_entropy_with_logits`: how unlikely targets are under probabilities of two classes, of which the
+//! logits are given.
+//!
+//! `loss[i] = -weight[i] * (pos_weight[i] * target[i] * ln(p[i]) + (1 - target[i]) * ln(1 - p[i]))` with
+//! `p[i] = sigmoid(self[i])`; reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: that of `target`, to which the others broadcast; none with a reduction.
+//! - Dtypes: promoted; that of `self` is a floating-point one.
+//! - Aliasing: `binary_cross_entropy_with_logits.out` writes `out`.
+//! - Dispatch: a composite of `log_sigmoid` and arithmetic.
+//! - Errors: other dtypes; a shape of `self` that does not broadcast to that of `target`; another `reduction`.
+//! - Source: torch.nn.functional.binary_cross_entropy_with_logits, PyTorch 2.15.
+
+use super::binary_cross_entropy::weighted;
+use crate::ops::prelude::*;
+use crate::ops::{AddScalar, LogSigmoid, MulInplaceTensor, MulTensor, RsubScalar, SubScalar, SubTensor};
+
+operator! {
+    home = crate::home;
+    /// How unlikely targets are under probabilities of two classes, of which the logits are given.
+    pub BinaryCrossEntropyWithLogits = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(BinaryCrossEntropyWithLogits, &kind::LOSS).on_every_backend(with_logits);
+    library.implement(BinaryCrossEntropyWithLogitsOut).on_every_backend(
+        |input, target, weight, pos_weight, reduction, out| {
+            result::copied_each(&[(out, &with_logits(input, target, weight, pos_weight, reduction)?)])
+        },
+    );
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype: DType| -> Vec<Sample> {
+        let shapes: [&[i64]; 4] = [&[2, 3], &[], &[0], &[2, 37]];
+        let pair = |sizes: &[i64]| {
+            given(make::numbers(dtype, sizes, 1)).and(Plain::of(dtype, sizes, &[1.0, 0.0, 0.5, 0.25]))
+        };
+        let row = |numbers: &[f64]| Plain::of(dtype, &[3], numbers);
+        let weighted = pair(&[2, 3]).and(row(&[0.5, 2.0, 1.0])).and(row(&[1.5, 0.5, 3.0]));
+        loss::all_reductions([shapes.map(pair).to_vec(), vec![weighted]].concat())
+    };
+    samples
+        .of(BinaryCrossEntropyWithLogits, FLOATS, inputs, |it| {
+            let (x, target) = (it.tensor("self")?, it.tensor("target")?);
+            let [weight, pos_weight] = ["weight", "pos_weight"].map(|name| it.tensor(name).ok());
+            let losses = Plain::from_fn(DType::F64, x.sizes(), |position| {
+                let at = |tensor: &Plain| tensor.at(position).to_complex().re;
+                let (x, target) = (at(x), at(target));
+                let positive = pos_weight.map_or(1.0, at) * target * (-x).exp().ln_1p();
+                Scalar::Float(weight.map_or(1.0, at) * (positive + (1.0 - target) * x.exp().ln_1p()))
+            });
+            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
+                Expected::Tensor(losses) => losses.to(x.dtype()).into(),
+                other => other,
+            })
+        })
+        .tolerance(loss::TOLERANCE);
+    samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
+}
+
+fn with_logits(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    pos_weight: Option<&Tensor>,
+    reduction: i64,
+) -> Result<Tensor> {
+    const ONE: Scalar = Scalar::Int(1);
+    loss::Reduction::numbered(reduction)?;
+    let log = LogSigmoid.call(input)?;
+    let losses = RsubScalar.call(target, ONE, ONE)?;
+    MulInplaceTensor.call(&losses, input)?;
+    let log = match pos_weight {
+        Some(pos_weight) => {
+            let more = MulTensor.call(&SubScalar.call(pos_weight, ONE, ONE)?, target)?;
+            MulTensor.call(&AddScalar.call(&more, ONE, ONE)?, &log)?
+        }
+        None => log,
+    };
+    loss::reduced(weighted(SubTensor.call(&losses, &log, ONE)?, weight)?, reduction)
+}

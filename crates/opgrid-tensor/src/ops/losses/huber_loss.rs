@@ -1,0 +1,56 @@
+//! `aten::huber_loss`: squares of small differences, sizes of large ones.
+//!
+//! `loss[i] = d^2 / 2 if d <= delta, delta * (d - delta / 2) otherwise, with d = |self[i] - target[i]|`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: `self` and `target` broadcast; none with a reduction.
+//! - Dtypes: promoted; floating-point ones.
+//! - Aliasing: `huber_loss.out` writes `out`.
+//! - Dispatch: a composite of arithmetic and `where`, in single precision for 16-bit floats.
+//! - Errors: other dtypes; a `delta` that is not positive; another `reduction`.
+//! - Source: torch.nn.functional.huber_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Abs, LeScalar, MulScalar, MulTensor, SubScalar, SubTensor, WhereSelf};
+
+operator! {
+    home = crate::home;
+    /// Squares of small differences, sizes of large ones.
+    pub HuberLoss = "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(HuberLoss, &kind::LOSS).on_every_backend(huber_loss);
+    library.implement(HuberLossOut).on_every_backend(|input, target, reduction, delta, out| {
+        result::copied_each(&[(out, &huber_loss(input, target, reduction, delta)?)])
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    let inputs = |dtype| make::and_named(loss::pairs(dtype), "delta", 0.5);
+    samples
+        .of(HuberLoss, FLOATS, inputs, |it| {
+            let delta: f64 = it.value("delta")?;
+            loss::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
+                d if d <= delta => 0.5 * d * d,
+                d => delta * (d - 0.5 * delta),
+            })
+        })
+        .tolerance(loss::TOLERANCE)
+        .refuses("`delta` is 0", given(x.clone()).and(x).named("delta", 0.0));
+    samples.rounds(HuberLoss, Roundings::all(Rounding::Sum(64)));
+}
+
+fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64) -> Result<Tensor> {
+    if delta.is_nan() || delta <= 0.0 {
+        return Err(argument(format!("argument `delta` is {delta}, expected a positive number")));
+    }
+    let dtype = result_type(&[input, target])?;
+    pointwise::check_float(dtype)?;
+    let distance = Abs.call(&SubTensor.call(&loss::wide(input)?, &loss::wide(target)?, Scalar::Int(1))?)?;
+    let square = MulScalar.call(&MulTensor.call(&distance, &distance)?, Scalar::Float(0.5))?;
+    let line = SubScalar.call(&distance, Scalar::Float(0.5 * delta), Scalar::Int(1))?;
+    let line = MulScalar.call(&line, Scalar::Float(delta))?;
+    let is_small = LeScalar.call(&distance, Scalar::Float(delta))?;
+    loss::reduced(loss::narrow(WhereSelf.call(&is_small, &square, &line)?, dtype)?, reduction)
+}

@@ -1,0 +1,51 @@
+//! `aten::kl_div`: how far distributions are from others, of which the logarithms are given.
+//!
+//! `loss[i] = target[i] * (ln(target[i]) - self[i])`, or `e ^ target[i] * (target[i] - self[i])` with `log_target`; reduced to
+//! the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: `self` and `target` broadcast; none with a reduction.
+//! - Dtypes: promoted; floating-point ones.
+//! - Values: zero where a target is.
+//! - Dispatch: a composite of `xlogy`, `mul` and `sub`, whose derivatives it inherits.
+//! - Errors: other dtypes; another `reduction`.
+//! - Source: torch.nn.functional.kl_div, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Exp, MulTensor, SubTensor, XlogyTensor};
+
+operator! {
+    home = crate::home;
+    /// How far distributions are from others, of which the logarithms are given.
+    pub KlDiv = "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(KlDiv).kind(&kind::LOSS).implicit(kl_div);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(loss::pairs(dtype), "log_target", true);
+    samples
+        .of(KlDiv, FLOATS, inputs, |it| {
+            let log_target: bool = it.value("log_target")?;
+            loss::of_two(it, ["self", "target"], |x, target| match log_target {
+                true => target.exp() * (target - x),
+                false if target == 0.0 => 0.0,
+                false => target * (target.ln() - x),
+            })
+        })
+        .tolerance(loss::TOLERANCE);
+    samples.rounds(KlDiv, Roundings::all(Rounding::Sum(64)));
+}
+
+fn kl_div(input: &Tensor, target: &Tensor, reduction: i64, log_target: bool) -> Result<Tensor> {
+    for tensor in [input, target] {
+        pointwise::check_float(tensor.spec()?.dtype())?;
+    }
+    const ONE: Scalar = Scalar::Int(1);
+    let losses = match log_target {
+        true => MulTensor.call(&Exp.call(target)?, &SubTensor.call(target, input, ONE)?)?,
+        false => SubTensor.call(&XlogyTensor.call(target, target)?, &MulTensor.call(target, input)?, ONE)?,
+    };
+    loss::reduced(losses, reduction)
+}

@@ -1,0 +1,49 @@
+//! `aten::l1_loss`: the sizes of differences.
+//!
+//! `loss[i] = |self[i] - target[i]|`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: `self` and `target` broadcast; none with a reduction.
+//! - Dtypes: promoted; floating-point ones.
+//! - Dispatch: a composite of `sub` and `abs`, whose derivatives it inherits.
+//! - Errors: bools; the mean of integers; another `reduction`.
+//! - Source: torch.nn.functional.l1_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Abs, SubTensor};
+
+operator! {
+    home = crate::home;
+    /// The sizes of differences.
+    pub L1Loss = "aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(L1Loss, &kind::LOSS).implicit(l1_loss);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype: DType| match dtype.is_floating_point() || dtype.is_complex() {
+        true => loss::pairs(dtype),
+        // Others have no mean, and other dtypes where they are summed.
+        false => loss::pairs(dtype).into_iter().step_by(3).collect(),
+    };
+    samples
+        .of(L1Loss, NUMBERS, inputs, |it| {
+            let (a, b) = (it.tensor("self")?, it.tensor("target")?);
+            let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+            let losses = Plain::from_fn(complex::part(a.dtype()), &sizes, |position| {
+                match naive::convert(number::minus(a.at(position), b.at(position)), a.dtype()) {
+                    Scalar::Int(difference) => Scalar::Int(difference.wrapping_abs()),
+                    difference => Scalar::Float(difference.to_complex().norm()),
+                }
+            });
+            Ok(loss::reduced_plain(&losses, it.value("reduction")?))
+        })
+        .tolerance(loss::TOLERANCE);
+    samples.rounds(L1Loss, Roundings::all(Rounding::Sum(64)));
+}
+
+fn l1_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
+    let difference = SubTensor.call(input, target, Scalar::Int(1))?;
+    loss::reduced(Abs.call(&difference)?, reduction)
+}

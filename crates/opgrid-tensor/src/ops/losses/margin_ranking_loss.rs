@@ -1,0 +1,75 @@
+//! `aten::margin_ranking_loss`: what the difference of two inputs lacks to a margin, in the order that is wanted.
+//!
+//! `loss[i] = max(0, margin - target[i] * (input1[i] - input2[i]))`, reduced to the mean (1) or the sum (2) of all, or not
+//! (0), as `reduction` says
+//!
+//! - Shapes: all three broadcast; none with a reduction.
+//! - Dtypes: promoted.
+//! - Dispatch: a composite of arithmetic and `clamp_min`, whose derivatives it inherits.
+//! - Errors: inputs or a target with another number of dimensions; bools; another `reduction`.
+//! - Source: torch.nn.functional.margin_ranking_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{AddScalar, ClampMin, MulTensor, Neg, SubTensor};
+
+operator! {
+    home = crate::home;
+    /// What the difference of two inputs lacks to a margin, in the order that is wanted.
+    pub MarginRankingLoss = "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(MarginRankingLoss).kind(&kind::LOSS).implicit(margin_ranking_loss);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype: DType| -> Vec<Sample> {
+        if !dtype.is_floating_point() {
+            return Vec::new();
+        }
+        let shapes: [&[i64]; 4] = [&[4], &[2, 3], &[], &[0]];
+        let three = |sizes: &[i64]| {
+            let x = |seed| make::numbers(dtype, sizes, seed);
+            given(x(1)).and(x(2)).and(Plain::of(dtype, sizes, &[1, -1]))
+        };
+        make::and_named(loss::all_reductions(shapes.map(three).to_vec()), "margin", 0.5)
+    };
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(MarginRankingLoss, FLOATS, inputs, |it| {
+            let (margin, target): (f64, _) = (it.value("margin")?, it.tensor("target")?);
+            let (a, b) = (it.tensor("input1")?, it.tensor("input2")?);
+            let losses = Plain::from_fn(DType::F64, a.sizes(), |position| {
+                let [a, b, target] = [a, b, target].map(|x| x.at(position).to_complex().re);
+                Scalar::Float((margin - target * (a - b)).max(0.0))
+            });
+            Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
+                Expected::Tensor(losses) => losses.to(a.dtype()).into(),
+                other => other,
+            })
+        })
+        .tolerance(loss::TOLERANCE)
+        .refuses("dimensions", given(x.clone()).and(x.clone()).and(make::numbers(DType::F32, &[1, 2], 0)));
+    samples.rounds(MarginRankingLoss, Roundings::all(Rounding::Sum(64)));
+}
+
+fn margin_ranking_loss(
+    first: &Tensor,
+    second: &Tensor,
+    target: &Tensor,
+    margin: f64,
+    reduction: i64,
+) -> Result<Tensor> {
+    let dims = first.spec()?.sizes().len();
+    for (name, other) in [("input2", second), ("target", target)] {
+        if other.spec()?.sizes().len() != dims {
+            let message =
+                format!("argument `{name}` has {} dimensions, expected {dims} as `input1`", other.dim());
+            return Err(argument(message));
+        }
+    }
+    let difference = SubTensor.call(first, second, Scalar::Int(1))?;
+    let turned = MulTensor.call(&Neg.call(target)?, &difference)?;
+    let lack = AddScalar.call(&turned, Scalar::Float(margin), Scalar::Int(1))?;
+    loss::reduced(ClampMin.call(&lack, Scalar::Int(0))?, reduction)
+}

@@ -1,0 +1,37 @@
+//! `aten::mse_loss`: the squares of differences.
+//!
+//! `loss[i] = (self[i] - target[i]) ^ 2`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: `self` and `target` broadcast; none with a reduction.
+//! - Dtypes: promoted; floating-point ones.
+//! - Aliasing: `mse_loss.out` writes `out`.
+//! - Dispatch: a composite of `sub` and `mul`.
+//! - Errors: other dtypes; another `reduction`.
+//! - Source: torch.nn.functional.mse_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{MulTensor, SubTensor};
+
+operator! {
+    home = crate::home;
+    /// The squares of differences.
+    pub MseLoss = "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(MseLoss, &kind::LOSS).on_every_backend(mse_loss);
+    library.implement(MseLossOut).on_every_backend(|input, target, reduction, out| {
+        result::copied_each(&[(out, &mse_loss(input, target, reduction)?)])
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    loss::samples(samples, MseLoss, loss::pairs, |a, b| (a - b) * (a - b));
+    samples.rounds(MseLoss, Roundings::all(Rounding::Sum(64)));
+}
+
+fn mse_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
+    pointwise::check_float(result_type(&[input, target])?)?;
+    let difference = SubTensor.call(input, target, Scalar::Int(1))?;
+    loss::reduced(MulTensor.call(&difference, &difference)?, reduction)
+}

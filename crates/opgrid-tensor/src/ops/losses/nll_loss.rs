@@ -1,0 +1,345 @@
+//! `aten::nll_loss`: how unlikely classes are, of which the logarithms of probabilities are given.
+//!
+//! `loss[j] = -weight[target[j]] * self[j, target[j]]`, and 0 where `target[j] = ignore_index`; reduced to the sum (2) of all,
+//! to the sum divided by that of the weights (1), or not (0), as `reduction` says
+//!
+//! - Shapes: classes are dimension 1 of `self`, or the only one; `target` has the others. `nll_loss` takes one or two
+//!   dimensions, `nll_loss2d` four, `nll_loss_nd` any. None with a reduction.
+//! - Dtypes: that of `self`, a floating-point one; `target` has int64 or uint8.
+//! - Aliasing: the `out` overloads write `out`, or `output` and `total_weight`.
+//! - Dispatch: composites of `gather`, `where` and sums; the first ones of `nll_loss_forward` and `nll_loss2d_forward`, whose
+//!   second result is the sum of the weights, 0 without a reduction of several.
+//! - Errors: other dtypes and shapes; a `weight` with another number of elements than there are classes; a target that is no
+//!   class; another `reduction`.
+//! - Source: torch.nn.functional.nll_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{
+    DivTensor, Gather, IndexSelect, MulTensor, NeScalar, Neg, Reshape, SqueezeDim, Sum, ToCopy, Unsqueeze,
+    WhereScalarOther, Zeros,
+};
+
+operator! {
+    home = crate::home;
+    /// How unlikely classes are, of which the logarithms of probabilities are given.
+    pub NllLoss = "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", out;
+    pub NllLossForward = "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)";
+    pub NllLossForwardOutput = "aten::nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))";
+    /// The same for any number of dimensions.
+    pub NllLossNd = "aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor";
+    /// The same for images.
+    pub NllLoss2d = "aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", out;
+    pub NllLoss2dForward = "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)";
+    pub NllLoss2dForwardOutput = "aten::nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(NllLossForward).kind(&kind::LOSS).on_every_backend(forward);
+    library.define(NllLossForwardOutput).kind(&kind::LOSS).on_every_backend(
+        |input, target, weight, reduction, ignore_index, out, total| {
+            let (losses, weights) = forward(input, target, weight, reduction, ignore_index)?;
+            result::copied_each(&[(out, &losses), (total, &weights)])
+        },
+    );
+    library.define(NllLoss2dForward).kind(&kind::LOSS).on_every_backend(forward_2d);
+    library.define(NllLoss2dForwardOutput).kind(&kind::LOSS).on_every_backend(
+        |input, target, weight, reduction, ignore_index, out, total| {
+            let (losses, weights) = forward_2d(input, target, weight, reduction, ignore_index)?;
+            result::copied_each(&[(out, &losses), (total, &weights)])
+        },
+    );
+    library.define_with_forms(NllLoss, &kind::LOSS).implicit(
+        |input, target, weight, reduction, ignore_index| {
+            Ok(NllLossForward.call(input, target, weight, reduction, ignore_index)?.0)
+        },
+    );
+    library.implement(NllLossOut).implicit(|input, target, weight, reduction, ignore_index, out| {
+        result::copied_each(&[(out, &NllLossForward.call(input, target, weight, reduction, ignore_index)?.0)])
+    });
+    library.define_with_forms(NllLoss2d, &kind::LOSS).implicit(
+        |input, target, weight, reduction, ignore_index| {
+            Ok(NllLoss2dForward.call(input, target, weight, reduction, ignore_index)?.0)
+        },
+    );
+    library.implement(NllLoss2dOut).implicit(|input, target, weight, reduction, ignore_index, out| {
+        result::copied_each(&[(
+            out,
+            &NllLoss2dForward.call(input, target, weight, reduction, ignore_index)?.0,
+        )])
+    });
+    library.define(NllLossNd).kind(&kind::LOSS).implicit(nll_loss_nd);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let few = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]]);
+    let images = |dtype| of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]]);
+    let any = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[2, 3, 4], &[2, 3, 2, 2], &[2, 3, 1, 2, 2]]);
+    let x = || given(make::numbers(DType::F32, &[2, 3], 0));
+    let classes = |sizes: &[i64], classes: &[i64]| Plain::of(DType::I64, sizes, classes);
+    samples
+        .of(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
+        .tolerance(loss::TOLERANCE)
+        .refuses("expected int64 or uint8", x().and(Plain::of(DType::I32, &[2], &[0])))
+        .refuses("`target` has shape", x().and(classes(&[3], &[0])))
+        .refuses("`weight` has shape", x().and(classes(&[2], &[0])).and(make::numbers(DType::F32, &[2], 0)))
+        .refuses(
+            "one or two dimensions",
+            given(make::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
+        )
+        .refuses_data("", x().and(classes(&[2], &[0, 3])));
+    samples.of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE);
+    samples.of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE);
+    let both = |it: &Inputs| {
+        let (losses, weights) = expected(it)?;
+        Ok(Expected::Several(vec![losses, weights]))
+    };
+    samples
+        .of(
+            NllLossForward,
+            FLOATS,
+            |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]])),
+            both,
+        )
+        .tolerance(loss::TOLERANCE);
+    samples
+        .of(
+            NllLoss2dForward,
+            FLOATS,
+            |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]])),
+            both,
+        )
+        .tolerance(loss::TOLERANCE);
+    samples
+        .of(
+            NllLossForwardOutput,
+            FLOATS,
+            |dtype| with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3]]))),
+            both,
+        )
+        .tolerance(loss::TOLERANCE);
+    samples
+        .of(
+            NllLoss2dForwardOutput,
+            FLOATS,
+            |dtype| {
+                with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[0, 2, 2, 2]])))
+            },
+            both,
+        )
+        .tolerance(loss::TOLERANCE);
+    samples.rounds(NllLoss, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(NllLossForward, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(NllLossNd, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(NllLoss2d, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(NllLoss2dForward, Roundings::all(Rounding::Sum(64)));
+}
+
+/// Logarithms of these shapes with classes, with and without weights and a class that is ignored, and all reductions.
+fn of_shapes(dtype: DType, shapes: &[&[i64]]) -> Vec<Sample> {
+    let one = |sizes: &&[i64]| {
+        let (count, others) = match *sizes {
+            [count] => (*count, Vec::new()),
+            [first, count, rest @ ..] => (*count, [&[*first], rest].concat()),
+            [] => (1, Vec::new()),
+        };
+        let target: Vec<i64> = (0..7).map(|at| (at * 5 + 1) % count.max(1)).collect();
+        let target = Plain::of(DType::I64, &others, &target);
+        let weight = Plain::of(dtype, &[count], &[0.5, 2.0, 1.5, 0.25]);
+        let plain = given(make::numbers(dtype, sizes, 1)).and(target);
+        [plain.clone(), plain.named("weight", weight).named("ignore_index", 1i64)]
+    };
+    loss::all_reductions(shapes.iter().flat_map(one).collect())
+}
+
+/// The same where no argument has a default.
+fn with_all_arguments(samples: Vec<Sample>) -> Vec<Sample> {
+    let all = |sample: Sample| {
+        let has = |name: &str| sample.keyword.iter().any(|(known, _)| known == name);
+        let (no_weight, no_index) = (!has("weight"), !has("ignore_index"));
+        let sample =
+            if no_weight { sample.clone().named("weight", opgrid_core::Value::None) } else { sample.clone() };
+        if no_index { sample.named("ignore_index", -100i64) } else { sample }
+    };
+    samples.into_iter().map(all).collect()
+}
+
+/// The same with outputs of the right shapes.
+fn with_outputs(dtype: DType, samples: Vec<Sample>) -> Vec<Sample> {
+    let with = |sample: Sample| {
+        let is_reduced =
+            !sample.keyword.iter().any(|(name, given)| name == "reduction" && given.to_string() == "0");
+        let target = sample.positional.get(1).map_or(Vec::new(), Given::tensors);
+        let sizes = match target.first() {
+            Some(target) if !is_reduced => target.sizes().to_vec(),
+            _ => Vec::new(),
+        };
+        sample
+            .named("output", make::numbers(dtype, &sizes, 2))
+            .named("total_weight", make::numbers(dtype, &[], 3))
+    };
+    samples.into_iter().map(with).collect()
+}
+
+/// The losses and the sum of the weights.
+fn expected(it: &Inputs) -> Result<(Expected, Expected)> {
+    let (x, target, weight) = (it.tensor("self")?, it.tensor("target")?, it.tensor("weight").ok());
+    let (reduction, ignored): (i64, i64) = (it.value("reduction")?, it.value("ignore_index")?);
+    let weight_at = |position: &[i64]| match number::whole(target.at(position)) {
+        class if class == ignored => 0.0,
+        class => weight.map_or(1.0, |weight| weight.at(&[class]).to_complex().re),
+    };
+    let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
+        let mut place = position.to_vec();
+        place.insert(position.len().min(1), number::whole(target.at(position)));
+        let factor = weight_at(position);
+        Scalar::Float(if factor == 0.0 { 0.0 } else { -factor * x.at(&place).to_complex().re })
+    });
+    let total: f64 = naive::positions(target.sizes()).map(|position| weight_at(&position)).sum();
+    let sum: f64 = losses.elements().iter().map(|loss| loss.to_complex().re).sum();
+    let number = |value: f64| Plain::number(x.dtype(), value);
+    Ok(match reduction {
+        0 if x.sizes().len() == 1 => (number(sum).into(), number(total).into()),
+        0 => (losses.to(x.dtype()).into(), number(0.0).into()),
+        1 => (number(sum / total).into(), number(total).into()),
+        _ => (number(sum).into(), number(total).into()),
+    })
+}
+
+fn forward(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: i64,
+    ignore_index: i64,
+) -> Result<(Tensor, Tensor)> {
+    match input.spec()?.sizes().len() {
+        1 | 2 => of_classes(input, target, weight, reduction, ignore_index),
+        dims => {
+            Err(argument(format!("argument `self` has {dims} dimensions, expected one or two dimensions")))
+        }
+    }
+}
+
+fn forward_2d(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: i64,
+    ignore_index: i64,
+) -> Result<(Tensor, Tensor)> {
+    match input.spec()?.sizes().len() {
+        4 => of_classes(input, target, weight, reduction, ignore_index),
+        dims => Err(argument(format!("argument `self` has {dims} dimensions, expected four dimensions"))),
+    }
+}
+
+/// The losses and the sum of the weights, for any number of dimensions.
+fn of_classes(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: i64,
+    ignore_index: i64,
+) -> Result<(Tensor, Tensor)> {
+    const NONE: Scalar = Scalar::Int(0);
+    let (dtype, dim) = (input.dtype(), input.dim().saturating_sub(1).min(1));
+    check(input, target, weight, dim)?;
+    let reduction = loss::Reduction::numbered(reduction)?;
+    let dim = dim as i64;
+    let wide = |x: &Tensor, dtype| match x.dtype() == dtype {
+        true => Ok(x.clone()),
+        false => ToCopy.call(x, Some(dtype), None, None, None, false, None),
+    };
+    let counts = NeScalar.call(target, Scalar::Int(ignore_index))?;
+    let classes = WhereScalarOther.call(&counts, &wide(target, DType::I64)?, NONE)?;
+    let chosen = Gather.call(input, dim, &Unsqueeze.call(&classes, dim)?, false)?;
+    let losses = Neg.call(&SqueezeDim.call(&chosen, dim)?)?;
+    let weights = match weight {
+        Some(weight) => {
+            let each = IndexSelect.call(weight, 0, &Reshape.call(&classes, &[-1])?)?;
+            Some(WhereScalarOther.call(&counts, &Reshape.call(&each, classes.sizes())?, NONE)?)
+        }
+        None => None,
+    };
+    let losses = match &weights {
+        Some(weights) => MulTensor.call(&losses, weights)?,
+        None => losses,
+    };
+    let losses = WhereScalarOther.call(&counts, &losses, NONE)?;
+    // Of a single class, the sum of the weights is that of the one loss.
+    let is_single = dim == 0;
+    if reduction == loss::Reduction::None && !is_single {
+        return Ok((losses, Zeros.call(&[], Some(dtype), None, Some(input.device()), None)?));
+    }
+    let total = match &weights {
+        Some(weights) => Sum.call(weights, None)?,
+        None => wide(&Sum.call(&counts, None)?, dtype)?,
+    };
+    let sum = Sum.call(&losses, None)?;
+    let loss = if reduction == loss::Reduction::Mean { DivTensor.call(&sum, &total)? } else { sum };
+    Ok((loss, total))
+}
+
+/// # Errors
+///
+/// Other dtypes and shapes.
+fn check(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize) -> Result<()> {
+    pointwise::check_float(input.spec()?.dtype())?;
+    if !matches!(target.spec()?.dtype(), DType::I64 | DType::U8) {
+        return Err(argument(format!(
+            "argument `target` has dtype {}, expected int64 or uint8",
+            target.dtype()
+        )));
+    }
+    let mut others = input.sizes().to_vec();
+    let classes = others.remove(dim);
+    if target.sizes() != others {
+        let message = format!(
+            "argument `target` has shape {:?}, expected {others:?} as `self` of shape {:?} has without its classes",
+            target.sizes(),
+            input.sizes()
+        );
+        return Err(argument(message));
+    }
+    if let Some(weight) = weight {
+        pointwise::check_one_dtype(("self", input), ("weight", weight))?;
+        if weight.sizes() != [classes] {
+            let message = format!(
+                "argument `weight` has shape {:?}, expected [{classes}] for as many classes",
+                weight.sizes()
+            );
+            return Err(argument(message));
+        }
+    }
+    Ok(())
+}
+
+fn nll_loss_nd(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: i64,
+    ignore_index: i64,
+) -> Result<Tensor> {
+    match input.spec()?.sizes() {
+        [] => Err(argument("argument `self` has no dimensions, expected one of classes")),
+        [_] | [_, _] => NllLoss.call(input, target, weight, reduction, ignore_index),
+        [_, _, _, _] => NllLoss2d.call(input, target, weight, reduction, ignore_index),
+        [batch, classes, rest @ ..] => {
+            check(input, target, weight, 1)?;
+            let count = rest.iter().product();
+            let image = Reshape.call(input, &[*batch, *classes, 1, count])?;
+            let losses = NllLoss2d.call(
+                &image,
+                &Reshape.call(target, &[*batch, 1, count])?,
+                weight,
+                reduction,
+                ignore_index,
+            )?;
+            match loss::Reduction::numbered(reduction)? {
+                loss::Reduction::None => Reshape.call(&losses, target.sizes()),
+                _ => Ok(losses),
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `aten::smooth_l1_loss`: sizes of differences, squares of small ones.
+//!
+//! `loss[i] = d^2 / (2 beta) if d < beta, d - beta / 2 otherwise, with d = |self[i] - target[i]|`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: `self` and `target` broadcast; none with a reduction.
+//! - Dtypes: promoted; floating-point ones.
+//! - Aliasing: `smooth_l1_loss.out` writes `out`.
+//! - Dispatch: a composite of arithmetic and `where`; `l1_loss` for a `beta` of zero.
+//! - Errors: other dtypes; a negative `beta`; another `reduction`.
+//! - Source: torch.nn.functional.smooth_l1_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Abs, L1Loss, LtScalar, MulScalar, MulTensor, SubScalar, SubTensor, WhereSelf};
+
+operator! {
+    home = crate::home;
+    /// Sizes of differences, squares of small ones.
+    pub SmoothL1Loss = "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(SmoothL1Loss, &kind::LOSS).on_every_backend(smooth_l1_loss);
+    library.implement(SmoothL1LossOut).on_every_backend(|input, target, reduction, beta, out| {
+        result::copied_each(&[(out, &smooth_l1_loss(input, target, reduction, beta)?)])
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2], 0);
+    let inputs = |dtype| make::and_named(loss::pairs(dtype), "beta", 0.5);
+    samples
+        .of(SmoothL1Loss, FLOATS, inputs, |it| {
+            let beta: f64 = it.value("beta")?;
+            loss::of_two(it, ["self", "target"], |a, b| match (a - b).abs() {
+                d if d < beta => 0.5 * d * d / beta,
+                d => d - 0.5 * beta,
+            })
+        })
+        .tolerance(loss::TOLERANCE)
+        .refuses("`beta` is -1", given(x.clone()).and(x).named("beta", -1.0));
+    samples.rounds(SmoothL1Loss, Roundings::all(Rounding::Sum(64)));
+}
+
+fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: i64, beta: f64) -> Result<Tensor> {
+    if beta.is_nan() || beta < 0.0 {
+        return Err(argument(format!("argument `beta` is {beta}, expected zero or more")));
+    }
+    if beta == 0.0 {
+        return L1Loss.call(input, target, reduction);
+    }
+    pointwise::check_float(result_type(&[input, target])?)?;
+    let distance = Abs.call(&SubTensor.call(input, target, Scalar::Int(1))?)?;
+    let square = MulScalar.call(&MulTensor.call(&distance, &distance)?, Scalar::Float(0.5 / beta))?;
+    let line = SubScalar.call(&distance, Scalar::Float(0.5 * beta), Scalar::Int(1))?;
+    let is_small = LtScalar.call(&distance, Scalar::Float(beta))?;
+    loss::reduced(WhereSelf.call(&is_small, &square, &line)?, reduction)
+}

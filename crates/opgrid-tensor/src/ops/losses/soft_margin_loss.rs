@@ -1,0 +1,44 @@
+//! `aten::soft_margin_loss`: logistic losses of two classes.
+//!
+//! `loss[i] = ln(1 + e ^ (-target[i] * self[i]))`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
+//!
+//! - Shapes: `self` and `target` broadcast; none with a reduction.
+//! - Dtypes: promoted; floating-point ones.
+//! - Aliasing: `soft_margin_loss.out` writes `out`.
+//! - Dispatch: a composite of `mul`, `exp` and `log1p`.
+//! - Errors: bools; another `reduction`.
+//! - Source: torch.nn.functional.soft_margin_loss, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{Exp, Log1p, MulTensor, Neg};
+
+operator! {
+    home = crate::home;
+    /// Logistic losses of two classes.
+    pub SoftMarginLoss = "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(SoftMarginLoss, &kind::LOSS).on_every_backend(soft_margin_loss);
+    library.implement(SoftMarginLossOut).on_every_backend(|input, target, reduction, out| {
+        result::copied_each(&[(out, &soft_margin_loss(input, target, reduction)?)])
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let reference = |it: &Inputs| loss::of_two(it, ["self", "target"], |a, b| (-a * b).exp().ln_1p());
+    samples
+        .of(
+            SoftMarginLoss,
+            FLOATS,
+            |dtype| if dtype.is_floating_point() { loss::pairs(dtype) } else { Vec::new() },
+            reference,
+        )
+        .tolerance(loss::TOLERANCE);
+    samples.rounds(SoftMarginLoss, Roundings::all(Rounding::Sum(64)));
+}
+
+fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
+    let exponent = Neg.call(&MulTensor.call(input, target)?)?;
+    loss::reduced(Log1p.call(&Exp.call(&exponent)?)?, reduction)
+}

@@ -1,0 +1,384 @@
+//! `aten::native_batch_norm`, `aten::_native_batch_norm_legit`, `aten::_native_batch_norm_legit_no_training`: channels without
+//! their average, divided by their deviation.
+//!
+//! `out[n, c, …] = (input[n, c, …] - mean[c]) * rstd[c] * weight[c] + bias[c]`, with `rstd = 1 / sqrt(variance + eps)`
+//!
+//! - Statistics: while `training` those of each channel over all images; then `running_mean` becomes
+//!   `(1 - momentum) * running_mean + momentum * mean`, and `running_var` alike with the variance of `n - 1` degrees of
+//!   freedom, last of all. Otherwise `running_mean` and `running_var` themselves.
+//! - Shapes: `[N, C, …]`; parameters and running statistics have shape `[C]`. The second and third result are `mean` and `rstd`
+//!   of shape `[C]` while `training`, otherwise without elements.
+//! - Dtypes: as `native_layer_norm`; running statistics count as parameters.
+//! - Strides: those of `input` where it is channels-last, otherwise row-major.
+//! - Aliasing: outputs and running statistics must not overlap `input`.
+//! - Errors: other shapes, dtypes or devices; no elements while `training`; running statistics of which one is absent, or
+//!   both while not `training`.
+//! - Source: torch.nn.functional.batch_norm, PyTorch 2.15; S. Ioffe, C. Szegedy, Batch Normalization (2015).
+
+use opgrid_core::{DeviceType, Forms, Operator};
+
+use crate::families::Results;
+use crate::families::result::{check_result, check_shape, give_shape, same_dtype};
+use crate::kernels::normalise::{self, Affine};
+use crate::kernels::{access, indexing};
+use crate::ops::prelude::*;
+use crate::tensor::Array;
+
+operator! {
+    home = crate::home;
+    pub NativeBatchNorm = "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", out("out", out, save_mean, save_invstd);
+    pub NativeBatchNormLegit = "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)";
+    pub NativeBatchNormLegitOut = "aten::_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))";
+    pub NativeBatchNormLegitNoStats = "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", out("no_stats_out", out, save_mean, save_invstd);
+    pub NativeBatchNormLegitNoTraining = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NATIVE_BATCH_NORM: Family<NativeBatchNorm> = Family::new(
+    NativeBatchNorm,
+    &kind::NORMALISATION,
+    |input, weight, bias, mean, var, training, momentum, eps| {
+        Arguments { input, weight, bias, running: [mean, var], training, momentum, eps }.shapes()
+    },
+)
+.same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NO_STATS: Family<NativeBatchNormLegitNoStats> = Family::new(
+    NativeBatchNormLegitNoStats,
+    &kind::NORMALISATION,
+    |input, weight, bias, training, momentum, eps| {
+        Arguments { input, weight, bias, running: [None; 2], training, momentum, eps }.shapes()
+    },
+)
+.same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NO_TRAINING: Family<NativeBatchNormLegitNoTraining> = Family::new(
+    NativeBatchNormLegitNoTraining,
+    &kind::NORMALISATION,
+    |input, weight, bias, mean, var, momentum, eps| {
+        Arguments::without_training(input, [weight, bias], [mean, var], [momentum, eps]).shapes()
+    },
+)
+.same_dtype_out();
+
+/// What channels are normalised by.
+struct Arguments<'a> {
+    input: &'a Tensor,
+    weight: Option<&'a Tensor>,
+    bias: Option<&'a Tensor>,
+    running: [Option<&'a Tensor>; 2],
+    training: bool,
+    momentum: f64,
+    eps: f64,
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&NATIVE_BATCH_NORM).cpu(
+        |input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
+            let args = Arguments { input, weight, bias, running: [mean, var], training, momentum, eps };
+            args.write([out, save_mean, save_invstd])
+        },
+    );
+    library.family(&NO_STATS).cpu(
+        |input, weight, bias, training, momentum, eps, out, save_mean, save_invstd| {
+            let args = Arguments { input, weight, bias, running: [None; 2], training, momentum, eps };
+            args.write([out, save_mean, save_invstd])
+        },
+    );
+    library.family(&NO_TRAINING).cpu(
+        |input, weight, bias, mean, var, momentum, eps, out, save_mean, save_invstd| {
+            let args = Arguments::without_training(input, [weight, bias], [mean, var], [momentum, eps]);
+            args.write([out, save_mean, save_invstd])
+        },
+    );
+    let forms = Forms {
+        functional: NativeBatchNormLegit::name(),
+        in_place: None,
+        out: Some(NativeBatchNormLegitOut::name()),
+    };
+    library.define(NativeBatchNormLegit).kind(&kind::NORMALISATION).column(forms.clone()).on_cpu_and_meta(
+        |input, weight, bias, mean, var, training, momentum, eps| {
+            let running = [Some(mean), Some(var)];
+            Arguments { input, weight, bias, running, training, momentum, eps }.made()
+        },
+    );
+    library.define(NativeBatchNormLegitOut).kind(&kind::NORMALISATION).column(forms).on_cpu_and_meta(
+        |input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
+            let running = [Some(mean), Some(var)];
+            let args = Arguments { input, weight, bias, running, training, momentum, eps };
+            args.written([out, save_mean, save_invstd])
+        },
+    );
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    let none = || Given::from(Value::None);
+    let row = |size: i64, dtype| Given::from(make::numbers(dtype, &[size], 0));
+    let of = |weight: Given, mean: Given, training: bool| {
+        given(x.clone()).and(weight).and(none()).and(mean).and(none()).and(training).and(0.1).and(1e-5)
+    };
+    samples
+        .of(NativeBatchNorm, normalisations::FLOATS, inputs, reference)
+        .tolerance(64.0)
+        .refuses("`weight` has shape", of(row(2, DType::F32), none(), true))
+        .refuses("`weight` has dtype", of(row(3, DType::F64), none(), true))
+        .refuses("`running_var` is None", of(none(), row(3, DType::F32), true))
+        .refuses("`running_mean` is None", of(none(), none(), false));
+    samples
+        .of(NativeBatchNormLegit, normalisations::FLOATS, |dtype| with_statistics(dtype, None), reference)
+        .tolerance(64.0);
+    samples
+        .of(NativeBatchNormLegitNoStats, normalisations::FLOATS, without_statistics, reference)
+        .tolerance(64.0)
+        .refuses(
+            "expected them while not training",
+            given(x.clone()).and(none()).and(none()).and(false).and(0.1).and(1e-5),
+        )
+        .refuses(
+            "no elements",
+            given(make::numbers(DType::F32, &[2, 0], 0)).and(none()).and(none()).and(true).and(0.1).and(1e-5),
+        );
+    samples
+        .of(NativeBatchNormLegitNoTraining, normalisations::FLOATS, no_training, reference)
+        .tolerance(64.0);
+    samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(NativeBatchNormLegit, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(NativeBatchNormLegitNoTraining, Roundings::all(Rounding::Sum(64)));
+}
+
+const SHAPES: [&[i64]; 6] = [&[2, 3], &[2, 3, 4], &[2, 3, 2, 5], &[1, 2, 33, 35], &[40, 3], &[2, 2, 2, 2, 2]];
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let end = |sample: Sample, training: bool| sample.and(training).and(0.1).and(1e-5);
+    let without = |sizes: &&[i64]| {
+        let c = [sizes[1]];
+        let sample = given(make::numbers(dtype, sizes, 1)).and(make::numbers(dtype, &c, 2));
+        end(sample.and(make::numbers(dtype, &c, 3)).and(Value::None).and(Value::None), true)
+    };
+    // Not while training: they would be written, in memory that must not repeat its elements.
+    let with = no_training(dtype).into_iter().map(|mut sample| {
+        sample.positional.insert(5, false.into());
+        sample
+    });
+    SHAPES[..4].iter().map(without).chain(with).collect()
+}
+
+/// With running statistics, while training and not; `only` says which.
+fn with_statistics(dtype: DType, only: Option<bool>) -> Vec<Sample> {
+    let mixed = if dtype.size_in_bytes() == 2 && dtype.is_floating_point() { DType::F32 } else { dtype };
+    let of = |sizes: &[i64], training: bool, parameters: DType| {
+        let c = [sizes[1]];
+        let elements: Vec<f64> = (1..=c[0]).map(|at| at as f64 / 2.0).collect();
+        let sample =
+            given(make::numbers(dtype, sizes, 1)).and(make::numbers(parameters, &c, 2)).and(Value::None);
+        let sample = sample.and(make::numbers(parameters, &c, 3)).and(Plain::of(parameters, &c, &elements));
+        let sample = if only.is_none() { sample.and(training) } else { sample };
+        sample.and(0.1).and(1e-5)
+    };
+    let mut samples = Vec::new();
+    for training in [true, false].into_iter().filter(|training| only.is_none_or(|only| only == *training)) {
+        samples.extend(SHAPES.iter().map(|sizes| of(sizes, training, dtype)));
+        samples.push(of(&[2, 3, 2, 2], training, mixed));
+        if !training {
+            samples.push(of(&[0, 3], training, dtype));
+        }
+    }
+    samples
+}
+
+fn no_training(dtype: DType) -> Vec<Sample> {
+    with_statistics(dtype, Some(false))
+}
+
+fn without_statistics(dtype: DType) -> Vec<Sample> {
+    let of = |sizes: &&[i64]| {
+        given(make::numbers(dtype, sizes, 1)).and(Value::None).and(Value::None).and(true).and(0.1).and(1e-5)
+    };
+    SHAPES.iter().map(of).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("input")?;
+    let optional = |name: &str| it.tensor(name).ok();
+    let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"].map(optional);
+    let (training, eps): (bool, f64) = (it.option("training")?.unwrap_or(false), it.value("eps")?);
+    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+    let parameters = [weight, bias, mean].into_iter().flatten().next().map_or(x.dtype(), Plain::dtype);
+    let mut order: Vec<usize> = (0..x.sizes().len()).collect();
+    order.swap(0, 1);
+    let (means, rstds) = match (mean, var) {
+        (Some(mean), Some(var)) if !training => {
+            let rstds =
+                Plain::from_fn(DType::F64, var.sizes(), |c| Scalar::Float(1.0 / (real(var, c) + eps).sqrt()));
+            (mean.to(DType::F64), rstds)
+        }
+        _ => {
+            let (means, rstds) = naive::row_statistics(&x.permuted(&order), 1, eps);
+            (means.with_sizes(&[x.sizes()[1]]), rstds.with_sizes(&[x.sizes()[1]]))
+        }
+    };
+    let out = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+        let c = &position[1..2];
+        let normal = (real(x, position) - real(&means, c)) * real(&rstds, c);
+        let scaled = normal * weight.map_or(1.0, |weight| real(weight, c));
+        Scalar::Float(scaled + bias.map_or(0.0, |bias| real(bias, c)))
+    });
+    let saved = |of: &Plain| match training {
+        true => of.to(parameters),
+        false => Plain::of::<i64>(parameters, &[0], &[]),
+    };
+    Ok([out, saved(&means), saved(&rstds)].into())
+}
+
+impl<'a> Arguments<'a> {
+    fn without_training(
+        input: &'a Tensor,
+        [weight, bias]: [Option<&'a Tensor>; 2],
+        [mean, var]: [&'a Tensor; 2],
+        [momentum, eps]: [f64; 2],
+    ) -> Self {
+        Self { input, weight, bias, running: [Some(mean), Some(var)], training: false, momentum, eps }
+    }
+
+    fn shapes(&self) -> Result<(TensorSpec, TensorSpec, TensorSpec)> {
+        let spec = self.input.spec()?;
+        let &[_, channels, ..] = spec.sizes() else {
+            let message = format!(
+                "argument `input` has shape {:?}, expected at least two dimensions, [N, C, …]",
+                spec.sizes()
+            );
+            return Err(argument(message));
+        };
+        match self.running {
+            [Some(_), None] => {
+                return Err(argument("argument `running_var` is None, but `running_mean` is given"));
+            }
+            [None, Some(_)] => {
+                return Err(argument("argument `running_mean` is None, but `running_var` is given"));
+            }
+            [None, None] if !self.training => {
+                let message =
+                    "argument `running_mean` is None, as `running_var`, expected them while not training";
+                return Err(argument(message));
+            }
+            _ => {}
+        }
+        if self.training && spec.numel() == 0 {
+            let message = format!(
+                "argument `input` has shape {:?}, with no elements, of which there are no statistics",
+                spec.sizes()
+            );
+            return Err(argument(message));
+        }
+        let [mean, var] = self.running;
+        let parameters =
+            [("weight", self.weight), ("bias", self.bias), ("running_mean", mean), ("running_var", var)];
+        normalisations::check_sizes(parameters, &[channels])?;
+        let dtype = normalisations::statistics_dtype(spec, parameters)?;
+        let saved = [if self.training { channels } else { 0 }];
+        let saved = TensorSpec::contiguous(&saved, dtype, spec.device())?;
+        Ok((normalisations::like_images(spec)?, saved.clone(), saved))
+    }
+
+    fn made(&self) -> Result<(Tensor, Tensor, Tensor)> {
+        let results = <(Tensor, Tensor, Tensor)>::made(self.shapes()?, Tensor::fresh)?;
+        let (out, mean, rstd) = results.outputs();
+        if out.device().kind() != DeviceType::Meta {
+            self.write([out, mean, rstd])?;
+        }
+        Ok(results.map(Tensor::publish))
+    }
+
+    fn written(&self, outs: [&Tensor; 3]) -> Result<()> {
+        let (first, second, third) = self.shapes()?;
+        let specs = [first, second, third];
+        for (out, spec) in outs.into_iter().zip(&specs) {
+            same_dtype(out, spec)?;
+            check_result(out, spec)?;
+            check_shape(out, spec)?;
+        }
+        access::check_apart(outs.into_iter())?;
+        outs.into_iter().zip(&specs).try_for_each(|(out, spec)| give_shape(out, spec))?;
+        match specs[0].device().kind() {
+            DeviceType::Meta => Ok(()),
+            _ => self.write(outs),
+        }
+    }
+
+    fn write(&self, [out, save_mean, save_invstd]: [&Tensor; 3]) -> Result<()> {
+        let [mean, var] = [normalisations::array(self.running[0])?, normalisations::array(self.running[1])?];
+        let [weight, bias] = [normalisations::array(self.weight)?, normalisations::array(self.bias)?];
+        if self.training {
+            for running in [mean, var].into_iter().flatten() {
+                [out.array()?, self.input.array()?]
+                    .into_iter()
+                    .try_for_each(|other| indexing::check_apart(running, other))?;
+            }
+        }
+        if self.input.numel() == 0 {
+            return Ok(());
+        }
+        let given = match (mean, var) {
+            (Some(mean), Some(var)) if !self.training => {
+                Some((normalise::numbers::<f64>(mean)?, normalise::numbers::<f64>(var)?))
+            }
+            _ => None,
+        };
+        let (target, source, layout) = normalisations::images(out.array()?, self.input.array()?)?;
+        let (means, variances) = with_dtype!(self.input.dtype(), T: Float => {
+            let affine = Affine::<Math<T>>::new(weight, bias)?;
+            normalise::channels::<T>(&target, &source, &affine, layout, (given, self.eps))
+        })?;
+        if !self.training {
+            return Ok(());
+        }
+        let rstds: Vec<f64> = variances.iter().map(|variance| 1.0 / (variance + self.eps).sqrt()).collect();
+        normalise::write_numbers(save_mean.array()?, &means)?;
+        normalise::write_numbers(save_invstd.array()?, &rstds)?;
+        let n = (layout.count * layout.inner) as f64;
+        let unbiased: Vec<f64> = variances.iter().map(|variance| variance * n / (n - 1.0)).collect();
+        for (running, new) in [(mean, means), (var, unbiased)] {
+            if let Some(running) = running {
+                self.move_towards(running, &new)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves running statistics by `momentum` towards new ones.
+    fn move_towards(&self, running: &Array, new: &[f64]) -> Result<()> {
+        let new = Array::from_slice(new, running.sizes())?;
+        let momentum = self.momentum;
+        with_dtype!(running.dtype(), T: Float => {
+            elementwise::binary::<T, T, f64>(running, running, &new, move |old, new| {
+                let old: f64 = crate::Element::cast(old);
+                crate::Element::cast((1.0 - momentum) * old + momentum * new)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_statistics_move_towards_those_of_the_batch() -> Result<()> {
+        let x = Tensor::from_slice(&[1.0f32, 10.0, 3.0, 14.0], &[2, 2])?;
+        let (mean, var) =
+            (Tensor::from_slice(&[0.0f32, 0.0], &[2])?, Tensor::from_slice(&[1.0f32, 1.0], &[2])?);
+        NativeBatchNorm.call(&x, None, None, Some(&mean), Some(&var), true, 0.5, 1e-5)?;
+        assert_eq!((mean.to_vec::<f32>()?, var.to_vec::<f32>()?), (vec![1.0, 6.0], vec![1.5, 4.5]));
+        NativeBatchNormLegit.call(&x, None, None, &mean, &var, true, 1.0, 1e-5)?;
+        assert_eq!((mean.to_vec::<f32>()?, var.to_vec::<f32>()?), (vec![2.0, 12.0], vec![2.0, 8.0]));
+        // Without training, or where the call is refused, they stay.
+        NativeBatchNormLegit.call(&x, None, None, &mean, &var, false, 1.0, 1e-5)?;
+        let short = Tensor::from_slice(&[1.0f32], &[1])?;
+        assert!(NativeBatchNormLegit.call(&x, Some(&short), None, &mean, &var, true, 0.5, 1e-5).is_err());
+        assert_eq!((mean.to_vec::<f32>()?, var.to_vec::<f32>()?), (vec![2.0, 12.0], vec![2.0, 8.0]));
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! `aten::native_layer_norm_backward`: the gradients of `native_layer_norm`.
+//!
+//! With `normal = (input - mean) * rstd` and `grad = grad_out * weight`, for rows of `n` elements:
+//! `out0 = rstd * (grad - Σ grad / n - normal * Σ(grad * normal) / n)`, `out1 = Σ grad_out * normal` over rows,
+//! `out2 = Σ grad_out` over rows
+//!
+//! - Shapes: those of `input`, `weight` and `bias`; `mean` and `rstd` have an element for each row.
+//! - Dtypes: as `native_layer_norm`.
+//! - Values: `output_mask` says which gradients are asked for; the others are undefined, or outputs that stay as they are.
+//! - Aliasing: `native_layer_norm_backward.out` writes its outputs, which must not overlap the inputs.
+//! - Errors: other shapes, dtypes or devices; the gradient of a `weight` or `bias` that is not there.
+//! - Source: torch.ops.aten.native_layer_norm_backward, PyTorch 2.15; J. L. Ba, J. R. Kiros, G. E. Hinton,
+//!   Layer Normalization (2016).
+
+use crate::kernels::normalise;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub NativeLayerNormBackward = "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", out;
+}
+
+/// What the derivative is computed from.
+struct Arguments<'a> {
+    grad: &'a Tensor,
+    input: &'a Tensor,
+    normalized_shape: &'a [i64],
+    statistics: [&'a Tensor; 2],
+    weight: Option<&'a Tensor>,
+    bias: Option<&'a Tensor>,
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(NativeLayerNormBackward, &kind::NORMALISATION).on_cpu_and_meta(
+        |grad, input, normalized_shape, mean, rstd, weight, bias, mask| {
+            let args = Arguments { grad, input, normalized_shape, statistics: [mean, rstd], weight, bias };
+            normalisations::masked(args.shapes(mask)?, mask, |outs| args.write(outs))
+        },
+    );
+    library.implement(NativeLayerNormBackwardOut).on_cpu_and_meta(
+        |grad, input, normalized_shape, mean, rstd, weight, bias, mask, out0, out1, out2| {
+            let args = Arguments { grad, input, normalized_shape, statistics: [mean, rstd], weight, bias };
+            normalisations::masked_out([out0, out1, out2], args.shapes(mask)?, mask, |outs| args.write(outs))
+        },
+    );
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(NativeLayerNormBackward, normalisations::FLOATS, inputs, reference)
+        .tolerance(256.0)
+        .refuses("`grad_out` has shape", sample(DType::F32, (&[2, 3], &[3, 2]), DType::F32))
+        .refuses("`weight` has dtype", sample(DType::F32, (&[2, 3], &[2, 3]), DType::F64));
+    samples.rounds(NativeLayerNormBackward, Roundings::all(Rounding::Sum(64)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [&[i64]; 4] = [&[2, 3], &[4, 37], &[0, 3], &[1, 5]];
+    let mixed = (dtype.size_in_bytes() == 2 && dtype.is_floating_point()).then_some(DType::F32);
+    let own = shapes.map(|sizes| sample(dtype, (sizes, sizes), dtype));
+    own.into_iter().chain(mixed.map(|mixed| sample(dtype, (&[2, 3], &[2, 3]), mixed))).collect()
+}
+
+fn sample(dtype: DType, (sizes, grad): (&[i64], &[i64]), parameters: DType) -> Sample {
+    let (rows, row) = ([sizes[0], 1], &sizes[1..]);
+    let number = |seed| make::numbers(parameters, &rows, seed);
+    given(make::numbers(dtype, grad, 1))
+        .and(make::numbers(dtype, sizes, 2))
+        .and(row.to_vec())
+        .and(number(3))
+        .and(number(4))
+        .and(make::numbers(parameters, row, 5))
+        .and(make::numbers(parameters, row, 6))
+        .and(vec![true; 3])
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let [grad, x, mean, rstd, weight] = [
+        it.tensor("grad_out")?,
+        it.tensor("input")?,
+        it.tensor("mean")?,
+        it.tensor("rstd")?,
+        it.tensor("weight")?,
+    ];
+    let real = |of: &Plain, position: &[i64]| of.at(position).to_complex().re;
+    let [rows, n] = [x.sizes()[0], x.sizes()[1]];
+    let normal = |i: i64, j: i64| (real(x, &[i, j]) - real(mean, &[i, 0])) * real(rstd, &[i, 0]);
+    let weighed = |i: i64, j: i64| real(grad, &[i, j]) * real(weight, &[j]);
+    let of_input = Plain::from_fn(x.dtype(), x.sizes(), |position| {
+        let [i, j] = [position[0], position[1]];
+        let constant = (0..n).map(|k| weighed(i, k)).sum::<f64>() / n as f64;
+        let along = (0..n).map(|k| weighed(i, k) * normal(i, k)).sum::<f64>() / n as f64;
+        Scalar::Float((weighed(i, j) - constant - normal(i, j) * along) * real(rstd, &[i, 0]))
+    });
+    let over_rows = |term: &dyn Fn(i64, i64) -> f64| {
+        Plain::from_fn(weight.dtype(), &[n], |j| Scalar::Float((0..rows).map(|i| term(i, j[0])).sum()))
+    };
+    let of_weight = over_rows(&|i, j| real(grad, &[i, j]) * normal(i, j));
+    Ok([of_input, of_weight, over_rows(&|i, j| real(grad, &[i, j]))].into())
+}
+
+impl Arguments<'_> {
+    fn shapes(&self, mask: &[bool]) -> Result<[TensorSpec; 3]> {
+        let (spec, [mean, rstd]) = (self.input.spec()?, self.statistics);
+        let (rows, _) = normalisations::rows(spec.sizes(), self.normalized_shape)?;
+        normalisations::check_sizes([("grad_out", Some(self.grad))], spec.sizes())?;
+        normalisations::check_sizes([("weight", self.weight), ("bias", self.bias)], self.normalized_shape)?;
+        normalisations::statistics_dtype(spec, [("grad_out", Some(self.grad))])?;
+        let dtype = normalisations::statistics_dtype(spec, [("weight", self.weight), ("bias", self.bias)])?;
+        for (name, statistic) in [("mean", mean), ("rstd", rstd)] {
+            normalisations::statistics_dtype(spec, [(name, Some(statistic))])?;
+            if statistic.numel() as usize != rows {
+                let found = statistic.numel();
+                let message =
+                    format!("argument `{name}` has {found} elements, expected {rows}, one for each row");
+                return Err(argument(message));
+            }
+        }
+        let asked = mask.get(1..).unwrap_or_default();
+        for ((name, parameter), asked) in
+            [("weight", self.weight), ("bias", self.bias)].into_iter().zip(asked)
+        {
+            if *asked && parameter.is_none() {
+                return Err(argument(format!(
+                    "argument `{name}` is None, but `output_mask` asks for its gradient"
+                )));
+            }
+        }
+        let of_parameter = TensorSpec::contiguous(self.normalized_shape, dtype, spec.device())?;
+        let of_input = TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())?;
+        Ok([of_input, of_parameter.clone(), of_parameter])
+    }
+
+    fn write(&self, [of_input, of_weight, of_bias]: [Option<&Tensor>; 3]) -> Result<()> {
+        let (_, length) = normalisations::rows(self.input.sizes(), self.normalized_shape)?;
+        let [mean, rstd] = self.statistics;
+        let inputs = [self.grad.array()?, self.input.array()?];
+        let (means, rstds) = (normalise::numbers(mean.array()?)?, normalise::numbers(rstd.array()?)?);
+        with_dtype!(self.input.dtype(), T: Float => {
+            if let Some(out) = of_input.filter(|out| out.numel() > 0) {
+                let weight = match self.weight {
+                    Some(weight) => normalise::numbers(weight.array()?)?,
+                    None => vec![Math::<T>::ONE; length],
+                };
+                normalise::rows_backward::<T>(out.array()?, inputs, [&means, &rstds], &weight, length)?;
+            }
+            let Some(out) = of_weight.or(of_bias) else { return Ok(()) };
+            let (products, sums) =
+                normalise::rows_parameters::<T>(out.array()?, inputs, [&means, &rstds], length)?;
+            for (out, numbers) in [(of_weight, products), (of_bias, sums)] {
+                if let Some(out) = out {
+                    normalise::write_numbers(out.array()?, &numbers)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_that_nobody_asks_for_are_undefined() -> Result<()> {
+        let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 5.0], &[2, 2])?;
+        let row = Tensor::from_slice(&[1.0f32, 1.0], &[2, 1])?;
+        let (of_input, of_weight, of_bias) =
+            NativeLayerNormBackward.call(&x, &x, &[2], &row, &row, None, None, &[true, false, false])?;
+        assert!(of_input.is_defined() && !of_weight.is_defined() && !of_bias.is_defined());
+        let error =
+            NativeLayerNormBackward.call(&x, &x, &[2], &row, &row, None, None, &[true; 3]).unwrap_err();
+        assert!(error.to_string().contains("`weight` is None"), "{error}");
+        Ok(())
+    }
+}

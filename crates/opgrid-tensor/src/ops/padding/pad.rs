@@ -1,0 +1,147 @@
+//! `aten::pad`, `aten::_pad_enum`, `aten::_pad_circular`: a frame around a tensor, of one of several kinds.
+//!
+//! - Kinds: "constant", "reflect", "replicate", "circular"; `_pad_enum` has them as 3, 0, 1 and 2.
+//! - Shapes: as [`ConstantPadNd`]; frames that are not constant are for the last one to three dimensions, of a tensor that
+//!   has one more for channels and perhaps one for a batch.
+//! - Dispatch: composites of `constant_pad_nd`, `reflection_pad1d` and its relatives; `_pad_circular` of `cat` and slices.
+//! - Errors: another mode; a `value` for a frame that is not constant; numbers of dimensions that do not fit; more elements
+//!   than there are to repeat.
+//! - Source: torch.nn.functional.pad, PyTorch 2.15.
+
+use crate::ops::kinds::padding::{self, Mode};
+use crate::ops::prelude::*;
+use crate::ops::{
+    Cat, ConstantPadNd, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
+    ReplicationPad2d, ReplicationPad3d, SliceTensor,
+};
+
+operator! {
+    home = crate::home;
+    pub Pad = "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor";
+    pub PadEnum = "aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor";
+    pub PadCircular = "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Pad).kind(&kind::PADDING).implicit(|input, pad, mode, value| {
+        let number = match mode {
+            "reflect" => 0,
+            "replicate" => 1,
+            "circular" => 2,
+            "constant" => 3,
+            other => {
+                let message = format!(
+                    "argument `mode` is \"{other}\", expected constant, reflect, replicate or circular"
+                );
+                return Err(argument(message));
+            }
+        };
+        PadEnum.call(input, pad, number, value)
+    });
+    library.define(PadEnum).kind(&kind::PADDING).implicit(pad_enum);
+    library.define(PadCircular).kind(&kind::PADDING).implicit(circular);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[1, 2, 3], 0);
+    samples
+        .of(Pad, NUMBERS, |dtype| with_modes(dtype, &["reflect", "replicate"].map(Given::from)), by_name)
+        .refuses("expected constant", given(x.clone()).and([1, 1].to_vec()).and("edge"))
+        .refuses("`value`", given(x.clone()).and([1, 1].to_vec()).and("reflect").and(2.0))
+        .refuses("dimensions", given(x.clone()).and([1; 6].to_vec()).and("replicate"));
+    samples
+        .of(PadEnum, NUMBERS, |dtype| with_modes(dtype, &[0, 1].map(Given::from)), by_number)
+        .refuses("0 to 3", given(x.clone()).and([1, 1].to_vec()).and(4));
+    samples.of(Pad, STORED, |dtype| with_modes(dtype, &["circular".into()]), by_name);
+    samples.of(PadEnum, STORED, |dtype| with_modes(dtype, &[2.into()]), by_number);
+    let constant = |dtype| vec![given(make::numbers(dtype, &[2, 3], 0)).and([0; 2].to_vec())];
+    samples.of(Pad, STORED, constant, |it| Ok(it.tensor("self")?.clone().into()));
+    let circular = |dtype| {
+        let cases: [(&[i64], &[i64]); 4] = [
+            (&[2, 2, 3], &[1, 2]),
+            (&[1, 2, 3], &[-1, 2]),
+            (&[1, 2, 3, 4], &[1, 0, 3, 2]),
+            (&[2, 1, 2, 2, 3], &[0, 1, 2, 0, 0, 1]),
+        ];
+        cases.map(|(sizes, pad)| given(make::numbers(dtype, sizes, 0)).and(pad.to_vec())).to_vec()
+    };
+    samples
+        .of(PadCircular, STORED, circular, |it| padding::reference(it, Mode::Circular, "pad"))
+        .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
+        .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
+}
+
+fn by_name(it: &Inputs) -> Result<Expected> {
+    let mode: String = it.value("mode")?;
+    let mode = match mode.as_str() {
+        "reflect" => Mode::Reflect,
+        "replicate" => Mode::Replicate,
+        _ => Mode::Circular,
+    };
+    padding::reference(it, mode, "pad")
+}
+
+fn by_number(it: &Inputs) -> Result<Expected> {
+    let mode: i64 = it.value("mode")?;
+    padding::reference(it, [Mode::Reflect, Mode::Replicate, Mode::Circular][mode as usize], "pad")
+}
+
+fn with_modes(dtype: DType, modes: &[Given]) -> Vec<Sample> {
+    let cases: [(&[i64], &[i64]); 3] =
+        [(&[1, 2, 3], &[1, 2]), (&[2, 1, 3, 2], &[1, 0, 1, 2]), (&[1, 1, 2, 3, 2], &[0, 1, 1, 1, 1, 0])];
+    let with_all = |(sizes, pad): (&[i64], &[i64])| {
+        let sample = given(make::numbers(dtype, sizes, 0)).and(pad.to_vec());
+        modes.iter().map(|mode| sample.clone().and(mode.clone())).collect::<Vec<_>>()
+    };
+    cases.into_iter().flat_map(with_all).collect()
+}
+
+fn pad_enum(input: &Tensor, pad: &[i64], mode: i64, value: Option<f64>) -> Result<Tensor> {
+    let dims = input.spec()?.sizes().len();
+    padding::check(pad, dims)?;
+    if mode == 3 {
+        return ConstantPadNd.call(input, pad, Scalar::Float(value.unwrap_or(0.0)));
+    }
+    if !(0..3).contains(&mode) {
+        return Err(argument(format!("argument `mode` is {mode}, expected 0 to 3")));
+    }
+    if value.is_some_and(|value| value != 0.0) {
+        return Err(argument("argument `value` is given, which is for frames of mode constant only"));
+    }
+    match (pad.len(), dims, mode) {
+        (2, 2 | 3, 0) => ReflectionPad1d.call(input, pad),
+        (4, 3 | 4, 0) => ReflectionPad2d.call(input, pad),
+        (6, 4 | 5, 0) => ReflectionPad3d.call(input, pad),
+        (2, 2 | 3, 1) => ReplicationPad1d.call(input, pad),
+        (4, 3 | 4, 1) => ReplicationPad2d.call(input, pad),
+        (6, 4 | 5, 1) => ReplicationPad3d.call(input, pad),
+        (2, 2 | 3, 2) | (4, 3 | 4, 2) | (6, 4 | 5, 2) => PadCircular.call(input, pad),
+        _ => {
+            let message = format!(
+                "argument `pad` has {} numbers for `self` of {dims} dimensions, expected 2, 4 or 6 for the last 1, 2 or 3 of one or two dimensions more",
+                pad.len()
+            );
+            Err(opgrid_core::Error::new(opgrid_core::ErrorKind::NotImplemented, message))
+        }
+    }
+}
+
+fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
+    let sizes = input.spec()?.sizes();
+    padding::check(pad, sizes.len())?;
+    let mut result = input.clone();
+    for (dim, &pair) in padding::pairs(pad, sizes.len()).iter().enumerate() {
+        if pair == (0, 0) {
+            continue;
+        }
+        let part = |run: &crate::kernels::runs::Run| {
+            SliceTensor.call(&result, dim as i64, Some(run.start), Some(run.start + run.count), 1)
+        };
+        let parts = Mode::Circular.runs(sizes[dim], pair)?.iter().map(part).collect::<Result<Vec<_>>>()?;
+        result = Cat.call(&parts, dim as i64)?;
+    }
+    match result.is_same(input) {
+        true => crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
+        false => Ok(result),
+    }
+}

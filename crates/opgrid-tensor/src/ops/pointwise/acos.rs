@@ -1,0 +1,44 @@
+//! `aten::acos`: the inverse of the cosine.
+//!
+//! `out[i] = arccos(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN beyond 1 and -1, unless they are complex.
+//! - Aliasing: `acos_` writes `self`, `acos.out` writes `out`.
+//! - Dispatch: `arccos` is another name, in all forms.
+//! - Errors: `acos_` of integers and bools.
+//! - Source: torch.acos, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the cosine.
+    pub Acos = "aten::acos(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Acos`].
+    pub Arccos = "aten::arccos(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ACOS: Family<Acos> = Family::new(Acos, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ACOS)
+        .cpu(cpu)
+        .alias(Arccos, Acos)
+        .alias(ArccosInplace, AcosInplace)
+        .alias(ArccosOut, AcosOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Acos, f64::acos, |x| number::off_cuts(x).acos()).tolerance(16.0);
+    samples.differs(Acos, math::NOT_FINITE);
+    samples.rounds(Acos, pointwise::ELEMENTARY);
+    samples.alias(Arccos, Acos);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::acos))
+}

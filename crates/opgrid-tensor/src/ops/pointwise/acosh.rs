@@ -1,0 +1,44 @@
+//! `aten::acosh`: the inverse of the hyperbolic cosine.
+//!
+//! `out[i] = arcosh(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN below 1, unless they are complex.
+//! - Aliasing: `acosh_` writes `self`, `acosh.out` writes `out`.
+//! - Dispatch: `arccosh` is another name, in all forms.
+//! - Errors: `acosh_` of integers and bools.
+//! - Source: torch.acosh, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the hyperbolic cosine.
+    pub Acosh = "aten::acosh(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Acosh`].
+    pub Arccosh = "aten::arccosh(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ACOSH: Family<Acosh> = Family::new(Acosh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ACOSH)
+        .cpu(cpu)
+        .alias(Arccosh, Acosh)
+        .alias(ArccoshInplace, AcoshInplace)
+        .alias(ArccoshOut, AcoshOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Acosh, f64::acosh, |x| number::off_cuts(x).acosh()).tolerance(16.0);
+    samples.differs(Acosh, math::NOT_FINITE);
+    samples.rounds(Acosh, pointwise::ELEMENTARY);
+    samples.alias(Arccosh, Acosh);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::acosh))
+}

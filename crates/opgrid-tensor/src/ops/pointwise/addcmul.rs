@@ -1,0 +1,55 @@
+//! `aten::addcmul`: a product of two tensors, scaled and added.
+//!
+//! `out[i] = self[i] + value * tensor1[i] * tensor2[i]`
+//!
+//! - Shapes: all three broadcast.
+//! - Dtypes: promoted; `value` is converted to the result's, without its fraction for integers.
+//! - Aliasing: `addcmul_` writes `self`, `addcmul.out` writes `out`.
+//! - Errors: bools; a `value` beyond the range of the dtype.
+//! - Source: torch.addcmul, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// A product of two tensors, scaled and added.
+    pub Addcmul = "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ADDCMUL: Family<Addcmul> = Family::new(Addcmul, &kind::POINTWISE_TERNARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ADDCMUL).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(make::computed_in(NUMBERS, dtype, make::triples(dtype)), "value", 2);
+    samples
+        .of(Addcmul, NUMBERS, inputs, |it| {
+            let value = it.value("value")?;
+            it.ternary(DTypeRule::Promoted, |a, b, c| {
+                number::plus(a, number::times(c, number::times(value, b)))
+            })
+        })
+        .tolerance(4.0);
+    samples.differs_as(Addcmul, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, pointwise::NUMBER_IN_RANGE]);
+    samples.rounds(Addcmul, Roundings::all(Rounding::Sum(4)));
+}
+
+fn shape(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("tensor1", first), ("tensor2", second)])?;
+    pointwise::check_numbers(spec.dtype())?;
+    with_dtype!(spec.dtype(), T: Number => arithmetic::element::<Math<T>>(value).map(drop))?;
+    Ok(spec)
+}
+
+fn cpu(input: &Tensor, first: &Tensor, second: &Tensor, value: Scalar, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, first, second])?;
+    with_dtype!(dtype, T: Number => {
+        let value = arithmetic::element::<Math<T>>(value)?;
+        elementwise::ternary::<T, T, T, T>(out, input, first, second, move |a, b, c| {
+            a.plus(value.times(b).times(c))
+        })
+    })
+}

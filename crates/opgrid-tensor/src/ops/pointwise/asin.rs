@@ -1,0 +1,44 @@
+//! `aten::asin`: the inverse of the sine.
+//!
+//! `out[i] = arcsin(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN beyond 1 and -1, unless they are complex.
+//! - Aliasing: `asin_` writes `self`, `asin.out` writes `out`.
+//! - Dispatch: `arcsin` is another name, in all forms.
+//! - Errors: `asin_` of integers and bools.
+//! - Source: torch.asin, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the sine.
+    pub Asin = "aten::asin(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Asin`].
+    pub Arcsin = "aten::arcsin(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ASIN: Family<Asin> = Family::new(Asin, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ASIN)
+        .cpu(cpu)
+        .alias(Arcsin, Asin)
+        .alias(ArcsinInplace, AsinInplace)
+        .alias(ArcsinOut, AsinOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Asin, f64::asin, |x| number::off_cuts(x).asin()).tolerance(16.0);
+    samples.differs(Asin, math::NOT_FINITE);
+    samples.rounds(Asin, pointwise::ELEMENTARY);
+    samples.alias(Arcsin, Asin);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::asin))
+}

@@ -1,0 +1,43 @@
+//! `aten::asinh`: the inverse of the hyperbolic sine.
+//!
+//! `out[i] = arsinh(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `asinh_` writes `self`, `asinh.out` writes `out`.
+//! - Dispatch: `arcsinh` is another name, in all forms.
+//! - Errors: `asinh_` of integers and bools.
+//! - Source: torch.asinh, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the hyperbolic sine.
+    pub Asinh = "aten::asinh(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Asinh`].
+    pub Arcsinh = "aten::arcsinh(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ASINH: Family<Asinh> = Family::new(Asinh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ASINH)
+        .cpu(cpu)
+        .alias(Arcsinh, Asinh)
+        .alias(ArcsinhInplace, AsinhInplace)
+        .alias(ArcsinhOut, AsinhOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Asinh, f64::asinh, |x| number::off_cuts(x).asinh()).tolerance(16.0);
+    samples.differs(Asinh, math::NOT_FINITE);
+    samples.rounds(Asinh, pointwise::ELEMENTARY);
+    samples.alias(Arcsinh, Asinh);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::asinh))
+}

@@ -1,0 +1,43 @@
+//! `aten::atan`: the inverse of the tangent.
+//!
+//! `out[i] = arctan(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `atan_` writes `self`, `atan.out` writes `out`.
+//! - Dispatch: `arctan` is another name, in all forms.
+//! - Errors: `atan_` of integers and bools.
+//! - Source: torch.atan, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the tangent.
+    pub Atan = "aten::atan(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Atan`].
+    pub Arctan = "aten::arctan(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ATAN: Family<Atan> = Family::new(Atan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ATAN)
+        .cpu(cpu)
+        .alias(Arctan, Atan)
+        .alias(ArctanInplace, AtanInplace)
+        .alias(ArctanOut, AtanOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Atan, f64::atan, |x| number::off_cuts(x).atan()).tolerance(16.0);
+    samples.differs(Atan, math::NOT_FINITE);
+    samples.rounds(Atan, pointwise::ELEMENTARY);
+    samples.alias(Arctan, Atan);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::atan))
+}

@@ -1,0 +1,49 @@
+//! `aten::atan2`: the angle of a point, by its second and its first coordinate.
+//!
+//! `out[i] = the angle from the positive first axis to (other[i], self[i])`, from -pi to pi
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; integers and bools give the default dtype.
+//! - Aliasing: `atan2_` writes `self`, `atan2.out` writes `out`.
+//! - Dispatch: `arctan2` is another name, in all forms.
+//! - Errors: complex numbers; `atan2_` of integers and bools.
+//! - Source: torch.atan2, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The angle of a point, by its second and its first coordinate.
+    pub Atan2 = "aten::atan2(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// The same as [`Atan2`].
+    pub Arctan2 = "aten::arctan2(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ATAN2: Family<Atan2> = Family::new(Atan2, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ATAN2)
+        .cpu(cpu)
+        .alias(Arctan2, Atan2)
+        .alias(Arctan2Inplace, Atan2Inplace)
+        .alias(Arctan2Out, Atan2Out);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .binary(Atan2, ORDERED, DTypeRule::Inexact, |y, x| {
+            Scalar::Float(y.to_complex().re.atan2(x.to_complex().re))
+        })
+        .tolerance(4.0);
+    samples.rounds(Atan2, pointwise::ELEMENTARY);
+    samples.alias(Arctan2, Atan2);
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = inexact(result_type(&[input, other])?);
+    with_dtype!(dtype, T: Float => {
+        elementwise::binary::<T, T, T>(out, input, other, Math::<T>::atan2)
+    })
+}

@@ -1,0 +1,52 @@
+//! `aten::atanh`: the inverse of the hyperbolic tangent.
+//!
+//! `out[i] = artanh(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN beyond 1 and -1, unless they are complex.
+//! - Aliasing: `atanh_` writes `self`, `atanh.out` writes `out`.
+//! - Dispatch: `arctanh` is another name, in all forms.
+//! - Errors: `atanh_` of integers and bools.
+//! - Source: torch.atanh, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the hyperbolic tangent.
+    pub Atanh = "aten::atanh(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Atanh`].
+    pub Arctanh = "aten::arctanh(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ATANH: Family<Atanh> = Family::new(Atanh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&ATANH)
+        .cpu(cpu)
+        .alias(Arctanh, Atanh)
+        .alias(ArctanhInplace, AtanhInplace)
+        .alias(ArctanhOut, AtanhOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Atanh, f64::atanh, complex).tolerance(16.0);
+    samples.differs(Atanh, math::NOT_FINITE);
+    samples.rounds(Atanh, pointwise::ELEMENTARY);
+    samples.alias(Arctanh, Atanh);
+}
+
+/// At the poles the real part is infinite.
+fn complex(x: Complex64) -> Complex64 {
+    match x.re.abs() == 1.0 && x.im == 0.0 {
+        true => Complex64::new(x.re * f64::INFINITY, x.im),
+        false => number::off_cuts(x).atanh(),
+    }
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::atanh))
+}

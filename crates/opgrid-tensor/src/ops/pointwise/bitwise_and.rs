@@ -1,0 +1,62 @@
+//! `aten::bitwise_and`: the bits that both have.
+//!
+//! `out[i] = self[i] & other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; integers and bools, which are one bit.
+//! - Aliasing: `bitwise_and_` writes `self`, the `out` overloads write `out`.
+//! - Dispatch: overloads with numbers put them in a tensor's place. `__and__` and `__iand__` are other names, which Python's
+//!   operators have.
+//! - Errors: floating-point and complex numbers.
+//! - Source: torch.bitwise_and, PyTorch 2.15.
+
+use crate::kernels::bits::Bits;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The bits that both have.
+    pub BitwiseAndTensor = "aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// The bits that both have of a number.
+    pub BitwiseAndScalar = "aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(bitwise_and_scalar);
+    pub BitwiseAndScalarTensor = "aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
+    pub AndTensor = "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor";
+    pub AndScalar = "aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor";
+    pub IandTensor = "aten::__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+    pub IandScalar = "aten::__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)";
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const BITWISE_AND: Family<BitwiseAndTensor> =
+    Family::new(BitwiseAndTensor, &kind::POINTWISE_BINARY, bits::of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&BITWISE_AND)
+        .cpu(cpu)
+        .number(BitwiseAndScalar, BitwiseAndTensor)
+        .number(BitwiseAndInplaceScalar, BitwiseAndInplaceTensor)
+        .number(BitwiseAndScalarOut, BitwiseAndTensorOut)
+        .number_first(BitwiseAndScalarTensor, BitwiseAndTensor)
+        .number_first(BitwiseAndScalarTensorOut, BitwiseAndTensorOut)
+        .alias(AndTensor, BitwiseAndTensor)
+        .alias(AndScalar, BitwiseAndScalar)
+        .alias(IandTensor, BitwiseAndInplaceTensor)
+        .alias(IandScalar, BitwiseAndInplaceScalar);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    bits::samples(samples, (BitwiseAndTensor, BitwiseAndScalar, BitwiseAndScalarTensor), of_numbers);
+    samples.alias(AndTensor, BitwiseAndTensor);
+    samples.alias(AndScalar, BitwiseAndScalar);
+    bits::in_place_samples(samples, (IandTensor, IandScalar), INTEGRAL, |a, b, _| of_numbers(a, b));
+}
+
+fn of_numbers(a: Scalar, b: Scalar) -> Scalar {
+    number::of_two(a, b, |a, b| a & b, |a, b| a & b, |_, _| f64::NAN, |a, _| a)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Integral => elementwise::binary::<T, T, T>(out, input, other, Bits::and))
+}

@@ -1,0 +1,42 @@
+//! `aten::bitwise_not`: the other bits.
+//!
+//! `out[i] = ~self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: integers and bools, which are one bit.
+//! - Aliasing: `bitwise_not_` writes `self`, `bitwise_not.out` writes `out`, which has the dtype of `self`.
+//! - Errors: floating-point and complex numbers.
+//! - Source: torch.bitwise_not, PyTorch 2.15.
+
+use crate::kernels::bits::Bits;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The other bits.
+    pub BitwiseNot = "aten::bitwise_not(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const BITWISE_NOT: Family<BitwiseNot> =
+    Family::new(BitwiseNot, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&BITWISE_NOT).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(BitwiseNot, INTEGRAL, DTypeRule::Promoted, |x| match x {
+        Scalar::Bool(x) => Scalar::Bool(!x),
+        x => Scalar::Int(-1 - number::whole(x)),
+    });
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_integral(input.spec()?.dtype())?;
+    pointwise::promoted([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Integral => elementwise::unary::<T, T>(out, input, Bits::inverted))
+}

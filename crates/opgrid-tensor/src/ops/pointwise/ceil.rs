@@ -1,0 +1,35 @@
+//! `aten::ceil`: the next whole number that is not smaller.
+//!
+//! `out[i] = the smallest integer >= self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`; integers stay what they are.
+//! - Aliasing: `ceil_` writes `self`, `ceil.out` writes `out`, which has the dtype of `self`.
+//! - Errors: bools and complex numbers.
+//! - Source: torch.ceil, PyTorch 2.15.
+
+use crate::kernels::rounding::Whole;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The next whole number that is not smaller.
+    pub Ceil = "aten::ceil(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CEIL: Family<Ceil> =
+    Family::new(Ceil, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&CEIL).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(Ceil, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::ceil));
+    samples.differs(Ceil, arithmetic::SIGN_OF_ZERO);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Real => elementwise::unary::<T, T>(out, input, Whole::ceil))
+}

@@ -1,0 +1,71 @@
+//! `aten::clamp`: elements limited to a range.
+//!
+//! `out[i] = min(max(self[i], min), max)`, without the bound that is None
+//!
+//! - Shapes: that of `self`; tensors as bounds broadcast with it.
+//! - Dtypes: numbers as bounds take part in promotion if `self` has no fractions, tensors always.
+//! - Values: where the bounds cross, `max` counts. NaN among elements or bounds gives NaN.
+//! - Aliasing: `clamp_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside numbers.
+//! - Dispatch: `clip` is another name, in all forms.
+//! - Errors: no bound; complex numbers; bools between two bools; a number beyond the range of the dtype.
+//! - Source: torch.clamp, PyTorch 2.15.
+
+use crate::kernels;
+use crate::ops::kinds::clamp;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements limited to a range.
+    pub Clamp = "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", in_place, out, method;
+    /// Elements limited by those of tensors.
+    pub ClampTensor = "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", in_place, out, method(clamp_tensor);
+    /// The same as [`Clamp`].
+    pub Clip = "aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", in_place, out, method;
+    pub ClipTensor = "aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", in_place, out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CLAMP: Family<Clamp> =
+    Family::new(Clamp, &kind::POINTWISE_UNARY, clamp::by_numbers).same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CLAMP_TENSOR: Family<ClampTensor> =
+    Family::new(ClampTensor, &kind::POINTWISE_TERNARY, clamp::by_tensors);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&CLAMP)
+        .cpu(cpu)
+        .alias(Clip, Clamp)
+        .alias(ClipInplace, ClampInplace)
+        .alias(ClipOut, ClampOut);
+    library
+        .family(&CLAMP_TENSOR)
+        .cpu(tensor_cpu)
+        .alias(ClipTensor, ClampTensor)
+        .alias(ClipInplaceTensor, ClampInplaceTensor)
+        .alias(ClipTensorOut, ClampTensorOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    clamp::samples_by_numbers(samples, Clamp, clamp::numbers);
+    let inputs = |dtype| {
+        let triples = make::computed_in(REAL, dtype, make::triples(dtype));
+        // A single bound is fine for bools, too.
+        let single = if dtype == DType::Bool { Vec::new() } else { clamp::one_tensor(dtype) };
+        triples.into_iter().chain(single).collect()
+    };
+    clamp::samples_by_tensors(samples, ClampTensor, REAL, inputs);
+    samples.differs_as(Clamp, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+    samples.alias(Clip, Clamp);
+    samples.alias(ClipTensor, ClampTensor);
+}
+
+fn cpu(input: &Tensor, low: Option<Scalar>, high: Option<Scalar>, out: &Tensor) -> Result<()> {
+    kernels::clamp::by_numbers(out, input, clamp::dtype_by_numbers(input, low, high)?, low, high)
+}
+
+fn tensor_cpu(input: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>, out: &Tensor) -> Result<()> {
+    kernels::clamp::by_tensors(out, input, clamp::dtype_by_tensors(input, low, high)?, low, high)
+}

@@ -1,0 +1,50 @@
+//! `aten::clamp_max`: elements that are not above a bound.
+//!
+//! `out[i] = min(self[i], max)`
+//!
+//! - Shapes: that of `self`; a tensor as the bound broadcasts with it.
+//! - Dtypes: a number as the bound takes part in promotion if `self` has no fractions, a tensor always.
+//! - Values: NaN among elements or bounds gives NaN.
+//! - Aliasing: `clamp_max_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside a number.
+//! - Errors: complex numbers; bools beside a bool number; a number beyond the range of the dtype.
+//! - Source: torch.clamp, PyTorch 2.15.
+
+use crate::kernels;
+use crate::ops::kinds::clamp;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements that are not above a bound.
+    pub ClampMax = "aten::clamp_max(Tensor self, Scalar max) -> Tensor", in_place, out, method;
+    /// Elements that are not above those of a tensor.
+    pub ClampMaxTensor = "aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", in_place, out, method(clamp_max_tensor);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CLAMP_MAX: Family<ClampMax> =
+    Family::new(ClampMax, &kind::POINTWISE_UNARY, |input, bound| clamp::by_numbers(input, None, Some(bound)))
+        .same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CLAMP_MAX_TENSOR: Family<ClampMaxTensor> =
+    Family::new(ClampMaxTensor, &kind::POINTWISE_BINARY, |input, bound| {
+        clamp::by_tensors(input, None, Some(bound))
+    });
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&CLAMP_MAX).cpu(|input, bound, out| {
+        let dtype = clamp::dtype_by_numbers(input, None, Some(bound))?;
+        kernels::clamp::by_numbers(out, input, dtype, None, Some(bound))
+    });
+    library.family(&CLAMP_MAX_TENSOR).cpu(|input, bound, out| {
+        let dtype = clamp::dtype_by_tensors(input, None, Some(bound))?;
+        kernels::clamp::by_tensors(out, input, dtype, None, Some(bound))
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    clamp::samples_by_numbers(samples, ClampMax, clamp::one_number);
+    clamp::samples_by_tensors(samples, ClampMaxTensor, ORDERED, clamp::one_tensor);
+    samples.differs_as(ClampMax, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+}

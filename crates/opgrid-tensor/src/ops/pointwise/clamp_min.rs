@@ -1,0 +1,50 @@
+//! `aten::clamp_min`: elements that are not below a bound.
+//!
+//! `out[i] = max(self[i], min)`
+//!
+//! - Shapes: that of `self`; a tensor as the bound broadcasts with it.
+//! - Dtypes: a number as the bound takes part in promotion if `self` has no fractions, a tensor always.
+//! - Values: NaN among elements or bounds gives NaN.
+//! - Aliasing: `clamp_min_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside a number.
+//! - Errors: complex numbers; bools beside a bool number; a number beyond the range of the dtype.
+//! - Source: torch.clamp, PyTorch 2.15.
+
+use crate::kernels;
+use crate::ops::kinds::clamp;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements that are not below a bound.
+    pub ClampMin = "aten::clamp_min(Tensor self, Scalar min) -> Tensor", in_place, out, method;
+    /// Elements that are not below those of a tensor.
+    pub ClampMinTensor = "aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", in_place, out, method(clamp_min_tensor);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CLAMP_MIN: Family<ClampMin> =
+    Family::new(ClampMin, &kind::POINTWISE_UNARY, |input, bound| clamp::by_numbers(input, Some(bound), None))
+        .same_dtype_out();
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CLAMP_MIN_TENSOR: Family<ClampMinTensor> =
+    Family::new(ClampMinTensor, &kind::POINTWISE_BINARY, |input, bound| {
+        clamp::by_tensors(input, Some(bound), None)
+    });
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&CLAMP_MIN).cpu(|input, bound, out| {
+        let dtype = clamp::dtype_by_numbers(input, Some(bound), None)?;
+        kernels::clamp::by_numbers(out, input, dtype, Some(bound), None)
+    });
+    library.family(&CLAMP_MIN_TENSOR).cpu(|input, bound, out| {
+        let dtype = clamp::dtype_by_tensors(input, Some(bound), None)?;
+        kernels::clamp::by_tensors(out, input, dtype, Some(bound), None)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    clamp::samples_by_numbers(samples, ClampMin, clamp::one_number);
+    clamp::samples_by_tensors(samples, ClampMinTensor, ORDERED, clamp::one_tensor);
+    samples.differs_as(ClampMin, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
+}

@@ -1,0 +1,46 @@
+//! `aten::copysign`: elements with the sign of others.
+//!
+//! `out[i] = |self[i]| with the sign of other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; integers and bools give the default dtype.
+//! - Aliasing: `copysign_` writes `self`, the `out` overloads write `out`.
+//! - Dispatch: overloads with numbers put them in a tensor's place.
+//! - Errors: complex numbers; `copysign_` of integers and bools.
+//! - Source: torch.copysign, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements with the sign of others.
+    pub CopysignTensor = "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
+    /// Elements with the sign of a number.
+    pub CopysignScalar = "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(copysign_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const COPYSIGN: Family<CopysignTensor> =
+    Family::new(CopysignTensor, &kind::POINTWISE_BINARY, pointwise::inexact_real_binary);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&COPYSIGN)
+        .cpu(cpu)
+        .number(CopysignScalar, CopysignTensor)
+        .number(CopysignInplaceScalar, CopysignInplaceTensor)
+        .number(CopysignScalarOut, CopysignOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let function = |a: Scalar, b: Scalar| Scalar::Float(a.to_complex().re.copysign(b.to_complex().re));
+    samples.binary(CopysignTensor, ORDERED, DTypeRule::Inexact, function);
+    samples.beside_number(CopysignScalar, ORDERED, DTypeRule::Inexact, function);
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = inexact(result_type(&[input, other])?);
+    with_dtype!(dtype, T: Float => {
+        elementwise::binary::<T, T, T>(out, input, other, Math::<T>::copysign)
+    })
+}

@@ -1,0 +1,35 @@
+//! `aten::cos`: the cosine of angles in radians.
+//!
+//! `out[i] = cos(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `cos_` writes `self`, `cos.out` writes `out`.
+//! - Errors: `cos_` of integers and bools.
+//! - Source: torch.cos, PyTorch 2.15.
+
+use crate::kernels::functions::Cosine;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The cosine of angles in radians.
+    pub Cos = "aten::cos(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const COS: Family<Cos> = Family::new(Cos, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&COS).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Cos, f64::cos, Complex64::cos).tolerance(16.0);
+    samples.differs(Cos, math::NOT_FINITE);
+    samples.rounds(Cos, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, Cosine))
+}

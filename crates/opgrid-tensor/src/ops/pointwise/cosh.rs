@@ -1,0 +1,34 @@
+//! `aten::cosh`: the hyperbolic cosine.
+//!
+//! `out[i] = (e ^ self[i] + e ^ -self[i]) / 2`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `cosh_` writes `self`, `cosh.out` writes `out`.
+//! - Errors: `cosh_` of integers and bools.
+//! - Source: torch.cosh, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The hyperbolic cosine.
+    pub Cosh = "aten::cosh(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const COSH: Family<Cosh> = Family::new(Cosh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&COSH).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Cosh, f64::cosh, Complex64::cosh).tolerance(16.0);
+    samples.differs(Cosh, math::NOT_FINITE);
+    samples.rounds(Cosh, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::cosh))
+}

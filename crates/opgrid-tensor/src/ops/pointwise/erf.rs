@@ -1,0 +1,34 @@
+//! `aten::erf`: the error function.
+//!
+//! `out[i] = 2 / sqrt(pi) * (integral of e ^ -t^2 for t from 0 to self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `erf_` writes `self`, `erf.out` writes `out`.
+//! - Errors: complex numbers; `erf_` of integers and bools.
+//! - Source: torch.special.erf, PyTorch 2.15.
+
+use crate::kernels::special::Special;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The error function.
+    pub Erf = "aten::erf(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ERF: Family<Erf> = Family::new(Erf, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ERF).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(Erf, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erf, |x| x)).tolerance(16.0);
+    samples.rounds(Erf, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::erf))
+}

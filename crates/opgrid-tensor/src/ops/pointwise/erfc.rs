@@ -1,0 +1,37 @@
+//! `aten::erfc`: one minus the error function.
+//!
+//! `out[i] = 1 - erf(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype.
+//! - Values: All digits where the error function is next to one.
+//! - Aliasing: `erfc_` writes `self`, `erfc.out` writes `out`.
+//! - Errors: complex numbers; `erfc_` of integers and bools.
+//! - Source: torch.special.erfc, PyTorch 2.15.
+
+use crate::kernels::special::Special;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// One minus the error function.
+    pub Erfc = "aten::erfc(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ERFC: Family<Erfc> = Family::new(Erfc, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ERFC).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .unary(Erfc, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erfc, |x| x))
+        .tolerance(16.0);
+    samples.rounds(Erfc, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::erfc))
+}

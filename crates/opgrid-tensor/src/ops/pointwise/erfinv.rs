@@ -1,0 +1,53 @@
+//! `aten::erfinv`: the inverse of the error function.
+//!
+//! `out[i] = the x with erf(x) = self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype.
+//! - Values: Infinite at 1 and -1, NaN beyond.
+//! - Aliasing: `erfinv_` writes `self`, `erfinv.out` writes `out`.
+//! - Errors: complex numbers; `erfinv_` of integers and bools.
+//! - Source: torch.special.erfinv, PyTorch 2.15.
+
+use crate::kernels::special::Special;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the error function.
+    pub Erfinv = "aten::erfinv(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ERFINV: Family<Erfinv> = Family::new(Erfinv, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ERFINV).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .unary(Erfinv, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, inverse_erf, |x| x))
+        .tolerance(64.0);
+    samples.rounds(Erfinv, pointwise::ELEMENTARY);
+}
+
+/// By halving the interval in which the inverse lies.
+fn inverse_erf(x: f64) -> f64 {
+    if x.is_nan() || x.abs() > 1.0 {
+        return f64::NAN;
+    }
+    if x.abs() == 1.0 {
+        return x * f64::INFINITY;
+    }
+    let (mut low, mut high) = (0.0, 6.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if libm::erf(middle) < x.abs() { low = middle } else { high = middle }
+    }
+    (0.5 * (low + high)).copysign(x)
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::erfinv))
+}

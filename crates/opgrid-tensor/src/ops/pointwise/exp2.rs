@@ -1,0 +1,34 @@
+//! `aten::exp2`: two to the power of elements.
+//!
+//! `out[i] = 2 ^ self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `exp2_` writes `self`, `exp2.out` writes `out`.
+//! - Errors: `exp2_` of integers and bools.
+//! - Source: torch.exp2, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Two to the power of elements.
+    pub Exp2 = "aten::exp2(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const EXP2: Family<Exp2> = Family::new(Exp2, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&EXP2).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Exp2, f64::exp2, |x| (x * std::f64::consts::LN_2).exp()).tolerance(16.0);
+    samples.differs(Exp2, math::NOT_FINITE);
+    samples.rounds(Exp2, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::exp2))
+}

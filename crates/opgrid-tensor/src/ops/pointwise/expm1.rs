@@ -1,0 +1,35 @@
+//! `aten::expm1`: the exponential function less one.
+//!
+//! `out[i] = e ^ self[i] - 1`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: All digits near zero, where the exponential function is next to one.
+//! - Aliasing: `expm1_` writes `self`, `expm1.out` writes `out`.
+//! - Errors: `expm1_` of integers and bools.
+//! - Source: torch.expm1, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The exponential function less one.
+    pub Expm1 = "aten::expm1(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const EXPM1: Family<Expm1> = Family::new(Expm1, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&EXPM1).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Expm1, f64::exp_m1, |x| x.exp() - 1.0).tolerance(16.0);
+    samples.differs(Expm1, math::NOT_FINITE);
+    samples.rounds(Expm1, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::exp_m1))
+}

@@ -1,0 +1,35 @@
+//! `aten::floor`: the next whole number that is not larger.
+//!
+//! `out[i] = the largest integer <= self[i]`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`; integers stay what they are.
+//! - Aliasing: `floor_` writes `self`, `floor.out` writes `out`, which has the dtype of `self`.
+//! - Errors: bools and complex numbers.
+//! - Source: torch.floor, PyTorch 2.15.
+
+use crate::kernels::rounding::Whole;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The next whole number that is not larger.
+    pub Floor = "aten::floor(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const FLOOR: Family<Floor> =
+    Family::new(Floor, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&FLOOR).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(Floor, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::floor));
+    samples.differs(Floor, arithmetic::SIGN_OF_ZERO);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Real => elementwise::unary::<T, T>(out, input, Whole::floor))
+}

@@ -1,0 +1,56 @@
+//! `aten::floor_divide`: quotient of two tensors, rounded downwards.
+//!
+//! `out[i] = floor(self[i] / other[i])`
+//!
+//! - Shapes, dtypes, errors: those of `div` with the rounding mode "floor".
+//! - Aliasing: `floor_divide_` writes `self`, the `out` overloads write `out`.
+//! - Dispatch: a composite of `div.Tensor_mode`, in all forms.
+//! - Source: torch.floor_divide, PyTorch 2.15.
+
+use crate::ops::kinds::division;
+use crate::ops::prelude::*;
+use crate::ops::{DivInplaceTensorMode, DivOutMode, DivTensorMode};
+
+operator! {
+    home = crate::home;
+    /// The quotient, rounded downwards.
+    pub FloorDivide = "aten::floor_divide(Tensor self, Tensor other) -> Tensor", in_place("Tensor"), out, method;
+    /// The quotient by a number, rounded downwards.
+    pub FloorDivideScalar = "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(floor_divide_scalar);
+}
+
+const FLOOR: Option<&str> = Some("floor");
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define_with_forms(FloorDivide, &kind::POINTWISE_BINARY)
+        .column(NumbersForTensors)
+        .on_every_backend(|input, other| DivTensorMode.call(input, other, FLOOR));
+    library
+        .implement(FloorDivideInplaceTensor)
+        .on_every_backend(|input, other| DivInplaceTensorMode.call(input, other, FLOOR));
+    library
+        .implement(FloorDivideOut)
+        .on_every_backend(|input, other, out| DivOutMode.call(input, other, FLOOR, out));
+    library
+        .define_with_forms(FloorDivideScalar, &kind::POINTWISE_BINARY)
+        .on_every_backend(|input, other| DivTensorMode.call(input, &other.into(), FLOOR));
+    library
+        .implement(FloorDivideInplaceScalar)
+        .on_every_backend(|input, other| DivInplaceTensorMode.call(input, &other.into(), FLOOR));
+    library
+        .implement(FloorDivideScalarOut)
+        .on_every_backend(|input, other, out| DivOutMode.call(input, &other.into(), FLOOR, out));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::floored);
+    samples.of(
+        FloorDivide,
+        REAL,
+        |dtype| make::computed_in(REAL, dtype, make::pairs_to_divide(dtype)),
+        reference,
+    );
+    samples.of(FloorDivideScalar, REAL, |dtype| division::by_number(REAL, dtype), reference);
+    samples.differs(FloorDivide, arithmetic::SIGN_OF_ZERO);
+}

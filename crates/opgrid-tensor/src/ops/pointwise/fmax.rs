@@ -1,0 +1,41 @@
+//! `aten::fmax`: the larger one of two elements, where a number wins over NaN.
+//!
+//! `out[i] = max(self[i], other[i])`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. NaN only of two NaN.
+//! - Aliasing: `fmax.out` writes `out`.
+//! - Errors: complex numbers, which have no order.
+//! - Source: torch.fmax, PyTorch 2.15.
+
+use crate::kernels::arithmetic::Ordered;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The larger one of two elements, where a number wins over NaN.
+    pub Fmax = "aten::fmax(Tensor self, Tensor other) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const FMAX: Family<Fmax> = Family::new(Fmax, &kind::POINTWISE_BINARY, extremum::of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&FMAX).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .binary(Fmax, ORDERED, DTypeRule::Promoted, |a, b| match number::is_nan(a) {
+            true => b,
+            false if number::is_nan(b) => a,
+            false => number::chosen(a, b, |order| order.is_lt()),
+        })
+        .refuses("does not broadcast", make::misfits());
+    samples.differs(Fmax, arithmetic::SIGN_OF_ZERO);
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::larger_number))
+}

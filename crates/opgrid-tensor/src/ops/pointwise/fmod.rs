@@ -1,0 +1,52 @@
+//! `aten::fmod`: what a quotient that is rounded towards zero leaves.
+//!
+//! `out[i] = self[i] - trunc(self[i] / other[i]) * other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. The result has the sign of `self`.
+//! - Aliasing: `fmod_` writes `self`, the `out` overloads write `out`.
+//! - Dispatch: overloads with numbers put them in a tensor's place.
+//! - Errors: bools, complex numbers, and integers divided by zero.
+//! - Source: torch.fmod, PyTorch 2.15.
+
+use crate::kernels::division::Division;
+use crate::ops::kinds::division;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// What a quotient that is rounded towards zero leaves.
+    pub FmodTensor = "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// What a quotient that is rounded towards zero leaves, of a division by a number.
+    pub FmodScalar = "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(fmod_scalar);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const FMOD: Family<FmodTensor> = Family::new(FmodTensor, &kind::POINTWISE_BINARY, division::of_reals);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&FMOD)
+        .cpu(cpu)
+        .number(FmodScalar, FmodTensor)
+        .number(FmodInplaceScalar, FmodInplaceTensor)
+        .number(FmodScalarOut, FmodTensorOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::left);
+    let by_zero = given(make::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
+    samples
+        .of(FmodTensor, REAL, |dtype| division::pairs(REAL, dtype), reference)
+        .tolerance(2.0)
+        .refuses_data("zero", by_zero);
+    samples.of(FmodScalar, REAL, |dtype| division::by_number(REAL, dtype), reference).tolerance(2.0);
+    samples.differs(FmodTensor, arithmetic::SIGN_OF_ZERO);
+    samples.rounds(FmodTensor, Roundings::all(Rounding::Result(2)));
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    division::check_divisor(other, dtype)?;
+    with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::left))
+}

@@ -1,0 +1,39 @@
+//! `aten::isneginf`: whether elements are infinite and negative.
+//!
+//! `out[i] = self[i] == -inf`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: any but complex ones; the result is bool, and false for all integers and bools.
+//! - Aliasing: `isneginf.out` writes `out`, a bool tensor.
+//! - Errors: complex numbers.
+//! - Source: torch.isneginf, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether elements are infinite and negative.
+    pub Isneginf = "aten::isneginf(Tensor self) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const ISNEGINF: Family<Isneginf> =
+    Family::new(Isneginf, &kind::POINTWISE_UNARY, pointwise::bool_ordered_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ISNEGINF).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .unary(Isneginf, ORDERED, DTypeRule::Bool, |x| Scalar::Bool(x.to_complex().re == f64::NEG_INFINITY));
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    match input.dtype() {
+        dtype if dtype.is_floating_point() => with_dtype!(dtype, T: Float => {
+            elementwise::unary::<Bool, T>(out, input, |a| (a == Math::<T>::NEG_INFINITY).into())
+        }),
+        _ => elementwise::fill_for(out, input, false),
+    }
+}

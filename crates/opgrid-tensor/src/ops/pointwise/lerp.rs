@@ -1,0 +1,86 @@
+//! `aten::lerp`: a part of the way from elements to others.
+//!
+//! `out[i] = self[i] + weight[i] * (end[i] - self[i])`
+//!
+//! - Shapes: `self`, `end` and a tensor as the weight broadcast.
+//! - Dtypes: one for all tensors, floating-point or complex.
+//! - Values: from the nearer end, so that a weight of one gives `end`.
+//! - Aliasing: `lerp_` writes `self`, the `out` overloads write `out`; `lerp.Tensor_out` one of the dtype of `self`.
+//! - Errors: two dtypes, integers and bools; a complex number as the weight of real tensors.
+//! - Source: torch.lerp, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// A part of the way from elements to others.
+    pub LerpScalar = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", in_place, out, method(lerp);
+    /// A part of the way from elements to others, of each element its own.
+    pub LerpTensor = "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", in_place, out, method(lerp_tensor);
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LERP_SCALAR: Family<LerpScalar> = Family::new(LerpScalar, &kind::POINTWISE_BINARY, shape);
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LERP_TENSOR: Family<LerpTensor> =
+    Family::new(LerpTensor, &kind::POINTWISE_TERNARY, tensor_shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LERP_SCALAR).cpu(cpu);
+    library.family(&LERP_TENSOR).cpu(tensor_cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let numbers = |dtype| {
+        let pairs = make::of_one_dtype(make::pairs_to_divide(dtype));
+        let with = |sample: Sample| [0.25, 0.75, 1.0, -2.0].map(|weight| sample.clone().and(weight));
+        pairs.into_iter().flat_map(with).collect()
+    };
+    let x = make::numbers(DType::F32, &[2], 0);
+    samples
+        .of(LerpScalar, INEXACT, numbers, |it| {
+            let weight = it.value("weight")?;
+            it.binary(DTypeRule::Promoted, |a, b| between(a, b, weight))
+        })
+        .tolerance(8.0)
+        .refuses("expected float32 as `self`", given(x.clone()).and(x.to(DType::F64)).and(0.5));
+    let triples = |dtype| make::of_one_dtype(make::triples(dtype));
+    samples
+        .of(LerpTensor, INEXACT, triples, |it| it.ternary(DTypeRule::Promoted, between))
+        .tolerance(8.0)
+        .refuses("expected float32 as `self`", given(x.clone()).and(x.clone()).and(x.to(DType::F64)));
+    samples.differs_as(LerpScalar, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(LerpScalar, Roundings::all(Rounding::Sum(4)));
+}
+
+fn between(a: Scalar, b: Scalar, weight: Scalar) -> Scalar {
+    number::plus(a, number::times(weight, number::minus(b, a)))
+}
+
+fn shape(input: &Tensor, end: &Tensor, weight: Scalar) -> Result<TensorSpec> {
+    pointwise::check_one_dtype(("self", input), ("end", end))?;
+    pointwise::check_inexact(input.dtype())?;
+    with_dtype!(input.dtype(), T: Inexact => arithmetic::element::<Math<T>>(weight).map(drop))?;
+    pointwise::promoted([("self", input), ("end", end)])
+}
+
+fn tensor_shape(input: &Tensor, end: &Tensor, weight: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_one_dtype(("self", input), ("end", end))?;
+    pointwise::check_one_dtype(("self", input), ("weight", weight))?;
+    pointwise::check_inexact(input.dtype())?;
+    pointwise::promoted([("self", input), ("end", end), ("weight", weight)])
+}
+
+fn cpu(input: &Tensor, end: &Tensor, weight: Scalar, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Inexact => {
+        let weight = arithmetic::element::<Math<T>>(weight)?;
+        elementwise::binary::<T, T, T>(out, input, end, move |a, end| Functions::lerp(a, end, weight))
+    })
+}
+
+fn tensor_cpu(input: &Tensor, end: &Tensor, weight: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Inexact => {
+        elementwise::ternary::<T, T, T, T>(out, input, end, weight, Functions::lerp)
+    })
+}

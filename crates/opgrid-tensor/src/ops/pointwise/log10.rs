@@ -1,0 +1,35 @@
+//! `aten::log10`: the logarithm to base 10.
+//!
+//! `out[i] = log10(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN for negative numbers, unless they are complex.
+//! - Aliasing: `log10_` writes `self`, `log10.out` writes `out`.
+//! - Errors: `log10_` of integers and bools.
+//! - Source: torch.log10, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The logarithm to base 10.
+    pub Log10 = "aten::log10(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOG10: Family<Log10> = Family::new(Log10, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOG10).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Log10, f64::log10, |x| x.ln() / std::f64::consts::LN_10).tolerance(16.0);
+    samples.differs(Log10, math::NOT_FINITE);
+    samples.rounds(Log10, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::log10))
+}

@@ -1,0 +1,35 @@
+//! `aten::log1p`: the logarithm of one and elements.
+//!
+//! `out[i] = ln(1 + self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: All digits near zero; NaN below -1, unless they are complex.
+//! - Aliasing: `log1p_` writes `self`, `log1p.out` writes `out`.
+//! - Errors: `log1p_` of integers and bools.
+//! - Source: torch.log1p, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The logarithm of one and elements.
+    pub Log1p = "aten::log1p(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOG1P: Family<Log1p> = Family::new(Log1p, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOG1P).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Log1p, f64::ln_1p, |x| (x + 1.0).ln()).tolerance(16.0);
+    samples.differs(Log1p, math::NOT_FINITE);
+    samples.rounds(Log1p, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::ln_1p))
+}

@@ -1,0 +1,53 @@
+//! `aten::logaddexp`: the logarithm of a sum of exponential functions.
+//!
+//! `out[i] = log(e ^ self[i] + e ^ other[i])` to base e
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; floating-point and complex numbers.
+//! - Values: the larger one, and the logarithm of what the other one adds, so that nothing overflows.
+//! - Aliasing: `logaddexp.out` writes `out`.
+//! - Errors: integers and bools.
+//! - Source: torch.logaddexp, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The logarithm of a sum of exponential functions.
+    pub Logaddexp = "aten::logaddexp(Tensor self, Tensor other) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGADDEXP: Family<Logaddexp> = Family::new(Logaddexp, &kind::POINTWISE_BINARY, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOGADDEXP).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::computed_in(INEXACT, dtype, make::pairs(dtype));
+    samples.of(Logaddexp, INEXACT, inputs, |it| it.binary(DTypeRule::Promoted, reference)).tolerance(8.0);
+    samples.differs(Logaddexp, math::NOT_FINITE);
+    samples.rounds(Logaddexp, pointwise::ELEMENTARY);
+}
+
+fn reference(a: Scalar, b: Scalar) -> Scalar {
+    let (a, b) = (a.to_complex(), b.to_complex());
+    let (large, small) = if a.re < b.re { (b, a) } else { (a, b) };
+    let sum = match large == small {
+        // Infinite ones have no difference.
+        true => large + std::f64::consts::LN_2,
+        false => large + ((small - large).exp() + 1.0).ln(),
+    };
+    Scalar::Complex(sum)
+}
+
+fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = pointwise::promoted([("self", input), ("other", other)])?;
+    pointwise::check_inexact(spec.dtype()).map(|()| spec)
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    with_dtype!(dtype, T: Inexact => elementwise::binary::<T, T, T>(out, input, other, Functions::logaddexp))
+}

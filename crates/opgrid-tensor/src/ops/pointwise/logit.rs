@@ -1,0 +1,59 @@
+//! `aten::logit`: the inverse of the logistic function.
+//!
+//! `out[i] = ln(x / (1 - x))` with `x = self[i]`, clamped to `[eps, 1 - eps]` if `eps` is given
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN beyond 0 and 1 unless clamped.
+//! - Aliasing: `logit_` writes `self`, `logit.out` writes `out`.
+//! - Errors: complex numbers; `logit_` of integers and bools.
+//! - Source: torch.special.logit, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    /// The inverse of the logistic function.
+    pub Logit = "aten::logit(Tensor self, float? eps=None) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGIT: Family<Logit> =
+    Family::new(Logit, &kind::POINTWISE_UNARY, |input, _| pointwise::inexact_real_unary(input));
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOGIT).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| make::and_named(make::unary(dtype), "eps", 0.125);
+    samples
+        .of(Logit, ORDERED, inputs, |it| {
+            let eps: Option<f64> = it.option("eps")?;
+            it.unary(DTypeRule::Inexact, |x| {
+                let x = x.to_complex().re;
+                let x = match eps {
+                    Some(eps) if x < eps => eps,
+                    Some(eps) if x > 1.0 - eps => 1.0 - eps,
+                    _ => x,
+                };
+                Scalar::Float((x / (1.0 - x)).ln())
+            })
+        })
+        .tolerance(8.0);
+    samples.rounds(Logit, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, eps: Option<f64>, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Float => {
+        // Without a bound, the bounds are those of all numbers.
+        let (low, high) = eps.map_or((f64::NEG_INFINITY, f64::INFINITY), |eps| (eps, 1.0 - eps));
+        let (low, high): (Math<T>, Math<T>) = (low.cast(), high.cast());
+        elementwise::unary::<T, T>(out, input, move |a| {
+            let limited = if a > high { high } else { a };
+            let a = if a < low { low } else { limited };
+            Inexact::log(a / (1.0 - a))
+        })
+    })
+}

@@ -1,0 +1,27 @@
+//! `aten::positive`: elements as they are.
+//!
+//! `out[i] = self[i]`
+//!
+//! - Aliasing: the result is `self` itself.
+//! - Errors: bools.
+//! - Source: torch.positive, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Elements as they are: the tensor itself.
+    pub Positive = "aten::positive(Tensor(a) self) -> Tensor(a)", method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Positive).kind(&kind::POINTWISE_UNARY).implicit(positive);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(Positive, NUMBERS, DTypeRule::Promoted, |x| x).view();
+}
+
+fn positive(input: &Tensor) -> Result<Tensor> {
+    pointwise::check_numbers(input.spec()?.dtype()).map(|()| input.clone())
+}

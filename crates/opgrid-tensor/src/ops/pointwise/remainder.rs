@@ -1,0 +1,57 @@
+//! `aten::remainder`: what a quotient that is rounded downwards leaves.
+//!
+//! `out[i] = self[i] - floor(self[i] / other[i]) * other[i]`
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted. The result has the sign of `other`.
+//! - Aliasing: `remainder_` writes `self`, the `out` overloads write `out`.
+//! - Dispatch: overloads with numbers put them in a tensor's place.
+//! - Errors: bools, complex numbers, and integers divided by zero.
+//! - Source: torch.remainder, PyTorch 2.15.
+
+use crate::kernels::division::Division;
+use crate::ops::kinds::division;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// What a quotient that is rounded downwards leaves.
+    pub RemainderTensor = "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+    /// What a quotient that is rounded downwards leaves, of a division by a number.
+    pub RemainderScalar = "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", in_place, out, method(remainder_scalar);
+    pub RemainderScalarTensor = "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const REMAINDER: Family<RemainderTensor> =
+    Family::new(RemainderTensor, &kind::POINTWISE_BINARY, division::of_reals);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&REMAINDER)
+        .cpu(cpu)
+        .number(RemainderScalar, RemainderTensor)
+        .number(RemainderInplaceScalar, RemainderInplaceTensor)
+        .number(RemainderScalarOut, RemainderTensorOut)
+        .number_first(RemainderScalarTensor, RemainderTensor)
+        .number_first(RemainderScalarTensorOut, RemainderTensorOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::modulo);
+    let by_zero = given(make::numbers(DType::I32, &[2], 0)).and(Plain::number(DType::I32, 0));
+    samples
+        .of(RemainderTensor, REAL, |dtype| division::pairs(REAL, dtype), reference)
+        .tolerance(2.0)
+        .refuses_data("zero", by_zero);
+    samples.of(RemainderScalar, REAL, |dtype| division::by_number(REAL, dtype), reference).tolerance(2.0);
+    samples.of(RemainderScalarTensor, REAL, |dtype| division::first(REAL, dtype), reference).tolerance(2.0);
+    samples.differs(RemainderTensor, arithmetic::SIGN_OF_ZERO);
+    samples.rounds(RemainderTensor, Roundings::all(Rounding::Result(2)));
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[input, other])?;
+    division::check_divisor(other, dtype)?;
+    with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::modulo))
+}

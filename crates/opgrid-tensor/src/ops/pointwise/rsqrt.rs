@@ -1,0 +1,35 @@
+//! `aten::rsqrt`: one divided by the square root.
+//!
+//! `out[i] = self[i] ^ -0.5`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: NaN for negative numbers, unless they are complex.
+//! - Aliasing: `rsqrt_` writes `self`, `rsqrt.out` writes `out`.
+//! - Errors: `rsqrt_` of integers and bools.
+//! - Source: torch.rsqrt, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// One divided by the square root.
+    pub Rsqrt = "aten::rsqrt(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const RSQRT: Family<Rsqrt> = Family::new(Rsqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&RSQRT).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Rsqrt, |x| 1.0 / x.sqrt(), |x| x.sqrt().inv()).tolerance(8.0);
+    samples.differs(Rsqrt, math::NOT_FINITE);
+    samples.rounds(Rsqrt, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal()))
+}

@@ -1,0 +1,43 @@
+//! `aten::sgn`: the number at distance one from zero in the direction of elements, or zero.
+//!
+//! `out[i] = self[i] / |self[i]|, which is 0 at 0`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`. As `sign` for all but complex numbers.
+//! - Aliasing: `sgn_` writes `self`, `sgn.out` writes `out`, which has the dtype of `self`.
+//! - Source: torch.sgn, PyTorch 2.15.
+
+use crate::kernels::math::Direction;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The number at distance one from zero in the direction of elements, or zero.
+    pub Sgn = "aten::sgn(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SGN: Family<Sgn> =
+    Family::new(Sgn, &kind::POINTWISE_UNARY, |input| pointwise::promoted([("self", input)])).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SGN).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .unary(Sgn, ANY, DTypeRule::Promoted, |x| match x {
+            Scalar::Bool(x) => Scalar::Bool(x),
+            Scalar::Int(x) => Scalar::Int(x.signum()),
+            Scalar::Complex(x) if x == Complex64::ZERO => Scalar::Complex(x),
+            Scalar::Complex(x) => Scalar::Complex(x / x.norm()),
+            Scalar::Float(x) => Scalar::Float(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
+        })
+        .tolerance(4.0);
+    samples.differs_as(Sgn, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.rounds(Sgn, pointwise::COMPLEX_ARITHMETIC);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T => elementwise::unary::<T, T>(out, input, Direction::direction))
+}

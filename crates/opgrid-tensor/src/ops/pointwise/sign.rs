@@ -1,0 +1,43 @@
+//! `aten::sign`: one with the sign of elements, or zero.
+//!
+//! `out[i] = 1 if self[i] > 0, -1 if self[i] < 0, 0 otherwise`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`. A bool is its own sign, and NaN has the sign 0.
+//! - Aliasing: `sign_` writes `self`, `sign.out` writes `out`, which has the dtype of `self`.
+//! - Errors: complex numbers; those have `sgn`.
+//! - Source: torch.sign, PyTorch 2.15.
+
+use crate::kernels::math::Direction;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// One with the sign of elements, or zero.
+    pub Sign = "aten::sign(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SIGN: Family<Sign> = Family::new(Sign, &kind::POINTWISE_UNARY, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SIGN).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(Sign, ORDERED, DTypeRule::Promoted, |x| match x {
+        Scalar::Bool(x) => Scalar::Bool(x),
+        Scalar::Int(x) => Scalar::Int(x.signum()),
+        x => Scalar::Float(f64::from(i8::from(x.to_complex().re > 0.0) - i8::from(x.to_complex().re < 0.0))),
+    });
+    samples.differs(Sign, arithmetic::SIGN_OF_ZERO);
+}
+
+fn shape(input: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_ordered(&[input])?;
+    pointwise::promoted([("self", input)])
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Ordered => elementwise::unary::<T, T>(out, input, Direction::direction))
+}

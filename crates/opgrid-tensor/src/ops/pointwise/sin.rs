@@ -1,0 +1,35 @@
+//! `aten::sin`: the sine of angles in radians.
+//!
+//! `out[i] = sin(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `sin_` writes `self`, `sin.out` writes `out`.
+//! - Errors: `sin_` of integers and bools.
+//! - Source: torch.sin, PyTorch 2.15.
+
+use crate::kernels::functions::Sine;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The sine of angles in radians.
+    pub Sin = "aten::sin(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SIN: Family<Sin> = Family::new(Sin, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SIN).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Sin, f64::sin, Complex64::sin).tolerance(16.0);
+    samples.differs(Sin, math::NOT_FINITE);
+    samples.rounds(Sin, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, Sine))
+}

@@ -1,0 +1,45 @@
+//! `aten::sinc`: the sine of pi times elements, divided by its angle.
+//!
+//! `out[i] = sin(pi self[i]) / (pi self[i]), which is 1 at 0`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `sinc_` writes `self`, `sinc.out` writes `out`.
+//! - Errors: `sinc_` of integers and bools.
+//! - Source: torch.sinc, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The sine of pi times elements, divided by its angle.
+    pub Sinc = "aten::sinc(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SINC: Family<Sinc> = Family::new(Sinc, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SINC).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    // Beyond, the angle is rounded by more than a turn.
+    samples.of(Sinc, ANY, make::unary_numbers, |it| it.inexact(sinc, complex_sinc)).tolerance(32.0);
+    samples.differs(Sinc, math::NOT_FINITE);
+    samples.rounds(Sinc, pointwise::ELEMENTARY);
+}
+
+fn sinc(x: f64) -> f64 {
+    let angle = std::f64::consts::PI * x;
+    if x == 0.0 { 1.0 } else { angle.sin() / angle }
+}
+
+fn complex_sinc(x: Complex64) -> Complex64 {
+    let angle = std::f64::consts::PI * x;
+    if x == Complex64::ZERO { Complex64::ONE } else { angle.sin() / angle }
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::sinc))
+}

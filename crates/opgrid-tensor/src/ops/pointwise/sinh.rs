@@ -1,0 +1,36 @@
+//! `aten::sinh`: the hyperbolic sine.
+//!
+//! `out[i] = (e ^ self[i] - e ^ -self[i]) / 2`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `sinh_` writes `self`, `sinh.out` writes `out`.
+//! - Errors: `sinh_` of integers and bools.
+//! - Source: torch.sinh, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The hyperbolic sine.
+    pub Sinh = "aten::sinh(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SINH: Family<Sinh> = Family::new(Sinh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SINH).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .inexact(Sinh, f64::sinh, |x| if x.im == 0.0 { x.re.sinh().into() } else { x.sinh() })
+        .tolerance(16.0);
+    samples.differs(Sinh, math::NOT_FINITE);
+    samples.rounds(Sinh, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::sinh))
+}

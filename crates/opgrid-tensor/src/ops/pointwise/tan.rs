@@ -1,0 +1,35 @@
+//! `aten::tan`: the tangent of angles in radians.
+//!
+//! `out[i] = sin(self[i]) / cos(self[i])`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Aliasing: `tan_` writes `self`, `tan.out` writes `out`.
+//! - Errors: `tan_` of integers and bools.
+//! - Source: torch.tan, PyTorch 2.15.
+
+use crate::kernels::functions::Tangent;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The tangent of angles in radians.
+    pub Tan = "aten::tan(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const TAN: Family<Tan> = Family::new(Tan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&TAN).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.inexact(Tan, f64::tan, Complex64::tan).tolerance(64.0);
+    samples.differs(Tan, math::NOT_FINITE);
+    samples.rounds(Tan, pointwise::ELEMENTARY);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, Tangent))
+}

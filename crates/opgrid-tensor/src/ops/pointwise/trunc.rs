@@ -1,0 +1,39 @@
+//! `aten::trunc`: the whole number towards zero.
+//!
+//! `out[i] = self[i] without its fraction`
+//!
+//! - Shapes: that of `self`.
+//! - Dtypes: that of `self`; integers stay what they are.
+//! - Aliasing: `trunc_` writes `self`, `trunc.out` writes `out`, which has the dtype of `self`.
+//! - Dispatch: `fix` is another name, in all forms.
+//! - Errors: bools and complex numbers.
+//! - Source: torch.trunc, PyTorch 2.15.
+
+use crate::kernels::rounding::Whole;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The whole number towards zero.
+    pub Trunc = "aten::trunc(Tensor self) -> Tensor", in_place, out, method;
+    /// The same as [`Trunc`].
+    pub Fix = "aten::fix(Tensor self) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const TRUNC: Family<Trunc> =
+    Family::new(Trunc, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&TRUNC).cpu(cpu).alias(Fix, Trunc).alias(FixInplace, TruncInplace).alias(FixOut, TruncOut);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.unary(Trunc, REAL, DTypeRule::Promoted, |x| number::whole_by(x, f64::trunc));
+    samples.differs(Trunc, arithmetic::SIGN_OF_ZERO);
+    samples.alias(Fix, Trunc);
+}
+
+fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(input.dtype(), T: Real => elementwise::unary::<T, T>(out, input, Whole::trunc))
+}

@@ -1,0 +1,237 @@
+//! `aten::adaptive_avg_pool1d`, `adaptive_avg_pool2d`, `adaptive_avg_pool3d`: averages over as many windows as are asked for.
+//!
+//! `out[…, p]` is the average of `self[…, floor(p * size / places) .. ceil((p + 1) * size / places)]`
+//!
+//! - Shapes: images of a batch or a single one; the result has images of `output_size`.
+//! - Dtypes: floats; complex numbers too where each image gives one average.
+//! - Strides: results of a channels-last batch of images with two dimensions are channels-last.
+//! - Aliasing: the `out` forms write `out`, which must not overlap `self`.
+//! - Dispatch: composites of `mean` where each image gives one average, otherwise of `_adaptive_avg_pool2d` and its like.
+//! - Errors: images of size 0; an `output_size` of another length or with negative numbers.
+//! - Source: torch.nn.functional.adaptive_avg_pool2d, PyTorch 2.15.
+
+use crate::kernels::pooling::{Divisor, average, average_backward};
+use crate::ops::kinds::images::{FLOATS, check_float, in_format_of, write_result};
+use crate::ops::kinds::pooling;
+use crate::ops::prelude::*;
+use crate::ops::{Contiguous, MeanDim, SqueezeDim, Unsqueeze};
+use crate::tensor::Dims;
+
+operator! {
+    home = crate::home;
+    /// Averages of as many parts of lines.
+    pub AdaptiveAvgPool1d = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", out;
+    /// Averages of as many parts of images.
+    pub AdaptiveAvgPool2d = "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", out;
+    /// Averages of as many parts of images with depth.
+    pub AdaptiveAvgPool3d = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", out;
+    /// What `adaptive_avg_pool2d` is made of.
+    pub AdaptiveAvgPool2dDirect = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", out;
+    /// Its gradient.
+    pub AdaptiveAvgPool2dBackward = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", out;
+    /// What `adaptive_avg_pool3d` is made of.
+    pub AdaptiveAvgPool3dDirect = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", out;
+}
+
+/// Over images.
+pub const ADAPTIVE_AVG_POOL2D: Family<AdaptiveAvgPool2dDirect> =
+    Family::new(AdaptiveAvgPool2dDirect, &kind::POOLING, |input, output| {
+        let spec = input.spec()?;
+        in_format_of(spec, &checked(spec, output, 2)?, false)
+    })
+    .same_dtype_out();
+
+/// Over images with depth.
+pub const ADAPTIVE_AVG_POOL3D: Family<AdaptiveAvgPool3dDirect> =
+    Family::new(AdaptiveAvgPool3dDirect, &kind::POOLING, |input, output| {
+        let spec = input.spec()?;
+        TensorSpec::contiguous(&checked(spec, output, 3)?, spec.dtype(), spec.device())
+    })
+    .same_dtype_out();
+
+/// The gradient over images.
+pub const ADAPTIVE_AVG_POOL2D_BACKWARD: Family<AdaptiveAvgPool2dBackward> =
+    Family::new(AdaptiveAvgPool2dBackward, &kind::POOLING, backward_shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ADAPTIVE_AVG_POOL2D).cpu(cpu);
+    library.family(&ADAPTIVE_AVG_POOL3D).cpu(cpu);
+    library.family(&ADAPTIVE_AVG_POOL2D_BACKWARD).cpu(|grad, input, out| {
+        // Sizes beside one of 0 may be of any size.
+        if out.numel() == 0 {
+            return Ok(());
+        }
+        let first = input.dim() - 2;
+        let windows = pooling::adaptive_windows(&input.sizes()[first..], &grad.sizes()[first..]);
+        let (out, grad) = (out.array()?, grad.array()?);
+        with_dtype!(grad.dtype(), T: Float => average_backward::<T>(out, grad, &windows, Divisor::Elements))
+    });
+    library.define_with_forms(AdaptiveAvgPool1d, &kind::POOLING).implicit(lines);
+    library
+        .implement(AdaptiveAvgPool1dOut)
+        .composite(|input, output, out| write_result(out, &AdaptiveAvgPool1d.call(input, output)?));
+    library.define_with_forms(AdaptiveAvgPool2d, &kind::POOLING).implicit(|input, output| {
+        match mean_of_images(input, output, 2)? {
+            Some(mean) => Ok(mean),
+            None => AdaptiveAvgPool2dDirect.call(input, output),
+        }
+    });
+    library
+        .implement(AdaptiveAvgPool2dOut)
+        .composite(|input, output, out| write_result(out, &AdaptiveAvgPool2d.call(input, output)?));
+    library.define_with_forms(AdaptiveAvgPool3d, &kind::POOLING).implicit(|input, output| {
+        match mean_of_images(input, output, 3)? {
+            Some(mean) => Ok(mean),
+            None => AdaptiveAvgPool3dDirect.call(input, output),
+        }
+    });
+    library
+        .implement(AdaptiveAvgPool3dOut)
+        .composite(|input, output, out| write_result(out, &AdaptiveAvgPool3d.call(input, output)?));
+}
+
+fn checked(spec: &TensorSpec, output: &[i64], dims: usize) -> Result<Dims> {
+    check_float(spec.dtype())?;
+    pooling::adaptive(spec, output, dims, usize::MAX)
+}
+
+fn backward_shape(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
+    let (spec, found) = (input.spec()?, grad.spec()?);
+    let first = spec.sizes().len().saturating_sub(2);
+    let output = found.sizes().get(first..).unwrap_or_default();
+    let sizes = checked(spec, output, 2)?;
+    pooling::check_gradient("grad_output", found, spec, &sizes)?;
+    if output.contains(&0) {
+        let message = format!(
+            "argument `grad_output` has shape {:?}, expected images that are not empty",
+            found.sizes()
+        );
+        return Err(argument(message));
+    }
+    in_format_of(spec, spec.sizes(), false)
+}
+
+fn cpu(input: &Tensor, output: &[i64], out: &Tensor) -> Result<()> {
+    // Sizes beside one of 0 may be of any size.
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    let windows = pooling::adaptive_windows(&input.sizes()[input.dim() - output.len()..], output);
+    let (out, input) = (out.array()?, input.array()?);
+    with_dtype!(input.dtype(), T: Float => average::<T>(out, input, &windows, Divisor::Elements))
+}
+
+/// The mean of each image, if it is all that is asked for.
+///
+/// # Errors
+///
+/// Images of size 0, an `output_size` of another length.
+fn mean_of_images(input: &Tensor, output: &[i64], dims: usize) -> Result<Option<Tensor>> {
+    let spec = input.spec()?;
+    let sizes = pooling::adaptive(spec, output, dims, usize::MAX)?;
+    if output.iter().any(|size| *size != 1) {
+        return Ok(None);
+    }
+    let all: Vec<i64> = (1..=dims as i64).map(|dim| -dim).collect();
+    let mean = MeanDim.call(input, Some(&all), true, None)?;
+    let format = in_format_of(spec, &sizes, true)?.geometry().suggested_format();
+    Contiguous.call(&mean, format).map(Some)
+}
+
+fn lines(input: &Tensor, output: &[i64]) -> Result<Tensor> {
+    let [output] = pooling::of_rows([("output_size", output, 0)])?;
+    let spec = input.spec()?;
+    pooling::adaptive(spec, &output[1..], 1, usize::MAX)?;
+    let result = AdaptiveAvgPool2d.call(&Unsqueeze.call(input, -2)?, &output)?;
+    SqueezeDim.call(&result, -2)
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[1, 4, 4], 0);
+    samples.of(AdaptiveAvgPool1d, FLOATS, |dtype| inputs(dtype, 1), reference).tolerance(4.0);
+    samples.of(AdaptiveAvgPool2d, INEXACT, with_means::<2>, reference).tolerance(4.0);
+    samples.of(AdaptiveAvgPool3d, INEXACT, with_means::<3>, reference).tolerance(4.0);
+    samples
+        .of(AdaptiveAvgPool2dDirect, FLOATS, |dtype| inputs(dtype, 2), reference)
+        .tolerance(4.0)
+        .refuses("expected 2 sizes", given(x.clone()).and(vec![1, 1, 1]))
+        .refuses("expected 2 sizes", given(x.clone()).and(vec![1, -1]))
+        .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4], 0)).and(vec![2, 2]));
+    samples.of(AdaptiveAvgPool3dDirect, FLOATS, |dtype| inputs(dtype, 3), reference).tolerance(4.0);
+    samples
+        .of(AdaptiveAvgPool2dBackward, FLOATS, backward_inputs, backward_reference)
+        .tolerance(16.0)
+        .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
+    let rounding = Roundings::all(Rounding::Sum(2));
+    samples.rounds(AdaptiveAvgPool1d, rounding);
+    samples.rounds(AdaptiveAvgPool2d, rounding);
+    samples.rounds(AdaptiveAvgPool3d, rounding);
+    samples.rounds(AdaptiveAvgPool2dDirect, rounding);
+    samples.rounds(AdaptiveAvgPool3dDirect, rounding);
+    samples.rounds(AdaptiveAvgPool2dBackward, rounding);
+}
+
+fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+    let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {
+        given(make::numbers(dtype, &[outer, &sizes[3 - dims..]].concat(), 1)).and(output[3 - dims..].to_vec())
+    };
+    let cases: [(&[i64], [i64; 3], [i64; 3]); 6] = [
+        (&[2, 3], [4, 4, 6], [2, 2, 2]),
+        (&[3], [3, 5, 7], [2, 3, 4]),
+        (&[1, 2], [1, 3, 2], [2, 5, 3]),
+        (&[0, 2], [2, 4, 4], [1, 2, 2]),
+        (&[2, 0], [2, 4, 4], [1, 2, 2]),
+        (&[1, 1], [2, 3, 3], [1, 2, 0]),
+    ];
+    cases.into_iter().map(one).collect()
+}
+
+/// Complex numbers where each image gives one average.
+fn with_means<const DIMS: usize>(dtype: DType) -> Vec<Sample> {
+    let one = |outer: &[i64]| {
+        given(make::numbers(dtype, &[outer, &[2, 3, 4][3 - DIMS..]].concat(), 1)).and(vec![1; DIMS])
+    };
+    let means = vec![one(&[2, 3]), one(&[2]), one(&[0, 2])];
+    match dtype.is_complex() {
+        true => means,
+        false => means.into_iter().chain(inputs(dtype, DIMS)).collect(),
+    }
+}
+
+fn average_of(elements: &[(i64, Scalar)]) -> Scalar {
+    let sum = elements.iter().fold(Scalar::Float(0.0), |sum, (_, element)| number::plus(sum, *element));
+    Scalar::Complex(sum.to_complex() / elements.len() as f64)
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, output): (_, Vec<i64>) = (it.tensor("self")?, it.value("output_size")?);
+    Ok(pooling::naive_adaptive(x, &output, x.dtype(), average_of).into())
+}
+
+fn backward_inputs(dtype: DType) -> Vec<Sample> {
+    let one =
+        |(x, grad): (&[i64], &[i64])| given(make::numbers(dtype, grad, 1)).and(make::numbers(dtype, x, 2));
+    let cases: [(&[i64], &[i64]); 3] =
+        [(&[2, 3, 4, 6], &[2, 3, 2, 4]), (&[3, 5, 3], &[3, 2, 2]), (&[0, 2, 4, 4], &[0, 2, 2, 2])];
+    cases.into_iter().map(one).collect()
+}
+
+fn backward_reference(it: &Inputs) -> Result<Expected> {
+    let (grad, x) = (it.tensor("grad_output")?, it.tensor("self")?);
+    let first = x.sizes().len() - 2;
+    let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
+    let seen = std::cell::RefCell::new(Vec::new());
+    let _ = pooling::naive_adaptive(x, &grad.sizes()[first..], DType::F64, |elements| {
+        seen.borrow_mut().push(elements.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+        Scalar::Int(0)
+    });
+    for (position, numbers) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
+        let share = Scalar::Complex(grad.at(&position).to_complex() / numbers.len() as f64);
+        for number in numbers {
+            let width = x.sizes()[first + 1];
+            let at = [&position[..first], &[number / width, number % width]].concat();
+            result.set(&at, number::plus(result.at(&at), share));
+        }
+    }
+    Ok(result.to(x.dtype()).into())
+}

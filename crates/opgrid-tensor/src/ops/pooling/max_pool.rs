@@ -1,0 +1,259 @@
+//! `aten::max_pool1d`, `max_pool2d`, `max_pool3d`: the largest element under a window that moves over images.
+//!
+//! `out[…, p] = max self[…, p * stride + k * dilation - padding]` over the elements `k` of the window
+//!
+//! - Shapes: images of a batch or a single one; `stride` is that of the kernel unless it is given. With `ceil_mode` a last
+//!   place counts that is partly beyond the image.
+//! - Indices: the number of the element in its plane, in row-major order: of equal ones the first, of NaNs, which are the
+//!   largest, the last.
+//! - Dtypes: integers and floats; gradients of floats.
+//! - Strides: a channels-last batch gives channels-last results.
+//! - Aliasing: `max_pool2d_with_indices.out` and its like write `out` and `indices`.
+//! - Dispatch: what gives no indices, and what is for lines, is a composite of `max_pool2d_with_indices` or its like.
+//! - Errors: sizes of 0 but that of the batch; more padding than half of the window; a window larger than the padded image;
+//!   in gradients, indices beyond the plane.
+//! - Source: torch.nn.functional.max_pool2d, PyTorch 2.15.
+
+use crate::kernels::pooling::{largest, largest_backward};
+use crate::ops::kinds::images::{FLOATS, check_float, in_format_of};
+use crate::ops::kinds::pooling::{self, Movement, Plan};
+use crate::ops::prelude::*;
+use crate::ops::{SqueezeDim, Unsqueeze};
+use crate::tensor::choose::unsupported;
+
+operator! {
+    home = crate::home;
+    /// The largest elements along lines.
+    pub MaxPool1d = "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor";
+    /// The same, and where they are.
+    pub MaxPool1dWithIndices = "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)";
+    /// The largest elements under a window that moves over images.
+    pub MaxPool2d = "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor";
+    /// The same, and where they are.
+    pub MaxPool2dWithIndices = "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", out("out", out, indices);
+    /// The gradient by the elements that were chosen.
+    pub MaxPool2dWithIndicesBackward = "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", out("grad_input", grad_input);
+    /// The largest elements under a window that moves over images with depth.
+    pub MaxPool3d = "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor";
+    /// The same, and where they are.
+    pub MaxPool3dWithIndices = "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", out("out", out, indices);
+}
+
+/// Over images.
+pub const MAX_POOL2D_WITH_INDICES: Family<MaxPool2dWithIndices> =
+    Family::new(MaxPool2dWithIndices, &kind::POOLING, |x, kernel, stride, padding, dilation, ceil| {
+        shape(x, Movement { dims: 2, kernel, stride, padding, dilation, ceil })
+    })
+    .same_dtype_out();
+
+/// Over images with depth.
+pub const MAX_POOL3D_WITH_INDICES: Family<MaxPool3dWithIndices> =
+    Family::new(MaxPool3dWithIndices, &kind::POOLING, |x, kernel, stride, padding, dilation, ceil| {
+        shape(x, Movement { dims: 3, kernel, stride, padding, dilation, ceil })
+    })
+    .same_dtype_out();
+
+/// The gradient over images.
+pub const MAX_POOL2D_WITH_INDICES_BACKWARD: Family<MaxPool2dWithIndicesBackward> = Family::new(
+    MaxPool2dWithIndicesBackward,
+    &kind::POOLING,
+    |grad, x, kernel, stride, padding, dilation, ceil, indices| {
+        backward_shape(grad, x, Movement { dims: 2, kernel, stride, padding, dilation, ceil }, indices)
+    },
+)
+.same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MAX_POOL2D_WITH_INDICES).cpu(
+        |x, kernel, stride, padding, dilation, ceil, out, indices| {
+            cpu(x, Movement { dims: 2, kernel, stride, padding, dilation, ceil }, out, indices)
+        },
+    );
+    library.family(&MAX_POOL3D_WITH_INDICES).cpu(
+        |x, kernel, stride, padding, dilation, ceil, out, indices| {
+            cpu(x, Movement { dims: 3, kernel, stride, padding, dilation, ceil }, out, indices)
+        },
+    );
+    library.family(&MAX_POOL2D_WITH_INDICES_BACKWARD).cpu(
+        |grad, x, kernel, stride, padding, dilation, ceil, indices, out| {
+            let plan = Plan::new(x.sizes(), Movement { dims: 2, kernel, stride, padding, dilation, ceil })?;
+            let (out, grad, indices) = (out.array()?, grad.array()?, indices.array()?);
+            with_dtype!(x.dtype(), T: Float => largest_backward::<T>(out, grad, indices, plan.planes()))
+        },
+    );
+    library.define(MaxPool2d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
+        Ok(MaxPool2dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)
+    });
+    library.define(MaxPool3d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
+        Ok(MaxPool3dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)
+    });
+    library.define(MaxPool1d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
+        Ok(lines(x, kernel, stride, padding, dilation, ceil)?.0)
+    });
+    library.define(MaxPool1dWithIndices).kind(&kind::POOLING).implicit(lines);
+}
+
+/// # Errors
+///
+/// Bools and complex numbers.
+fn check(dtype: DType) -> Result<()> {
+    match REAL.contains(&dtype) {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "an integer or floating-point dtype")),
+    }
+}
+
+fn shape(input: &Tensor, movement: Movement<'_>) -> Result<(TensorSpec, TensorSpec)> {
+    let spec = input.spec()?;
+    check(spec.dtype())?;
+    let plan = Plan::new(spec.sizes(), movement)?;
+    let out = in_format_of(spec, &plan.sizes, movement.dims == 3)?;
+    let out = if spec.sizes().len() == movement.dims + 2 {
+        out
+    } else {
+        TensorSpec::contiguous(&plan.sizes, spec.dtype(), spec.device())?
+    };
+    let indices = TensorSpec::new(out.geometry().clone(), DType::I64, spec.device());
+    Ok((out, indices))
+}
+
+fn backward_shape(
+    grad: &Tensor,
+    input: &Tensor,
+    movement: Movement<'_>,
+    indices: &Tensor,
+) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    check_float(spec.dtype())?;
+    let plan = Plan::new(spec.sizes(), movement)?;
+    pooling::check_gradient("grad_output", grad.spec()?, spec, &plan.sizes)?;
+    let numbers = TensorSpec::new(spec.geometry().clone(), DType::I64, spec.device());
+    pooling::check_gradient("indices", indices.spec()?, &numbers, &plan.sizes)?;
+    in_format_of(spec, spec.sizes(), false)
+}
+
+fn cpu(input: &Tensor, movement: Movement<'_>, out: &Tensor, indices: &Tensor) -> Result<()> {
+    // Sizes beside one of 0 may be of any size.
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    let windows = Plan::new(input.sizes(), movement)?.windows();
+    let (out, indices, input) = (out.array()?, indices.array()?, input.array()?);
+    with_dtype!(input.dtype(), T: Real => largest::<T>(out, indices, input, &windows))
+}
+
+fn lines(
+    input: &Tensor,
+    kernel: &[i64],
+    stride: &[i64],
+    padding: &[i64],
+    dilation: &[i64],
+    ceil: bool,
+) -> Result<(Tensor, Tensor)> {
+    let lists = [("kernel_size", kernel, 1), ("stride", stride, 1), ("padding", padding, 0)];
+    let [kernel, stride, padding] = pooling::of_rows(lists)?;
+    let [dilation, ..] = pooling::of_rows([("dilation", dilation, 1); 3])?;
+    let rows = Unsqueeze.call(input, -2)?;
+    let (values, indices) = MaxPool2dWithIndices.call(&rows, &kernel, &stride, &padding, &dilation, ceil)?;
+    Ok((SqueezeDim.call(&values, -2)?, SqueezeDim.call(&indices, -2)?))
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[1, 4, 4], 0);
+    samples.of(MaxPool1d, REAL, |dtype| inputs(dtype, 1), values::<1>);
+    samples.of(MaxPool1dWithIndices, REAL, |dtype| inputs(dtype, 1), reference::<1>);
+    samples.of(MaxPool2d, REAL, |dtype| inputs(dtype, 2), values::<2>);
+    samples
+        .of(MaxPool2dWithIndices, REAL, |dtype| inputs(dtype, 2), reference::<2>)
+        .refuses("argument `dilation`", given(x.clone()).and(vec![2]).named("dilation", vec![0]))
+        .refuses("has no place", given(x.clone()).and(vec![3]).named("dilation", vec![2]))
+        .refuses("64 bits", given(x.clone()).and(vec![3]).named("dilation", vec![i64::MAX]))
+        .refuses("at most half", given(x.clone()).and(vec![3]).named("padding", vec![2]));
+    samples.of(MaxPool3d, REAL, |dtype| inputs(dtype, 3), values::<3>);
+    samples.of(MaxPool3dWithIndices, REAL, |dtype| inputs(dtype, 3), reference::<3>);
+    let refused = |index: i64, size: i64| {
+        let grad = make::numbers(DType::F32, &[1, 2, size], 0);
+        let indices = Plain::of(DType::I64, &[1, 2, 2], &[index]);
+        let window = given(grad).and(x.clone()).and(vec![2]).and(Vec::<i64>::new()).and(vec![0]).and(vec![1]);
+        window.and(false).and(indices)
+    };
+    samples
+        .of(MaxPool2dWithIndicesBackward, FLOATS, backward_inputs, backward_reference)
+        .tolerance(4.0)
+        .refuses("argument `grad_output`", refused(0, 3))
+        .refuses_data("from 0 to 15", refused(16, 2));
+    samples.rounds(MaxPool2dWithIndicesBackward, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = Vec::new();
+    for (sample, ceil) in pooling::inputs(dtype, dims) {
+        samples.push(sample.clone().named("ceil_mode", ceil));
+        samples.push(sample.named("ceil_mode", !ceil));
+    }
+    let sizes = &[2, 3, 4, 5, 7][..dims + 1];
+    samples.push(given(make::numbers(dtype, sizes, 3)).and(vec![2]).and(vec![1]).and(vec![1]).and(vec![2]));
+    samples
+}
+
+/// Windows that do not overlap, with the indices of elements in them.
+fn backward_inputs(dtype: DType) -> Vec<Sample> {
+    let one = |(x, size, grad, padding): (&[i64], i64, &[i64], i64)| {
+        let plane = x[x.len() - 2] * x[x.len() - 1];
+        let indices: Vec<i64> = (0..grad.iter().product::<i64>()).map(|at| (at * 7 + 3) % plane).collect();
+        given(make::numbers(dtype, grad, 1))
+            .and(make::numbers(dtype, x, 2))
+            .and(vec![size])
+            .and(Vec::<i64>::new())
+            .and(vec![padding])
+            .and(vec![1])
+            .and(false)
+            .and(Plain::of(DType::I64, grad, &indices))
+    };
+    let cases: [(&[i64], i64, &[i64], i64); 3] = [
+        (&[2, 3, 4, 6], 2, &[2, 3, 2, 3], 0),
+        (&[2, 3, 5], 2, &[2, 2, 3], 1),
+        (&[0, 2, 4, 4], 2, &[0, 2, 2, 2], 0),
+    ];
+    cases.map(one).to_vec()
+}
+
+fn pooled(it: &Inputs, dims: usize) -> Result<[Plain; 2]> {
+    let x = it.tensor("self")?;
+    let lists = ["kernel_size", "stride", "padding", "dilation"].map(|name| it.value::<Vec<i64>>(name));
+    let [kernel, stride, padding, dilation] = lists;
+    let (kernel, stride, padding, dilation) = (kernel?, stride?, padding?, dilation?);
+    let movement = Movement {
+        dims,
+        kernel: &kernel,
+        stride: &stride,
+        padding: &padding,
+        dilation: &dilation,
+        ceil: it.value("ceil_mode")?,
+    };
+    Ok([
+        pooling::naive(x, movement, x.dtype(), |elements, _| pooling::largest(elements).1)?,
+        pooling::naive(x, movement, DType::I64, |elements, _| Scalar::Int(pooling::largest(elements).0))?,
+    ])
+}
+
+fn values<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
+    let [values, _] = pooled(it, DIMS)?;
+    Ok(values.into())
+}
+
+fn reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
+    Ok(pooled(it, DIMS)?.into())
+}
+
+fn backward_reference(it: &Inputs) -> Result<Expected> {
+    let (grad, x, indices) = (it.tensor("grad_output")?, it.tensor("self")?, it.tensor("indices")?);
+    let (first, width) = (x.sizes().len() - 2, x.sizes()[x.sizes().len() - 1]);
+    let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
+    for position in naive::positions(grad.sizes()) {
+        let Scalar::Int(index) = indices.at(&position) else { continue };
+        let at = [&position[..first], &[index / width, index % width]].concat();
+        result.set(&at, number::plus(result.at(&at), grad.at(&position)));
+    }
+    Ok(result.to(x.dtype()).into())
+}

@@ -1,0 +1,84 @@
+//! `aten::inner`: sums of products along the last dimensions of two tensors.
+//!
+//! `out[…, …] = self[…, 0] * other[…, 0] + self[…, 1] * other[…, 1] + …`
+//!
+//! - Shapes: those of `self` and `other` without the last dimensions, concatenated; a tensor without dimensions scales the
+//!   other one.
+//! - Dtypes: one for both, no bools; as `mul` beside a tensor without dimensions.
+//! - Dispatch: a composite of `tensordot` or `mul`.
+//! - Aliasing: `inner.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: last dimensions of other sizes; two dtypes or devices; an `out` of another dtype.
+//! - Source: torch.inner, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{MulTensor, Tensordot};
+
+operator! {
+    home = crate::home;
+    /// Sums of products along the last dimensions of two tensors.
+    pub Inner = "aten::inner(Tensor self, Tensor other) -> Tensor", out, method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Inner, &kind::PRODUCT).implicit(inner);
+    library
+        .implement(InnerOut)
+        .implicit(|input, other, out| products::write_computed(out, &inner(input, other)?));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    samples
+        .of(Inner, NUMBERS, inputs, reference)
+        .tolerance(64.0)
+        .refuses("last dimension", given(x.clone()).and(make::numbers(DType::F32, &[2], 0)))
+        .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)));
+    samples.differs_as(Inner, products::DIFFERENCES);
+    samples.rounds(Inner, Roundings::all(Rounding::Sum(2)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 7] = [
+        [&[3], &[3]],
+        [&[2, 3], &[4, 3]],
+        [&[2, 2, 3], &[3]],
+        [&[], &[3]],
+        [&[2, 3], &[]],
+        [&[2, 0], &[3, 0]],
+        [&[37], &[2, 37]],
+    ];
+    let is_sample = |shapes: &[&[i64]; 2]| {
+        dtype != DType::Bool || shapes.iter().all(|sizes| !sizes.is_empty() && !sizes.contains(&0))
+    };
+    let shapes = shapes.into_iter().filter(is_sample);
+    shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2))).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (a, b) = (it.tensor("self")?, it.tensor("other")?);
+    let (Some((&k, rows)), Some((_, columns))) = (a.sizes().split_last(), b.sizes().split_last()) else {
+        return it.binary(DTypeRule::Promoted, number::times);
+    };
+    let sizes = [rows, columns].concat();
+    let product = Plain::from_fn(a.dtype(), &sizes, |position| {
+        let (row, column) = position.split_at(rows.len());
+        let term = |at| number::times(a.at(&[row, &[at]].concat()), b.at(&[column, &[at]].concat()));
+        (0..k).map(term).reduce(number::plus).unwrap_or(Scalar::Int(0))
+    });
+    Ok(product.into())
+}
+
+fn inner(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    match (input.spec()?.sizes().last(), other.spec()?.sizes().last()) {
+        (Some(size), Some(found)) if size == found => Tensordot.call(input, other, &[-1], &[-1]),
+        (Some(_), Some(_)) => {
+            let message = format!(
+                "argument `other` has shape {:?}, expected the last dimension of `self` of shape {:?}",
+                other.sizes(),
+                input.sizes()
+            );
+            Err(argument(message))
+        }
+        _ => MulTensor.call(input, other),
+    }
+}

@@ -1,0 +1,219 @@
+//! `aten::linalg_multi_dot`, `aten::chain_matmul`: the product of several matrices, in the cheapest order.
+//!
+//! `out = tensors[0] @ tensors[1] @ …`
+//!
+//! - Shapes: matrices that fit each other. The first one of `linalg_multi_dot` may be a vector, which is a row, and the last
+//!   one a column; their dimensions are not in the result.
+//! - Dtypes: one for all, no bools. Integers wrap around.
+//! - Order: the one with the fewest multiplications, of several the one that torch finds.
+//! - Dispatch: composites of `mm` and views; `chain_matmul` of a single matrix is that matrix.
+//! - Aliasing: `linalg_multi_dot.out` and `chain_matmul.out` write `out`, and give it its shape if it has no elements.
+//! - Errors: too few tensors, other shapes; several dtypes or devices; an `out` of another dtype.
+//! - Source: torch.linalg.multi_dot, torch.chain_matmul, PyTorch 2.15; the order is that of T. H. Cormen et al.,
+//!   Introduction to Algorithms, chapter on dynamic programming.
+
+use crate::ops::prelude::*;
+use crate::ops::{Mm, Reshape};
+
+operator! {
+    home = crate::home;
+    pub LinalgMultiDot = "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", out;
+    pub ChainMatmul = "aten::chain_matmul(Tensor[] matrices) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(LinalgMultiDot, &kind::PRODUCT).implicit(multi_dot);
+    library
+        .implement(LinalgMultiDotOut)
+        .implicit(|tensors, out| products::write_computed(out, &multi_dot(tensors)?));
+    library.define_with_forms(ChainMatmul, &kind::PRODUCT).implicit(chain_matmul);
+    library
+        .implement(ChainMatmulOut)
+        .implicit(|matrices, out| products::write_computed(out, &chain_matmul(matrices)?));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = make::numbers(DType::F32, &[2, 3], 0);
+    let vector = make::numbers(DType::F32, &[3], 0);
+    samples
+        .of(
+            LinalgMultiDot,
+            NUMBERS,
+            |dtype| [with_vectors(dtype), matrices(dtype)].concat(),
+            |it| reference(it, "tensors"),
+        )
+        .tolerance(4096.0)
+        .refuses("at least 2 tensors", given(vec![x.clone()]))
+        .refuses("expected a matrix", given(vec![x.clone(), vector.clone(), vector]))
+        .refuses("expected 3 rows", given(vec![x.clone(), x.clone()]))
+        .refuses("convert one of them", given(vec![x.clone(), make::numbers(DType::F64, &[3, 2], 0)]));
+    samples
+        .of(ChainMatmul, NUMBERS, matrices, |it| reference(it, "matrices"))
+        .tolerance(4096.0)
+        .refuses("at least 1 tensors", given(Vec::<Plain>::new()))
+        .refuses(
+            "expected a matrix",
+            given(vec![make::numbers(DType::F32, &[3], 0), make::numbers(DType::F32, &[3, 2], 0)]),
+        );
+    for difference in products::DIFFERENCES {
+        samples.differs(LinalgMultiDot, *difference);
+        samples.differs(ChainMatmul, *difference);
+    }
+    samples.rounds(LinalgMultiDot, Roundings::all(Rounding::Sum(8)));
+    samples.rounds(ChainMatmul, Roundings::all(Rounding::Sum(8)));
+}
+
+fn matrices(dtype: DType) -> Vec<Sample> {
+    lists(
+        dtype,
+        &[
+            &[&[2, 3], &[3, 2]],
+            &[&[2, 3], &[3, 1], &[1, 4]],
+            &[&[2, 1], &[1, 3], &[3, 2], &[2, 2]],
+            &[&[2, 0], &[0, 3]],
+        ],
+    )
+}
+
+fn with_vectors(dtype: DType) -> Vec<Sample> {
+    lists(dtype, &[&[&[3], &[3, 2]], &[&[2, 3], &[3]], &[&[3], &[3]], &[&[2], &[2, 2], &[2]]])
+}
+
+fn lists(dtype: DType, shapes: &[&[&[i64]]]) -> Vec<Sample> {
+    // Halves and integers of one digit, so that products of several keep all digits in most dtypes.
+    let small = |sizes: &[i64], seed: i64| {
+        let count: i64 = sizes.iter().product();
+        let elements: Vec<i64> = (0..count).map(|at| (at * 5 + seed * 3).rem_euclid(7) - 3).collect();
+        Plain::of(dtype, sizes, &elements)
+    };
+    let shapes = shapes.iter().filter(|shapes| products::is_sample(dtype, &shapes.concat()));
+    let list = |shapes: &&[&[i64]]| {
+        given(shapes.iter().zip(1..).map(|(sizes, seed)| small(sizes, seed)).collect::<Vec<_>>())
+    };
+    shapes.map(list).collect()
+}
+
+fn reference(it: &Inputs, name: &str) -> Result<Expected> {
+    let tensors = it.tensors(name)?;
+    let mut product = tensors[0].clone();
+    if product.sizes().len() == 1 {
+        product = product.with_sizes(&[1, product.sizes()[0]]);
+    }
+    for tensor in &tensors[1..] {
+        let rows = [tensor.sizes()[0], 1];
+        product = product.product(&if tensor.sizes().len() == 1 {
+            tensor.with_sizes(&rows)
+        } else {
+            tensor.clone()
+        })?;
+    }
+    let ends = [&tensors[0], &tensors[tensors.len() - 1]];
+    let kept = ends.into_iter().zip(product.sizes().to_vec()).filter(|(end, _)| end.sizes().len() != 1);
+    let sizes: Vec<i64> = kept.map(|(_, size)| size).collect();
+    Ok(product.with_sizes(&sizes).into())
+}
+
+fn multi_dot(tensors: &[Tensor]) -> Result<Tensor> {
+    check_count(tensors, 2)?;
+    let last = tensors.len() - 1;
+    let mut matrices = tensors.to_vec();
+    if tensors[0].dim() == 1 {
+        matrices[0] = tensors[0].unsqueeze(0)?;
+    }
+    if tensors[last].dim() == 1 {
+        matrices[last] = tensors[last].unsqueeze(1)?;
+    }
+    let product = product(&matrices)?;
+    let ends = [&tensors[0], &tensors[last]].into_iter().zip(product.sizes());
+    let sizes: Vec<i64> = ends.filter(|(end, _)| end.dim() != 1).map(|(_, size)| *size).collect();
+    if sizes == product.sizes() { Ok(product) } else { Reshape.call(&product, &sizes) }
+}
+
+fn chain_matmul(matrices: &[Tensor]) -> Result<Tensor> {
+    check_count(matrices, 1)?;
+    match matrices {
+        [single] if single.spec()?.sizes().len() == 2 => Ok(single.clone()),
+        several => product(several),
+    }
+}
+
+/// # Errors
+///
+/// Fewer tensors, or undefined ones.
+fn check_count(tensors: &[Tensor], least: usize) -> Result<()> {
+    if tensors.len() < least {
+        return Err(argument(format!("expected at least {least} tensors, found {}", tensors.len())));
+    }
+    tensors.iter().try_for_each(|tensor| tensor.spec().map(drop))
+}
+
+/// The product of matrices, at least one.
+///
+/// # Errors
+///
+/// Tensors that are no matrices, or do not fit each other.
+fn product(matrices: &[Tensor]) -> Result<Tensor> {
+    for (place, tensor) in matrices.iter().enumerate() {
+        let &[rows, _] = tensor.sizes() else {
+            return Err(argument(format!(
+                "tensor {place} has shape {:?}, expected a matrix",
+                tensor.sizes()
+            )));
+        };
+        let Some(before) = place.checked_sub(1).map(|before| &matrices[before]) else { continue };
+        products::check_factors(&[("tensors", before.spec()?), ("tensors", tensor.spec()?)])?;
+        if before.sizes()[1] != rows {
+            let message = format!(
+                "tensor {place} has shape {:?}, expected {} rows to fit the one before, of shape {:?}",
+                tensor.sizes(),
+                before.sizes()[1],
+                before.sizes()
+            );
+            return Err(argument(message));
+        }
+    }
+    let sizes: Vec<i64> =
+        [matrices[0].sizes()[0]].into_iter().chain(matrices.iter().map(|matrix| matrix.sizes()[1])).collect();
+    multiplied(matrices, &cheapest(&sizes), 0, matrices.len() - 1)
+}
+
+/// Where to cut each part of a chain of matrices: `cuts[first][last]` is the last matrix of the left factor. Matrix `i` has
+/// `sizes[i]` rows and `sizes[i + 1]` columns.
+fn cheapest(sizes: &[i64]) -> Vec<Vec<usize>> {
+    let count = sizes.len() - 1;
+    let (mut costs, mut cuts) = (vec![vec![0f64; count]; count], vec![vec![0; count]; count]);
+    for length in 1..count {
+        for first in 0..count - length {
+            let last = first + length;
+            costs[first][last] = f64::INFINITY;
+            for cut in first..last {
+                let own = sizes[first] as f64 * sizes[cut + 1] as f64 * sizes[last + 1] as f64;
+                let cost = costs[first][cut] + costs[cut + 1][last] + own;
+                if cost < costs[first][last] {
+                    (costs[first][last], cuts[first][last]) = (cost, cut);
+                }
+            }
+        }
+    }
+    cuts
+}
+
+fn multiplied(matrices: &[Tensor], cuts: &[Vec<usize>], first: usize, last: usize) -> Result<Tensor> {
+    if first == last {
+        return Ok(matrices[first].clone());
+    }
+    let cut = cuts[first][last];
+    Mm.call(&multiplied(matrices, cuts, first, cut)?, &multiplied(matrices, cuts, cut + 1, last)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_cut_where_it_costs_least() {
+        // (a b) c takes 7,500 multiplications, a (b c) 75,000.
+        assert_eq!(cheapest(&[10, 100, 5, 50])[0][2], 1);
+        assert_eq!(cheapest(&[50, 5, 100, 10])[0][2], 0);
+    }
+}

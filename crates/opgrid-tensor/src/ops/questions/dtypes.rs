@@ -1,0 +1,43 @@
+//! `aten::is_floating_point`, `aten::is_complex`, `aten::is_signed`: what the elements of a tensor are.
+//!
+//! - Answers: whether the dtype is one of floats or of complex numbers, and whether it has negative numbers.
+//! - Source: torch.is_floating_point, torch.is_complex, torch.Tensor.is_signed, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Whether the elements are floats.
+    pub IsFloatingPoint = "aten::is_floating_point(Tensor self) -> bool", method;
+    /// Whether the elements are complex numbers.
+    pub IsComplex = "aten::is_complex(Tensor self) -> bool", method;
+    /// Whether the dtype has negative numbers.
+    pub IsSigned = "aten::is_signed(Tensor self) -> bool", method;
+}
+
+const UNSIGNED: [DType; 5] = [DType::Bool, DType::U8, DType::U16, DType::U32, DType::U64];
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define(IsFloatingPoint)
+        .kind(&kind::QUESTION)
+        .implicit(|input| Ok(input.spec()?.dtype().is_floating_point()));
+    library.define(IsComplex).kind(&kind::QUESTION).implicit(|input| Ok(input.spec()?.dtype().is_complex()));
+    library
+        .define(IsSigned)
+        .kind(&kind::QUESTION)
+        .implicit(|input| Ok(!UNSIGNED.contains(&input.spec()?.dtype())));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let of_dtype = |it: &Inputs, prefixes: &[&str]| -> Result<Expected> {
+        let name = it.tensor("self")?.dtype().to_string();
+        Ok(Expected::Value(prefixes.iter().any(|prefix| name.starts_with(prefix)).into()))
+    };
+    samples.of_function(IsFloatingPoint, STORED, make::unary_numbers, move |it| {
+        of_dtype(it, &["float", "bfloat"])
+    });
+    samples.of_function(IsComplex, STORED, make::unary_numbers, move |it| of_dtype(it, &["complex"]));
+    let signed = ["int", "float", "bfloat", "complex"];
+    samples.of_function(IsSigned, STORED, make::unary_numbers, move |it| of_dtype(it, &signed));
+}

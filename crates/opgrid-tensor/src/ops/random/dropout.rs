@@ -1,0 +1,156 @@
+//! `aten::dropout`: zero instead of randomly chosen elements, and larger ones for the others.
+//!
+//! `out[i] = 0` with probability `p`, `input[i] / (1 - p)` otherwise
+//!
+//! - Shapes: that of `input`.
+//! - Dtypes: floating-point and complex ones where elements are chosen; any otherwise.
+//! - Aliasing: `dropout_` writes `self`. Where none is chosen, `dropout` gives `input` itself.
+//! - Random numbers: those of the stream of [`manual_seed`](crate::manual_seed), one for each element.
+//! - Dispatch: `dropout` is a composite of `uniform_`, comparisons and arithmetic. `native_dropout` gives which elements stay
+//!   as a second result.
+//! - Errors: a `p` that is no probability; integers and bools where elements are chosen.
+//! - Source: torch.nn.functional.dropout, PyTorch 2.15; N. Srivastava et al., Dropout (2014).
+
+use crate::kernels::access::check_written;
+use crate::ops::prelude::*;
+use crate::ops::{
+    DivScalar, EmptyLike, FillInplaceScalar, LtScalar, MulInplaceTensor, MulScalar, MulTensor, ToCopy,
+    UniformInplace, ZeroInplace,
+};
+
+operator! {
+    home = crate::home;
+    /// Zero instead of randomly chosen elements, and larger ones for the others.
+    pub Dropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";
+    pub DropoutInplace = "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";
+    pub NativeDropout = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(Dropout).kind(&kind::RANDOM).implicit(dropout);
+    library.define(DropoutInplace).kind(&kind::RANDOM).implicit(dropout_);
+    library.define_with_forms(NativeDropout, &kind::RANDOM).on_every_backend(native_dropout);
+    library.implement(NativeDropoutOut).on_every_backend(|input, p, train, out, mask| {
+        let (dropped, stays) = native_dropout(input, p, train)?;
+        result::copied_each(&[(out, &dropped), (mask, &stays)])
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let refused = || given(make::numbers(DType::F32, &[2], 0)).and(1.5).and(true);
+    samples
+        .of(Dropout, FLOATS, ones, |it| of_ones(it, "input"))
+        .tolerance(2.0)
+        .refuses("between 0 and 1", refused());
+    samples
+        .of(DropoutInplace, FLOATS, ones, |it| of_ones(it, "self"))
+        .tolerance(2.0)
+        .refuses("between 0 and 1", refused());
+    samples
+        .of(NativeDropout, FLOATS, ones, |it| {
+            let (x, p): (_, f64) = (it.tensor("input")?, it.value("p")?);
+            let is_chosen = it.option("train")?.unwrap_or(true) && p > 0.0;
+            let stays = match is_chosen && p < 1.0 && !x.elements().is_empty() {
+                true => Expected::Random(x.sizes().to_vec(), DType::Bool, kept(p, 1.0)),
+                false => Plain::of(DType::Bool, x.sizes(), &[!is_chosen]).into(),
+            };
+            Ok(Expected::Several(vec![of_ones(it, "input")?, stays]))
+        })
+        .tolerance(2.0)
+        .refuses("between 0 and 1", refused());
+}
+
+/// Ones, of which many, all, none or no elements are chosen.
+fn ones(dtype: DType) -> Vec<Sample> {
+    let ones = |sizes: &[i64], p: f64, train: bool| given(Plain::of(dtype, sizes, &[1])).and(p).and(train);
+    let chosen = [ones(&[2000], 0.25, true), ones(&[40, 50], 0.75, true), ones(&[3], 1.0, true)];
+    // Integers and bools are refused where elements are chosen.
+    let all =
+        [ones(&[2, 3], 0.5, false), ones(&[2, 3], 0.0, true), ones(&[0], 0.5, true), ones(&[], 0.0, true)];
+    match FLOATS.contains(&dtype) {
+        true => chosen.into_iter().chain(all).collect(),
+        false if dtype.is_complex() => Vec::new(),
+        false => chosen[..2].to_vec(),
+    }
+}
+
+/// The distribution of what stays with probability `1 - p` and is `value` then, 0 otherwise.
+fn kept(p: f64, value: f64) -> Distribution {
+    let mean = value * (1.0 - p);
+    Distribution { least: 0.0, most: value, mean, deviation: value * (p * (1.0 - p)).sqrt() }
+}
+
+fn of_ones(it: &Inputs, name: &str) -> Result<Expected> {
+    let (x, p): (_, f64) = (it.tensor(name)?, it.value("p")?);
+    if !it.option("train")?.unwrap_or(true) || p == 0.0 || x.elements().is_empty() {
+        return Ok(x.clone().into());
+    }
+    if p == 1.0 {
+        return Ok(Plain::of(x.dtype(), x.sizes(), &[0]).into());
+    }
+    // Rounded as the dtype does.
+    let value = naive::convert(Scalar::Float(1.0 / (1.0 - p)), x.dtype()).to_complex().re;
+    Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), kept(p, value)))
+}
+
+/// # Errors
+///
+/// No probability.
+fn check(p: f64) -> Result<()> {
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(()),
+        false => Err(argument(format!("argument `p` is {p}, expected a probability between 0 and 1"))),
+    }
+}
+
+/// Where elements stay: a bool each, true with probability `1 - p`.
+fn stays(input: &Tensor, p: f64) -> Result<Tensor> {
+    // 16 bits have too few numbers for small probabilities.
+    let draws = EmptyLike.call(input, Some(DType::F32), None, None, None, None)?;
+    UniformInplace.call(&draws, 0.0, 1.0, None)?;
+    LtScalar.call(&draws, Scalar::Float(1.0 - p))
+}
+
+/// The factor of each element, in its dtype.
+fn factors(input: &Tensor, p: f64) -> Result<Tensor> {
+    pointwise::check_inexact(input.spec()?.dtype())?;
+    let stays = ToCopy.call(&stays(input, p)?, Some(input.dtype()), None, None, None, false, None)?;
+    DivScalar.call(&stays, Scalar::Float(1.0 - p))
+}
+
+fn dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
+    check(p)?;
+    if p == 0.0 || !train || input.spec()?.numel() == 0 {
+        return Ok(input.clone());
+    }
+    match p == 1.0 {
+        true => MulScalar.call(input, Scalar::Int(0)),
+        false => MulTensor.call(input, &factors(input, p)?),
+    }
+}
+
+fn dropout_(input: &Tensor, p: f64, train: bool) -> Result<()> {
+    check(p)?;
+    check_written(input.spec()?.geometry())?;
+    if p == 0.0 || !train || input.spec()?.numel() == 0 {
+        return Ok(());
+    }
+    match p == 1.0 {
+        true => ZeroInplace.call(input),
+        false => MulInplaceTensor.call(input, &factors(input, p)?),
+    }
+}
+
+fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor, Tensor)> {
+    check(p)?;
+    let is_chosen = train.unwrap_or(true) && p > 0.0;
+    if !is_chosen || p == 1.0 {
+        let mask = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
+        FillInplaceScalar.call(&mask, Scalar::Bool(!is_chosen))?;
+        return Ok((MulScalar.call(input, Scalar::Int(i64::from(!is_chosen)))?, mask));
+    }
+    pointwise::check_inexact(input.spec()?.dtype())?;
+    let mask = stays(input, p)?;
+    let kept = MulTensor.call(input, &mask)?;
+    Ok((MulScalar.call(&kept, Scalar::Float(1.0 / (1.0 - p)))?, mask))
+}

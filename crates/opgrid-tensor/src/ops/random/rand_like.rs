@@ -1,0 +1,51 @@
+//! `aten::rand_like`: a new tensor of random numbers, evenly distributed from 0 to before 1, like another tensor.
+//!
+//! - Shapes: that of `self`, laid out by `memory_format`, as `self` is if none is given.
+//! - Dtypes: `dtype`, that of `self` if none is given; floating-point and complex ones.
+//! - Aliasing: `rand_like.out` and `rand_like.generator_out` write `out`.
+//! - Dispatch: composites of `empty_like` and `uniform_`.
+//! - Errors: those of `empty_like` and `uniform_`.
+//! - Source: torch.rand_like, PyTorch 2.15.
+
+use opgrid_core::Generator;
+
+use crate::ops::kinds::draws;
+use crate::ops::prelude::*;
+use crate::ops::{EmptyLike, UniformInplace};
+
+operator! {
+    home = crate::home;
+    pub RandLike = "aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+    pub RandLikeGenerator = "aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(RandLike, &kind::RANDOM).composite(
+        |input, dtype, layout, device, pin_memory, memory_format| {
+            let out = EmptyLike.call(input, dtype, layout, device, pin_memory, memory_format)?;
+            fill(&out, None).map(|()| out)
+        },
+    );
+    library.define_with_forms(RandLikeGenerator, &kind::RANDOM).composite(
+        |input, generator, dtype, layout, device, pin_memory, memory_format| {
+            let out = EmptyLike.call(input, dtype, layout, device, pin_memory, memory_format)?;
+            fill(&out, generator).map(|()| out)
+        },
+    );
+    library.implement(RandLikeOut).composite(|input, _, out| {
+        draws::shaped(input, out)?;
+        fill(out, None)
+    });
+    library.implement(RandLikeGeneratorOut).composite(|input, generator, _, out| {
+        draws::shaped(input, out)?;
+        fill(out, generator)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    draws::samples_of_like(samples, (RandLike, RandLikeGenerator), Distribution::uniform(0.0, 1.0));
+}
+
+fn fill(out: &Tensor, generator: Option<&Generator>) -> Result<()> {
+    UniformInplace.call(out, 0.0, 1.0, generator)
+}

@@ -1,0 +1,53 @@
+//! `aten::randn_like`: a new tensor of random numbers, normally distributed with mean 0 and deviation 1, like another tensor.
+//!
+//! - Shapes: that of `self`, laid out by `memory_format`, as `self` is if none is given.
+//! - Dtypes: `dtype`, that of `self` if none is given; floating-point and complex ones.
+//! - Aliasing: `randn_like.out` and `randn_like.generator_out` write `out`.
+//! - Dispatch: composites of `empty_like` and `normal_`.
+//! - Errors: those of `empty_like` and `normal_`.
+//! - Source: torch.randn_like, PyTorch 2.15.
+
+use opgrid_core::Generator;
+
+use crate::ops::kinds::draws;
+use crate::ops::prelude::*;
+use crate::ops::{EmptyLike, NormalInplace};
+
+operator! {
+    home = crate::home;
+    pub RandnLike = "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+    pub RandnLikeGenerator = "aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(RandnLike, &kind::RANDOM).composite(
+        |input, dtype, layout, device, pin_memory, memory_format| {
+            let out = EmptyLike.call(input, dtype, layout, device, pin_memory, memory_format)?;
+            fill(&out, None).map(|()| out)
+        },
+    );
+    library.define_with_forms(RandnLikeGenerator, &kind::RANDOM).composite(
+        |input, generator, dtype, layout, device, pin_memory, memory_format| {
+            let out = EmptyLike.call(input, dtype, layout, device, pin_memory, memory_format)?;
+            fill(&out, generator).map(|()| out)
+        },
+    );
+    library.implement(RandnLikeOut).composite(|input, _, out| {
+        draws::shaped(input, out)?;
+        fill(out, None)
+    });
+    library.implement(RandnLikeGeneratorOut).composite(|input, generator, _, out| {
+        draws::shaped(input, out)?;
+        fill(out, generator)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    draws::samples_of_like(samples, (RandnLike, RandnLikeGenerator), Distribution::normal(0.0, 1.0));
+    // Box and Muller's formula, by another logarithm, sine and cosine.
+    samples.rounds(RandnLike, Roundings::all(Rounding::Sum(32)));
+}
+
+fn fill(out: &Tensor, generator: Option<&Generator>) -> Result<()> {
+    NormalInplace.call(out, 0.0, 1.0, generator)
+}

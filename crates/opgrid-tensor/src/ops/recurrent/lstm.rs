@@ -1,0 +1,99 @@
+//! `aten::lstm.input`, `aten::lstm_cell`: sequences through cells with long and short memory.
+//!
+//! `c' = σ(forget) * c + σ(input) * tanh(cell)`, `h' = σ(output) * tanh(c')`, with gates `x @ w_ihᵀ + b_ih + h @ w_hhᵀ + b_hh`
+//!
+//! - Shapes: `[steps, batch, inputs]`, or the batch first, and two states `[layers * directions, batch, size]`; `params` has
+//!   `w_ih`, `w_hh` and, if `has_biases`, `b_ih` and `b_hh` for each layer and direction, and where the first state is
+//!   smaller than the second the matrix that projects it. The results are the states of the last layer in all steps, and the
+//!   last two states of all layers. `lstm_cell` takes one step of `[batch, inputs]`.
+//! - Dtypes: floating-point and complex ones, one for all.
+//! - Values: while `train`, outputs of all layers but the last are dropped with the probability `dropout`.
+//! - Dispatch: composites. All products of a layer with its inputs are one product of matrices.
+//! - Errors: other shapes, dtypes or devices; no steps.
+//! - Source: torch.nn.LSTM, PyTorch 2.15; S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997).
+
+use crate::ops::kinds::recurrent::{self, Cell, Network, State, Weights};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub LstmInput = "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)";
+    pub LstmCell = "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(LstmInput).kind(&kind::RECURRENT).implicit(
+        |input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first| {
+            let cell = Cell::Lstm;
+            let network =
+                Network { cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+            match network.run(input, hx, params)? {
+                (output, hidden, Some(cells)) => Ok((output, hidden, cells)),
+                _ => Err(argument("there is no state of the cells")),
+            }
+        },
+    );
+    library.define(LstmCell).kind(&kind::RECURRENT).implicit(|input, hx, w_ih, w_hh, b_ih, b_hh| {
+        let [hidden, cell] = hx else {
+            return Err(argument(format!("argument `hx` has {} states, expected 2", hx.len())));
+        };
+        let state = State { hidden: hidden.clone(), cell: Some(cell.clone()) };
+        match Cell::Lstm.alone(input, &state, &Weights::new([w_ih, w_hh], [b_ih, b_hh]))? {
+            State { hidden, cell: Some(cell) } => Ok((hidden, cell)),
+            State { .. } => Err(argument("there is no state of the cell")),
+        }
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = |sizes: &[i64]| recurrent::small(DType::F32, sizes, 0);
+    let options = |sample: Sample| sample.and(true).and(1).and(0.0).and(false).and(false).and(false);
+    let states = || vec![x(&[1, 2, 2]), x(&[1, 2, 2])];
+    samples
+        .of(
+            LstmInput,
+            INEXACT,
+            |dtype| recurrent::samples(Cell::Lstm, dtype),
+            |it| Ok(recurrent::expected(Cell::Lstm, it)?.into()),
+        )
+        .tolerance(64.0)
+        .refuses("1 states", options(given(x(&[3, 2, 3])).and(vec![x(&[1, 2, 2])]).and(Vec::<Plain>::new())))
+        .refuses("0 tensors", options(given(x(&[3, 2, 3])).and(states()).and(Vec::<Plain>::new())))
+        .refuses("three dimensions", options(given(x(&[3, 2])).and(states()).and(Vec::<Plain>::new())))
+        .refuses("0 steps", options(given(x(&[0, 2, 3])).and(states()).and(Vec::<Plain>::new())))
+        .refuses("`hx` has shape", options(given(x(&[3, 1, 3])).and(states()).and(Vec::<Plain>::new())));
+    samples
+        .of(
+            LstmCell,
+            INEXACT,
+            |dtype| recurrent::cell_samples(Cell::Lstm, dtype),
+            |it| Ok(recurrent::expected_cell(Cell::Lstm, it)?.into()),
+        )
+        .tolerance(32.0)
+        .refuses("1 states", given(x(&[2, 3])).and(vec![x(&[2, 2])]).and(x(&[8, 3])).and(x(&[8, 2])))
+        .refuses("`w_ih` has shape", {
+            given(x(&[2, 3])).and(vec![x(&[2, 2]), x(&[2, 2])]).and(x(&[6, 3])).and(x(&[8, 2]))
+        });
+    samples.rounds(LstmInput, Roundings::all(Rounding::Result(64)));
+    samples.rounds(LstmCell, Roundings::all(Rounding::Result(64)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_may_be_projected() -> Result<()> {
+        let of = |sizes: &[i64], seed| recurrent::small(DType::F64, sizes, seed).to_tensor();
+        let parameters = [of(&[8, 3], 1)?, of(&[8, 1], 2)?, of(&[8], 3)?, of(&[8], 4)?, of(&[1, 2], 5)?];
+        let states = [of(&[1, 2, 1], 6)?, of(&[1, 2, 2], 7)?];
+        let (output, hidden, cells) =
+            LstmInput.call(&of(&[4, 2, 3], 0)?, &states, &parameters, true, 1, 0.0, false, false, false)?;
+        assert_eq!(
+            (output.sizes(), hidden.sizes(), cells.sizes()),
+            (&[4, 2, 1][..], &[1, 2, 1][..], &[1, 2, 2][..])
+        );
+        assert_eq!(output.select(0, 3)?.to_vec::<f64>()?, hidden.to_vec::<f64>()?);
+        Ok(())
+    }
+}

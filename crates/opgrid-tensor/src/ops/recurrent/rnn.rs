@@ -1,0 +1,87 @@
+//! `aten::rnn_tanh.input`, `aten::rnn_relu.input`, `aten::rnn_tanh_cell`, `aten::rnn_relu_cell`: sequences through simple cells.
+//!
+//! `h' = f(x @ w_ihᵀ + b_ih + h @ w_hhᵀ + b_hh)`, where `f` is the hyperbolic tangent or `relu`
+//!
+//! - Shapes: as `gru.input` and `gru_cell`.
+//! - Dtypes: floating-point and complex ones, one for all; with `relu` floating-point ones and integers.
+//! - Values: while `train`, outputs of all layers but the last are dropped with the probability `dropout`.
+//! - Dispatch: composites. All products of a layer with its inputs are one product of matrices.
+//! - Errors: other shapes, dtypes or devices; no steps.
+//! - Source: torch.nn.RNN, PyTorch 2.15; J. L. Elman, Finding Structure in Time (1990).
+
+use crate::ops::kinds::recurrent::{self, Cell, Network, State, Weights};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub RnnTanhInput = "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)";
+    pub RnnReluInput = "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)";
+    pub RnnTanhCell = "aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor";
+    pub RnnReluCell = "aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define(RnnTanhInput).kind(&kind::RECURRENT).implicit(
+        |input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first| {
+            let cell = Cell::Tanh;
+            let network =
+                Network { cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+            network.run(input, std::slice::from_ref(hx), params).map(|(output, hidden, _)| (output, hidden))
+        },
+    );
+    library.define(RnnReluInput).kind(&kind::RECURRENT).implicit(
+        |input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first| {
+            let cell = Cell::Relu;
+            let network =
+                Network { cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+            network.run(input, std::slice::from_ref(hx), params).map(|(output, hidden, _)| (output, hidden))
+        },
+    );
+    library.define(RnnTanhCell).kind(&kind::RECURRENT).implicit(|input, hx, w_ih, w_hh, b_ih, b_hh| {
+        let state = State { hidden: hx.clone(), cell: None };
+        Ok(Cell::Tanh.alone(input, &state, &Weights::new([w_ih, w_hh], [b_ih, b_hh]))?.hidden)
+    });
+    library.define(RnnReluCell).kind(&kind::RECURRENT).implicit(|input, hx, w_ih, w_hh, b_ih, b_hh| {
+        let state = State { hidden: hx.clone(), cell: None };
+        Ok(Cell::Relu.alone(input, &state, &Weights::new([w_ih, w_hh], [b_ih, b_hh]))?.hidden)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(
+            RnnTanhInput,
+            INEXACT,
+            |dtype| recurrent::samples(Cell::Tanh, dtype),
+            |it| Ok(recurrent::expected(Cell::Tanh, it)?.into()),
+        )
+        .tolerance(64.0);
+    samples
+        .of(
+            RnnReluInput,
+            REAL,
+            |dtype| recurrent::samples(Cell::Relu, dtype),
+            |it| Ok(recurrent::expected(Cell::Relu, it)?.into()),
+        )
+        .tolerance(64.0);
+    samples
+        .of(
+            RnnTanhCell,
+            INEXACT,
+            |dtype| recurrent::cell_samples(Cell::Tanh, dtype),
+            |it| Ok(recurrent::expected_cell(Cell::Tanh, it)?.remove(0).into()),
+        )
+        .tolerance(32.0);
+    samples
+        .of(
+            RnnReluCell,
+            REAL,
+            |dtype| recurrent::cell_samples(Cell::Relu, dtype),
+            |it| Ok(recurrent::expected_cell(Cell::Relu, it)?.remove(0).into()),
+        )
+        .tolerance(32.0);
+    samples.rounds(RnnTanhInput, Roundings::all(Rounding::Result(64)));
+    samples.rounds(RnnReluInput, Roundings::all(Rounding::Result(64)));
+    samples.rounds(RnnTanhCell, Roundings::all(Rounding::Result(64)));
+    samples.rounds(RnnReluCell, Roundings::all(Rounding::Result(64)));
+}

@@ -1,0 +1,68 @@
+//! `aten::aminmax`: the smallest and the largest element, of all or over a dimension.
+//!
+//! `min = min(self[0], self[1], …)`, `max = max(self[0], self[1], …)`
+//!
+//! - Shapes: without the dimension `dim`, or with size 1 for it with `keepdim`; no `dim` means all.
+//! - Dtypes: that of `self`. NaN wins over every number.
+//! - Aliasing: `aminmax.out` writes `min` and `max`.
+//! - Errors: complex numbers; nothing to choose from; a dimension out of range; an output of another dtype than `self`.
+//! - Source: torch.aminmax, PyTorch 2.15.
+
+use crate::kernels::choice;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The smallest and the largest element, of all or over a dimension.
+    pub Aminmax = "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const AMINMAX: Family<Aminmax> = Family::new(Aminmax, &kind::REDUCTION, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&AMINMAX).cpu(|input, dim, _, least, most| {
+        choice::check_apart(most, input)?;
+        choice::smallest(least, input, dim.as_slice())?;
+        choice::largest(most, input, dim.as_slice())
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let named = |sample: Sample| match sample.positional.as_slice() {
+            [input, dim, keepdim] => {
+                given(input.clone()).named("dim", dim.clone()).named("keepdim", keepdim.clone())
+            }
+            _ => sample,
+        };
+        let of_all = [
+            given(make::numbers(dtype, &[2, 3], 1)),
+            given(make::numbers(dtype, &[2, 3], 1)).named("keepdim", true),
+            given(make::extremes(dtype)),
+        ];
+        make::over_dim(dtype).into_iter().map(named).chain(of_all).collect()
+    };
+    samples
+        .of(Aminmax, ORDERED, inputs, reference)
+        .refuses("no elements", given(make::numbers(DType::F32, &[0], 0)))
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 2));
+    samples.differs_as(Aminmax, &[arithmetic::SIGN_OF_ZERO, READ_AFTER_WRITTEN]);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, dim, keepdim) = (it.tensor("self")?, it.option::<i64>("dim")?, it.value("keepdim")?);
+    let chosen = |second: fn(std::cmp::Ordering) -> bool| {
+        let one = |elements: &[Scalar]| {
+            let all = elements.iter().copied().reduce(|a, b| number::chosen(a, b, second));
+            all.unwrap_or(Scalar::Int(0))
+        };
+        x.reduced(dim.as_ref().map(std::slice::from_ref), keepdim, x.dtype(), one)
+    };
+    Ok([chosen(|order| order.is_gt()), chosen(|order| order.is_lt())].into())
+}
+
+fn shape(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
+    let spec = extremum::over_dims(input, dim.as_slice(), keepdim)?;
+    Ok((spec.clone(), spec))
+}

@@ -1,0 +1,57 @@
+//! `aten::logsumexp`: the logarithm of the sum of exponentials over dimensions.
+//!
+//! `out[j] = log(e ^ self[0, j] + e ^ self[1, j] + …)`
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; none named means all.
+//! - Dtypes: floating-point and complex ones stay what they are; integers and bools give the default dtype.
+//! - Values: -∞ for no elements. The largest element is taken out of the sum, so that no exponential is beyond the range.
+//! - Aliasing: `logsumexp.out` writes `out`.
+//! - Errors: a dimension out of range or named twice.
+//! - Source: torch.logsumexp, PyTorch 2.15.
+
+use crate::kernels::log_sum;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The logarithm of the sum of exponentials over dimensions, all if none is named.
+    pub Logsumexp = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGSUMEXP: Family<Logsumexp> = Family::new(Logsumexp, &kind::REDUCTION, shape);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOGSUMEXP).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Logsumexp, ANY, make::over_dims, reference)
+        .tolerance(8.0)
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+    samples.differs(Logsumexp, READ_AFTER_WRITTEN);
+    samples.rounds(Logsumexp, Roundings::all(Rounding::Sum(8)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, dims) = (it.tensor("self")?, it.value::<Vec<i64>>("dim")?);
+    let dtype = inexact(x.dtype());
+    let log = |elements: &[Scalar]| {
+        let sum: Complex64 = elements.iter().map(|element| element.to_complex().exp()).sum();
+        match dtype.is_complex() {
+            true => Scalar::Complex(if sum == Complex64::ZERO { f64::NEG_INFINITY.into() } else { sum.ln() }),
+            false => Scalar::Float(sum.re.ln()),
+        }
+    };
+    Ok(x.to(dtype).reduced(Some(&dims), it.value("keepdim")?, dtype, log).into())
+}
+
+fn shape(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    reduce::shape(spec, dim, keepdim, inexact(spec.dtype()))
+}
+
+fn cpu(input: &Tensor, dim: &[i64], _keepdim: bool, out: &Tensor) -> Result<()> {
+    log_sum::over(out, input, dim, inexact(input.dtype()))
+}

@@ -1,0 +1,49 @@
+//! `aten::max`: the largest of all elements, or over a dimension and where it is, or the larger ones of two tensors.
+//!
+//! `out = max(self[0], self[1], …)`, and `out[i] = max(self[i], other[i])`
+//!
+//! - Shapes: none of all elements; without the dimension `dim`, or with size 1 for it with `keepdim`; two tensors broadcast.
+//! - Dtypes: that of `self`, and int64 for indices; promoted for two. NaN wins over every number. Of several largest elements
+//!   the index is that of the first.
+//! - Aliasing: `max.unary_out` and `max.out` write `out`, `max.dim_max` writes `max` and `max_values`.
+//! - Dispatch: that of two tensors is made of `maximum`.
+//! - Errors: complex numbers; nothing to choose from.
+//! - Source: torch.max, PyTorch 2.15.
+
+use crate::kernels::choice;
+use crate::ops::prelude::*;
+use crate::ops::{Maximum, MaximumOut};
+
+operator! {
+    home = crate::home;
+    /// The largest of all elements.
+    pub Max = "aten::max(Tensor self) -> Tensor", out("unary_out"), method;
+    pub MaxDim = "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_max", max, max_values), method(max_dim);
+    pub MaxOther = "aten::max.other(Tensor self, Tensor other) -> Tensor", out("out");
+}
+
+/// Of all elements.
+pub const MAX: Family<Max> = Family::new(Max, &kind::REDUCTION, extremum::of_all);
+
+/// Over a dimension.
+pub const MAX_DIM: Family<MaxDim> =
+    Family::new(MaxDim, &kind::REDUCTION, extremum::with_index).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MAX_DIM).cpu(|input, dim, _, values, indices| {
+        choice::check_apart(values, input)?;
+        choice::index_of_largest(indices, input, &[dim])?;
+        choice::chosen(values, input, dim, indices)
+    });
+    library.family(&MAX).cpu(|input, out| choice::largest(out, input, &[]));
+    library
+        .define_with_forms(MaxOther, &kind::POINTWISE_BINARY)
+        .implicit(|input, other| Maximum.call(input, other));
+    library.implement(MaxOut).implicit(|input, other, out| MaximumOut.call(input, other, out));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    extremum::samples_of_all(samples, Max, |order| order.is_lt());
+    extremum::samples_with_index(samples, MaxDim, |order| order.is_lt());
+    extremum::samples_of_two(samples, MaxOther, |order| order.is_lt());
+}

@@ -1,0 +1,49 @@
+//! `aten::min`: the smallest of all elements, or over a dimension and where it is, or the smaller ones of two tensors.
+//!
+//! `out = min(self[0], self[1], …)`, and `out[i] = min(self[i], other[i])`
+//!
+//! - Shapes: none of all elements; without the dimension `dim`, or with size 1 for it with `keepdim`; two tensors broadcast.
+//! - Dtypes: that of `self`, and int64 for indices; promoted for two. NaN wins over every number. Of several smallest elements
+//!   the index is that of the first.
+//! - Aliasing: `min.unary_out` and `min.out` write `out`, `min.dim_min` writes `min` and `min_indices`.
+//! - Dispatch: that of two tensors is made of `minimum`.
+//! - Errors: complex numbers; nothing to choose from.
+//! - Source: torch.min, PyTorch 2.15.
+
+use crate::kernels::choice;
+use crate::ops::prelude::*;
+use crate::ops::{Minimum, MinimumOut};
+
+operator! {
+    home = crate::home;
+    /// The smallest of all elements.
+    pub Min = "aten::min(Tensor self) -> Tensor", out("unary_out"), method;
+    pub MinDim = "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_min", min, min_indices), method(min_dim);
+    pub MinOther = "aten::min.other(Tensor self, Tensor other) -> Tensor", out("out");
+}
+
+/// Of all elements.
+pub const MIN: Family<Min> = Family::new(Min, &kind::REDUCTION, extremum::of_all);
+
+/// Over a dimension.
+pub const MIN_DIM: Family<MinDim> =
+    Family::new(MinDim, &kind::REDUCTION, extremum::with_index).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&MIN_DIM).cpu(|input, dim, _, values, indices| {
+        choice::check_apart(values, input)?;
+        choice::index_of_smallest(indices, input, &[dim])?;
+        choice::chosen(values, input, dim, indices)
+    });
+    library.family(&MIN).cpu(|input, out| choice::smallest(out, input, &[]));
+    library
+        .define_with_forms(MinOther, &kind::POINTWISE_BINARY)
+        .implicit(|input, other| Minimum.call(input, other));
+    library.implement(MinOut).implicit(|input, other, out| MinimumOut.call(input, other, out));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    extremum::samples_of_all(samples, Min, |order| order.is_gt());
+    extremum::samples_with_index(samples, MinDim, |order| order.is_gt());
+    extremum::samples_of_two(samples, MinOther, |order| order.is_gt());
+}

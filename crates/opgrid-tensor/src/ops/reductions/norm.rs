@@ -1,0 +1,125 @@
+//! `aten::norm`: the norm of vectors, in the overloads that came before
+//! [`LinalgVectorNorm`].
+//!
+//! `out[j] = (|self[0, j]| ^ p + |self[1, j]| ^ p + …) ^ (1 / p)`, with 2 for no `p`
+//!
+//! - Shapes, dtypes, errors: those of `linalg_vector_norm`.
+//! - Aliasing: the overloads whose names end in `out` write `out`.
+//! - Dispatch: made of `linalg_vector_norm`.
+//! - Source: torch.norm, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{LinalgVectorNorm, LinalgVectorNormOut};
+
+operator! {
+    home = crate::home;
+    pub NormScalar = "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", out;
+    pub NormScalarOptDim = "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", out("out");
+    pub NormScalarOptDimDtype = "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", out("dtype_out");
+    pub NormScalarOptDtype = "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    let kind = &kind::REDUCTION;
+    library
+        .define_with_forms(NormScalar, kind)
+        .composite(|input, p| LinalgVectorNorm.call(input, p, None, false, None));
+    library
+        .implement(NormScalarOut)
+        .composite(|input, p, out| LinalgVectorNormOut.call(input, p, None, false, None, out));
+    library
+        .define_with_forms(NormScalarOptDim, kind)
+        .composite(|input, p, dim, keepdim| LinalgVectorNorm.call(input, order(p), Some(dim), keepdim, None));
+    library.implement(NormOut).composite(|input, p, dim, keepdim, out| {
+        LinalgVectorNormOut.call(input, order(p), Some(dim), keepdim, None, out)
+    });
+    library.define_with_forms(NormScalarOptDimDtype, kind).composite(|input, p, dim, keepdim, dtype| {
+        LinalgVectorNorm.call(input, order(p), Some(dim), keepdim, Some(dtype))
+    });
+    library.implement(NormDtypeOut).composite(|input, p, dim, keepdim, dtype, out| {
+        LinalgVectorNormOut.call(input, order(p), Some(dim), keepdim, Some(dtype), out)
+    });
+    library
+        .define_with_forms(NormScalarOptDtype, kind)
+        .composite(|input, p, dtype| LinalgVectorNorm.call(input, order(p), None, false, Some(dtype)));
+    library.implement(NormScalarOptDtypeOut).composite(|input, p, dtype, out| {
+        LinalgVectorNormOut.call(input, order(p), None, false, Some(dtype), out)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let of_all = |dtype| {
+        let orders = [2, 1, 3].map(|order| given(make::numbers(dtype, &[2, 3], 1)).and(order));
+        orders
+            .into_iter()
+            .chain([given(make::numbers(dtype, &[], 1)), given(make::numbers(dtype, &[0], 1))])
+            .collect()
+    };
+    samples.of(NormScalar, INEXACT, of_all, reference).tolerance(8.0);
+    samples.of(NormScalarOptDim, INEXACT, over_dims, reference).tolerance(8.0);
+    samples
+        .of(
+            NormScalarOptDimDtype,
+            INEXACT,
+            |dtype| over_dims(dtype).into_iter().map(|sample| sample.named("dtype", wide(dtype))).collect(),
+            reference,
+        )
+        .tolerance(8.0);
+    samples
+        .of(
+            NormScalarOptDtype,
+            INEXACT,
+            |dtype| {
+                vec![
+                    given(make::numbers(dtype, &[2, 3], 1)).and(1).named("dtype", wide(dtype)),
+                    given(make::numbers(dtype, &[0], 1)).and(1).named("dtype", wide(dtype)),
+                    given(make::numbers(dtype, &[], 1)).and(1).named("dtype", wide(dtype)),
+                ]
+            },
+            reference,
+        )
+        .tolerance(8.0);
+    samples.differs(NormScalar, READ_AFTER_WRITTEN);
+    samples.rounds(NormScalar, Roundings::all(Rounding::Sum(8)));
+}
+
+/// The widest dtype of the same kind.
+fn wide(dtype: DType) -> DType {
+    if dtype.is_complex() { DType::Complex128 } else { DType::F64 }
+}
+
+fn over_dims(dtype: DType) -> Vec<Sample> {
+    let one = |sample: Sample| match sample.positional.as_slice() {
+        [input, dims, keepdim] => given(input.clone()).and(2).and(dims.clone()).and(keepdim.clone()),
+        _ => sample,
+    };
+    make::over_dims(dtype).into_iter().map(one).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = it.option::<DType>("dtype")?.unwrap_or(x.dtype());
+    let order = it.option::<Scalar>("p")?.unwrap_or(Scalar::Int(2)).to_f64()?;
+    let (dims, keepdim): (Option<Vec<i64>>, Option<bool>) = (it.option("dim")?, it.option("keepdim")?);
+    let norm = |elements: &[Scalar]| {
+        let powers = elements.iter().map(|element| element.to_complex().norm().powf(order));
+        Scalar::Float(powers.sum::<f64>().powf(1.0 / order))
+    };
+    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim.unwrap_or(false), spread::real(dtype), norm).into())
+}
+
+/// The order that is meant where none is given.
+fn order(p: Option<Scalar>) -> Scalar {
+    p.unwrap_or(Scalar::Int(2))
+}
+
+impl Tensor {
+    /// The Euclidean norm of all elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LinalgVectorNorm`].
+    pub fn norm(&self) -> Result<Self> {
+        NormScalar.call(self, Scalar::Int(2))
+    }
+}

@@ -1,0 +1,91 @@
+//! `aten::prod`: the product of all elements, or over a dimension.
+//!
+//! `out[j] = self[0, j] * self[1, j] * …`
+//!
+//! - Shapes: without the dimension `dim`, or with size 1 for it with `keepdim`.
+//! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for integers and
+//!   bools. Integers wrap around.
+//! - Values: one for no elements.
+//! - Aliasing: `prod.out` writes `out`, and `prod.int_out`, in the dtype of `out` that it then multiplies in.
+//! - Errors: a dimension out of range; an `out` of another dtype than `dtype`.
+//! - Source: torch.prod, PyTorch 2.15.
+
+use crate::kernels::product;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Prod = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out");
+    pub ProdDimInt = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("int_out");
+}
+
+/// Of all elements.
+pub const PROD: Family<Prod> =
+    Family::new(Prod, &kind::REDUCTION, |input, dtype| shape(input, &[], false, dtype)).same_dtype_out();
+
+/// Over a dimension.
+pub const PROD_DIM_INT: Family<ProdDimInt> =
+    Family::new(ProdDimInt, &kind::REDUCTION, |input, dim, keepdim, dtype| {
+        shape(input, &[dim], keepdim, dtype)
+    })
+    .out_shape(|input, dim, keepdim, dtype, out| {
+        shape(input, &[dim], keepdim, Some(total::out_dtype(dtype, out)?))
+    });
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&PROD).cpu(|input, dtype, out| cpu(input, &[], dtype, out));
+    library.family(&PROD_DIM_INT).cpu(|input, dim, _, dtype, out| cpu(input, &[dim], dtype, out));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let of_all = |dtype| make::and_named(make::unary_numbers(dtype), "dtype", DType::F64);
+    let over = |dtype| make::and_named(make::over_dim(dtype), "dtype", DType::F64);
+    samples.of(Prod, ANY, of_all, reference).tolerance(64.0);
+    samples
+        .of(ProdDimInt, ANY, over, reference)
+        .tolerance(64.0)
+        .output_decides()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(2));
+    samples.differs_as(Prod, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.rounds(Prod, Roundings::all(Rounding::Result(64)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = total::expected_dtype(it, x)?;
+    let dim: Option<i64> = it.option("dim")?;
+    let keepdim = it.option("keepdim")?.unwrap_or(false);
+    let one = Plain::number(dtype, 1).at(&[]);
+    let product =
+        |elements: &[Scalar]| elements.iter().fold(one, |product, element| number::times(product, *element));
+    Ok(x.to(dtype).reduced(dim.as_ref().map(std::slice::from_ref), keepdim, dtype, product).into())
+}
+
+fn shape(input: &Tensor, dims: &[i64], keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
+    let dtype = reduce::sum_dtype(input.dtype(), dtype);
+    reduce::shape(input.spec()?, dims, keepdim, dtype)
+}
+
+fn cpu(input: &Tensor, dims: &[i64], dtype: Option<DType>, out: &Tensor) -> Result<()> {
+    product::product(out, input, dims, dtype.unwrap_or(out.dtype()))
+}
+
+impl Tensor {
+    /// The product of all elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Prod`].
+    pub fn prod(&self) -> Result<Self> {
+        Prod.call(self, None)
+    }
+
+    /// The product over a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ProdDimInt`].
+    pub fn prod_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
+        ProdDimInt.call(self, dim, keepdim, None)
+    }
+}

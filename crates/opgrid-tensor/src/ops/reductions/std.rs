@@ -1,0 +1,56 @@
+//! `aten::std`: the standard deviation of all elements, or over dimensions.
+//!
+//! `out[j] = sqrt((|self[0, j] - m[j]|² + |self[1, j] - m[j]|² + …) / (n - correction))`, where `m[j]` is the average
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: that of `self`; that of the parts for complex numbers, which are points in the plane.
+//! - Values: NaN for no elements; infinite, or NaN, where there are no more elements than `correction`.
+//! - Aliasing: `std.correction_out` and `std.out` write `out`.
+//! - Dispatch: the overloads with `unbiased` are made of `std.correction`, with a correction of one or zero.
+//! - Errors: integers and bools; a dimension out of range or named twice; a complex `correction`.
+//! - Source: torch.std, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Std = "aten::std(Tensor self, bool unbiased=True) -> Tensor";
+    pub StdDim = "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", out("out");
+    pub StdCorrection = "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const STD_CORRECTION: Family<StdCorrection> =
+    Family::new(StdCorrection, &kind::REDUCTION, spread::over_dims);
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .family(&STD_CORRECTION)
+        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, true, out));
+    library
+        .define(Std)
+        .kind(&kind::REDUCTION)
+        .implicit(|input, unbiased| StdCorrection.call(input, None, spread::correction(unbiased), false));
+    library.define_with_forms(StdDim, &kind::REDUCTION).implicit(|input, dim, unbiased, keepdim| {
+        StdCorrection.call(input, dim, spread::correction(unbiased), keepdim)
+    });
+    library.implement(StdOut).implicit(|input, dim, unbiased, keepdim, out| {
+        StdCorrectionOut.call(input, dim, spread::correction(unbiased), keepdim, out)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    spread::samples(samples, (Std, StdDim, StdCorrection), f64::sqrt);
+}
+
+impl Tensor {
+    /// The standard deviation over dimensions, all if none is named: the sum of squares is divided by the number of elements less
+    /// `correction`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`StdCorrection`].
+    pub fn std(&self, dim: &[i64], correction: impl Into<Scalar>, keepdim: bool) -> Result<Self> {
+        StdCorrection.call(self, Some(dim), Some(correction.into()), keepdim)
+    }
+}

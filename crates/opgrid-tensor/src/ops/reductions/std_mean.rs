@@ -1,0 +1,41 @@
+//! `aten::std_mean`: the standard deviation and the average of all elements, or over dimensions.
+//!
+//! `(std(self), mean(self))`
+//!
+//! - Shapes, dtypes, values, errors: those of `std` and `mean`.
+//! - Aliasing: `std_mean.correction_out` writes `out0` and `out1`.
+//! - Dispatch: the overloads with `unbiased` are made of `std_mean.correction`, with a correction of one or zero.
+//! - Source: torch.std_mean, PyTorch 2.15.
+
+use crate::kernels::mean;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub StdMean = "aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)";
+    pub StdMeanDim = "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)";
+    pub StdMeanCorrection = "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const STD_MEAN_CORRECTION: Family<StdMeanCorrection> =
+    Family::new(StdMeanCorrection, &kind::REDUCTION, spread::with_average).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&STD_MEAN_CORRECTION).cpu(|input, dim, correction, _, spread, average| {
+        crate::kernels::choice::check_apart(average, input)?;
+        spread::fill(input, dim, correction, true, spread)?;
+        mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
+    });
+    library
+        .define(StdMean)
+        .kind(&kind::REDUCTION)
+        .implicit(|input, unbiased| StdMeanCorrection.call(input, None, spread::correction(unbiased), false));
+    library.define(StdMeanDim).kind(&kind::REDUCTION).implicit(|input, dim, unbiased, keepdim| {
+        StdMeanCorrection.call(input, dim, spread::correction(unbiased), keepdim)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    spread::samples_with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
+}

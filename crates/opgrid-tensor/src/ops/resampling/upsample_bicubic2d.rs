@@ -1,0 +1,77 @@
+//! `aten::upsample_bicubic2d`: images of other sizes, of four neighbours in each dimension, by cubic polynomials.
+//!
+//! Places lie where [`UpsampleBilinear2d`](crate::ops::UpsampleBilinear2d) has them; what lies beyond the edges is the
+//! element at the edge.
+//!
+//! - Shapes: a batch of images; the overload `vec` takes sizes or scales, from which sizes follow without fractions.
+//! - Dtypes: floats; 16-bit ones are rounded once.
+//! - Strides: channels-last if the batch is.
+//! - Aliasing: `upsample_bicubic2d.out` writes `out`, which must not overlap `self`.
+//! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
+//! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
+
+use crate::kernels::resampling::resample;
+use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::resampling::{self, Resized, output_sizes, scale_at};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Images of other sizes, of neighbours by cubic polynomials.
+    pub UpsampleBicubic2d = "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", out;
+    pub UpsampleBicubic2dVec = "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const UPSAMPLE_BICUBIC2D: Family<UpsampleBicubic2d> =
+    Family::new(UpsampleBicubic2d, &kind::RESAMPLING, |input, output, _, _, _| {
+        let spec = input.spec()?;
+        check_float(spec.dtype())?;
+        resampling::shape(spec, output, 2)
+    })
+    .same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&UPSAMPLE_BICUBIC2D).cpu(|input, output, align_corners, rows, columns, out| {
+        // Sizes beside one of 0 may be of any size.
+        if out.numel() == 0 {
+            return Ok(());
+        }
+        let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
+        with_dtype!(input.dtype(), T: Float => {
+            let lines = resized.iter().map(Resized::cubic::<Math<T>>).collect();
+            resample::<T>(out.array()?, input.array()?, &resampling::lines(lines))
+        })
+    });
+    library.define(UpsampleBicubic2dVec).kind(&kind::RESAMPLING).implicit(|input, output, align, scales| {
+        let sizes = output_sizes(input.spec()?.sizes(), output, scales, 2)?;
+        UpsampleBicubic2d.call(input, &sizes, align, scale_at(scales, 0), scale_at(scales, 1))
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::inputs);
+    samples.of(UpsampleBicubic2d, FLOATS, inputs, reference).tolerance(128.0);
+    let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::by_scales);
+    samples.of(UpsampleBicubic2dVec, FLOATS, inputs, reference).tolerance(128.0);
+    samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(2)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, output, scales) = resampling::arguments(it)?;
+    let align_corners = it.value("align_corners")?;
+    Ok(resampling::naive(x, &output, |dim, place| {
+        let size = x.sizes()[dim + 2];
+        let scale = scales[dim].filter(|_| size != output[dim]);
+        let at = resampling::naive_place(size, output[dim], scale, align_corners, place);
+        // The weight of an element by its distance, as textbooks have it.
+        let weight = |distance: f64| match distance.abs() {
+            x if x <= 1.0 => 1.25 * x.powi(3) - 2.25 * x.powi(2) + 1.0,
+            x if x < 2.0 => -0.75 * x.powi(3) + 3.75 * x.powi(2) - 6.0 * x + 3.0,
+            _ => 0.0,
+        };
+        let low = at.floor() as i64;
+        (low - 1..=low + 2).map(|k| (k.clamp(0, size - 1), weight(at - k as f64))).collect()
+    })
+    .into())
+}

@@ -1,0 +1,104 @@
+//! `aten::upsample_linear1d`, `upsample_bilinear2d`, `upsample_trilinear3d`: images of other sizes, of neighbours by distance.
+//!
+//! A place lies at `(p + 0.5) * step - 0.5`, or at `p * step` if corners are aligned; each of the two neighbours in a
+//! dimension counts by how near it is. The step is `input size / output size`, or `1 / scale` for scales above 0; with aligned
+//! corners `(input size - 1) / (output size - 1)`.
+//!
+//! - Shapes: a batch of images; the overloads `vec` take sizes or scales, from which sizes follow without fractions.
+//! - Dtypes: floats; 16-bit ones are rounded once.
+//! - Strides: channels-last if the batch is.
+//! - Aliasing: the `out` forms write `out`, which must not overlap `self`.
+//! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
+//! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
+
+use crate::kernels::resampling::resample;
+use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::resampling::{self, Resized, output_sizes, scale_at};
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Lines of other sizes, of neighbours by distance.
+    pub UpsampleLinear1d = "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", out;
+    pub UpsampleLinear1dVec = "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";
+    /// Images of other sizes, of neighbours by distance.
+    pub UpsampleBilinear2d = "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", out;
+    pub UpsampleBilinear2dVec = "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";
+    /// Images with depth of other sizes, of neighbours by distance.
+    pub UpsampleTrilinear3d = "aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", out;
+    pub UpsampleTrilinear3dVec = "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";
+}
+
+/// Registers an operator for images of some dimensions, and its overload for scales.
+macro_rules! of_dims {
+    ($library:ident, $operator:ident, $vec:ident, [$($scale:ident $at:literal),+]) => {
+        let family: Family<$operator> = Family::new($operator, &kind::RESAMPLING, |x, output, _, $($scale),+| {
+            shape(x, output, [$($scale),+].len())
+        });
+        $library
+            .family(&family.same_dtype_out())
+            .cpu(|x, output, align, $($scale,)+ out| cpu(x, output, align, &[$($scale),+], out));
+        $library.define($vec).kind(&kind::RESAMPLING).implicit(|x, output, align, scales| {
+            let sizes = output_sizes(x.spec()?.sizes(), output, scales, [$($at),+].len())?;
+            $operator.call(x, &sizes, align, $(scale_at(scales, $at)),+)
+        });
+    };
+}
+
+pub(super) fn register(library: &mut Library) {
+    of_dims!(library, UpsampleLinear1d, UpsampleLinear1dVec, [w 0]);
+    of_dims!(library, UpsampleBilinear2d, UpsampleBilinear2dVec, [h 0, w 1]);
+    of_dims!(library, UpsampleTrilinear3d, UpsampleTrilinear3dVec, [d 0, h 1, w 2]);
+}
+
+fn shape(input: &Tensor, output: &[i64], dims: usize) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    check_float(spec.dtype())?;
+    resampling::shape(spec, output, dims)
+}
+
+fn cpu(
+    input: &Tensor,
+    output: &[i64],
+    align_corners: bool,
+    scales: &[Option<f64>],
+    out: &Tensor,
+) -> Result<()> {
+    // Sizes beside one of 0 may be of any size.
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    let resized = Resized::all(&input.sizes()[2..], output, align_corners, scales);
+    with_dtype!(input.dtype(), T: Float => {
+        let lines = resized.iter().map(Resized::linear::<Math<T>>).collect();
+        resample::<T>(out.array()?, input.array()?, &resampling::lines(lines))
+    })
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    macro_rules! of {
+        ($dims:literal, $operator:ident, $vec:ident) => {
+            let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::inputs);
+            samples.of($operator, FLOATS, inputs, reference).tolerance(16.0);
+            let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::by_scales);
+            samples.of($vec, FLOATS, inputs, reference).tolerance(16.0);
+            samples.rounds($operator, Roundings::all(Rounding::Sum(2)));
+        };
+    }
+    of!(1, UpsampleLinear1d, UpsampleLinear1dVec);
+    of!(2, UpsampleBilinear2d, UpsampleBilinear2dVec);
+    of!(3, UpsampleTrilinear3d, UpsampleTrilinear3dVec);
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, output, scales) = resampling::arguments(it)?;
+    let align_corners = it.value("align_corners")?;
+    Ok(resampling::naive(x, &output, |dim, place| {
+        let size = x.sizes()[dim + 2];
+        let scale = scales[dim].filter(|_| size != output[dim]);
+        let at = resampling::naive_place(size, output[dim], scale, align_corners, place).max(0.0);
+        let (low, upper) = (at.floor() as i64, at.fract());
+        vec![(low.min(size - 1), 1.0 - upper), ((low + 1).min(size - 1), upper)]
+    })
+    .into())
+}

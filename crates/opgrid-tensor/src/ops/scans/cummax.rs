@@ -1,0 +1,33 @@
+//! `aten::cummax`: the largest of all elements up to each one along a dimension, and where it is.
+//!
+//! `values[i] = max(self[0], self[1], …, self[i]) = self[indices[i]]`, with indices of dimension `dim`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: that of `self`; indices are int64, of several largest elements that of the last. NaN wins over every number.
+//! - Aliasing: `cummax.out` writes `values` and `indices`.
+//! - Errors: complex numbers; a dimension out of range; an output of another dtype.
+//! - Source: torch.cummax, PyTorch 2.15.
+
+use crate::kernels::scan;
+use crate::ops::kinds::scans;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The largest of all elements up to each one along a dimension, and where it is.
+    pub Cummax = "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CUMMAX: Family<Cummax> = Family::new(Cummax, &kind::SCAN, scans::with_indices).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&CUMMAX).cpu(|input, dim, values, indices| {
+        let dim = scans::dimension(input, dim)?;
+        scan::extremes(values.array()?, indices.array()?, input.array()?, dim, false)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    scans::samples_of_extreme(samples, Cummax, |order| !order.is_gt());
+}

@@ -1,0 +1,33 @@
+//! `aten::cummin`: the smallest of all elements up to each one along a dimension, and where it is.
+//!
+//! `values[i] = min(self[0], self[1], …, self[i]) = self[indices[i]]`, with indices of dimension `dim`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: that of `self`; indices are int64, of several smallest elements that of the last. NaN wins over every number.
+//! - Aliasing: `cummin.out` writes `values` and `indices`.
+//! - Errors: complex numbers; a dimension out of range; an output of another dtype.
+//! - Source: torch.cummin, PyTorch 2.15.
+
+use crate::kernels::scan;
+use crate::ops::kinds::scans;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The smallest of all elements up to each one along a dimension, and where it is.
+    pub Cummin = "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const CUMMIN: Family<Cummin> = Family::new(Cummin, &kind::SCAN, scans::with_indices).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&CUMMIN).cpu(|input, dim, values, indices| {
+        let dim = scans::dimension(input, dim)?;
+        scan::extremes(values.array()?, indices.array()?, input.array()?, dim, true)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    scans::samples_of_extreme(samples, Cummin, |order| !order.is_lt());
+}

@@ -1,0 +1,68 @@
+//! `aten::logcumsumexp`: the logarithms of the sums of exponentials of all elements up to each one along a dimension.
+//!
+//! `out[i] = log(e ^ self[0] + e ^ self[1] + … + e ^ self[i])`, with indices of dimension `dim`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: floating-point and complex ones. Of the logarithms of a complex number it is the one next to that of the
+//!   highest exponential, so that the first one is `self[0]` itself.
+//! - Aliasing: `logcumsumexp.out` writes `out`.
+//! - Errors: integers and bools; a dimension out of range; an `out` of another dtype.
+//! - Source: torch.logcumsumexp, PyTorch 2.15.
+
+use crate::kernels::log_sum;
+use crate::ops::kinds::scans;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The logarithms of the sums of exponentials of all elements up to each one along a dimension.
+    pub Logcumsumexp = "aten::logcumsumexp(Tensor self, int dim) -> Tensor", out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOGCUMSUMEXP: Family<Logcumsumexp> = Family::new(Logcumsumexp, &kind::SCAN, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOGCUMSUMEXP).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Logcumsumexp, INEXACT, make::along_dim, reference)
+        .tolerance(16.0)
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(1));
+    samples.differs(Logcumsumexp, READ_AFTER_WRITTEN);
+    samples.rounds(Logcumsumexp, Roundings::all(Rounding::Sum(8)));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let line = |x: &[Vec<Scalar>]| {
+        let mut sum: Option<Complex64> = None;
+        let next = |element: &Scalar| {
+            let element = element.to_complex();
+            let joined = match sum {
+                None => element,
+                Some(sum) => {
+                    let (low, high) = if sum.re < element.re { (sum, element) } else { (element, sum) };
+                    high + (1.0 + (low - high).exp()).ln()
+                }
+            };
+            sum = Some(joined);
+            Scalar::Complex(joined)
+        };
+        x[0].iter().map(next).collect()
+    };
+    Ok(Plain::of_lines(&[x], it.value("dim")?, x.dtype(), line).into())
+}
+
+fn shape(input: &Tensor, dim: i64) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    scans::dimension(input, dim)?;
+    pointwise::check_inexact(spec.dtype())?;
+    TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())
+}
+
+fn cpu(input: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
+    log_sum::scan(out.array()?, input.array()?, scans::dimension(input, dim)?)
+}

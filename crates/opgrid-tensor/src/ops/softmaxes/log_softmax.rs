@@ -1,0 +1,85 @@
+//! `aten::log_softmax`: the logarithm of softmax, without a loss of digits.
+//!
+//! `out[i] = self[i] - log(sum(e ^ self))`, with sums and `i` along dimension `dim`; the derivative is
+//! `grad_output - e ^ output * sum(grad_output)`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: floating-point ones; 16-bit floats are computed in single precision. `log_softmax.int` converts to `dtype` first.
+//! - Values: NaN for a line in which there is one, or +∞, or nothing but -∞.
+//! - Aliasing: `_log_softmax.out`, `log_softmax.int_out` write `out`, `_log_softmax_backward_data.out`, too.
+//! - Dispatch: `log_softmax.int` is made of `_log_softmax`.
+//! - Errors: other dtypes; a dimension out of range; `half_to_float`, which is for GPU kernels; a gradient of another
+//!   shape or dtype than the result; an output of another dtype.
+//! - Source: torch.log_softmax, PyTorch 2.15.
+
+use crate::kernels::softmax as loops;
+use crate::ops::kinds::softmax;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub LogSoftmax = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", out;
+    pub LogSoftmaxBackwardData = "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", out;
+    pub LogSoftmaxInt = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const LOG_SOFTMAX: Family<LogSoftmax> =
+    Family::new(LogSoftmax, &kind::SOFTMAX, softmax::along).same_dtype_out();
+
+/// The same of the derivative.
+pub const LOG_SOFTMAX_BACKWARD_DATA: Family<LogSoftmaxBackwardData> =
+    Family::new(LogSoftmaxBackwardData, &kind::SOFTMAX, softmax::backward).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&LOG_SOFTMAX).cpu(|input, dim, _, out| {
+        loops::softmax(out.array()?, input.array()?, softmax::dimension(input, dim)?, true)
+    });
+    library
+        .family(&LOG_SOFTMAX_BACKWARD_DATA)
+        .cpu(|grad, output, dim, _, out| backward(grad, output, dim, out));
+    library
+        .define_with_forms(LogSoftmaxInt, &kind::SOFTMAX)
+        .implicit(|input, dim, dtype| LogSoftmax.call(&softmax::converted(input, dtype)?, dim, false));
+    library.implement(LogSoftmaxIntOut).composite(|input, dim, dtype, out| {
+        LogSoftmaxOut.call(&softmax::converted(input, dtype)?, dim, false, out)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let of_line = |x: &[f64]| {
+        let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = x.iter().map(|x| (x - largest).exp()).sum();
+        x.iter().map(|x| (x - largest) - sum.ln()).collect()
+    };
+    let derivative = |grad: &[f64], output: &[f64]| {
+        let sum: f64 = grad.iter().sum();
+        grad.iter().zip(output).map(|(grad, output)| grad - output.exp() * sum).collect()
+    };
+    softmax::samples(samples, (LogSoftmax, LogSoftmaxBackwardData, LogSoftmaxInt), of_line, derivative);
+}
+
+fn backward(grad: &Tensor, output: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
+    loops::backward(out.array()?, grad.array()?, output.array()?, softmax::dimension(grad, dim)?, true)
+}
+
+impl Tensor {
+    /// The logarithm of softmax along a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LogSoftmaxInt`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[0.0f32, 0.0], &[2])?;
+    /// assert_eq!(x.log_softmax(0)?.exp()?.to_vec::<f32>()?, [0.5, 0.5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn log_softmax(&self, dim: i64) -> Result<Self> {
+        LogSoftmaxInt.call(self, dim, None)
+    }
+}

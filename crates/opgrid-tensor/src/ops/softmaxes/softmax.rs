@@ -1,0 +1,81 @@
+//! `aten::softmax`: weights that add up to one, exponentials divided by their sum.
+//!
+//! `out[i] = e ^ self[i] / sum(e ^ self)`, with sums and `i` along dimension `dim`; the derivative is
+//! `output * (grad_output - sum(grad_output * output))`
+//!
+//! - Shapes: that of `self`; row-major.
+//! - Dtypes: floating-point ones; 16-bit floats are computed in single precision. `softmax.int` converts to `dtype` first.
+//! - Values: NaN for a line in which there is one, or +∞, or nothing but -∞.
+//! - Aliasing: `_softmax.out`, `softmax.int_out` write `out`, and `_softmax_backward_data.out` writes `grad_input`.
+//! - Dispatch: `softmax.int` is made of `_softmax`.
+//! - Errors: other dtypes; a dimension out of range; `half_to_float`, which is for GPU kernels; a gradient of another
+//!   shape or dtype than the result; an output of another dtype.
+//! - Source: torch.softmax, PyTorch 2.15.
+
+use crate::kernels::softmax as loops;
+use crate::ops::kinds::softmax;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub Softmax = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", out;
+    pub SoftmaxBackwardData = "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", out("out", grad_input);
+    pub SoftmaxInt = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const SOFTMAX: Family<Softmax> = Family::new(Softmax, &kind::SOFTMAX, softmax::along).same_dtype_out();
+
+/// The same of the derivative.
+pub const SOFTMAX_BACKWARD_DATA: Family<SoftmaxBackwardData> =
+    Family::new(SoftmaxBackwardData, &kind::SOFTMAX, softmax::backward).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&SOFTMAX).cpu(|input, dim, _, out| {
+        loops::softmax(out.array()?, input.array()?, softmax::dimension(input, dim)?, false)
+    });
+    library.family(&SOFTMAX_BACKWARD_DATA).cpu(|grad, output, dim, _, out| backward(grad, output, dim, out));
+    library
+        .define_with_forms(SoftmaxInt, &kind::SOFTMAX)
+        .implicit(|input, dim, dtype| Softmax.call(&softmax::converted(input, dtype)?, dim, false));
+    library.implement(SoftmaxIntOut).composite(|input, dim, dtype, out| {
+        SoftmaxOut.call(&softmax::converted(input, dtype)?, dim, false, out)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let of_line = |x: &[f64]| {
+        let sum: f64 = x.iter().map(|x| x.exp()).sum();
+        x.iter().map(|x| x.exp() / sum).collect()
+    };
+    let derivative = |grad: &[f64], output: &[f64]| {
+        let sum: f64 = grad.iter().zip(output).map(|(grad, output)| grad * output).sum();
+        grad.iter().zip(output).map(|(grad, output)| output * (grad - sum)).collect()
+    };
+    softmax::samples(samples, (Softmax, SoftmaxBackwardData, SoftmaxInt), of_line, derivative);
+}
+
+fn backward(grad: &Tensor, output: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
+    loops::backward(out.array()?, grad.array()?, output.array()?, softmax::dimension(grad, dim)?, false)
+}
+
+impl Tensor {
+    /// Exponentials divided by their sum along a dimension.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SoftmaxInt`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[0.0f32, 0.0], &[2])?;
+    /// assert_eq!(x.softmax(0)?.to_vec::<f32>()?, [0.5, 0.5]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn softmax(&self, dim: i64) -> Result<Self> {
+        SoftmaxInt.call(self, dim, None)
+    }
+}

@@ -1,0 +1,109 @@
+//! `aten::histc`: how many elements lie in each of equal parts of a range.
+//!
+//! `out[k]` counts the elements from `min + k * w` to before `min + (k + 1) * w`, where `w = (max - min) / bins`; the last
+//! part has its end, too
+//!
+//! - Shapes: `bins`.
+//! - Dtypes: floating-point ones, that of `self`.
+//! - Values: where `min` is `max`, the range is that of the elements, and reaches one further at both ends where all are
+//!   equal. Elements beyond the range and NaN do not count.
+//! - Aliasing: `histc.out` writes `out`.
+//! - Errors: other dtypes; no parts; a `max` below `min`; a range that is not finite; an output of another dtype.
+//! - Source: torch.histc, PyTorch 2.15.
+
+use crate::kernels::{choice, searching};
+use crate::ops::prelude::*;
+use crate::tensor::Array;
+
+operator! {
+    home = crate::home;
+    pub Histc = "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const HISTC: Family<Histc> = Family::new(Histc, &kind::SORTING, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&HISTC).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = given(make::numbers(DType::F32, &[2], 0));
+    let inputs = |dtype| {
+        let x = Plain::of(dtype, &[2, 4], &[3.0, 1.0, 2.0, 0.0, 5.0, 4.0, 4.0, -1.5]);
+        vec![
+            given(x.clone()).and(4),
+            given(x.clone()).and(4).and(1).and(3),
+            given(x).and(3).and(2).and(2),
+            given(Plain::of(dtype, &[2], &[2])).and(3),
+            given(Plain::of(dtype, &[], &[2])).and(1).and(0).and(4),
+            given(Plain::of(dtype, &[0], &[2])).and(3),
+            given(make::extremes(dtype)).and(2).and(-2).and(2),
+        ]
+    };
+    samples
+        .of(Histc, INEXACT.split_at(4).0, inputs, reference)
+        .refuses("bins", x.clone().and(0))
+        .refuses("below", x.and(3).and(2).and(1))
+        .refuses_data("finite", given(make::extremes(DType::F32)).and(3));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, bins): (_, i64) = (it.tensor("self")?, it.value("bins")?);
+    let numbers: Vec<f64> = x.elements().iter().map(|element| element.to_f64().unwrap_or(f64::NAN)).collect();
+    let (mut least, mut most) = (it.value::<Scalar>("min")?.to_f64()?, it.value::<Scalar>("max")?.to_f64()?);
+    if least == most && !numbers.is_empty() {
+        least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    }
+    if least == most {
+        (least, most) = (least - 1.0, most + 1.0);
+    }
+    let width = (most - least) / bins as f64;
+    let mut counts = Plain::of(x.dtype(), &[bins], &[0]);
+    for number in numbers.into_iter().filter(|number| (least..=most).contains(number)) {
+        let place = [(((number - least) / width) as i64).min(bins - 1)];
+        counts.set(&place, number::plus(counts.at(&place), Scalar::Int(1)));
+    }
+    Ok(counts.into())
+}
+
+fn shape(input: &Tensor, bins: i64, min: Scalar, max: Scalar) -> Result<TensorSpec> {
+    let spec = input.spec()?;
+    with_dtype!(spec.dtype(), _T: Float => Ok(()))?;
+    if bins < 1 {
+        return Err(argument(format!("argument `bins` is {bins}, expected one or more")));
+    }
+    let (least, most) = (min.to_f64()?, max.to_f64()?);
+    if most < least {
+        return Err(argument(format!("argument `max` is {most}, which is below `min`, {least}")));
+    }
+    check_finite(least, most)?;
+    TensorSpec::contiguous(&[bins], spec.dtype(), spec.device())
+}
+
+fn check_finite(least: f64, most: f64) -> Result<()> {
+    match least.is_finite() && most.is_finite() {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "the range is [{least}, {most}], expected finite numbers; give `min` and `max`"
+        ))),
+    }
+}
+
+fn cpu(input: &Tensor, _bins: i64, min: Scalar, max: Scalar, out: &Tensor) -> Result<()> {
+    let (mut least, mut most) = (min.to_f64()?, max.to_f64()?);
+    if least == most && input.numel() > 0 {
+        let ends = Array::from_slice(&[0.0f64; 2], &[2])?;
+        let end = |at: i64| ends.view(ends.geometry().select(0, at)?);
+        choice::smallest(&end(0)?, input, &[])?;
+        choice::largest(&end(1)?, input, &[])?;
+        let found = ends.to_vec::<f64>()?;
+        (least, most) = (found[0], found[1]);
+        check_finite(least, most)?;
+    }
+    if least == most {
+        (least, most) = (least - 1.0, most + 1.0);
+    }
+    searching::histogram(out.array()?, input.array()?, least, most)
+}

@@ -1,0 +1,103 @@
+//! `aten::isin`: whether elements are among others.
+//!
+//! `out[i] = elements[i] == test_elements[0] || elements[i] == test_elements[1] || …`, or not so with `invert`
+//!
+//! - Shapes: that of `elements`.
+//! - Dtypes: integers and floats, compared in their promoted dtype; the result is bool. NaN is equal to nothing.
+//! - Aliasing: the overloads whose names end in `out` write `out`.
+//! - Errors: other dtypes; an output of another dtype.
+//! - Source: torch.isin, PyTorch 2.15. `assume_unique` is a hint, and changes nothing.
+
+use crate::kernels::searching;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub IsinTensorTensor = "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
+    pub IsinTensorScalar = "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
+    pub IsinScalarTensor = "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", out;
+}
+
+/// Of tensors.
+pub const ISIN_TENSOR_TENSOR: Family<IsinTensorTensor> =
+    Family::new(IsinTensorTensor, &kind::SORTING, |elements, set, _, _| shape(elements, set))
+        .same_dtype_out();
+
+/// Of a tensor, among one number.
+pub const ISIN_TENSOR_SCALAR: Family<IsinTensorScalar> =
+    Family::new(IsinTensorScalar, &kind::SORTING, |elements, number, _, _| {
+        shape(elements, &Tensor::number(number))
+    })
+    .same_dtype_out();
+
+/// Of a number.
+pub const ISIN_SCALAR_TENSOR: Family<IsinScalarTensor> =
+    Family::new(IsinScalarTensor, &kind::SORTING, |number, set, _, _| shape(&Tensor::number(number), set))
+        .same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&ISIN_TENSOR_TENSOR).cpu(|elements, set, _, invert, out| cpu(elements, set, invert, out));
+    library
+        .family(&ISIN_TENSOR_SCALAR)
+        .cpu(|elements, number, _, invert, out| cpu(elements, &Tensor::number(number), invert, out));
+    library
+        .family(&ISIN_SCALAR_TENSOR)
+        .cpu(|number, set, _, invert, out| cpu(&Tensor::number(number), set, invert, out));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let bools = make::numbers(DType::Bool, &[2], 0);
+    let sets = |dtype| {
+        let set = Plain::of(dtype, &[2, 2], &[3, 0, 1, 3]);
+        let elements = make::unary(dtype).into_iter();
+        let mut all: Vec<Sample> = elements.map(|sample| sample.and(set.clone())).collect();
+        all.push(given(set.clone()).and(make::extremes(dtype)).named("invert", true));
+        all.push(given(set.clone()).and(Plain::of(dtype, &[0], &[0])));
+        all.push(given(make::extremes(dtype)).and(make::extremes(dtype)).named("assume_unique", true));
+        all
+    };
+    let numbers = |dtype| make::unary(dtype).into_iter().map(|sample| sample.and(1)).collect();
+    let one = |dtype| {
+        let set = Plain::of(dtype, &[2, 2], &[3, 0, 1, 3]);
+        vec![
+            Sample::default().and(3).and(set.clone()),
+            Sample::default().and(2).and(set).named("invert", true),
+        ]
+    };
+    let refused = given(bools.clone()).and(bools);
+    samples
+        .of(IsinTensorTensor, REAL, sets, |it| expected(it, "elements", "test_elements"))
+        .refuses("", refused);
+    samples.of(IsinTensorScalar, REAL, numbers, |it| expected(it, "elements", "test_element"));
+    samples.of(IsinScalarTensor, REAL, one, |it| expected(it, "element", "test_elements"));
+}
+
+fn expected(it: &Inputs, elements: &str, set: &str) -> Result<Expected> {
+    let (x, set, invert): (_, _, bool) = (it.operand(elements)?, it.operand(set)?, it.value("invert")?);
+    let is_in = |x: Scalar| {
+        set.elements().iter().any(|other| number::order(x, *other).is_some_and(|order| order.is_eq()))
+    };
+    Ok(Plain::from_fn(DType::Bool, x.sizes(), |position| Scalar::Bool(is_in(x.at(position)) != invert))
+        .into())
+}
+
+fn shape(elements: &Tensor, set: &Tensor) -> Result<TensorSpec> {
+    pointwise::check_real(elements.dtype())?;
+    pointwise::check_real(set.dtype())?;
+    let spec = elements.spec()?;
+    TensorSpec::elementwise(&[spec.geometry()], DType::Bool, set_device(elements, set)?)
+}
+
+/// The device of the tensor, where the other one is a number.
+fn set_device(elements: &Tensor, set: &Tensor) -> Result<Device> {
+    Ok(if elements.is_number() { set.spec()?.device() } else { elements.spec()?.device() })
+}
+
+fn cpu(elements: &Tensor, set: &Tensor, invert: bool, out: &Tensor) -> Result<()> {
+    let dtype = result_type(&[elements, set])?;
+    let array = |tensor: &Tensor| match tensor.bare_number() {
+        Some(number) => Plain::number(tensor.dtype(), number).to_tensor()?.array().cloned(),
+        None => tensor.array().cloned(),
+    };
+    searching::is_in(out.array()?, &array(elements)?, &array(set)?, dtype, invert)
+}

@@ -1,0 +1,61 @@
+//! `aten::kthvalue`: the element of a rank along a dimension, and where it is.
+//!
+//! `values` is element `k - 1` of those in ascending order, `values = self[indices]`
+//!
+//! - Shapes: without the dimension `dim`, or with size 1 for it with `keepdim`.
+//! - Dtypes: integers and floats; indices are int64. NaN is larger than every number.
+//! - Aliasing: `kthvalue.values` writes `values` and `indices`.
+//! - Errors: other dtypes; a dimension of size 0 or out of range; a `k` below one or above the size; an output of another
+//!   dtype.
+//! - Source: torch.kthvalue, PyTorch 2.15.
+
+use crate::kernels::sorting::Rank;
+use crate::ops::kinds::order;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The element of a rank along a dimension, and where it is.
+    pub Kthvalue = "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out("values"), method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const KTHVALUE: Family<Kthvalue> = Family::new(Kthvalue, &kind::SORTING, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&KTHVALUE).cpu(|input, k, dim, _, values, indices| {
+        order::fill_one(input, dim, Rank::At(k as usize - 1), values, indices)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let ranks = |sample: Sample| match sample.positional.as_slice() {
+            [input, dim] => [false, true]
+                .map(|keepdim| given(input.clone()).and(1).and(dim.clone()).and(keepdim))
+                .to_vec(),
+            _ => Vec::new(),
+        };
+        let third = given(make::extremes(dtype)).and(3);
+        order::filled_lines(dtype).into_iter().flat_map(ranks).chain([third]).collect()
+    };
+    let two = given(make::numbers(DType::F32, &[2], 0));
+    let refused = [given(make::numbers(DType::F32, &[0], 0)).and(1), two.clone().and(1).and(1)];
+    order::samples_of_one(samples, Kthvalue, REAL, inputs, refused, |it, line| {
+        let rank = it.value::<i64>("k").unwrap_or(1) as usize - 1;
+        order::places(line, false).get(rank).copied().unwrap_or(0)
+    })
+    .refuses("argument `k`", two.clone().and(0))
+    .refuses("argument `k`", two.and(3));
+    samples.differs(Kthvalue, order::EQUAL_ELEMENTS);
+}
+
+fn shape(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {
+    pointwise::check_real(input.spec()?.dtype())?;
+    let specs = order::one(input, dim, keepdim)?;
+    let size = input.sizes().get(order::dimension(input, dim)?).copied().unwrap_or(1);
+    if !(1..=size).contains(&k) {
+        return Err(argument(format!("argument `k` is {k}, expected a rank from 1 to {size}")));
+    }
+    Ok(specs)
+}

@@ -1,0 +1,42 @@
+//! `aten::msort`: the elements in order along the first dimension.
+//!
+//! `out[0] <= out[1] <= …`
+//!
+//! - Shapes, dtypes, errors: those of the values of `sort`.
+//! - Aliasing: `msort.out` writes `out`.
+//! - Dispatch: made of `sort`.
+//! - Source: torch.msort, PyTorch 2.15.
+
+use crate::ops::kinds::order;
+use crate::ops::prelude::*;
+use crate::ops::{CopyInplace, Sort};
+
+operator! {
+    home = crate::home;
+    /// The elements in order along the first dimension.
+    pub Msort = "aten::msort(Tensor self) -> Tensor", out, method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Msort, &kind::SORTING).implicit(values);
+    library.implement(MsortOut).implicit(|input, out| {
+        let found = values(input)?;
+        result::same_dtype(out, found.spec()?)?;
+        result::check_result(out, found.spec()?)?;
+        result::give_shape(out, found.spec()?)?;
+        CopyInplace.call(out, &found, false)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Msort, ORDERED, make::unary, |it| {
+        let [values, _] =
+            order::expected(it.tensor("self")?, 0, &|length| length, &|line| order::places(line, false));
+        Ok(values.into())
+    });
+    samples.differs_as(Msort, &[result::ORDER_OF_INPUTS, READ_AFTER_WRITTEN]);
+}
+
+fn values(input: &Tensor) -> Result<Tensor> {
+    Sort.call(input, 0, false).map(|(values, _)| values)
+}

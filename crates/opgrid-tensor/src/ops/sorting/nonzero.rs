@@ -1,0 +1,56 @@
+//! `aten::nonzero`: where the elements are that are other than zero.
+//!
+//! `self[out[k, 0], out[k, 1], …] != 0`
+//!
+//! - Shapes: a row for each such element, in row-major order, and a column for each dimension of `self`; columns lie in
+//!   memory one after the other.
+//! - Dtypes: int64. NaN is other than zero.
+//! - Aliasing: `nonzero.out` writes `out`, and gives it its shape if it has no elements.
+//! - Errors: a meta tensor; an `out` of another dtype or shape.
+//! - Source: torch.nonzero, PyTorch 2.15.
+
+use crate::kernels::indexing;
+use crate::ops::kinds::found;
+use crate::ops::prelude::*;
+use crate::tensor::Array;
+
+operator! {
+    home = crate::home;
+    /// Where the elements are that are other than zero.
+    pub Nonzero = "aten::nonzero(Tensor self) -> Tensor", out, method;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Nonzero, &kind::SORTING).on_cpu_and_meta(nonzero);
+    library.implement(NonzeroOut).on_cpu_and_meta(|input, out| found::write(out, &nonzero(input)?));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let mixed = given(Plain::of(dtype, &[2, 3], &[0, 1, 0, 1, 1, 0]));
+        make::unary(dtype).into_iter().chain([mixed]).collect()
+    };
+    samples.of(Nonzero, STORED, inputs, reference).not_on_meta();
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let there: Vec<Vec<i64>> =
+        naive::positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect();
+    let elements: Vec<i64> = there.iter().flatten().copied().collect();
+    Ok(Plain::of(DType::I64, &[there.len() as i64, x.sizes().len() as i64], &elements).into())
+}
+
+fn nonzero(input: &Tensor) -> Result<Tensor> {
+    found::check_data(input)?;
+    let mask = Tensor::empty(input.sizes(), DType::Bool, input.device())?;
+    elementwise::copy(&mask, input)?;
+    let columns = indexing::columns(mask.array()?)?;
+    let dims = input.dim() as i64;
+    let rows = match columns.first() {
+        Some(column) => column.len() as i64,
+        None => i64::from(mask.to_vec::<Bool>()?.iter().any(|found| found.is_true())),
+    };
+    let elements = Array::from_slice(&columns.concat(), &[dims, rows])?;
+    Tensor::from_array(elements.view(elements.geometry().transpose(0, 1)?)?)
+}

@@ -1,0 +1,102 @@
+//! `aten::topk`: the largest or the smallest elements along a dimension, and where they are.
+//!
+//! `values[0] >= values[1] >= … >= values[k - 1]`, `values[i] = self[indices[i]]`, with indices of dimension `dim`
+//!
+//! - Shapes: that of `self`, with the size `k` for dimension `dim`; row-major.
+//! - Dtypes: integers and floats; indices are int64. NaN is larger than every number.
+//! - Values: in order, whether `sorted` or not; of equal elements those that come first.
+//! - Aliasing: `topk.values` writes `values` and `indices`.
+//! - Errors: other dtypes; a dimension out of range; a `k` that is negative or larger than the size; an output of another
+//!   dtype.
+//! - Source: torch.topk, PyTorch 2.15.
+
+use crate::kernels::sorting;
+use crate::ops::kinds::order;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The largest or the smallest elements along a dimension, and where they are.
+    pub Topk = "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out("values"), method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const TOPK: Family<Topk> = Family::new(Topk, &kind::SORTING, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&TOPK).cpu(|input, _, dim, largest, _, values, indices| {
+        let dim = order::dimension(input, dim)?;
+        sorting::top(values.array()?, indices.array()?, input.array()?, dim, largest)
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let x = given(make::numbers(DType::F32, &[2], 0));
+    samples
+        .of(Topk, REAL, inputs, reference)
+        .refuses("range", x.clone().and(1).and(1))
+        .refuses("expected at most 2", x.clone().and(3))
+        .refuses("expected at most 2", x.and(-1));
+    samples.differs(
+        Topk,
+        Difference {
+            id: "equal-elements-of-topk",
+            what: "torch says nothing of which of several equal elements it takes; here those that come first are taken",
+            why: "results depend on the elements only",
+            test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
+            when: |seen| seen.part == Part::Values && seen.each(|(dtype, ..)| *dtype == DType::I64),
+            directed: None,
+        },
+    );
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let ways = |sample: Sample| match sample.positional.as_slice() {
+        [Given::Tensor(x), dim] => {
+            let at = dim_of(dim, x);
+            let size = x.sizes().get(at).copied().unwrap_or(1);
+            let call = |k: i64, largest: bool| given(x.clone()).and(k).and(dim.clone()).and(largest);
+            vec![call(size / 2 + size % 2, true), call(size, false), call(size, true)]
+        }
+        _ => Vec::new(),
+    };
+    order::lines(dtype).into_iter().flat_map(ways).collect()
+}
+
+fn dim_of(dim: &Given, x: &Plain) -> usize {
+    match dim {
+        Given::Value(value) => {
+            let dim = value.borrow().as_scalar().map_or(0, number::whole);
+            naive::dimension(dim, x.sizes().len().max(1))
+        }
+        _ => 0,
+    }
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, k, dim): (_, i64, i64) = (it.tensor("self")?, it.value("k")?, it.value("dim")?);
+    let largest: bool = it.value("largest")?;
+    let places = |line: &[Scalar]| {
+        let mut places = order::places(line, largest);
+        places.truncate(k as usize);
+        places
+    };
+    Ok(order::expected(x, dim, &|_| k, &places).into())
+}
+
+fn shape(
+    input: &Tensor,
+    k: i64,
+    dim: i64,
+    _largest: bool,
+    _sorted: bool,
+) -> Result<(TensorSpec, TensorSpec)> {
+    let at = order::dimension(input, dim)?;
+    let size = input.sizes().get(at).copied().unwrap_or(1);
+    if !(0..=size).contains(&k) {
+        return Err(argument(format!(
+            "argument `k` is {k}, expected at most {size} elements and not fewer than none"
+        )));
+    }
+    order::some(input, dim, k)
+}

@@ -1,0 +1,65 @@
+//! `aten::unique_consecutive`: the first one of each run of equal elements, or of equal slices.
+//!
+//! `values[inverse[i]] == self[i]`, and run `k` has `counts[k]` elements
+//!
+//! - Shapes: those of `_unique2`, and with a `dim` those of `unique_dim_consecutive`.
+//! - Dtypes, values, errors: those of these operators.
+//! - Aliasing: `unique_consecutive.out` writes its outputs, and gives them their shapes if they have no elements.
+//! - Source: torch.unique_consecutive, PyTorch 2.15.
+
+use crate::ops::kinds::unique;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub UniqueConsecutive = "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(UniqueConsecutive, &kind::SORTING).on_cpu_and_meta(unique_consecutive);
+    library.implement(UniqueConsecutiveOut).on_cpu_and_meta(
+        |input, inverse, counts, dim, out0, out1, out2| {
+            let found = unique_consecutive(input, inverse, counts, dim)?;
+            unique::write([(out0, &found.0), (out1, &found.1), (out2, &found.2)])
+        },
+    );
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let runs = Plain::of(dtype, &[2, 4], &[3, 3, 1, 1, 1, 0, 3, 3]);
+        let rows = Plain::of(dtype, &[4, 2], &[1, 0, 1, 0, 0, 0, 1, 0]);
+        let all = make::unary(dtype).into_iter().map(|sample| sample.and(true).and(true));
+        all.chain([
+            given(runs.clone()),
+            given(runs).and(false).and(true),
+            given(rows).and(true).and(true).and(0),
+        ])
+        .collect()
+    };
+    samples
+        .of(UniqueConsecutive, ORDERED, inputs, |it| {
+            let x = it.tensor("self")?;
+            Ok(match it.option::<i64>("dim")? {
+                Some(dim) => unique::expected_slices(x, dim, true).into(),
+                None => {
+                    let found = unique::expected(x, true);
+                    unique::asked(found, it.value("return_inverse")?, it.value("return_counts")?)
+                }
+            })
+        })
+        .not_on_meta()
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).named("dim", 1));
+}
+
+fn unique_consecutive(
+    input: &Tensor,
+    inverse: bool,
+    counts: bool,
+    dim: Option<i64>,
+) -> Result<unique::Unique> {
+    match dim {
+        Some(dim) => unique::of_slices(input, dim, true),
+        None => unique::of_all(input, true, inverse, counts),
+    }
+}

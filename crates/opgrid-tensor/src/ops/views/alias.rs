@@ -1,0 +1,45 @@
+//! `aten::alias`, `aten::detach`, `aten::lift`: the same elements through another handle.
+//!
+//! - Shapes: that of `self`.
+//! - Aliasing: `alias` and `detach` give views of `self`; `detach_`, `lift` and `lift_fresh` give `self` itself.
+//! - Derivative: `detach` is where derivatives end.
+//! - Source: torch.Tensor.detach, torch.ops.aten.alias, PyTorch 2.15.
+
+use crate::ops::kinds::views;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The same elements through another handle.
+    pub Alias = "aten::alias(Tensor(a) self) -> Tensor(a)";
+    /// The same elements without a derivative.
+    pub Detach = "aten::detach(Tensor(a) self) -> Tensor(a)", method;
+    pub DetachInplace = "aten::detach_(Tensor(a!) self) -> Tensor(a!)";
+    pub Lift = "aten::lift(Tensor self) -> Tensor", out;
+    pub LiftFresh = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)";
+}
+
+/// Where the view lies, for everybody.
+pub const ALIAS: ViewFamily<Alias> = ViewFamily::new(Alias, |input| Ok(input.spec()?.geometry().clone()));
+
+/// Where the view lies, for everybody.
+pub const DETACH: ViewFamily<Detach> = ViewFamily::new(Detach, |input| Ok(input.spec()?.geometry().clone()));
+
+pub(super) fn register(library: &mut Library) {
+    library.view(Alias, &ALIAS);
+    library.view(Detach, &DETACH);
+    library.define(DetachInplace).kind(&kind::VIEW).on_every_backend(|input| input.spec().map(drop));
+    library
+        .define_with_forms(Lift, &kind::COPY)
+        .on_every_backend(|input| input.spec().map(|_| input.clone()));
+    library.implement(LiftOut).on_every_backend(|input, out| result::copied(out, input));
+    library.define(LiftFresh).kind(&kind::VIEW).on_every_backend(|input| input.spec().map(|_| input.clone()));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Alias, STORED, make::unary, views::same).view();
+    samples.of(Detach, STORED, make::unary, views::same).view();
+    samples.of(DetachInplace, STORED, make::unary, views::same);
+    samples.of(Lift, STORED, make::unary, views::same);
+    samples.of(LiftFresh, STORED, make::unary, views::same).view();
+}

@@ -1,0 +1,74 @@
+//! `aten::set_`: the memory of another tensor instead of one's own.
+//!
+//! - Shapes: those of `source`; with a `storage_offset` the `size` and `stride` that are given, row-major without
+//!   strides. Without a source there are no elements.
+//! - Aliasing: `self` becomes a view of the memory of `source`. What it had before is kept until `self` is dropped, for
+//!   somebody may still look at it.
+//! - Errors: another dtype or device; elements beyond the memory of `source`.
+//! - Source: torch.Tensor.set_, PyTorch 2.15. The overloads on storages are not here, which are no values of schemas.
+
+use crate::ops::EmptyMemoryFormat;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    pub SetInplaceSourceTensor = "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)";
+    pub SetInplaceSourceTensorStorageOffset = "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)";
+    pub SetInplace = "aten::set_(Tensor(a!) self) -> Tensor(a!)";
+}
+
+pub(super) fn register(library: &mut Library) {
+    library
+        .define(SetInplaceSourceTensor)
+        .kind(&kind::VIEW)
+        .on_every_backend(|input, source| input.become_array(source.array()?.clone()));
+    library.define(SetInplaceSourceTensorStorageOffset).kind(&kind::VIEW).on_every_backend(
+        |input, source, storage_offset, size, stride| {
+            let geometry = match stride {
+                [] => Geometry::contiguous(size)?.at_offset(storage_offset)?,
+                stride => Geometry::strided(size, stride, storage_offset)?,
+            };
+            input.become_array(source.array()?.view(geometry)?)
+        },
+    );
+    library.define(SetInplace).kind(&kind::VIEW).on_every_backend(|input| {
+        let (dtype, device) = (input.dtype(), input.device());
+        let empty = EmptyMemoryFormat.call(&[0], Some(dtype), None, Some(device), None, None)?;
+        input.become_array(empty.array()?.clone())
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let pairs = |dtype| {
+        let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[4]], [&[], &[2, 1]], [&[0], &[2]], [&[3], &[0, 2]]];
+        cases
+            .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
+            .to_vec()
+    };
+    let x = make::numbers(DType::F32, &[4], 0);
+    samples
+        .of(SetInplaceSourceTensor, STORED, pairs, |it| Ok(it.tensor("source")?.clone().into()))
+        .refuses("cannot become", given(x.clone()).and(x.to(DType::F64)));
+    let parts = |dtype| {
+        let to = make::numbers(dtype, &[2], 0);
+        let from = make::numbers(dtype, &[7], 1);
+        let strided = given(to.clone()).and(from.clone()).and(1).and([2, 2].to_vec()).and([1, 2].to_vec());
+        vec![strided, given(to).and(from).and(2).and([3].to_vec())]
+    };
+    samples
+        .of(SetInplaceSourceTensorStorageOffset, STORED, parts, |it| {
+            let (from, offset): (_, i64) = (it.tensor("source")?, it.value("storage_offset")?);
+            let (size, stride): (Vec<i64>, Vec<i64>) = (it.value("size")?, it.value("stride")?);
+            let steps = if stride.is_empty() { vec![1] } else { stride };
+            Ok(Plain::from_fn(from.dtype(), &size, |position| {
+                let at = position.iter().zip(&steps).fold(offset, |at, (index, step)| at + index * step);
+                from.at(&[at])
+            })
+            .into())
+        })
+        .needs_contiguous()
+        .refuses("out of bounds", given(x.clone()).and(x).and(2).and([3].to_vec()));
+    samples.of(SetInplace, STORED, make::unary, |it| {
+        Ok(Plain::of::<i64>(it.tensor("self")?.dtype(), &[0], &[]).into())
+    });
+}

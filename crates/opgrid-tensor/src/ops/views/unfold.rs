@@ -1,0 +1,69 @@
+//! `aten::unfold`: windows of a dimension.
+//!
+//! `out[…, i, …, j] = self[…, i * step + j, …]`
+//!
+//! - Shapes: the number of windows, `(size of dimension - size) / step + 1`, instead of the size of `dimension`, and a
+//!   last dimension of `size`. A tensor without dimensions counts as one of size 1.
+//! - Aliasing: a view of `self`, which repeats elements where `step` is less than `size`.
+//! - Errors: windows larger than the dimension, or negative; a step that is not positive; a dimension out of range.
+//! - Source: torch.Tensor.unfold, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// Windows of a dimension, `step` apart.
+    pub Unfold = "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", method;
+}
+
+/// Where the view lies, for everybody.
+pub const UNFOLD: ViewFamily<Unfold> = ViewFamily::new(Unfold, |input, dimension, size, step| {
+    input.spec()?.geometry().unfold(dimension, size, step)
+});
+
+pub(super) fn register(library: &mut Library) {
+    library.view(Unfold, &UNFOLD);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let inputs = |dtype| {
+        let cases: [(&[i64], [i64; 3]); 7] = [
+            (&[7], [0, 3, 2]),
+            (&[2, 5], [-1, 2, 1]),
+            (&[4, 3], [0, 2, 2]),
+            (&[3], [0, 0, 1]),
+            (&[], [0, 1, 1]),
+            (&[], [0, 0, 1]),
+            (&[2, 0], [0, 1, 1]),
+        ];
+        let one = |(sizes, [dim, size, step]): (&[i64], [i64; 3])| {
+            given(make::numbers(dtype, sizes, 0)).and(dim).and(size).and(step)
+        };
+        cases.map(one).to_vec()
+    };
+    let x = make::numbers(DType::F32, &[4], 0);
+    samples
+        .of(Unfold, STORED, inputs, reference)
+        .view()
+        .refuses("at most 4", given(x.clone()).and(0).and(5).and(1))
+        .refuses("positive", given(x.clone()).and(0).and(1).and(0))
+        .refuses("0 or more", given(x).and(0).and(-1).and(1));
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (x, size, step): (_, i64, i64) = (it.tensor("self")?, it.value("size")?, it.value("step")?);
+    if x.sizes().is_empty() {
+        return Ok(Plain::of(x.dtype(), &[size], x.elements()).into());
+    }
+    let dim = naive::dimension(it.value("dimension")?, x.sizes().len());
+    let mut sizes = x.sizes().to_vec();
+    sizes[dim] = (sizes[dim] - size) / step + 1;
+    sizes.push(size);
+    Ok(Plain::from_fn(x.dtype(), &sizes, |position| {
+        let (&within, source) = position.split_last().unwrap_or((&0, &[]));
+        let mut source = source.to_vec();
+        source[dim] = source[dim] * step + within;
+        x.at(&source)
+    })
+    .into())
+}

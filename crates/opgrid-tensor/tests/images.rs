@@ -1,0 +1,76 @@
+//! Convolutions and other operators on images: what differs from torch on purpose, and what samples cannot say.
+
+use opgrid_core::{DType, Result};
+use opgrid_tensor::Tensor;
+use opgrid_tensor::ops::{
+    AvgPool3d, AvgPool3dOut, Cdist, Convolution, ConvolutionBackward, GridSampler, ToCopy,
+};
+
+fn ones(sizes: &[i64], dtype: DType) -> Tensor {
+    let ones = vec![1.0f32; sizes.iter().product::<i64>() as usize];
+    let ones = Tensor::from_slice(&ones, sizes).unwrap();
+    ToCopy.call(&ones, Some(dtype), None, None, None, false, None).unwrap()
+}
+
+fn convolved(image: &Tensor, weight: &Tensor, bias: Option<&Tensor>, transposed: bool) -> Result<Tensor> {
+    Convolution.call(image, weight, bias, &[1], &[0], &[1], transposed, &[0], 1)
+}
+
+fn total(tensor: &Tensor) -> f64 {
+    tensor.to_dtype(DType::F64).unwrap().sum().unwrap().item().unwrap().to_complex().re
+}
+
+#[test]
+fn all_numbers_are_convolved() {
+    for dtype in [DType::U8, DType::I32, DType::BF16, DType::Complex64] {
+        let (image, weight) = (ones(&[1, 2, 4], dtype), ones(&[2, 2, 2], dtype));
+        assert_eq!(total(&convolved(&image, &weight, None, false).unwrap()), 24.0);
+        assert_eq!(total(&convolved(&image, &weight, None, true).unwrap()), 32.0);
+    }
+}
+
+#[test]
+fn a_convolution_without_channels_gives_the_bias() {
+    let (image, weight) = (ones(&[2, 0, 3], DType::F32), ones(&[2, 0, 2], DType::F32));
+    let bias = ones(&[2], DType::F32);
+    assert_eq!(convolved(&image, &weight, Some(&bias), false).unwrap().to_vec::<f32>().unwrap(), [1.0; 8]);
+}
+
+#[test]
+fn gradients_that_nobody_asks_for_are_undefined() {
+    let (image, weight) = (ones(&[1, 2, 4], DType::F32), ones(&[3, 2, 2], DType::F32));
+    let grad = ones(&[1, 3, 3], DType::F32);
+    let of = |mask: [bool; 3]| {
+        ConvolutionBackward
+            .call(&grad, &image, &weight, None, &[1], &[0], &[1], false, &[0], 1, &mask)
+            .unwrap()
+    };
+    let (by_input, by_weight, by_bias) = of([false, true, false]);
+    assert_eq!([by_input.is_defined(), by_weight.is_defined(), by_bias.is_defined()], [false, true, false]);
+    assert_eq!(by_weight.to_vec::<f32>().unwrap(), [3.0; 12]);
+}
+
+#[test]
+fn modes_of_grids_are_checked() {
+    let (image, grid) = (ones(&[1, 1, 2, 2], DType::F32), ones(&[1, 2, 2, 2], DType::F32));
+    for (interpolation, padding) in [(3, 0), (-1, 0), (0, 3)] {
+        assert!(GridSampler.call(&image, &grid, interpolation, padding, false).is_err());
+    }
+}
+
+#[test]
+fn the_largest_distance_of_what_is_no_number() {
+    let (nan, one) = (Tensor::from_slice(&[f32::NAN, 1.0], &[1, 2]).unwrap(), ones(&[1, 2], DType::F32));
+    let far = Cdist.call(&nan, &one, f64::INFINITY, None).unwrap().to_vec::<f32>().unwrap();
+    assert!(far[0].is_nan());
+}
+
+#[test]
+fn averages_are_written_to_outputs_of_any_strides() {
+    let numbers: Vec<f32> = (0..64).map(|k| k as f32).collect();
+    let image = Tensor::from_slice(&numbers, &[1, 1, 4, 4, 4]).unwrap();
+    let expected = AvgPool3d.call(&image, &[2], &[], &[0], false, true, None).unwrap();
+    let out = ones(&[1, 1, 2, 2, 2], DType::F32).transpose(2, 4).unwrap();
+    AvgPool3dOut.call(&image, &[2], &[], &[0], false, true, None, &out).unwrap();
+    assert_eq!(out.to_vec::<f32>().unwrap(), expected.to_vec::<f32>().unwrap());
+}
