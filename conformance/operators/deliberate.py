@@ -93,17 +93,6 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        name="pooled-outputs-of-any-strides",
-        reason=(
-            "torch writes averages of images with depth to the wrong places of an output that does not lie in rows; here to the output's "
-            "elements, because elements must not be lost"
-        ),
-        test="opgrid-tensor/tests/images.rs averages_are_written_to_outputs_of_any_strides",
-        explains=lambda call, outcome, difference: (
-            call.overload == "avg_pool3d.out" and difference.kind in ("value", "argument")
-        ),
-    ),
-    Rule(
         name="complex-of-16-bit-floats",
         reason=(
             "torch promotes complex numbers beside 16-bit floats to a complex dtype of 16 bits, whose range results leave; here they are "

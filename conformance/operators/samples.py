@@ -186,6 +186,11 @@ def out_form(overload: str) -> tuple[str, tuple[str, ...]] | None:
     return None
 
 
+# Of a batch of matrices that does not lie in rows torch 2.15 writes elements beyond the output's memory, which ends the process
+# some calls later.
+TORCH_WRITES_ELSEWHERE = ("tril.out", "triu.out")
+
+
 def into_outputs(call: Call, label: str) -> Iterator[Case]:
     """The ``out`` form of a call, with each kind of output."""
     form = out_form(call.overload)
@@ -200,6 +205,8 @@ def into_outputs(call: Call, label: str) -> Iterator[Case]:
     if answer.error is not None or len(results) != len(names) or not all(isinstance(leaf, Leaf) for leaf in results):
         return
     for kind in ("out", "empty out", "strided out", "wide out", "narrow out"):
+        if kind == "strided out" and overload in TORCH_WRITES_ELSEWHERE:
+            continue
         storages = list(call.arguments.storages)
         outputs = {}
         for name, leaf in zip(names, results, strict=True):

@@ -4,11 +4,10 @@
 
 use opgrid_core::{Error, Kernel, Result, Signature};
 
-use super::result::{check_result, check_shape, give_shape_by, wrong_shape};
+use super::result::{check_outputs, check_result, same_dtype, stand_in, take_over, wrong_shape};
 use super::results::Results;
 use super::signature::{FamilySignature, OutputsOf, SpecsOf};
 use crate::error::argument;
-use crate::kernels::access::check_apart;
 use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// A shape rule: what the results are like; it refuses what cannot be.
@@ -110,18 +109,20 @@ impl<S: FamilySignature> FormKernels<S> {
                     OutRule::Shape(shape) => S::Out::apply(shape, all)?,
                     OutRule::Converted | OutRule::SameDtype => S::apply(self.shape, args)?,
                 };
-                for (out, spec) in S::Output::each(outputs, &specs) {
-                    if let OutRule::SameDtype = self.out {
-                        super::result::same_dtype(out, spec)?;
-                    }
-                    check_result(out, spec)?;
-                    check_shape(out, spec)?;
+                let each = S::Output::each(outputs, &specs);
+                if let OutRule::SameDtype = self.out {
+                    each.clone().try_for_each(|(out, spec)| same_dtype(out, spec))?;
                 }
-                check_apart(S::Output::each(outputs, &specs).map(|(out, _)| out))?;
-                for (out, spec) in S::Output::each(outputs, &specs) {
-                    give_shape_by(out, spec, &allocate)?;
+                check_outputs(each.clone(), Some(schema))?;
+                if each.clone().all(|(out, spec)| out.sizes() == spec.sizes()) {
+                    self.fill(args, outputs)?;
+                } else {
+                    let filled =
+                        S::Output::each_made(outputs, &specs, |out, spec| stand_in(out, spec, &allocate))?;
+                    self.fill(S::shorten(args), filled.outputs())?;
+                    let filled = S::Output::each(filled.outputs(), &specs);
+                    each.zip(filled).try_for_each(|((out, _), (filled, _))| take_over(out, filled))?;
                 }
-                self.fill(args, outputs)?;
                 mark_written::<S>(outputs, &specs);
                 Ok(())
             };

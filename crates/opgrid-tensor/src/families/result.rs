@@ -1,5 +1,6 @@
 //! What every form checks of a result, and how an output gets its shape.
 
+use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{DeviceType, Error, Result};
 
 use crate::error::argument;
@@ -24,43 +25,107 @@ pub(crate) fn written(
     spec: &TensorSpec,
     cpu: impl FnOnce(&Tensor) -> Result<()>,
 ) -> Result<()> {
-    check_result(out, spec)?;
-    give_shape(out, spec)?;
-    if out.device().kind() != DeviceType::Meta {
-        cpu(out)?;
+    let outputs = [(out, spec)];
+    check_outputs(outputs.into_iter(), None)?;
+    filled(&outputs, |outputs| cpu(&outputs[0]))
+}
+
+/// The same into several outputs, which have the dtypes of the results.
+pub(crate) fn written_all(
+    outputs: &[(&Tensor, &TensorSpec)],
+    cpu: impl FnOnce(&[Tensor]) -> Result<()>,
+) -> Result<()> {
+    outputs.iter().try_for_each(|(out, spec)| same_dtype(out, spec))?;
+    check_outputs(outputs.iter().copied(), None)?;
+    filled(outputs, cpu)
+}
+
+fn filled(outputs: &[(&Tensor, &TensorSpec)], cpu: impl FnOnce(&[Tensor]) -> Result<()>) -> Result<()> {
+    let stand_ins: Vec<Tensor> =
+        outputs.iter().map(|(out, spec)| stand_in(out, spec, Array::empty)).collect::<Result<_>>()?;
+    if stand_ins.iter().any(|out| out.device().kind() != DeviceType::Meta) {
+        cpu(&stand_ins)?;
     }
-    Ok(())
+    outputs.iter().zip(&stand_ins).try_for_each(|((out, _), filled)| take_over(out, filled))
 }
 
 /// Writes what the functional form gives to an output, which has its dtype: for operators made of others.
 ///
 /// # Errors
 ///
-/// As [`written`]; an output of another dtype.
+/// As [`converted`]; an output of another dtype.
 pub(crate) fn copied(out: &Tensor, result: &Tensor) -> Result<()> {
-    let spec = result.spec()?;
-    same_dtype(out, spec)?;
-    check_result(out, spec)?;
-    give_shape(out, spec)?;
-    CopyInplace.call(out, result, false)
+    same_dtype(out, result.spec()?)?;
+    converted(&[(out, result)])
 }
 
-/// Writes results to outputs, which get their shapes if they have no elements: for operators that are made of others.
+/// Writes results to outputs, converted: for operators that are made of others.
 ///
 /// # Errors
 ///
 /// An output of another shape, device, or lower kind of dtype; one that repeats elements or shares memory with another one.
-pub(crate) fn copied_each(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
-    for (out, made) in outputs {
-        check_result(out, made.spec()?)?;
-        check_shape(out, made.spec()?)?;
+pub(crate) fn converted(outputs: &[(&Tensor, &Tensor)]) -> Result<()> {
+    outputs.iter().try_for_each(|(_, made)| made.spec().map(drop))?;
+    check_outputs(outputs.iter().map(|(out, made)| (*out, made.known_spec())), None)?;
+    outputs.iter().try_for_each(|(out, made)| {
+        give_shape(out, made.known_spec())?;
+        CopyInplace.call(out, made, false)
+    })
+}
+
+/// Checks outputs, each beside what its result is like, before any is touched. `schema` names them in errors if there are
+/// several.
+///
+/// # Errors
+///
+/// An output of another shape, device, or lower kind of dtype; one that repeats elements or shares memory with another one.
+pub(super) fn check_outputs<'a, 's>(
+    outputs: impl Iterator<Item = (&'a Tensor, &'s TensorSpec)> + Clone,
+    schema: Option<&str>,
+) -> Result<()> {
+    for (place, (out, spec)) in outputs.clone().enumerate() {
+        check_result(out, spec)?;
+        if !takes_shape(out, spec) {
+            return Err(wrong_shape(&output_name(schema, place), out, spec));
+        }
     }
-    check_apart(outputs.iter().map(|(out, _)| *out))?;
-    for (out, made) in outputs {
-        give_shape(out, made.spec()?)?;
-        CopyInplace.call(out, made, false)?;
+    check_apart(outputs.map(|(out, _)| out))
+}
+
+/// What is filled in an output's place: the output, or a new tensor where it has no elements yet. So an argument that is
+/// the same tensor keeps its shape, and a loop that fails leaves the output as it was.
+pub(super) fn stand_in(
+    out: &Tensor,
+    spec: &TensorSpec,
+    allocate: impl FnOnce(TensorSpec) -> Result<Array>,
+) -> Result<Tensor> {
+    match out.sizes() == spec.sizes() {
+        true => Ok(out.clone()),
+        false => {
+            Tensor::from_array(allocate(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+        }
     }
-    Ok(())
+}
+
+/// Gives an output the memory of what was filled in its place.
+///
+/// # Errors
+///
+/// Another thread gave the output a shape.
+pub(super) fn take_over(out: &Tensor, filled: &Tensor) -> Result<()> {
+    if out.is_same(filled) { Ok(()) } else { out.replace_empty(filled.array()?.clone()) }
+}
+
+/// What an output is called: those of a schema are its written arguments.
+#[cold]
+fn output_name(schema: Option<&str>, place: usize) -> String {
+    let schema = schema.and_then(|schema| FunctionSchema::parse(schema).ok());
+    let named = |schema: FunctionSchema| {
+        let mut outputs =
+            schema.arguments.into_iter().filter(|argument| argument.is_write() && argument.kwarg_only);
+        outputs.nth(place).map(|argument| argument.name)
+    };
+    schema.and_then(named).unwrap_or_else(|| "out".to_owned())
 }
 
 /// # Errors
@@ -95,41 +160,22 @@ pub(crate) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
     Ok(())
 }
 
-/// Gives an output without elements the shape of the result.
+/// Gives an output without elements the shape of the result: where no argument can be the output.
 ///
 /// # Errors
 ///
 /// Elements, and another shape. Torch warns and resizes.
 pub(crate) fn give_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
-    give_shape_by(out, spec, Array::empty)
-}
-
-/// The same on a device whose memory `allocate` gives.
-///
-/// # Errors
-///
-/// As [`give_shape`]; those of `allocate`.
-pub(crate) fn give_shape_by(
-    out: &Tensor,
-    spec: &TensorSpec,
-    allocate: impl FnOnce(TensorSpec) -> Result<Array>,
-) -> Result<()> {
-    check_shape(out, spec)?;
-    if out.sizes() == spec.sizes() {
-        return Ok(());
+    if !takes_shape(out, spec) {
+        return Err(wrong_shape("out", out, spec));
     }
-    out.replace_empty(allocate(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+    take_over(out, &stand_in(out, spec, Array::empty)?)
 }
 
-/// # Errors
-///
-/// An output with elements that has another shape than the result.
+/// Whether an output has the shape of the result, or no elements, so that it can get it.
 #[inline]
-pub(crate) fn check_shape(out: &Tensor, spec: &TensorSpec) -> Result<()> {
-    match out.sizes() == spec.sizes() || out.numel() == 0 {
-        true => Ok(()),
-        false => Err(wrong_shape("out", out, spec)),
-    }
+fn takes_shape(out: &Tensor, spec: &TensorSpec) -> bool {
+    out.sizes() == spec.sizes() || out.numel() == 0
 }
 
 #[cold]

@@ -32,6 +32,17 @@ pub trait Results: Sized + 'static {
         specs: &'s Self::Specs,
     ) -> impl Iterator<Item = (&'a Tensor, &'s TensorSpec)> + Clone;
 
+    /// A tensor for each output, made in their order.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`.
+    fn each_made(
+        outputs: Self::Outputs<'_>,
+        specs: &Self::Specs,
+        make: impl FnMut(&Tensor, &TensorSpec) -> Result<Tensor>,
+    ) -> Result<Self>;
+
     /// The specs in their order.
     fn list(specs: Self::Specs) -> Vec<TensorSpec>;
 
@@ -64,6 +75,14 @@ impl Results for Tensor {
         spec: &'s TensorSpec,
     ) -> impl Iterator<Item = (&'a Tensor, &'s TensorSpec)> + Clone {
         std::iter::once((output, spec))
+    }
+
+    fn each_made(
+        output: &Tensor,
+        spec: &TensorSpec,
+        mut make: impl FnMut(&Tensor, &TensorSpec) -> Result<Tensor>,
+    ) -> Result<Self> {
+        make(output, spec)
     }
 
     fn list(spec: TensorSpec) -> Vec<TensorSpec> {
@@ -109,6 +128,14 @@ macro_rules! several {
                     ($($spec,)+): &'s Self::Specs,
                 ) -> impl Iterator<Item = (&'a Tensor, &'s TensorSpec)> + Clone {
                     [$(($result, $spec)),+].into_iter()
+                }
+
+                fn each_made(
+                    ($($result,)+): Self::Outputs<'_>,
+                    ($($spec,)+): &Self::Specs,
+                    mut make: impl FnMut(&Tensor, &TensorSpec) -> Result<Tensor>,
+                ) -> Result<Self> {
+                    Ok(($(make($result, $spec)?,)+))
                 }
 
                 fn list(($($spec,)+): Self::Specs) -> Vec<TensorSpec> {

@@ -53,6 +53,9 @@ pub(crate) fn add_rows<T: Element<Math: Arithmetic>>(
     weight: impl Fn(usize) -> Math<T> + Sync,
 ) -> Result<()> {
     let &[rows, columns] = out.sizes() else { return Ok(()) };
+    if rows == 0 || columns == 0 {
+        return Ok(());
+    }
     let (rows, columns) = (rows as usize, columns as usize);
     let occurrences = Occurrences::of(indices, rows, skipped);
     parts::read::<T, _>(out, grad, |grad| {

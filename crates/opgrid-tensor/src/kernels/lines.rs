@@ -10,13 +10,10 @@ use smallvec::SmallVec;
 use super::access::{self, Aliasing, Distinct};
 use super::copy;
 use super::indexing::elements;
-use super::iter::rows::{Rows, fill_rows};
+use super::iter::parts::produce_with;
 use super::iter::walk::Overlap;
 use super::iter::{Output, Target};
 use crate::tensor::{Array, Element, TensorSpec, WriteGuard};
-
-/// Elements of inputs and outputs that are worth a thread.
-const GRAIN: usize = 1 << 14;
 
 /// Writes to each line of `out` what `f` makes of that of `input`. `scratch` makes what `f` may use from line to line.
 ///
@@ -90,16 +87,18 @@ fn run<A: Element, B: Element, O: Element, P: Element, S>(
         let (length, other_length) = (first.length(), second.as_ref().map_or(0, Read::length));
         let writer = to.rows.storage().write()?;
         let second_writer = to_second.as_ref().map(|written| written.rows.storage().write()).transpose()?;
-        let rows = to.in_rows::<O>(&writer)?;
+        let rows = to.output::<O>(&writer)?;
         let second_rows = match (&to_second, &second_writer) {
-            (Some(written), Some(writer)) => Some(written.in_rows::<P>(writer)?),
+            (Some(written), Some(writer)) => Some(written.output::<P>(writer)?),
             _ => None,
         };
-        let grain = GRAIN.div_ceil(length.max(other_length).max(to.length()).max(1));
-        fill_rows(&rows, second_rows.as_ref(), grain, scratch, |scratch, row, o, p| {
+        let sizes = [to.length(), to_second.as_ref().map_or(1, Written::length)];
+        // Lines take more steps than elements are looked at.
+        let work = 2 * length.max(other_length).max(to.length());
+        produce_with((rows, second_rows), sizes, work, scratch, |scratch, row, o, p| {
             let line = |length: usize| row * length..(row + 1) * length;
             f(scratch, (&a[line(length)], &b[line(other_length)]), o, p);
-        });
+        })?;
     }
     to.finish()?;
     to_second.map_or(Ok(()), |written| written.finish())
@@ -161,8 +160,8 @@ impl Written {
         self.rows.sizes().last().map_or(1, |length| *length as usize)
     }
 
-    fn in_rows<'a, T: Element>(&'a self, writer: &'a WriteGuard<'a>) -> Result<Rows<'a, T>> {
-        Rows::new(Output::of(Target::new(writer, Distinct::new(&self.rows)?, Overlap::Apart)?)?)
+    fn output<'a, T: Element>(&'a self, writer: &'a WriteGuard<'a>) -> Result<Output<'a, T>> {
+        Output::of(Target::new(writer, Distinct::new(&self.rows)?, Overlap::Apart)?)
     }
 
     fn finish(&self) -> Result<()> {

@@ -11,7 +11,7 @@
 //!
 //! Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, SC11.
 
-use super::iter::rows::for_each_chunk;
+use super::iter::parts::for_each_chunk;
 use super::simd::VectorLoop;
 use crate::tensor::Element;
 

@@ -13,6 +13,18 @@ proptest! {
     /// Whatever the shapes, strides, dtypes and arguments, a call ends in tensors that can be used or in an error.
     #[test]
     fn calls_end_in_results_or_errors(bytes in vec(any::<u8>(), 0..600)) {
+        limit_memory();
         program::run(&bytes);
+    }
+}
+
+/// So that tensors of billions of elements, which arguments ask for, end in errors instead of being filled.
+fn limit_memory() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::As);
+        let limit = Rlimit { current: Some(2 << 30), maximum };
+        setrlimit(Resource::As, limit).expect("the limit is below the maximum");
     }
 }

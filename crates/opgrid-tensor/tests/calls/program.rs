@@ -174,7 +174,16 @@ fn tensor(pool: &[Tensor], input: &mut Input<'_>) -> Option<Tensor> {
     if device == Device::CPU && !input.once_in(8) && dtype != DType::Bool {
         let mut guard = storage.write().ok()?;
         let step = input.byte();
-        guard.bytes().iter_mut().enumerate().for_each(|(at, byte)| *byte = (at as u8).wrapping_mul(step));
+        let size = dtype.size_in_bytes();
+        // Integers are small mostly, so that many are indices and numbers of elements.
+        let is_small = matches!(dtype, DType::I16 | DType::I32 | DType::I64) && !input.once_in(8);
+        for (at, byte) in guard.bytes().iter_mut().enumerate() {
+            *byte = match is_small {
+                true if at % size == 0 => ((at as u8).wrapping_mul(step) as i8 >> 4) as u8,
+                true => ((((at - at % size) as u8).wrapping_mul(step) as i8) >> 7) as u8,
+                false => (at as u8).wrapping_mul(step),
+            };
+        }
     }
     Tensor::from_array(Array::new(spec, storage).ok()?).ok()
 }

@@ -5,6 +5,7 @@
 mod empty;
 mod geometry;
 mod numbers;
+mod outputs;
 mod overlap;
 mod printing;
 mod threads;

@@ -11,7 +11,6 @@ pub(crate) mod parallel;
 pub(crate) mod parts;
 mod plan;
 pub(crate) mod produce;
-pub(crate) mod rows;
 mod span;
 mod strided;
 mod typed;

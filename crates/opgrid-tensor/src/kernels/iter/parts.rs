@@ -1,4 +1,4 @@
-//! Writes the elements of an output in parts of equal size, which threads share.
+//! Hands out the elements of an output in parts of equal size to threads, each part to one thread.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -16,7 +16,8 @@ const PIECE: usize = 1 << 15;
 
 /// The parts of a row-major output.
 ///
-/// Invariant: the elements from `start` to `count * size` are those of an `Output`, which nobody else uses.
+/// Invariant: the elements from `start` to `count * size` are those of an `Output` or of a mutable slice, borrowed for `'a`, which
+/// nobody else uses.
 pub(crate) struct Parts<'a, T> {
     start: *mut T,
     size: usize,
@@ -48,6 +49,25 @@ impl<'a, T: Element> Parts<'a, T> {
         self.count
     }
 
+    /// Where a part begins; not to be used where there is none.
+    fn at(&self, part: usize) -> *mut T {
+        self.start.wrapping_add(part * self.size)
+    }
+
+    /// One part, which is cleared first; an empty one where there are fewer.
+    ///
+    /// # Safety
+    ///
+    /// As [`parts`](Self::parts).
+    #[expect(clippy::mut_from_ref, reason = "the caller promises that parts are used once")]
+    unsafe fn part(&self, part: usize) -> &mut [T] {
+        match part < self.count {
+            // SAFETY: the caller's promise.
+            true => unsafe { self.parts(part, 1) },
+            false => &mut [],
+        }
+    }
+
     /// Some parts beside each other, which are cleared first.
     ///
     /// # Safety
@@ -56,7 +76,7 @@ impl<'a, T: Element> Parts<'a, T> {
     #[expect(clippy::mut_from_ref, reason = "the caller promises that parts are used once")]
     pub(crate) unsafe fn parts(&self, first: usize, count: usize) -> &mut [T] {
         assert!(first + count <= self.count, "the parts are there");
-        let start = self.start.wrapping_add(first * self.size);
+        let start = self.at(first);
         // SAFETY: by the invariant elements of the output; nobody else uses them, as the caller promises.
         let places = unsafe { places(start, count * self.size) };
         places.fill(MaybeUninit::new(T::default()));
@@ -76,16 +96,8 @@ pub(crate) fn produce<T: Element>(
     work: usize,
     f: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<()> {
-    let parts = Parts::new(&out, size)?;
-    parallel_for(parts.count(), PIECE / work.max(1), &|range| {
-        for part in range {
-            // SAFETY: `parallel_for` gives out each number once.
-            f(part, unsafe { parts.parts(part, 1) });
-        }
-    });
-    // SAFETY: every part was cleared.
-    unsafe { out.complete() };
-    Ok(())
+    let none: Option<Output<'_, u8>> = None;
+    produce_with((out, none), [size, 1], work, || (), |(), part, out, _| f(part, out))
 }
 
 /// The same for two outputs with as many parts.
@@ -94,26 +106,67 @@ pub(crate) fn produce<T: Element>(
 ///
 /// As [`Parts::new`]; other numbers of parts.
 pub(crate) fn produce_two<A: Element, B: Element>(
-    outs: (Output<'_, A>, Output<'_, B>),
+    (first, second): (Output<'_, A>, Output<'_, B>),
     size: usize,
     work: usize,
     f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
 ) -> Result<()> {
-    let (first, second) = (Parts::new(&outs.0, size)?, Parts::new(&outs.1, size)?);
-    if first.count() != second.count() {
+    let counts = [first.span().geometry().numel(), second.span().geometry().numel()];
+    if counts[0] != counts[1] {
         let message =
-            format!("expected outputs of one shape, found {} and {} parts", first.count(), second.count());
+            format!("expected outputs of one shape, found {} and {} elements", counts[0], counts[1]);
         return Err(argument(message));
     }
-    parallel_for(first.count(), PIECE / work.max(1), &|range| {
+    produce_with((first, Some(second)), [size, size], work, || (), |(), part, a, b| f(part, a, b))
+}
+
+/// The same for one or two outputs with parts of their own sizes. Where one has fewer parts, `f` gets empty ones; each thread
+/// has its own `scratch` for the parts that it takes at a time.
+///
+/// # Errors
+///
+/// As [`Parts::new`].
+pub(crate) fn produce_with<A: Element, B: Element, S>(
+    (first, second): (Output<'_, A>, Option<Output<'_, B>>),
+    sizes: [usize; 2],
+    work: usize,
+    scratch: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize, &mut [A], &mut [B]) + Sync,
+) -> Result<()> {
+    let one = Parts::new(&first, sizes[0])?;
+    let other = second.as_ref().map(|second| Parts::new(second, sizes[1])).transpose()?;
+    let count = one.count().max(other.as_ref().map_or(0, Parts::count));
+    parallel_for(count, PIECE / work.max(1), &|range| {
+        let mut scratch = scratch();
         for part in range {
             // SAFETY: `parallel_for` gives out each number once.
-            f(part, unsafe { first.parts(part, 1) }, unsafe { second.parts(part, 1) });
+            let (a, b) =
+                unsafe { (one.part(part), other.as_ref().map_or(&mut [][..], |other| other.part(part))) };
+            f(&mut scratch, part, a, b);
         }
     });
     // SAFETY: every part was cleared.
-    unsafe { outs.0.complete() };
-    // SAFETY: as above.
-    unsafe { outs.1.complete() };
+    unsafe { first.complete() };
+    if let Some(second) = second {
+        // SAFETY: as above.
+        unsafe { second.complete() };
+    }
     Ok(())
+}
+
+/// Calls `f` with chunks of `length` elements, the last one perhaps shorter, and where each begins, on several threads where
+/// there are some.
+pub(crate) fn for_each_chunk<T: Element>(
+    elements: &mut [T],
+    length: usize,
+    f: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    let parts = Parts { start: elements.as_mut_ptr(), size: 1, count: elements.len(), elements: PhantomData };
+    parallel_for(parts.count, length, &|range| {
+        // SAFETY:
+        // - `parallel_for` gives ranges below the number of elements, which have none in common.
+        // - the slice is borrowed mutably by `parts`.
+        let chunk = unsafe { std::slice::from_raw_parts_mut(parts.at(range.start), range.len()) };
+        f(range.start, chunk);
+    });
 }

@@ -35,14 +35,14 @@ pub(super) fn register(library: &mut Library) {
     library.implement(LogSigmoidOut).implicit(|input, out| {
         let made = LogSigmoidForward.call(input)?.0;
         result::same_dtype(out, made.spec()?)?;
-        result::copied_each(&[(out, &made)])
+        result::converted(&[(out, &made)])
     });
     library.define(LogSigmoidForwardOutput).kind(&kind::POINTWISE_UNARY).on_every_backend(
         |input, out, buffer| {
             let (made, power) = LogSigmoidForward.call(input)?;
             result::same_dtype(out, made.spec()?)?;
             result::same_dtype(buffer, power.spec()?)?;
-            result::copied_each(&[(out, &made), (buffer, &power)])
+            result::converted(&[(out, &made), (buffer, &power)])
         },
     );
 }

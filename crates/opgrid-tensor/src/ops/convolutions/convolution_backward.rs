@@ -11,8 +11,7 @@
 //! - Errors: those of `convolution`; a `grad_output` of another shape, a mask without three entries.
 //! - Source: torch.ops.aten.convolution_backward, PyTorch 2.15.
 
-use crate::families::result::{check_result, check_shape, made, same_dtype, written};
-use crate::kernels::access::check_apart;
+use crate::families::result::{made, written_all};
 use crate::kernels::products::{correlate, spread, weigh};
 use crate::ops::kinds::convolutions::{self, Movement, Plan};
 use crate::ops::kinds::images::{FLOATS, check_float};
@@ -55,19 +54,13 @@ pub(super) fn register(library: &mut Library) {
             let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
             let gradients = Gradients::new(grad, x, w, movement, mask)?;
             let parts = gradients.parts()?;
-            let wanted = || {
-                [out0, out1, out2]
-                    .into_iter()
-                    .zip(&parts)
-                    .filter_map(|(out, part)| Some((out, part.as_ref()?)))
-            };
-            check_apart(wanted().map(|(out, _)| out))?;
-            for (out, part) in wanted() {
-                same_dtype(out, &part.spec)?;
-                check_result(out, &part.spec)?;
-                check_shape(out, &part.spec)?;
-            }
-            wanted().try_for_each(|(out, part)| written(out, &part.spec, |out| gradients.write(part, out)))
+            let outs = [out0, out1, out2].into_iter().zip(&parts);
+            let (wanted, parts): (Vec<_>, Vec<_>) = outs
+                .filter_map(|(out, part)| part.as_ref().map(|part| ((out, &part.spec), part)))
+                .unzip();
+            written_all(&wanted, |outs| {
+                outs.iter().zip(parts).try_for_each(|(out, part)| gradients.write(part, out))
+            })
         },
     );
 }

@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(Embedding, &kind::INDEXING)
         .on_every_backend(|weight, indices, _, _, _| embedding(weight, indices));
     library.implement(EmbeddingOut).on_every_backend(|weight, indices, _, _, _, out| {
-        products::write_computed(out, &embedding(weight, indices)?)
+        result::copied(out, &embedding(weight, indices)?)
     });
 }
 

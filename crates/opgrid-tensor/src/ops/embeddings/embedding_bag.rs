@@ -19,9 +19,9 @@
 use opgrid_core::DeviceType;
 
 use crate::error::out_of_range;
-use crate::families::result::{check_result, check_shape, give_shape, same_dtype};
+use crate::families::result::written_all;
 use crate::kernels::embedding::{self, Bags};
-use crate::kernels::{access, indexing, normalise};
+use crate::kernels::{indexing, normalise};
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
 use crate::tensor::promote_types;
@@ -267,18 +267,9 @@ fn written(
 ) -> Result<()> {
     let args =
         Arguments { weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx };
-    let (outs, specs) = ([out0, out1, out2, out3], args.shapes()?);
-    for (out, spec) in outs.into_iter().zip(&specs) {
-        same_dtype(out, spec)?;
-        check_result(out, spec)?;
-        check_shape(out, spec)?;
-    }
-    access::check_apart(outs.into_iter())?;
-    outs.into_iter().zip(&specs).try_for_each(|(out, spec)| give_shape(out, spec))?;
-    match weight.device().kind() {
-        DeviceType::Meta => Ok(()),
-        _ => args.write(outs),
-    }
+    let specs = args.shapes()?;
+    let outs: Vec<_> = [out0, out1, out2, out3].into_iter().zip(&specs).collect();
+    written_all(&outs, |outs| args.write([&outs[0], &outs[1], &outs[2], &outs[3]]))
 }
 
 impl Arguments<'_> {

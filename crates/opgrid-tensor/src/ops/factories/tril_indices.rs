@@ -120,6 +120,8 @@ impl Part {
     fn for_each(&self, mut f: impl FnMut(i64, std::ops::Range<i64>)) {
         let Self { row, col, offset, side } = *self;
         let rows = match side {
+            // Rows without columns would be counted for as long as there are some.
+            _ if col == 0 => 0..0,
             Side::Lower => offset.saturating_neg().clamp(0, row)..row,
             Side::Upper => 0..row.min(col.saturating_sub(offset)).max(0),
         };

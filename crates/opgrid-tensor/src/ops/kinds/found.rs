@@ -3,8 +3,6 @@
 use opgrid_core::{DType, Device, DeviceType, Result};
 
 use crate::error::argument;
-use crate::families::result::{check_result, give_shape, same_dtype};
-use crate::kernels::copy;
 use crate::tensor::{Array, Element, Tensor};
 
 /// # Errors
@@ -34,25 +32,4 @@ pub(crate) fn tensor<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Tensor
 /// No memory.
 pub(crate) fn nothing(dtype: DType, device: Device) -> Result<Tensor> {
     Tensor::empty(&[0], dtype, device)
-}
-
-/// Writes a result to an output, which gets its shape if it has no elements.
-///
-/// # Errors
-///
-/// An output of another dtype, device or shape, or that repeats elements.
-pub(crate) fn write(out: &Tensor, found: &Tensor) -> Result<()> {
-    check(out, found)?;
-    give_shape(out, found.spec()?)?;
-    copy::copy(out.array()?, found.array()?)
-}
-
-/// # Errors
-///
-/// As [`write`].
-pub(crate) fn check(out: &Tensor, found: &Tensor) -> Result<()> {
-    let spec = found.spec()?;
-    same_dtype(out, spec)?;
-    check_result(out, spec)?;
-    crate::families::result::check_shape(out, spec)
 }

@@ -38,6 +38,11 @@ pub(crate) fn scale(normalisation: i64, sizes: impl Iterator<Item = i64>) -> Res
 ///
 /// One out of range, or named twice.
 pub(crate) fn dimensions(dims: &[i64], rank: usize) -> Result<Vec<usize>> {
+    if rank == 0 && !dims.is_empty() {
+        return Err(argument(format!(
+            "argument `dim` is {dims:?}, expected [] for a tensor without dimensions"
+        )));
+    }
     let named = dims.iter().map(|dim| normalise_dim(*dim, rank)).collect::<Result<Vec<_>>>()?;
     match (0..named.len()).find(|&at| named[..at].contains(&named[at])) {
         Some(at) => {

@@ -3,10 +3,8 @@
 use opgrid_core::{DType, MemoryFormat, Result};
 
 use crate::error::argument;
-use crate::families::result::{check_result, give_shape, same_dtype};
-use crate::ops::CopyInplace;
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
+use crate::tensor::{Dims, Geometry, TensorSpec};
 
 /// The floats that kernels compute with.
 pub(crate) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -52,17 +50,4 @@ pub(crate) fn in_format_of(like: &TensorSpec, sizes: &[i64], is_deep: bool) -> R
         _ => MemoryFormat::Contiguous,
     };
     Ok(TensorSpec::new(Geometry::in_format(sizes, format)?, like.dtype(), like.device()))
-}
-
-/// Writes the result of a composite to its output, which is of the same dtype.
-///
-/// # Errors
-///
-/// An output of another dtype, device or shape, or one that repeats elements.
-pub(crate) fn write_result(out: &Tensor, result: &Tensor) -> Result<()> {
-    let spec = result.spec()?;
-    same_dtype(out, spec)?;
-    check_result(out, spec)?;
-    give_shape(out, spec)?;
-    CopyInplace.call(out, result, false)
 }

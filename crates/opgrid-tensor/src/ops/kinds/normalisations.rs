@@ -3,8 +3,7 @@
 use opgrid_core::{DType, DeviceType, MemoryFormat, Result};
 
 use crate::error::argument;
-use crate::families::result::{check_result, check_shape, give_shape, same_dtype};
-use crate::kernels::access;
+use crate::families::result::written_all;
 use crate::kernels::normalise::Layout;
 use crate::tensor::{Array, Element, Geometry, Tensor, TensorSpec};
 use crate::with_dtype;
@@ -184,20 +183,12 @@ pub(crate) fn masked_out(
     cpu: impl FnOnce([Option<&Tensor>; 3]) -> Result<()>,
 ) -> Result<()> {
     let mask = check_mask(mask)?;
-    let wanted =
-        || outs.into_iter().zip(&specs).zip(mask).filter(|(_, wanted)| *wanted).map(|(pair, _)| pair);
-    for (out, spec) in wanted() {
-        same_dtype(out, spec)?;
-        check_result(out, spec)?;
-        check_shape(out, spec)?;
-    }
-    access::check_apart(wanted().map(|(out, _)| out))?;
-    wanted().try_for_each(|(out, spec)| give_shape(out, spec))?;
-    if specs[0].device().kind() == DeviceType::Meta {
-        return Ok(());
-    }
-    let [first, second, third] = outs;
-    cpu([mask[0].then_some(first), mask[1].then_some(second), mask[2].then_some(third)])
+    let pairs = outs.into_iter().zip(&specs).zip(mask);
+    let wanted: Vec<_> = pairs.filter_map(|(pair, is_wanted)| is_wanted.then_some(pair)).collect();
+    written_all(&wanted, |outs| {
+        let mut outs = outs.iter();
+        cpu(mask.map(|is_wanted| if is_wanted { outs.next() } else { None }))
+    })
 }
 
 /// # Errors

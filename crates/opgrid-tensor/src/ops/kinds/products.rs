@@ -5,11 +5,11 @@ use opgrid_core::{DType, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
-use crate::families::result::{check_result, give_shape};
+use crate::families::result::check_result;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::products::{Addend, multiply, multiply_add};
 use crate::kernels::{arithmetic, elementwise, reduce};
-use crate::ops::{CopyInplace, MulScalar};
+use crate::ops::MulScalar;
 use crate::samples::{Difference, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number};
 use crate::tensor::{Array, Math, Tensor, TensorSpec};
 use crate::with_dtype;
@@ -121,27 +121,6 @@ pub(crate) fn write_product(target: &Array, a: &Array, b: &Array) -> Result<()> 
         true => elementwise::fill(target, Scalar::Int(0)),
         false => multiply(target, a, b),
     }
-}
-
-/// Writes what other operators have computed to an output of the same dtype.
-///
-/// # Errors
-///
-/// An output of another dtype, or of another shape that has elements.
-pub(crate) fn write_computed(out: &Tensor, result: &Tensor) -> Result<()> {
-    pointwise::check_out_dtype(out, result.dtype())?;
-    write_converted(out, result)
-}
-
-/// The same, converted.
-///
-/// # Errors
-///
-/// An output to whose dtype the result is not converted, or of another shape that has elements.
-pub(crate) fn write_converted(out: &Tensor, result: &Tensor) -> Result<()> {
-    check_result(out, result.spec()?)?;
-    give_shape(out, result.spec()?)?;
-    CopyInplace.call(out, result, false)
 }
 
 /// What `beta * self + alpha * product` is, for samples.

@@ -6,7 +6,7 @@ use opgrid_core::{DType, Result, Scalar};
 
 use super::{found, order};
 use crate::error::argument;
-use crate::kernels::access::check_apart;
+use crate::families::result;
 use crate::kernels::{searching, sorting};
 use crate::samples::{Expected, Plain, naive, number};
 use crate::tensor::Tensor;
@@ -68,9 +68,8 @@ fn check(input: &Tensor) -> Result<()> {
 
 /// Writes results to outputs, after all of them were checked.
 pub(crate) fn write<const N: usize>(outputs: [(&Tensor, &Tensor); N]) -> Result<()> {
-    outputs.iter().try_for_each(|(out, found)| found::check(out, found))?;
-    check_apart(outputs.iter().map(|(out, _)| *out))?;
-    outputs.iter().try_for_each(|(out, found)| found::write(out, found))
+    outputs.iter().try_for_each(|(out, found)| result::same_dtype(out, found.spec()?))?;
+    result::converted(&outputs)
 }
 
 /// What is expected of the elements of `x`.

@@ -25,7 +25,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(BinaryCrossEntropy, &kind::LOSS).on_every_backend(binary_cross_entropy);
     library.implement(BinaryCrossEntropyOut).on_every_backend(|input, target, weight, reduction, out| {
-        result::copied_each(&[(out, &binary_cross_entropy(input, target, weight, reduction)?)])
+        result::converted(&[(out, &binary_cross_entropy(input, target, weight, reduction)?)])
     });
 }
 

@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(BinaryCrossEntropyWithLogits, &kind::LOSS).on_every_backend(with_logits);
     library.implement(BinaryCrossEntropyWithLogitsOut).on_every_backend(
         |input, target, weight, pos_weight, reduction, out| {
-            result::copied_each(&[(out, &with_logits(input, target, weight, pos_weight, reduction)?)])
+            result::converted(&[(out, &with_logits(input, target, weight, pos_weight, reduction)?)])
         },
     );
 }

@@ -21,7 +21,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(HuberLoss, &kind::LOSS).on_every_backend(huber_loss);
     library.implement(HuberLossOut).on_every_backend(|input, target, reduction, delta, out| {
-        result::copied_each(&[(out, &huber_loss(input, target, reduction, delta)?)])
+        result::converted(&[(out, &huber_loss(input, target, reduction, delta)?)])
     });
 }
 

@@ -21,7 +21,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(MseLoss, &kind::LOSS).on_every_backend(mse_loss);
     library.implement(MseLossOut).on_every_backend(|input, target, reduction, out| {
-        result::copied_each(&[(out, &mse_loss(input, target, reduction)?)])
+        result::converted(&[(out, &mse_loss(input, target, reduction)?)])
     });
 }
 

@@ -38,14 +38,14 @@ pub(super) fn register(library: &mut Library) {
     library.define(NllLossForwardOutput).kind(&kind::LOSS).on_every_backend(
         |input, target, weight, reduction, ignore_index, out, total| {
             let (losses, weights) = forward(input, target, weight, reduction, ignore_index)?;
-            result::copied_each(&[(out, &losses), (total, &weights)])
+            result::converted(&[(out, &losses), (total, &weights)])
         },
     );
     library.define(NllLoss2dForward).kind(&kind::LOSS).on_every_backend(forward_2d);
     library.define(NllLoss2dForwardOutput).kind(&kind::LOSS).on_every_backend(
         |input, target, weight, reduction, ignore_index, out, total| {
             let (losses, weights) = forward_2d(input, target, weight, reduction, ignore_index)?;
-            result::copied_each(&[(out, &losses), (total, &weights)])
+            result::converted(&[(out, &losses), (total, &weights)])
         },
     );
     library.define_with_forms(NllLoss, &kind::LOSS).implicit(
@@ -54,7 +54,7 @@ pub(super) fn register(library: &mut Library) {
         },
     );
     library.implement(NllLossOut).implicit(|input, target, weight, reduction, ignore_index, out| {
-        result::copied_each(&[(out, &NllLossForward.call(input, target, weight, reduction, ignore_index)?.0)])
+        result::converted(&[(out, &NllLossForward.call(input, target, weight, reduction, ignore_index)?.0)])
     });
     library.define_with_forms(NllLoss2d, &kind::LOSS).implicit(
         |input, target, weight, reduction, ignore_index| {
@@ -62,7 +62,7 @@ pub(super) fn register(library: &mut Library) {
         },
     );
     library.implement(NllLoss2dOut).implicit(|input, target, weight, reduction, ignore_index, out| {
-        result::copied_each(&[(
+        result::converted(&[(
             out,
             &NllLoss2dForward.call(input, target, weight, reduction, ignore_index)?.0,
         )])

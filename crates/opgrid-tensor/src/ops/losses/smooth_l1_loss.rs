@@ -21,7 +21,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(SmoothL1Loss, &kind::LOSS).on_every_backend(smooth_l1_loss);
     library.implement(SmoothL1LossOut).on_every_backend(|input, target, reduction, beta, out| {
-        result::copied_each(&[(out, &smooth_l1_loss(input, target, reduction, beta)?)])
+        result::converted(&[(out, &smooth_l1_loss(input, target, reduction, beta)?)])
     });
 }
 

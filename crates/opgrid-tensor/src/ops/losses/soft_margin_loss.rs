@@ -21,7 +21,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(SoftMarginLoss, &kind::LOSS).on_every_backend(soft_margin_loss);
     library.implement(SoftMarginLossOut).on_every_backend(|input, target, reduction, out| {
-        result::copied_each(&[(out, &soft_margin_loss(input, target, reduction)?)])
+        result::converted(&[(out, &soft_margin_loss(input, target, reduction)?)])
     });
 }
 

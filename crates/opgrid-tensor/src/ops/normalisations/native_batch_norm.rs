@@ -18,9 +18,9 @@
 use opgrid_core::{DeviceType, Forms, Operator};
 
 use crate::families::Results;
-use crate::families::result::{check_result, check_shape, give_shape, same_dtype};
+use crate::families::result::written_all;
+use crate::kernels::indexing;
 use crate::kernels::normalise::{self, Affine};
-use crate::kernels::{access, indexing};
 use crate::ops::prelude::*;
 use crate::tensor::Array;
 
@@ -294,18 +294,8 @@ impl<'a> Arguments<'a> {
 
     fn written(&self, outs: [&Tensor; 3]) -> Result<()> {
         let (first, second, third) = self.shapes()?;
-        let specs = [first, second, third];
-        for (out, spec) in outs.into_iter().zip(&specs) {
-            same_dtype(out, spec)?;
-            check_result(out, spec)?;
-            check_shape(out, spec)?;
-        }
-        access::check_apart(outs.into_iter())?;
-        outs.into_iter().zip(&specs).try_for_each(|(out, spec)| give_shape(out, spec))?;
-        match specs[0].device().kind() {
-            DeviceType::Meta => Ok(()),
-            _ => self.write(outs),
-        }
+        let wanted = [(outs[0], &first), (outs[1], &second), (outs[2], &third)];
+        written_all(&wanted, |outs| self.write([&outs[0], &outs[1], &outs[2]]))
     }
 
     fn write(&self, [out, save_mean, save_invstd]: [&Tensor; 3]) -> Result<()> {

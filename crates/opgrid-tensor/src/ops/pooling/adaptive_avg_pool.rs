@@ -11,7 +11,7 @@
 //! - Source: torch.nn.functional.adaptive_avg_pool2d, PyTorch 2.15.
 
 use crate::kernels::pooling::{Divisor, average, average_backward};
-use crate::ops::kinds::images::{FLOATS, check_float, in_format_of, write_result};
+use crate::ops::kinds::images::{FLOATS, check_float, in_format_of};
 use crate::ops::kinds::pooling;
 use crate::ops::prelude::*;
 use crate::ops::{Contiguous, MeanDim, SqueezeDim, Unsqueeze};
@@ -69,7 +69,7 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(AdaptiveAvgPool1d, &kind::POOLING).implicit(lines);
     library
         .implement(AdaptiveAvgPool1dOut)
-        .composite(|input, output, out| write_result(out, &AdaptiveAvgPool1d.call(input, output)?));
+        .composite(|input, output, out| result::copied(out, &AdaptiveAvgPool1d.call(input, output)?));
     library.define_with_forms(AdaptiveAvgPool2d, &kind::POOLING).implicit(|input, output| {
         match mean_of_images(input, output, 2)? {
             Some(mean) => Ok(mean),
@@ -78,7 +78,7 @@ pub(super) fn register(library: &mut Library) {
     });
     library
         .implement(AdaptiveAvgPool2dOut)
-        .composite(|input, output, out| write_result(out, &AdaptiveAvgPool2d.call(input, output)?));
+        .composite(|input, output, out| result::copied(out, &AdaptiveAvgPool2d.call(input, output)?));
     library.define_with_forms(AdaptiveAvgPool3d, &kind::POOLING).implicit(|input, output| {
         match mean_of_images(input, output, 3)? {
             Some(mean) => Ok(mean),
@@ -87,7 +87,7 @@ pub(super) fn register(library: &mut Library) {
     });
     library
         .implement(AdaptiveAvgPool3dOut)
-        .composite(|input, output, out| write_result(out, &AdaptiveAvgPool3d.call(input, output)?));
+        .composite(|input, output, out| result::copied(out, &AdaptiveAvgPool3d.call(input, output)?));
 }
 
 fn checked(spec: &TensorSpec, output: &[i64], dims: usize) -> Result<Dims> {

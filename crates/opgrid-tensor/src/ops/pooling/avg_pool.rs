@@ -15,7 +15,7 @@
 //! - Source: torch.nn.functional.avg_pool2d, PyTorch 2.15.
 
 use crate::kernels::pooling::{Divisor, average, average_backward};
-use crate::ops::kinds::images::{in_format_of, write_result};
+use crate::ops::kinds::images::{in_format_of};
 use crate::ops::kinds::pooling::{self, Movement, Plan};
 use crate::ops::prelude::*;
 use crate::ops::{SqueezeDim, Unsqueeze};
@@ -57,7 +57,7 @@ pub const AVG_POOL2D_BACKWARD: Family<AvgPool2dBackward> =
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(AvgPool1d, &kind::POOLING).implicit(lines);
     library.implement(AvgPool1dOut).composite(|x, kernel, stride, padding, ceil, with_padding, out| {
-        write_result(out, &AvgPool1d.call(x, kernel, stride, padding, ceil, with_padding)?)
+        result::copied(out, &AvgPool1d.call(x, kernel, stride, padding, ceil, with_padding)?)
     });
     library.family(&AVG_POOL2D).cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
         cpu(x, moved(2, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)

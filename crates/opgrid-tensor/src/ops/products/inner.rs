@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Inner, &kind::PRODUCT).implicit(inner);
     library
         .implement(InnerOut)
-        .implicit(|input, other, out| products::write_computed(out, &inner(input, other)?));
+        .implicit(|input, other, out| result::copied(out, &inner(input, other)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Kron, &kind::PRODUCT).implicit(kron);
     library
         .implement(KronOut)
-        .implicit(|input, other, out| products::write_converted(out, &kron(input, other)?));
+        .implicit(|input, other, out| result::converted(&[(out, &kron(input, other)?)]));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

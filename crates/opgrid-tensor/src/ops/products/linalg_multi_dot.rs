@@ -25,11 +25,11 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(LinalgMultiDot, &kind::PRODUCT).implicit(multi_dot);
     library
         .implement(LinalgMultiDotOut)
-        .implicit(|tensors, out| products::write_computed(out, &multi_dot(tensors)?));
+        .implicit(|tensors, out| result::copied(out, &multi_dot(tensors)?));
     library.define_with_forms(ChainMatmul, &kind::PRODUCT).implicit(chain_matmul);
     library
         .implement(ChainMatmulOut)
-        .implicit(|matrices, out| products::write_computed(out, &chain_matmul(matrices)?));
+        .implicit(|matrices, out| result::copied(out, &chain_matmul(matrices)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

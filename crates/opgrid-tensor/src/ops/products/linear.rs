@@ -20,7 +20,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Linear, &kind::PRODUCT).implicit(linear);
     library.implement(LinearOut).on_every_backend(|input, weight, bias, out| {
-        products::write_computed(out, &linear(input, weight, bias)?)
+        result::copied(out, &linear(input, weight, bias)?)
     });
 }
 
@@ -91,7 +91,7 @@ fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
     let Some(bias) = bias else { return Matmul.call(input, &transposed) };
     products::check_factors(&[("input", x), ("weight", w), ("bias", bias.spec()?)])?;
     match (x.sizes(), w.sizes()) {
-        ([_, _], [_, _]) => Addmm.call(bias, input, &transposed, 1.into(), 1.into()),
+        ([_, _], _) => Addmm.call(bias, input, &transposed, 1.into(), 1.into()),
         // All rows of a stack as one matrix, where that takes no copy.
         ([before @ .., k], &[n, inner])
             if *k == inner && before.len() > 1 && x.geometry().is_contiguous() =>

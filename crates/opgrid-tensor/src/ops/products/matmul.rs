@@ -122,7 +122,7 @@ fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
 
 fn matmul_out(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let product = matmul(input, other)?;
-    products::write_computed(out, &product).map_err(|error| error.within("aten::matmul.out"))
+    result::copied(out, &product).map_err(|error| error.within("aten::matmul.out"))
 }
 
 /// # Errors

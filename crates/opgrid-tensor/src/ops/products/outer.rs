@@ -24,11 +24,11 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Outer, &kind::PRODUCT).implicit(outer);
     library
         .implement(OuterOut)
-        .implicit(|input, vec2, out| products::write_converted(out, &outer(input, vec2)?));
+        .implicit(|input, vec2, out| result::converted(&[(out, &outer(input, vec2)?)]));
     library.define_with_forms(Ger, &kind::PRODUCT).implicit(outer);
     library
         .implement(GerOut)
-        .implicit(|input, vec2, out| products::write_converted(out, &outer(input, vec2)?));
+        .implicit(|input, vec2, out| result::converted(&[(out, &outer(input, vec2)?)]));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -22,7 +22,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Tensordot, &kind::PRODUCT).implicit(tensordot);
     library.implement(TensordotOut).implicit(|input, other, dims_self, dims_other, out| {
-        products::write_computed(out, &tensordot(input, other, dims_self, dims_other)?)
+        result::copied(out, &tensordot(input, other, dims_self, dims_other)?)
     });
 }
 

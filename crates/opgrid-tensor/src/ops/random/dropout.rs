@@ -32,7 +32,7 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(NativeDropout, &kind::RANDOM).on_every_backend(native_dropout);
     library.implement(NativeDropoutOut).on_every_backend(|input, p, train, out, mask| {
         let (dropped, stays) = native_dropout(input, p, train)?;
-        result::copied_each(&[(out, &dropped), (mask, &stays)])
+        result::converted(&[(out, &dropped), (mask, &stays)])
     });
 }
 

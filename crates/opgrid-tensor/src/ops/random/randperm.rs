@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
         RandpermGenerator.call(n, None, dtype, layout, device, pin_memory)
     });
     library.implement(RandpermOut).composite(|n, out| RandpermGeneratorOut.call(n, None, out));
-    library.define_with_forms(RandpermGenerator, &kind::RANDOM).composite(
+    library.define_with_forms(RandpermGenerator, &kind::RANDOM).on_every_backend(
         |n, generator, dtype, layout, device, pin_memory| {
             let dtype = dtype.unwrap_or(DType::I64);
             check(n, dtype)?;

@@ -11,7 +11,7 @@
 //! - Errors: a `size` of another length or with negative numbers, a `theta` of another shape.
 //! - Source: torch.nn.functional.affine_grid, PyTorch 2.15.
 
-use crate::ops::kinds::images::{FLOATS, check_float, write_result};
+use crate::ops::kinds::images::{FLOATS, check_float};
 use crate::ops::prelude::*;
 use crate::ops::{Bmm, Expand, Linspace, Reshape, Stack, TransposeInt, Zeros};
 
@@ -24,7 +24,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(AffineGridGenerator, &kind::RESAMPLING).composite(grid);
     library.implement(AffineGridGeneratorOut).composite(|theta, size, align_corners, out| {
-        write_result(out, &AffineGridGenerator.call(theta, size, align_corners)?)
+        result::copied(out, &AffineGridGenerator.call(theta, size, align_corners)?)
     });
 }
 

@@ -12,7 +12,7 @@
 //! - Source: torch.diff, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Cat, Clone, CopyInplace, NeTensor};
+use crate::ops::{Cat, Clone, NeTensor};
 use crate::tensor::views::normalise_dim;
 
 operator! {
@@ -27,9 +27,7 @@ pub(super) fn register(library: &mut Library) {
         if n == 0 {
             result::same_dtype(out, found.spec()?)?;
         }
-        result::check_result(out, found.spec()?)?;
-        result::give_shape(out, found.spec()?)?;
-        CopyInplace.call(out, &found, false)
+        result::converted(&[(out, &found)])
     });
 }
 

@@ -9,7 +9,7 @@
 
 use crate::ops::kinds::order;
 use crate::ops::prelude::*;
-use crate::ops::{CopyInplace, SortStable};
+use crate::ops::SortStable;
 
 operator! {
     home = crate::home;
@@ -25,11 +25,7 @@ pub(super) fn register(library: &mut Library) {
         .implicit(|input, dim, descending| indices(input, false, dim, descending));
     library.define_with_forms(ArgsortStable, &kind::SORTING).implicit(indices);
     library.implement(ArgsortStableOut).implicit(|input, stable, dim, descending, out| {
-        let found = indices(input, stable, dim, descending)?;
-        result::same_dtype(out, found.spec()?)?;
-        result::check_result(out, found.spec()?)?;
-        result::give_shape(out, found.spec()?)?;
-        CopyInplace.call(out, &found, false)
+        result::copied(out, &indices(input, stable, dim, descending)?)
     });
 }
 

@@ -21,7 +21,7 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Bincount, &kind::SORTING).on_cpu_and_meta(bincount);
     library.implement(BincountOut).on_cpu_and_meta(|input, weights, minlength, out| {
-        found::write(out, &bincount(input, weights, minlength)?)
+        result::copied(out, &bincount(input, weights, minlength)?)
     });
 }
 

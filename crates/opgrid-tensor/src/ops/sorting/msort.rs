@@ -9,7 +9,7 @@
 
 use crate::ops::kinds::order;
 use crate::ops::prelude::*;
-use crate::ops::{CopyInplace, Sort};
+use crate::ops::Sort;
 
 operator! {
     home = crate::home;
@@ -19,13 +19,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Msort, &kind::SORTING).implicit(values);
-    library.implement(MsortOut).implicit(|input, out| {
-        let found = values(input)?;
-        result::same_dtype(out, found.spec()?)?;
-        result::check_result(out, found.spec()?)?;
-        result::give_shape(out, found.spec()?)?;
-        CopyInplace.call(out, &found, false)
-    });
+    library.implement(MsortOut).implicit(|input, out| result::copied(out, &values(input)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

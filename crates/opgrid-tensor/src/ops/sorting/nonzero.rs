@@ -22,7 +22,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Nonzero, &kind::SORTING).on_cpu_and_meta(nonzero);
-    library.implement(NonzeroOut).on_cpu_and_meta(|input, out| found::write(out, &nonzero(input)?));
+    library.implement(NonzeroOut).on_cpu_and_meta(|input, out| result::copied(out, &nonzero(input)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

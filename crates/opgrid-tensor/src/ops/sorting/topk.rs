@@ -95,7 +95,7 @@ fn shape(
     let size = input.sizes().get(at).copied().unwrap_or(1);
     if !(0..=size).contains(&k) {
         return Err(argument(format!(
-            "argument `k` is {k}, expected at most {size} elements and not fewer than none"
+            "argument `k` is {k}, expected at most {size}, the size of the dimension, and at least 0"
         )));
     }
     order::some(input, dim, k)
