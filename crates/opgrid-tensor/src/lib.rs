@@ -23,6 +23,8 @@
 //! ```
 
 #![deny(unsafe_code)]
+// Samples, and what only they use, stand with their operators; without the feature nobody calls them.
+#![cfg_attr(not(feature = "samples"), allow(dead_code, unused_imports))]
 
 mod error;
 pub mod families;

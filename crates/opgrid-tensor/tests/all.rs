@@ -13,6 +13,7 @@ mod handles;
 mod images;
 mod kernels;
 mod layers;
+mod networks;
 mod operators;
 mod products;
 mod safetensors;

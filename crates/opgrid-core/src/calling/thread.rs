@@ -90,7 +90,10 @@ thread_local! {
 /// The reference does not leave the thread, and is not kept where it could outlive it.
 #[inline(always)]
 pub(crate) unsafe fn current<'t>() -> &'t ThreadState {
-    let state = STATE.with(std::ptr::from_ref);
+    // Unlike `with`, it says `inline`.
+    let Ok(state) = STATE.try_with(std::ptr::from_ref) else {
+        unreachable!("a state without a destructor stays until its thread ends")
+    };
     // SAFETY:
     // - The state has no destructor, which an assertion below the type says, so its memory lasts as long as the thread.
     // - Guaranteed by the caller, see `# Safety`: the reference stays on the thread.

@@ -9,13 +9,14 @@ mod prelude;
 
 use opgrid_core::{Dispatcher, Library, Registration, Result};
 
+#[cfg(feature = "samples")]
 use crate::samples::Samples;
 
 /// Declares the modules, re-exports their overloads and lists their registrations.
 ///
 /// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
 /// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, and to a function
-/// `define_all` that calls `register` of each file, and another, `sample_all`, that does so with `samples`.
+/// `define_all` that calls `register` of each file, and another, `sample_all`, that does so with `samples` if there are any.
 macro_rules! operators {
     ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
         $(
@@ -27,6 +28,7 @@ macro_rules! operators {
                     $($name::register(library);)*
                 }
 
+                #[cfg(feature = "samples")]
                 pub(super) fn samples(samples: &mut crate::samples::Samples) {
                     $($name::samples(samples);)*
                 }
@@ -38,6 +40,7 @@ macro_rules! operators {
             $($group::register(library);)*
         }
 
+        #[cfg(feature = "samples")]
         fn sample_all(samples: &mut Samples) {
             $($group::samples(samples);)*
         }
@@ -514,7 +517,8 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     library.finish()
 }
 
-/// The samples of the operators of this crate, for the suite of `opgrid-testing`.
+/// The samples of the operators of this crate, for the suite of `opgrid-testing`: with the feature `samples`.
+#[cfg(feature = "samples")]
 pub fn samples() -> Samples {
     let mut samples = Samples::new();
     sample_all(&mut samples);

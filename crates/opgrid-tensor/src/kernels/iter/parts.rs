@@ -36,7 +36,7 @@ impl<'a, T: Element> Parts<'a, T> {
         let span = out.span();
         let geometry = span.geometry();
         let all = geometry.numel() as usize;
-        if !geometry.is_contiguous() || (all > 0 && !all.is_multiple_of(size.max(1))) {
+        if !geometry.is_contiguous() || (all > 0 && all.checked_rem(size) != Some(0)) {
             return Err(argument(format!(
                 "expected a row-major output of parts of {size}, found {geometry:?}"
             )));

@@ -55,9 +55,8 @@ pub(super) fn register(library: &mut Library) {
             let gradients = Gradients::new(grad, x, w, movement, mask)?;
             let parts = gradients.parts()?;
             let outs = [out0, out1, out2].into_iter().zip(&parts);
-            let (wanted, parts): (Vec<_>, Vec<_>) = outs
-                .filter_map(|(out, part)| part.as_ref().map(|part| ((out, &part.spec), part)))
-                .unzip();
+            let (wanted, parts): (Vec<_>, Vec<_>) =
+                outs.filter_map(|(out, part)| part.as_ref().map(|part| ((out, &part.spec), part))).unzip();
             written_all(&wanted, |outs| {
                 outs.iter().zip(parts).try_for_each(|(out, part)| gradients.write(part, out))
             })

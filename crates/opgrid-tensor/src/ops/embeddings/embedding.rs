@@ -21,9 +21,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(Embedding, &kind::INDEXING)
         .on_every_backend(|weight, indices, _, _, _| embedding(weight, indices));
-    library.implement(EmbeddingOut).on_every_backend(|weight, indices, _, _, _, out| {
-        result::copied(out, &embedding(weight, indices)?)
-    });
+    library
+        .implement(EmbeddingOut)
+        .on_every_backend(|weight, indices, _, _, _, out| result::copied(out, &embedding(weight, indices)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

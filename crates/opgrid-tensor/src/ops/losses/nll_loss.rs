@@ -62,10 +62,7 @@ pub(super) fn register(library: &mut Library) {
         },
     );
     library.implement(NllLoss2dOut).implicit(|input, target, weight, reduction, ignore_index, out| {
-        result::converted(&[(
-            out,
-            &NllLoss2dForward.call(input, target, weight, reduction, ignore_index)?.0,
-        )])
+        result::converted(&[(out, &NllLoss2dForward.call(input, target, weight, reduction, ignore_index)?.0)])
     });
     library.define(NllLossNd).kind(&kind::LOSS).implicit(nll_loss_nd);
 }

@@ -350,25 +350,3 @@ impl<'a> Arguments<'a> {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn running_statistics_move_towards_those_of_the_batch() -> Result<()> {
-        let x = Tensor::from_slice(&[1.0f32, 10.0, 3.0, 14.0], &[2, 2])?;
-        let (mean, var) =
-            (Tensor::from_slice(&[0.0f32, 0.0], &[2])?, Tensor::from_slice(&[1.0f32, 1.0], &[2])?);
-        NativeBatchNorm.call(&x, None, None, Some(&mean), Some(&var), true, 0.5, 1e-5)?;
-        assert_eq!((mean.to_vec::<f32>()?, var.to_vec::<f32>()?), (vec![1.0, 6.0], vec![1.5, 4.5]));
-        NativeBatchNormLegit.call(&x, None, None, &mean, &var, true, 1.0, 1e-5)?;
-        assert_eq!((mean.to_vec::<f32>()?, var.to_vec::<f32>()?), (vec![2.0, 12.0], vec![2.0, 8.0]));
-        // Without training, or where the call is refused, they stay.
-        NativeBatchNormLegit.call(&x, None, None, &mean, &var, false, 1.0, 1e-5)?;
-        let short = Tensor::from_slice(&[1.0f32], &[1])?;
-        assert!(NativeBatchNormLegit.call(&x, Some(&short), None, &mean, &var, true, 0.5, 1e-5).is_err());
-        assert_eq!((mean.to_vec::<f32>()?, var.to_vec::<f32>()?), (vec![2.0, 12.0], vec![2.0, 8.0]));
-        Ok(())
-    }
-}

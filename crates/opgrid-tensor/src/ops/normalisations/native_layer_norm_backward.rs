@@ -156,21 +156,3 @@ impl Arguments<'_> {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gradients_that_nobody_asks_for_are_undefined() -> Result<()> {
-        let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 5.0], &[2, 2])?;
-        let row = Tensor::from_slice(&[1.0f32, 1.0], &[2, 1])?;
-        let (of_input, of_weight, of_bias) =
-            NativeLayerNormBackward.call(&x, &x, &[2], &row, &row, None, None, &[true, false, false])?;
-        assert!(of_input.is_defined() && !of_weight.is_defined() && !of_bias.is_defined());
-        let error =
-            NativeLayerNormBackward.call(&x, &x, &[2], &row, &row, None, None, &[true; 3]).unwrap_err();
-        assert!(error.to_string().contains("`weight` is None"), "{error}");
-        Ok(())
-    }
-}

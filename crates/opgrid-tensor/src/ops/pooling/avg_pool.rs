@@ -15,7 +15,7 @@
 //! - Source: torch.nn.functional.avg_pool2d, PyTorch 2.15.
 
 use crate::kernels::pooling::{Divisor, average, average_backward};
-use crate::ops::kinds::images::{in_format_of};
+use crate::ops::kinds::images::in_format_of;
 use crate::ops::kinds::pooling::{self, Movement, Plan};
 use crate::ops::prelude::*;
 use crate::ops::{SqueezeDim, Unsqueeze};

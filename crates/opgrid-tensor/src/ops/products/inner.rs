@@ -21,9 +21,7 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Inner, &kind::PRODUCT).implicit(inner);
-    library
-        .implement(InnerOut)
-        .implicit(|input, other, out| result::copied(out, &inner(input, other)?));
+    library.implement(InnerOut).implicit(|input, other, out| result::copied(out, &inner(input, other)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -23,13 +23,9 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(LinalgMultiDot, &kind::PRODUCT).implicit(multi_dot);
-    library
-        .implement(LinalgMultiDotOut)
-        .implicit(|tensors, out| result::copied(out, &multi_dot(tensors)?));
+    library.implement(LinalgMultiDotOut).implicit(|tensors, out| result::copied(out, &multi_dot(tensors)?));
     library.define_with_forms(ChainMatmul, &kind::PRODUCT).implicit(chain_matmul);
-    library
-        .implement(ChainMatmulOut)
-        .implicit(|matrices, out| result::copied(out, &chain_matmul(matrices)?));
+    library.implement(ChainMatmulOut).implicit(|matrices, out| result::copied(out, &chain_matmul(matrices)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

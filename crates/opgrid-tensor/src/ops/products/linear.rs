@@ -19,9 +19,9 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Linear, &kind::PRODUCT).implicit(linear);
-    library.implement(LinearOut).on_every_backend(|input, weight, bias, out| {
-        result::copied(out, &linear(input, weight, bias)?)
-    });
+    library
+        .implement(LinearOut)
+        .on_every_backend(|input, weight, bias, out| result::copied(out, &linear(input, weight, bias)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

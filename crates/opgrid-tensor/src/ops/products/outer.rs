@@ -26,9 +26,7 @@ pub(super) fn register(library: &mut Library) {
         .implement(OuterOut)
         .implicit(|input, vec2, out| result::converted(&[(out, &outer(input, vec2)?)]));
     library.define_with_forms(Ger, &kind::PRODUCT).implicit(outer);
-    library
-        .implement(GerOut)
-        .implicit(|input, vec2, out| result::converted(&[(out, &outer(input, vec2)?)]));
+    library.implement(GerOut).implicit(|input, vec2, out| result::converted(&[(out, &outer(input, vec2)?)]));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

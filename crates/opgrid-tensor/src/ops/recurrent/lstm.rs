@@ -77,23 +77,3 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(LstmInput, Roundings::all(Rounding::Result(64)));
     samples.rounds(LstmCell, Roundings::all(Rounding::Result(64)));
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_may_be_projected() -> Result<()> {
-        let of = |sizes: &[i64], seed| recurrent::small(DType::F64, sizes, seed).to_tensor();
-        let parameters = [of(&[8, 3], 1)?, of(&[8, 1], 2)?, of(&[8], 3)?, of(&[8], 4)?, of(&[1, 2], 5)?];
-        let states = [of(&[1, 2, 1], 6)?, of(&[1, 2, 2], 7)?];
-        let (output, hidden, cells) =
-            LstmInput.call(&of(&[4, 2, 3], 0)?, &states, &parameters, true, 1, 0.0, false, false, false)?;
-        assert_eq!(
-            (output.sizes(), hidden.sizes(), cells.sizes()),
-            (&[4, 2, 1][..], &[1, 2, 1][..], &[1, 2, 2][..])
-        );
-        assert_eq!(output.select(0, 3)?.to_vec::<f64>()?, hidden.to_vec::<f64>()?);
-        Ok(())
-    }
-}

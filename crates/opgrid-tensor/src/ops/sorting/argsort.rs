@@ -7,9 +7,9 @@
 //! - Dispatch: made of `sort.stable`.
 //! - Source: torch.argsort, PyTorch 2.15.
 
+use crate::ops::SortStable;
 use crate::ops::kinds::order;
 use crate::ops::prelude::*;
-use crate::ops::SortStable;
 
 operator! {
     home = crate::home;

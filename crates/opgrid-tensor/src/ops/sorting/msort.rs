@@ -7,9 +7,9 @@
 //! - Dispatch: made of `sort`.
 //! - Source: torch.msort, PyTorch 2.15.
 
+use crate::ops::Sort;
 use crate::ops::kinds::order;
 use crate::ops::prelude::*;
-use crate::ops::Sort;
 
 operator! {
     home = crate::home;
