@@ -354,7 +354,7 @@ BREAKS = ("value", "dtype", "stride", "alias", "error")
 def outcome(call: Call, tolerance: Tolerance, *, meta: bool, corruption: Corruption | None = None) -> Outcome:
     """Makes a call with both sides and compares."""
     base = call.overload.partition(".")[0]
-    random = base in scope.words(scope.RANDOM)
+    random = base in scope.words(scope.RANDOM) or drops(call)
     values = not random and base not in scope.words(scope.UNINITIALIZED)
     if function_of(call) is None:
         return Outcome("missing", note="not registered")
@@ -381,6 +381,17 @@ def outcome(call: Call, tolerance: Tolerance, *, meta: bool, corruption: Corrupt
     numbers = [difference.kind for difference in found if difference.kind in ("value", "argument")]
     exact = bool(numbers) and corruption is None and nearer(call, theirs, ours, tolerance)
     return Outcome("differs" if found else "passed", theirs, ours, tuple(found), note, exact)
+
+
+def drops(call: Call) -> bool:
+    """Whether a call leaves out what random numbers say, as attention does if it is asked to."""
+    overload = scope.overload_of(call.overload)
+    names = [argument.name for argument in overload._schema.arguments] if overload is not None else []
+    if "dropout_p" not in names:
+        return False
+    place = names.index("dropout_p")
+    arguments = call.arguments.args
+    return bool(arguments[place] if place < len(arguments) else call.arguments.kwargs.get("dropout_p", 0.0))
 
 
 def nearer(call: Call, theirs: Answer, ours: Answer, tolerance: Tolerance) -> bool:

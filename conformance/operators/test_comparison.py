@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import compare
 import convert
+import deliberate
 import opgrid
 import record
 import scope
@@ -63,6 +64,16 @@ def test_what_is_nearer_to_the_exact_result_is_wanted() -> None:
     off = replace(exact, value=replace(exact.value, values=x * 1.5))
     assert compare.nearer(one, off, exact, Tolerance())
     assert not compare.nearer(one, exact, off, Tolerance())
+
+
+def test_rounding_of_complex_convolutions_has_a_bound() -> None:
+    x, weight = torch.randn(1, 2, 5, 5, dtype=torch.complex64), torch.randn(3, 2, 3, 3, dtype=torch.complex64)
+    one = call("conv2d", x, weight)
+    found = compare.outcome(one, Tolerance(), meta=False)
+    assert deliberate.within_rounding(one, found)
+    assert found.ours is not None
+    off = replace(found.ours, value=replace(found.ours.value, values=found.ours.value.values * 1.001))
+    assert not deliberate.within_rounding(one, replace(found, ours=off))
 
 
 def test_arguments_lie_alike_on_both_sides() -> None:

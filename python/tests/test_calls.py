@@ -120,6 +120,22 @@ def test_overloads_describe_themselves():
     assert "add" in dir(x)
 
 
+def test_tensors_of_one_element_stand_for_numbers_where_schemas_name_their_type():
+    x, at = og.ones(2, 3), og.tensor(1)
+    assert og.ops.aten.narrow(x, 1, at, 2).shape == (2, 2)
+    assert og.ops.aten.select.int(x, 0, og.tensor([[True]])).shape == (3,)
+    assert og.ops.aten.normal.Tensor_float(x, og.tensor(2)).shape == (2, 3)
+    assert [part.shape for part in og.ops.aten.tensor_split.indices(x, og.tensor([1, 2]), 1)] == [(2, 1)] * 3
+    for refused in (
+        lambda: og.ops.aten.narrow(x, 1, og.tensor([0, 1]), 1),
+        lambda: og.ops.aten.narrow(x, 1, og.tensor(0.5), 1),
+        lambda: og.ops.aten.tensor_split.indices(x, og.tensor([0.5]), 1),
+        lambda: og.ops.aten.add.Scalar(x, at),
+    ):
+        with pytest.raises(RuntimeError):
+            refused()
+
+
 def test_functions_have_signatures_and_help():
     assert str(inspect.signature(og.isfinite)) == "(input)"
     assert "aten::add.Tensor(Tensor self" in og.add.__doc__

@@ -2,9 +2,10 @@
 
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
-    AbsOut, AllAllOut, AllDimsOut, CatOut, DivTensorMode, ExpOut, FillInplaceScalar, IsConj, IsnanOut,
-    LocalScalarDense, LogicalNotOut, LogsumexpOut, MatmulOut, MeanOut, MmOut, MulOut, NormalInplace,
-    PowScalar, PowScalarOut, ReluOut, ResizeInplace, StackOut, ToCopy, VarCorrectionOut,
+    AbsOut, AddbmmInplace, AllAllOut, AllDimsOut, CatOut, DivTensorMode, EmbeddingBag, ExpOut,
+    FillInplaceScalar, IsConj, IsnanOut, LinearOut, LocalScalarDense, LogicalNotOut, LogsumexpOut, MatmulOut,
+    MeanOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut, ReluOut, ResizeInplace, StackOut, ToCopy,
+    VarCorrectionOut,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -278,9 +279,30 @@ fn products_into_their_own_factors() {
     let out = empty(&[8], DType::F32).as_strided(&[2, 1, 4], &[1, 2, 2], None).unwrap();
     MatmulOut.call(&floats(&[2, 1, 3]), &floats(&[3, 4]), &out).unwrap();
     assert_eq!(out.to_vec::<f32>().unwrap(), [20.0, 23.0, 26.0, 29.0, 56.0, 68.0, 80.0, 92.0]);
+    let out = empty(&[4], DType::F32).as_strided(&[2], &[2], None).unwrap();
+    LinearOut.call(&floats(&[2]), &floats(&[2, 2]), None, &out).unwrap();
+    assert_eq!((out.to_vec::<f32>().unwrap(), out.strides()), (vec![1.0, 3.0], &[2][..]));
     let flags = Tensor::from_slice(&[Bool::TRUE, Bool::FALSE], &[2]).unwrap();
     AllDimsOut.call(&flags, Some(&[]), false, &flags).unwrap();
     assert_eq!(flags.to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
+}
+
+#[test]
+fn sums_of_products_in_place_keep_their_shape() {
+    let (x, pairs) = (floats(&[1]), floats(&[2, 3, 3]));
+    let refused = message(AddbmmInplace.call(&x, &pairs, &pairs, 1.into(), 1.into()));
+    assert!(refused.contains("argument `self` has shape [1]"), "{refused}");
+    assert_eq!(x.sizes(), [1]);
+}
+
+#[test]
+fn the_last_offset_ends_a_bag() {
+    let (table, indices) = (floats(&[4, 1]), Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap());
+    let offsets = Tensor::from_slice(&[0i64, 1, 1], &[3]).unwrap();
+    for mode in 0..3 {
+        let bags = EmbeddingBag.call(&table, &indices, &offsets, false, mode, false, None, true).unwrap();
+        assert_eq!(bags.0.to_vec::<f32>().unwrap(), [1.0, 0.0]);
+    }
 }
 
 #[test]

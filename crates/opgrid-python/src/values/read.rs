@@ -21,7 +21,8 @@ pub(crate) struct Rules {
     /// Whether numbers stand where the schema says tensors.
     pub(crate) numbers_for_tensors: bool,
     /// Whether types are those of functions and methods, where a tensor without dimensions is a number and a truth value
-    /// is no integer; else those of `opgrid.ops`, where it is the other way round.
+    /// is no integer; else those of `opgrid.ops`, where a truth value is one, and a tensor of one element stands for an integer,
+    /// a float or a truth value, but not where the schema says `Scalar`.
     pub(crate) as_functions: bool,
 }
 
@@ -91,9 +92,11 @@ fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
     of_numpy && object.hasattr("item").unwrap_or(false) && !object.hasattr("__len__").unwrap_or(true)
 }
 
-/// A tensor without dimensions where functions take a number, as that number.
+/// A tensor as the number that it holds, where it stands for one.
 fn element(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
-    match tensor_of(object).filter(|tensor| rules.as_functions && tensor.dim() == 0) {
+    let is_number =
+        |tensor: &&Tensor| if rules.as_functions { tensor.dim() == 0 } else { tensor.numel() == 1 };
+    match tensor_of(object).filter(is_number) {
         Some(tensor) => tensor.item().or_raise(object.py()).map(|number| Some(Value::from(number))),
         None => Ok(None),
     }
@@ -104,6 +107,10 @@ fn integer(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<i64>> {
         return object.extract().map(Some);
     }
     if let Some(number) = element(object, rules)? {
+        let number = match number {
+            Value::Bool(truth) if !rules.as_functions => Value::Int(i64::from(truth)),
+            number => number,
+        };
         return Ok(number.borrow().as_int());
     }
     let is_index = !object.is_instance_of::<TensorBase>() && object.hasattr("__index__")?;
@@ -111,7 +118,11 @@ fn integer(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<i64>> {
 }
 
 fn real(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
-    Ok(number(object, rules)?.filter(|number| !matches!(number, Value::Complex(_))))
+    let found = match number(object, rules)? {
+        None => element(object, rules)?,
+        found => found,
+    };
+    Ok(found.filter(|number| !matches!(number, Value::Complex(_))))
 }
 
 /// A number as it is: an integer stays one, a float stays one.
@@ -128,7 +139,9 @@ fn number(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Value>> {
     if let Ok(number) = object.cast::<PyComplex>() {
         return Ok(Some(Complex64::new(number.real(), number.imag()).into()));
     }
-    if let Some(number) = element(object, rules)? {
+    if rules.as_functions
+        && let Some(number) = element(object, rules)?
+    {
         return Ok(Some(number));
     }
     if is_of_numpy(object) {
@@ -182,12 +195,17 @@ pub(crate) fn device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
 /// Integers, without a memory allocation for as many as most tensors have dimensions.
 pub(crate) type Integers = SmallVec<[i64; 6]>;
 
-/// A list or a tuple of integers.
+/// A list or a tuple of integers, or in `opgrid.ops` a vector of them.
 ///
 /// # Errors
 ///
 /// What the objects' own methods raise.
 pub(crate) fn integers(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<Integers>> {
+    if let Some(tensor) = tensor_of(object).filter(|tensor| !rules.as_functions && tensor.dim() == 1) {
+        let is_whole = tensor.dtype().is_integral() && tensor.dtype() != DType::Bool;
+        let numbers = || tensor.to_dtype(DType::I64)?.to_vec::<i64>();
+        return if is_whole { numbers().or_raise(object.py()).map(|it| Some(it.into())) } else { Ok(None) };
+    }
     if let Ok(tuple) = object.cast::<PyTuple>() {
         return all_integers(tuple.iter_borrowed().map(|item| item.to_owned()), rules);
     }

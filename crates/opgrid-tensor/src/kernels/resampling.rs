@@ -88,6 +88,36 @@ impl<M: Arithmetic> Line<M> {
     }
 }
 
+impl Line<f64> {
+    /// The weights times the largest power of two for which they keep to 16 bits, rounded, and its exponent. An element counts
+    /// once for each place.
+    fn in_16_bits(&self) -> (Line<i32>, u32) {
+        const MOST: u32 = 22;
+        let places: Vec<Vec<(usize, f64)>> = self.each().map(once).collect();
+        let largest = places.iter().flatten().fold(0.0f64, |largest, (_, weight)| largest.max(*weight));
+        let fits = |digits: &u32| (0.5 + largest * f64::from(1 << (digits + 1))) as i32 >= 1 << 15;
+        let digits = (0..MOST).find(fits).unwrap_or(MOST);
+        let mut line = Line::new(self.size);
+        for taps in places {
+            let whole = |weight: f64| (weight * f64::from(1 << digits) + 0.5f64.copysign(weight)) as i32;
+            line.push(taps.into_iter().map(|(at, weight)| (at, whole(weight))));
+        }
+        (line, digits)
+    }
+}
+
+/// Elements with the sums of their weights.
+fn once(taps: &[(usize, f64)]) -> Vec<(usize, f64)> {
+    let mut elements: Vec<(usize, f64)> = Vec::with_capacity(taps.len());
+    for (at, weight) in taps {
+        match elements.iter_mut().find(|(known, _)| known == at) {
+            Some((_, sum)) => *sum += weight,
+            None => elements.push((*at, *weight)),
+        }
+    }
+    elements
+}
+
 /// Images whose last three dimensions are resampled.
 ///
 /// # Errors
@@ -111,6 +141,34 @@ pub fn resample<T: Element<Math: Arithmetic>>(
                 image = line.apply(&image, inner(dim, true));
             }
             out.iter_mut().zip(image).for_each(|(out, x)| *out = T::narrow(x));
+        })
+    })
+}
+
+/// Images of bytes, whose last three dimensions are resampled.
+///
+/// As in torch and in Pillow weights are whole numbers of a power of two, with as many digits as 16 bits hold, and results are
+/// rounded to bytes after each dimension.
+///
+/// # Errors
+///
+/// As [`resample`].
+pub fn resample_bytes(out: &Array, input: &Array, lines: &[Line<f64>; 3]) -> Result<()> {
+    let plane: usize = lines.iter().map(|line| line.size).product();
+    let places: usize = lines.iter().map(Line::places).product();
+    let scaled = lines.each_ref().map(Line::in_16_bits);
+    parts::read::<u8, _>(out, input, |input| {
+        check_planes(input.len(), plane, out, places)?;
+        parts::produce::<u8>(out, places, plane.saturating_add(places).saturating_mul(4), |part, out| {
+            let mut image: Vec<i32> = input[part * plane..][..plane].iter().map(|x| i32::from(*x)).collect();
+            for dim in (0..lines.len()).rev().filter(|dim| !lines[*dim].is_same()) {
+                let (weights, digits) = &scaled[dim];
+                let inner = scaled[dim + 1..].iter().map(|(line, _)| line.places()).product();
+                image = weights.apply(&image, inner);
+                let half = 1 << digits >> 1;
+                image.iter_mut().for_each(|sum| *sum = ((*sum + half) >> digits).clamp(0, 255));
+            }
+            out.iter_mut().zip(image).for_each(|(out, x)| *out = x as u8);
         })
     })
 }

@@ -231,6 +231,7 @@ operators! {
         linalg_multi_dot,
         linear,
         matmul,
+        matrix_power,
         mm,
         mv,
         outer,
@@ -439,13 +440,19 @@ operators! {
     /// Measures how far points lie from each other.
     distances {
         cdist,
+        dist,
         pdist,
     }
 
     /// Transforms numbers to frequencies, and back.
     fourier {
+        fft,
         fft_c2c,
         fftfreq,
+        fftn,
+        fftshift,
+        hfft,
+        hfftn,
     }
 
     /// Makes one element of those under a window that moves over images.

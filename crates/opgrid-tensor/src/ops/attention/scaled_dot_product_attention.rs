@@ -6,7 +6,7 @@
 //! - Shapes: `[…, queries, e]`, `[…, keys, e]` and `[…, keys, v]` give `[…, queries, v]`; the dimensions in front broadcast, and
 //!   with `enable_gqa` each head of keys and values serves as many heads of queries. `attn_mask` is stretched to
 //!   `[…, queries, keys]`; of bools true keys are seen.
-//! - Dtypes: floating-point ones, one for all.
+//! - Dtypes: floating-point ones, one for all; 16-bit ones are rounded once, from single precision.
 //! - Values: with `is_causal` a query sees keys up to its own place. `dropout_p` drops weights and scales the others.
 //!   A query that sees no key gives zeros.
 //! - Dispatch: composites; four dimensions of one head size without dropout go to
@@ -256,6 +256,10 @@ fn math(
     scale: Option<f64>,
     enable_gqa: bool,
 ) -> Result<(Tensor, Tensor)> {
+    // 16-bit floats are rounded at the end.
+    let dtype = query.spec()?.dtype();
+    let [query, key, value] = [loss::wide(query)?, loss::wide(key)?, loss::wide(value)?];
+    let (query, key, value) = (&query, &key, &value);
     let spec = query.spec()?;
     let (Some(&e), Some(&l)) = (spec.sizes().last(), spec.sizes().iter().nth_back(1)) else {
         return Err(argument(format!(
@@ -267,7 +271,7 @@ fn math(
         true => [grouped(query, key)?, grouped(query, value)?],
         false => [key.clone(), value.clone()],
     };
-    // Half of it on each side, so that 16-bit floats do not overflow.
+    // Half of it on each side, as in torch.
     let root = scale.unwrap_or(1.0 / (e as f64).sqrt()).sqrt();
     let left = MulScalar.call(query, root.into())?;
     let right = MulScalar.call(&key.transpose(-2, -1)?, root.into())?;
@@ -292,7 +296,7 @@ fn math(
     if drop.p > 0.0 {
         weights = dropped(&weights, drop.p, drop.mask)?;
     }
-    Ok((Matmul.call(&weights, &value)?, weights))
+    Ok((loss::narrow(Matmul.call(&weights, &value)?, dtype)?, loss::narrow(weights, dtype)?))
 }
 
 /// Keys or values with each head repeated for as many heads of queries.

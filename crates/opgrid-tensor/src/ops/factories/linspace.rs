@@ -33,6 +33,7 @@ pub(super) fn register(library: &mut Library) {
     library.implement(LinspaceOut).on_cpu_and_meta(linspace_out);
     library.define_with_forms(LinspaceTensorTensor, &kind::FACTORY).on_every_backend(
         |start, end, steps, dtype, layout, device, pin_memory| {
+            let device = device_beside(&[start, end], device)?;
             Linspace.call(
                 bound(start, device)?,
                 bound(end, device)?,
@@ -46,11 +47,13 @@ pub(super) fn register(library: &mut Library) {
     );
     library.define_with_forms(LinspaceTensorScalar, &kind::FACTORY).on_every_backend(
         |start, end, steps, dtype, layout, device, pin_memory| {
+            let device = device_beside(&[start], device)?;
             Linspace.call(bound(start, device)?, end, steps, dtype, layout, device, pin_memory)
         },
     );
     library.define_with_forms(LinspaceScalarTensor, &kind::FACTORY).on_every_backend(
         |start, end, steps, dtype, layout, device, pin_memory| {
+            let device = device_beside(&[end], device)?;
             Linspace.call(start, bound(end, device)?, steps, dtype, layout, device, pin_memory)
         },
     );
@@ -159,6 +162,17 @@ fn linspace_out(start: Scalar, end: Scalar, steps: i64, out: &Tensor) -> Result<
             })
         })
     })
+}
+
+/// Where a sequence between tensors is made: beside a meta tensor on meta, whatever is asked for, for its bounds are not known.
+///
+/// # Errors
+///
+/// A tensor that is not defined.
+pub(super) fn device_beside(bounds: &[&Tensor], device: Option<Device>) -> Result<Option<Device>> {
+    let mut specs = bounds.iter().map(|bound| bound.spec());
+    let is_known = specs.try_fold(true, |is_known, spec| Ok(is_known && spec?.device() != Device::META))?;
+    Ok(if is_known { device } else { Some(Device::META) })
 }
 
 /// The number in a tensor without dimensions, for a result on a device: on meta any of its kind will do.

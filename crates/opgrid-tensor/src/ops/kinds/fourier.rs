@@ -1,18 +1,39 @@
-//! What Fourier transforms share: dimensions, norms, strides, and plain sums for samples.
+//! What Fourier transforms share: lengths, dimensions, norms, and plain sums for samples.
 
 use num_complex::Complex64;
 use opgrid_core::{DType, Result, Scalar};
 
 use crate::error::argument;
 use crate::kernels::fourier::Direction;
+use crate::ops::{Cat, SliceTensor, Zeros};
 use crate::samples::Plain;
+use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
-use crate::tensor::{Dims, Geometry};
+use crate::tensor::{Dims, Geometry, Tensor, TensorSpec, complex_of, default_dtype};
 
 /// What results are divided by, as transforms take it: nothing, the root of the number of elements, or that number.
 pub(crate) const NOT: i64 = 0;
 pub(crate) const BY_ROOT: i64 = 1;
 pub(crate) const BY_NUMBER: i64 = 2;
+
+/// The normalisation that a word asks for: `backward`, which is the default, divides what is transformed backward.
+///
+/// # Errors
+///
+/// Another word.
+pub(crate) fn normalisation(norm: Option<&str>, direction: Direction) -> Result<i64> {
+    let divided = match norm.unwrap_or("backward") {
+        "backward" => direction == Direction::Backward,
+        "forward" => direction == Direction::Forward,
+        "ortho" => return Ok(BY_ROOT),
+        other => {
+            let message =
+                format!("argument `norm` is {other:?}, expected \"backward\", \"forward\" or \"ortho\"");
+            return Err(argument(message));
+        }
+    };
+    Ok(if divided { BY_NUMBER } else { NOT })
+}
 
 /// The factor of a normalisation, for so many elements.
 ///
@@ -72,6 +93,125 @@ pub(crate) fn geometry(sizes: &[i64], like: &Geometry, dims: &[usize], sorted: u
         step *= sizes[dim];
     }
     Geometry::strided(sizes, &strides, 0)
+}
+
+/// The dtype in which a tensor is transformed: a float or a complex one; integers and bools become the default dtype.
+///
+/// # Errors
+///
+/// 16-bit floats, and others that are not transformed.
+pub(crate) fn promoted(dtype: DType) -> Result<DType> {
+    match dtype {
+        DType::F32 | DType::F64 | DType::Complex64 | DType::Complex128 => Ok(dtype),
+        dtype if dtype == DType::Bool || dtype.is_integral() => Ok(default_dtype()),
+        other => Err(unsupported(other, "a dtype of 32 or 64 bits")),
+    }
+}
+
+/// The tensor in a dtype of real numbers.
+///
+/// # Errors
+///
+/// Complex numbers; as [`promoted`].
+pub(crate) fn as_real(name: &str, input: &Tensor) -> Result<Tensor> {
+    let dtype = promoted(input.spec()?.dtype())?;
+    if dtype.is_complex() {
+        return Err(argument(format!(
+            "argument `self` is {dtype}, expected real numbers; use {name} for complex ones"
+        )));
+    }
+    converted(input, dtype)
+}
+
+/// The tensor in a dtype of complex numbers.
+///
+/// # Errors
+///
+/// As [`promoted`].
+pub(crate) fn as_complex(input: &Tensor) -> Result<Tensor> {
+    let dtype = promoted(input.spec()?.dtype())?;
+    converted(input, if dtype.is_complex() { dtype } else { complex_of(dtype) })
+}
+
+fn converted(input: &Tensor, dtype: DType) -> Result<Tensor> {
+    if input.dtype() == dtype { Ok(input.clone()) } else { input.to_dtype(dtype) }
+}
+
+/// The tensor with another size of a dimension: shorter, or with zeros behind.
+///
+/// # Errors
+///
+/// A size below 1; one beyond memory.
+pub(crate) fn resized(input: &Tensor, dim: usize, size: i64) -> Result<Tensor> {
+    if size < 1 {
+        return Err(argument(format!(
+            "invalid number of data points ({size}) specified, expected 1 at least"
+        )));
+    }
+    let spec = input.spec()?;
+    let found = spec.sizes()[dim];
+    if size == found {
+        return Ok(input.clone());
+    }
+    if size < found {
+        return SliceTensor.call(input, dim as i64, Some(0), Some(size), 1);
+    }
+    let mut sizes = spec.sizes().to_vec();
+    sizes[dim] = size;
+    // What is too large is refused before there are zeros.
+    TensorSpec::contiguous(&sizes, spec.dtype(), spec.device())?.bytes()?;
+    sizes[dim] = size - found;
+    let zeros = Zeros.call(&sizes, Some(spec.dtype()), None, Some(spec.device()), None)?;
+    Cat.call(&[input.clone(), zeros], dim as i64)
+}
+
+/// Dimensions and their sizes, as transforms of several dimensions take them: all of them, the last ones, or those that are
+/// named; -1 means the size that is there.
+///
+/// # Errors
+///
+/// Two lists of different lengths; more sizes than dimensions; a dimension out of range or named twice; a size below 1.
+pub(crate) fn lengths(
+    input: &Tensor,
+    sizes: Option<&[i64]>,
+    dims: Option<&[i64]>,
+) -> Result<(Vec<usize>, Vec<i64>)> {
+    let own = input.spec()?.sizes();
+    let named = match (sizes, dims) {
+        (_, Some(dims)) => dimensions(dims, own.len())?,
+        (Some(sizes), None) if sizes.len() <= own.len() => (own.len() - sizes.len()..own.len()).collect(),
+        (Some(sizes), None) => {
+            let message = format!(
+                "argument `s` is {sizes:?}, expected at most {} sizes for `self` of shape {own:?}",
+                own.len()
+            );
+            return Err(argument(message));
+        }
+        (None, None) => (0..own.len()).collect(),
+    };
+    let lengths: Vec<i64> = match sizes {
+        Some(sizes) if sizes.len() != named.len() => {
+            let message = format!(
+                "arguments `s` and `dim` are {sizes:?} and {dims:?}, expected as many sizes as dimensions"
+            );
+            return Err(argument(message));
+        }
+        Some(sizes) => {
+            sizes.iter().zip(&named).map(|(size, dim)| if *size == -1 { own[*dim] } else { *size }).collect()
+        }
+        None => named.iter().map(|dim| own[*dim]).collect(),
+    };
+    if lengths.iter().any(|size| *size < 1) {
+        return Err(argument(format!(
+            "invalid numbers of data points {lengths:?}, expected 1 at least in each dimension"
+        )));
+    }
+    Ok((named, lengths))
+}
+
+/// The dimensions as operators take them.
+pub(crate) fn numbers(dims: &[usize]) -> Vec<i64> {
+    dims.iter().map(|dim| *dim as i64).collect()
 }
 
 /// A transform along one dimension, as sums: to `n` results of as many elements, zeros behind those that are there.

@@ -2,13 +2,41 @@
 
 use opgrid_core::{DType, Result, Scalar, Value};
 
-use super::images::in_format_of;
+use super::images::{FLOATS, in_format_of};
 use crate::error::argument;
 use crate::kernels::arithmetic::Arithmetic;
-use crate::kernels::resampling::Line;
+use crate::kernels::resampling::{Line, resample_bytes};
 use crate::kernels::sampling::{Coordinate, cubic_weights};
 use crate::samples::{Inputs, Plain, Sample, given, make, naive};
-use crate::tensor::{Dims, TensorSpec};
+use crate::tensor::choose::unsupported;
+use crate::tensor::{Dims, Tensor, TensorSpec};
+
+/// The dtypes of images that are resampled by weights.
+pub(crate) const BYTES_AND_FLOATS: &[DType] = &[DType::U8, DType::F16, DType::BF16, DType::F32, DType::F64];
+
+/// # Errors
+///
+/// A dtype other than [`BYTES_AND_FLOATS`].
+pub(crate) fn check_image(dtype: DType) -> Result<()> {
+    match BYTES_AND_FLOATS.contains(&dtype) {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "uint8 or a floating-point dtype")),
+    }
+}
+
+/// Images of bytes by lines of weights.
+///
+/// # Errors
+///
+/// Those of the loop.
+pub(crate) fn of_bytes(
+    out: &Tensor,
+    input: &Tensor,
+    resized: &[Resized],
+    line: impl Fn(&Resized) -> Line<f64>,
+) -> Result<()> {
+    resample_bytes(out.array()?, input.array()?, &lines(resized.iter().map(line).collect()))
+}
 
 /// The spec of a batch of images with other sizes.
 ///
@@ -271,8 +299,44 @@ pub(crate) fn arguments(it: &Inputs) -> Result<Request<'_>> {
 }
 
 /// Images whose elements are sums over all dimensions' taps, for samples: `taps` gives the elements and weights of a place in a
-/// dimension.
+/// dimension. Bytes are rounded after each dimension, the last one first.
 pub(crate) fn naive(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
+    if FLOATS.contains(&input.dtype()) {
+        return naive_floats(input, output, taps);
+    }
+    let first = input.sizes().len() - output.len();
+    let rounded = (0..output.len()).rev().fold(input.to(DType::F64), |image, dim| {
+        let mut sizes = image.sizes()[first..].to_vec();
+        sizes[dim] = output[dim];
+        let (weights, one) = in_16_bits((0..output[dim]).map(|place| taps(dim, place)));
+        let image = naive_floats(&image, &sizes, |at, place| match at == dim {
+            true => weights[place as usize].clone(),
+            false => vec![(place, 1.0)],
+        });
+        let byte =
+            |position: &[i64]| (image.at(position).to_complex().re / one + 0.5).floor().clamp(0.0, 255.0);
+        Plain::from_fn(DType::F64, image.sizes(), |position| Scalar::Float(byte(position)))
+    });
+    rounded.to(input.dtype())
+}
+
+/// The taps of all places with weights that are whole numbers of 16 bits, and what the weight 1 became.
+fn in_16_bits(places: impl Iterator<Item = Vec<(i64, f64)>>) -> (Vec<Vec<(i64, f64)>>, f64) {
+    let sum = |taps: Vec<(i64, f64)>| {
+        let mut sums = std::collections::BTreeMap::new();
+        taps.into_iter().for_each(|(at, weight)| *sums.entry(at).or_insert(0.0) += weight);
+        sums.into_iter().collect::<Vec<_>>()
+    };
+    let places: Vec<_> = places.map(sum).collect();
+    let largest = places.iter().flatten().map(|(_, weight)| *weight).fold(0.0, f64::max);
+    let fits = |one: &f64| (largest * one).round() < 32768.0;
+    let one = (0..=22).rev().map(|digits| 2f64.powi(digits)).find(fits).unwrap_or(1.0);
+    let whole =
+        |taps: Vec<(i64, f64)>| taps.into_iter().map(|(at, weight)| (at, (weight * one).round())).collect();
+    (places.into_iter().map(whole).collect(), one)
+}
+
+fn naive_floats(input: &Plain, output: &[i64], taps: impl Fn(usize, i64) -> Vec<(i64, f64)>) -> Plain {
     let dims = output.len();
     let (outer, _) = input.sizes().split_at(input.sizes().len() - dims);
     Plain::from_fn(input.dtype(), &[outer, output].concat(), |position| {

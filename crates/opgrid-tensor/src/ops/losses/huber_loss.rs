@@ -3,7 +3,8 @@
 //! `loss[i] = d^2 / 2 if d <= delta, delta * (d - delta / 2) otherwise, with d = |self[i] - target[i]|`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
 //! - Shapes: `self` and `target` broadcast; none with a reduction.
-//! - Dtypes: promoted; floating-point ones.
+//! - Dtypes: that of `self`, a floating-point one, whatever floats or integers `target` has; computed in what they promote to,
+//!   which `huber_loss.out` writes.
 //! - Aliasing: `huber_loss.out` writes `out`.
 //! - Dispatch: a composite of arithmetic and `where`, in single precision for 16-bit floats.
 //! - Errors: other dtypes; a `delta` that is not positive; another `reduction`.
@@ -19,9 +20,12 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(HuberLoss, &kind::LOSS).on_every_backend(huber_loss);
+    library.define_with_forms(HuberLoss, &kind::LOSS).on_every_backend(|input, target, reduction, delta| {
+        huber_loss(input, target, reduction, delta, input.spec()?.dtype())
+    });
     library.implement(HuberLossOut).on_every_backend(|input, target, reduction, delta, out| {
-        result::converted(&[(out, &huber_loss(input, target, reduction, delta)?)])
+        let loss = huber_loss(input, target, reduction, delta, result_type(&[input, target])?)?;
+        result::converted(&[(out, &loss)])
     });
 }
 
@@ -37,16 +41,16 @@ pub(super) fn samples(samples: &mut Samples) {
             })
         })
         .tolerance(loss::TOLERANCE)
-        .refuses("`delta` is 0", given(x.clone()).and(x).named("delta", 0.0));
+        .refuses("`delta` is 0", given(x.clone()).and(x.clone()).named("delta", 0.0))
+        .refuses("not implemented for 'Long'", given(x.to(DType::I64)).and(x));
     samples.rounds(HuberLoss, Roundings::all(Rounding::Sum(64)));
 }
 
-fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64) -> Result<Tensor> {
+fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64, dtype: DType) -> Result<Tensor> {
     if delta.is_nan() || delta <= 0.0 {
         return Err(argument(format!("argument `delta` is {delta}, expected a positive number")));
     }
-    let dtype = result_type(&[input, target])?;
-    pointwise::check_float(dtype)?;
+    [dtype, result_type(&[input, target])?].into_iter().try_for_each(pointwise::check_float)?;
     let distance = Abs.call(&SubTensor.call(&loss::wide(input)?, &loss::wide(target)?, Scalar::Int(1))?)?;
     let square = MulScalar.call(&MulTensor.call(&distance, &distance)?, Scalar::Float(0.5))?;
     let line = SubScalar.call(&distance, Scalar::Float(0.5 * delta), Scalar::Int(1))?;

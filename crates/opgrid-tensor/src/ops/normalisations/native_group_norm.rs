@@ -43,6 +43,11 @@ pub(super) fn register(library: &mut Library) {
                 );
                 return Err(argument(message));
             };
+            if c == 0 {
+                return Err(argument(format!(
+                    "argument `input` has shape {sizes:?}, expected one channel at least"
+                )));
+            }
             let inner = inner.iter().try_fold(1i64, |product, size| product.checked_mul(*size));
             let inner = inner.ok_or_else(|| argument("the sizes of `input` overflow 64 bits"))?;
             NativeGroupNorm.call(input, weight, bias, n, c, inner, num_groups, eps).map(|(out, ..)| out)
@@ -74,6 +79,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(16.0)
         .refuses("at least two dimensions", given(make::numbers(DType::F32, &[4], 0)).and(2))
+        .refuses("one channel at least", given(make::numbers(DType::F32, &[1, 0, 2], 0)).and(1))
         .refuses("`HxW` is 0", given(make::numbers(DType::F32, &[2, 4, 0], 0)).and(2));
     samples.rounds(NativeGroupNorm, Roundings::all(Rounding::Sum(16)));
     samples.rounds(GroupNorm, Roundings::all(Rounding::Sum(16)));

@@ -6,7 +6,7 @@
 //!   place counts that is partly beyond the image.
 //! - Indices: the number of the element in its plane, in row-major order: of equal ones the first, of NaNs, which are the
 //!   largest, the last.
-//! - Dtypes: integers and floats; gradients of floats.
+//! - Dtypes: integers and floats; gradients and `max_pool1d` of floats.
 //! - Strides: a channels-last batch gives channels-last results.
 //! - Aliasing: `max_pool2d_with_indices.out` and its like write `out` and `indices`.
 //! - Dispatch: what gives no indices, and what is for lines, is a composite of `max_pool2d_with_indices` or its like.
@@ -88,6 +88,7 @@ pub(super) fn register(library: &mut Library) {
         Ok(MaxPool3dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)
     });
     library.define(MaxPool1d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
+        check_float(x.spec()?.dtype())?;
         Ok(lines(x, kernel, stride, padding, dilation, ceil)?.0)
     });
     library.define(MaxPool1dWithIndices).kind(&kind::POOLING).implicit(lines);
@@ -160,7 +161,7 @@ fn lines(
 
 pub(super) fn samples(samples: &mut Samples) {
     let x = make::numbers(DType::F32, &[1, 4, 4], 0);
-    samples.of(MaxPool1d, REAL, |dtype| inputs(dtype, 1), values::<1>);
+    samples.of(MaxPool1d, FLOATS, |dtype| inputs(dtype, 1), values::<1>);
     samples.of(MaxPool1dWithIndices, REAL, |dtype| inputs(dtype, 1), reference::<1>);
     samples.of(MaxPool2d, REAL, |dtype| inputs(dtype, 2), values::<2>);
     samples

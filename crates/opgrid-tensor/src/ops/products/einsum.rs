@@ -7,7 +7,8 @@
 //!   stands for dimensions without letters, which broadcast from the last on. A letter that stands twice for one tensor takes
 //!   its diagonal. Without an arrow the result has `...` and then the letters that stand once, `A` to `Z` first.
 //! - Shapes: dimensions of one letter have one size, or 1.
-//! - Dtypes: one for all where something is summed over, no bools; otherwise as `mul`. A single tensor is summed as by `sum`.
+//! - Dtypes: one for all where products are summed over, no bools; otherwise as `mul`. What only one tensor has is summed over
+//!   as by `sum` before, so that integers become int64, as in torch.
 //! - Order: from the first tensor to the last, or by `path`: pairs of tensors, whose product comes behind the others.
 //! - Dispatch: a composite of `mm`, `bmm`, `mul`, `sum` and views; a view where nothing is summed or multiplied.
 //! - Errors: an equation that says something else, letters behind the arrow that are new or stand twice, sizes that do not
@@ -71,10 +72,12 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         let elements: Vec<i64> = (0..31).map(|at| (at * 5 + seed * 3) % 7 - 3).collect();
         Plain::of(dtype, sizes, &elements)
     };
-    let sums = |shapes: &[&[i64]], equation: &str| {
-        products::is_sample(dtype, &shapes.concat())
-            && !(dtype == DType::Bool
-                && ["i,j->ji", "i,->i", "ij,j->ij", "ii,i->i", "ijj,j->ij"].contains(&equation))
+    // What is no product that bools have not, and what makes int64 of one of two factors.
+    let of_bools: &[&str] = &["i,j->ji", "i,->i", "ij,j->ij", "ii,i->i", "ijj,j->ij", WIDENED];
+    let sums = |shapes: &[&[i64]], equation: &str| match dtype {
+        DType::Bool => products::is_sample(dtype, &shapes.concat()) && !of_bools.contains(&equation),
+        DType::I64 => true,
+        dtype => equation != "ij,ik->j" || !dtype.is_integral(),
     };
     let cases = cases.into_iter().filter(|(equation, shapes)| sums(shapes, equation));
     let of = |(equation, shapes): (&str, &[&[i64]])| {
@@ -86,6 +89,9 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     samples.push(chain.named("path", vec![1i64, 2, 0, 1]));
     samples
 }
+
+/// An equation both of whose tensors are summed over before they are multiplied.
+const WIDENED: &str = "ij,jk->";
 
 /// By one loop over all letters.
 fn reference(it: &Inputs) -> Result<Expected> {
@@ -101,7 +107,11 @@ fn reference(it: &Inputs) -> Result<Expected> {
     let inner: Vec<Label> = names.into_iter().filter(|name| !output.contains(name)).collect();
     let [outer_sizes, inner_sizes] =
         [&output, &inner].map(|labels| labels.iter().map(size).collect::<Vec<_>>());
-    let sum = Plain::from_fn(tensors[0].dtype(), &outer_sizes, |outer| {
+    let dtype = match tensors[0].dtype() {
+        dtype if dtype.is_integral() && equation == WIDENED => DType::I64,
+        dtype => dtype,
+    };
+    let sum = Plain::from_fn(dtype, &outer_sizes, |outer| {
         let terms = naive::positions(&inner_sizes).map(|within| {
             let index = |label: &Label| match output.iter().position(|own| own == label) {
                 Some(at) => outer[at],
@@ -330,15 +340,27 @@ impl Operand {
         Ok(Self { tensor, labels: own })
     }
 
-    /// The sum over the dimensions whose labels are not `kept`, in this dtype if it is given.
-    fn summed(self, kept: impl Fn(&Label) -> bool, dtype: Option<DType>) -> Result<Self> {
+    /// Without the dimensions of size 1 whose labels are not `kept`.
+    fn squeezed(self, kept: impl Fn(&Label) -> bool) -> Result<Self> {
+        let Self { mut tensor, mut labels } = self;
+        for dim in (0..labels.len()).rev() {
+            if tensor.sizes()[dim] == 1 && !kept(&labels[dim]) {
+                tensor = tensor.select(dim as i64, 0)?;
+                labels.remove(dim);
+            }
+        }
+        Ok(Self { tensor, labels })
+    }
+
+    /// The sum over the dimensions whose labels are not `kept`.
+    fn summed(self, kept: impl Fn(&Label) -> bool) -> Result<Self> {
         let dims: Vec<i64> =
             (0..self.labels.len()).filter(|dim| !kept(&self.labels[*dim])).map(|dim| dim as i64).collect();
         if dims.is_empty() {
             return Ok(self);
         }
         let labels = self.labels.into_iter().filter(kept).collect();
-        Ok(Self { tensor: SumDim.call(&self.tensor, Some(&dims), false, dtype)?, labels })
+        Ok(Self { tensor: SumDim.call(&self.tensor, Some(&dims), false, None)?, labels })
     }
 
     /// With the dimensions of these labels, some of which may be new, in this order.
@@ -376,7 +398,7 @@ impl Operand {
 
     /// The result: without what is summed over, in the order of the output.
     fn finished(self, output: &[Label]) -> Result<Tensor> {
-        self.summed(|label| output.contains(label), None)?.arranged(output)
+        self.summed(|label| output.contains(label))?.arranged(output)
     }
 }
 
@@ -386,9 +408,8 @@ fn multiplied(a: Operand, b: Operand, later: &dyn Fn(&Label) -> bool, output: &[
     let [inner, batch]: [Vec<Label>; 2] = [false, true].map(|is_kept| {
         a.labels.iter().filter(|label| has(&b, label) && later(label) == is_kept).copied().collect()
     });
-    let (dtype_a, dtype_b) = (a.tensor.dtype(), b.tensor.dtype());
     let common = |label: &Label| later(label) || inner.contains(label);
-    let (a, b) = (a.summed(common, Some(dtype_a))?, b.summed(common, Some(dtype_b))?);
+    let (a, b) = (a.squeezed(common)?.summed(common)?, b.squeezed(common)?.summed(common)?);
     let own = |one: &Operand, other: &Operand| -> Vec<Label> {
         one.labels.iter().filter(|label| !has(other, label)).copied().collect()
     };

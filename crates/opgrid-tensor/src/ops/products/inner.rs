@@ -7,11 +7,12 @@
 //! - Dtypes: one for both, no bools; as `mul` beside a tensor without dimensions.
 //! - Dispatch: a composite of `tensordot` or `mul`.
 //! - Aliasing: `inner.out` writes `out`, and gives it its shape if it has no elements.
-//! - Errors: last dimensions of other sizes; two dtypes or devices; an `out` of another dtype.
+//! - Errors: last dimensions of other sizes; two dtypes or devices; an `out` of another dtype, unless a tensor scales the other
+//!   one.
 //! - Source: torch.inner, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{MulTensor, Tensordot};
+use crate::ops::{MulOut, MulTensor, Tensordot};
 
 operator! {
     home = crate::home;
@@ -21,7 +22,12 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Inner, &kind::PRODUCT).implicit(inner);
-    library.implement(InnerOut).implicit(|input, other, out| result::copied(out, &inner(input, other)?));
+    library.implement(InnerOut).implicit(|input, other, out| {
+        match input.spec()?.sizes().is_empty() || other.spec()?.sizes().is_empty() {
+            true => MulOut.call(input, other, out),
+            false => result::copied(out, &inner(input, other)?),
+        }
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

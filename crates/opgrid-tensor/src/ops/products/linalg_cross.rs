@@ -4,7 +4,7 @@
 //!
 //! - Shapes: `self` and `other` have as many dimensions and broadcast, with size 3 in dimension `dim`. Without a `dim`
 //!   `cross` takes the first dimension of `self` that has size 3.
-//! - Dtypes: one for both, no bools. Integers wrap around.
+//! - Dtypes: one for both, no bools. Integers wrap around; 16-bit floats are rounded after each step, as in torch.
 //! - Dispatch: `cross` is a composite of `linalg_cross`.
 //! - Aliasing: `linalg_cross.out` and `cross.out` write `out`, which must not overlap the inputs.
 //! - Errors: other shapes, two dtypes or devices; an `out` of another dtype.
@@ -12,7 +12,7 @@
 
 use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
-use crate::tensor::{Array, broadcast};
+use crate::tensor::{Array, Element, broadcast};
 
 operator! {
     home = crate::home;
@@ -143,7 +143,9 @@ fn cpu(input: &Tensor, other: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
         let out = part(out, k)?;
         with_dtype!(out.dtype(), T: Number => {
             elementwise::binary::<T, T, T>(&out, &x, &y, |x, y| x.times(y))?;
-            elementwise::ternary::<T, T, T, T>(&out, &out, &later, &earlier, |one, x, y| one.minus(x.times(y)))
+            elementwise::ternary::<T, T, T, T>(&out, &out, &later, &earlier, |one, x, y| {
+                one.minus(T::narrow(x.times(y)).widen())
+            })
         })?;
     }
     Ok(())

@@ -7,7 +7,8 @@
 //! - Random numbers: those of `generator` or of the stream of [`manual_seed`](crate::manual_seed), in the order in which
 //!   elements lie in memory; in single precision for probabilities of that or 16 bits, in double precision for others.
 //! - Aliasing: `bernoulli_` writes `self`, the overloads whose names end in `out` write `out`.
-//! - Errors: probabilities that are not between 0 and 1, or of another dtype; an `out` of another dtype.
+//! - Errors: probabilities that are not between 0 and 1, or of another dtype; an `out` of another dtype, but for `bernoulli.out`,
+//!   whose `out` has any real one.
 //! - Source: torch.bernoulli, PyTorch 2.15.
 
 use opgrid_core::Generator;
@@ -16,6 +17,7 @@ use crate::kernels::random;
 use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 use crate::tensor::Array;
+use crate::tensor::choose::unsupported;
 
 operator! {
     home = crate::home;
@@ -29,7 +31,13 @@ operator! {
 
 /// With the elements as probabilities.
 pub const BERNOULLI: Family<Bernoulli> =
-    Family::new(Bernoulli, &kind::RANDOM, |input, _| draws::like_floats(input)).same_dtype_out();
+    Family::new(Bernoulli, &kind::RANDOM, |input, _| draws::like_floats(input)).out_shape(|input, _, out| {
+        let (spec, dtype) = (draws::like_floats(input)?, out.spec()?.dtype());
+        if dtype.is_complex() {
+            return Err(unsupported(dtype, "a real dtype"));
+        }
+        Ok(TensorSpec::new(spec.geometry().clone(), dtype, spec.device()))
+    });
 
 /// With one probability.
 pub const BERNOULLI_P: Family<BernoulliP> = Family::new(BernoulliP, &kind::RANDOM, with_number);

@@ -4,15 +4,16 @@
 //! element at the edge.
 //!
 //! - Shapes: a batch of images; the overload `vec` takes sizes or scales, from which sizes follow without fractions.
-//! - Dtypes: floats; 16-bit ones are rounded once.
+//! - Dtypes: floats, of which 16-bit ones are rounded once; uint8, rounded after each dimension, the last one first.
 //! - Strides: channels-last if the batch is.
 //! - Aliasing: `upsample_bicubic2d.out` writes `out`, which must not overlap `self`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
 //! - Source: torch.nn.functional.interpolate, PyTorch 2.15.
 
 use crate::kernels::resampling::resample;
-use crate::ops::kinds::images::{FLOATS, check_float};
-use crate::ops::kinds::resampling::{self, Resized, output_sizes, scale_at};
+use crate::ops::kinds::resampling::{
+    self, BYTES_AND_FLOATS, Resized, check_image, of_bytes, output_sizes, scale_at,
+};
 use crate::ops::prelude::*;
 
 operator! {
@@ -26,7 +27,7 @@ operator! {
 pub const UPSAMPLE_BICUBIC2D: Family<UpsampleBicubic2d> =
     Family::new(UpsampleBicubic2d, &kind::RESAMPLING, |input, output, _, _, _| {
         let spec = input.spec()?;
-        check_float(spec.dtype())?;
+        check_image(spec.dtype())?;
         resampling::shape(spec, output, 2)
     })
     .same_dtype_out();
@@ -38,6 +39,9 @@ pub(super) fn register(library: &mut Library) {
             return Ok(());
         }
         let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
+        if input.dtype() == DType::U8 {
+            return of_bytes(out, input, &resized, Resized::cubic);
+        }
         with_dtype!(input.dtype(), T: Float => {
             let lines = resized.iter().map(Resized::cubic::<Math<T>>).collect();
             resample::<T>(out.array()?, input.array()?, &resampling::lines(lines))
@@ -51,9 +55,9 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::inputs);
-    samples.of(UpsampleBicubic2d, FLOATS, inputs, reference).tolerance(128.0);
+    samples.of(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
     let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::by_scales);
-    samples.of(UpsampleBicubic2dVec, FLOATS, inputs, reference).tolerance(128.0);
+    samples.of(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
     samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -5,7 +5,8 @@
 //! corners `(input size - 1) / (output size - 1)`.
 //!
 //! - Shapes: a batch of images; the overloads `vec` take sizes or scales, from which sizes follow without fractions.
-//! - Dtypes: floats; 16-bit ones are rounded once.
+//! - Dtypes: floats, of which 16-bit ones are rounded once; images without depth also of uint8, rounded after each dimension,
+//!   the last one first.
 //! - Strides: channels-last if the batch is.
 //! - Aliasing: the `out` forms write `out`, which must not overlap `self`.
 //! - Errors: other dimensions; sizes below 1 apart from the batch's; both sizes and scales, or neither.
@@ -13,7 +14,9 @@
 
 use crate::kernels::resampling::resample;
 use crate::ops::kinds::images::{FLOATS, check_float};
-use crate::ops::kinds::resampling::{self, Resized, output_sizes, scale_at};
+use crate::ops::kinds::resampling::{
+    self, BYTES_AND_FLOATS, Resized, check_image, of_bytes, output_sizes, scale_at,
+};
 use crate::ops::prelude::*;
 
 operator! {
@@ -53,7 +56,11 @@ pub(super) fn register(library: &mut Library) {
 
 fn shape(input: &Tensor, output: &[i64], dims: usize) -> Result<TensorSpec> {
     let spec = input.spec()?;
-    check_float(spec.dtype())?;
+    if dims == 2 {
+        check_image(spec.dtype())?
+    } else {
+        check_float(spec.dtype())?
+    }
     resampling::shape(spec, output, dims)
 }
 
@@ -69,6 +76,9 @@ fn cpu(
         return Ok(());
     }
     let resized = Resized::all(&input.sizes()[2..], output, align_corners, scales);
+    if input.dtype() == DType::U8 {
+        return of_bytes(out, input, &resized, Resized::linear);
+    }
     with_dtype!(input.dtype(), T: Float => {
         let lines = resized.iter().map(Resized::linear::<Math<T>>).collect();
         resample::<T>(out.array()?, input.array()?, &resampling::lines(lines))
@@ -77,17 +87,17 @@ fn cpu(
 
 pub(super) fn samples(samples: &mut Samples) {
     macro_rules! of {
-        ($dims:literal, $operator:ident, $vec:ident) => {
+        ($dims:literal, $operator:ident, $vec:ident, $dtypes:expr) => {
             let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::inputs);
-            samples.of($operator, FLOATS, inputs, reference).tolerance(16.0);
+            samples.of($operator, $dtypes, inputs, reference).tolerance(16.0);
             let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::by_scales);
-            samples.of($vec, FLOATS, inputs, reference).tolerance(16.0);
+            samples.of($vec, $dtypes, inputs, reference).tolerance(16.0);
             samples.rounds($operator, Roundings::all(Rounding::Sum(2)));
         };
     }
-    of!(1, UpsampleLinear1d, UpsampleLinear1dVec);
-    of!(2, UpsampleBilinear2d, UpsampleBilinear2dVec);
-    of!(3, UpsampleTrilinear3d, UpsampleTrilinear3dVec);
+    of!(1, UpsampleLinear1d, UpsampleLinear1dVec, FLOATS);
+    of!(2, UpsampleBilinear2d, UpsampleBilinear2dVec, BYTES_AND_FLOATS);
+    of!(3, UpsampleTrilinear3d, UpsampleTrilinear3dVec, FLOATS);
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

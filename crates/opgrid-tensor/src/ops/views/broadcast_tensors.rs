@@ -1,6 +1,7 @@
 //! `aten::broadcast_tensors`: tensors stretched to the sizes that they broadcast to.
 //!
-//! - Aliasing: views of the tensors; repeated elements have stride 0 and must not be written.
+//! - Aliasing: views of the tensors; repeated elements have stride 0 and must not be written. A tensor that has the sizes
+//!   already is itself.
 //! - Dispatch: a composite of `expand`.
 //! - Errors: shapes that do not broadcast.
 //! - Source: torch.broadcast_tensors, PyTorch 2.15.
@@ -18,7 +19,11 @@ pub(super) fn register(library: &mut Library) {
     library.define(BroadcastTensors).kind(&kind::VIEW).implicit(|tensors| {
         let shapes = tensors.iter().map(|tensor| Ok(tensor.spec()?.sizes())).collect::<Result<Vec<_>>>()?;
         let sizes = broadcast(&shapes)?;
-        tensors.iter().map(|tensor| Expand.call(tensor, &sizes, false)).collect()
+        let stretched = |tensor: &Tensor| match tensor.sizes() == &sizes[..] {
+            true => Ok(tensor.clone()),
+            false => Expand.call(tensor, &sizes, false),
+        };
+        tensors.iter().map(stretched).collect()
     });
 }
 

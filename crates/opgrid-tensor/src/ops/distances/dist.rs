@@ -1,0 +1,53 @@
+//! `aten::dist`: the norm of the difference of two tensors.
+//!
+//! - Shapes: `self` and `other` broadcast; the result has no dimensions.
+//! - Dtypes: floats and complex numbers, promoted; the result is real.
+//! - Aliasing: `dist.out` writes `out`.
+//! - Dispatch: a composite of `sub` and `linalg_vector_norm`.
+//! - Errors: shapes that do not broadcast; integers; as `linalg_vector_norm`, the largest of no numbers.
+//! - Source: torch.dist, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{LinalgVectorNorm, SubTensor};
+
+operator! {
+    home = crate::home;
+    /// The norm of the difference of two tensors.
+    pub Dist = "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Dist, &kind::DISTANCE).composite(|input, other, p| {
+        let apart = SubTensor.call(input, other, Scalar::Int(1))?;
+        LinalgVectorNorm.call(&apart, p, None, false, None)
+    });
+    library
+        .implement(DistOut)
+        .composite(|input, other, p, out| result::converted(&[(out, &Dist.call(input, other, p)?)]));
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples.of(Dist, INEXACT, inputs, reference).tolerance(64.0).refuses("broadcast", make::misfits());
+    samples.rounds(Dist, Roundings::all(Rounding::Sum(4)));
+}
+
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let shapes: [[&[i64]; 2]; 4] = [[&[2, 3], &[2, 3]], [&[2, 1], &[3]], [&[], &[]], [&[0, 2], &[2]]];
+    let one = |p: Scalar| {
+        shapes.map(|[a, b]| given(make::numbers(dtype, a, 1)).and(make::numbers(dtype, b, 2)).and(p)).to_vec()
+    };
+    [Scalar::Int(2), Scalar::Int(1), Scalar::Int(0), Scalar::Float(3.0)].into_iter().flat_map(one).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let (a, b, p): (_, _, Scalar) = (it.tensor("self")?, it.tensor("other")?, it.value("p")?);
+    let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
+    let apart: Vec<f64> =
+        naive::positions(&sizes).map(|at| number::minus(a.at(&at), b.at(&at)).to_complex().norm()).collect();
+    let dtype = match a.dtype() {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        dtype => dtype,
+    };
+    Ok(Plain::number(dtype, Scalar::Float(super::cdist::norm(&apart, p.to_complex().re))).into())
+}

@@ -1,0 +1,77 @@
+//! `aten::fft_hfftn`, `fft_ihfftn`, and the same of two dimensions: transforms of numbers with conjugates, along dimensions.
+//!
+//! `hfftn` transforms the first half, in the last dimension, of numbers whose other half are conjugates forward, to real ones;
+//! `ihfftn` real numbers backward, to the first half.
+//!
+//! - Shapes, norm and dtypes: as [`FftIrfftn`](crate::ops::FftIrfftn) and [`FftRfftn`](crate::ops::FftRfftn).
+//! - Aliasing: the `out` forms write `out`, converting results to other dtypes of their kind.
+//! - Dispatch: composites of `_fft_c2c`, `_fft_c2r` and `_fft_r2c`, with conjugates between; those of two dimensions of those of
+//!   several.
+//! - Errors: those of `fft_irfftn` and `fft_rfftn`.
+//! - Source: torch.fft.hfftn, PyTorch 2.15.
+
+use super::fft::{REAL_TAKEN, TAKEN, write};
+use super::fftn::{half, half_reference, reference_of_halves, several_inputs, transform, two_inputs, whole};
+use crate::kernels::fourier::Direction;
+use crate::ops::kinds::fourier::{normalisation, numbers};
+use crate::ops::prelude::*;
+use crate::ops::{ConjPhysical, FftC2c, FftC2r, FftR2c};
+
+operator! {
+    home = crate::home;
+    /// The transform of numbers of which the second half are conjugates of the first, along dimensions.
+    pub FftHfftn = "aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
+    /// The inverse of `fft_hfftn`.
+    pub FftIhfftn = "aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
+    /// `fft_hfftn` along two dimensions.
+    pub FftHfft2 = "aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out;
+    /// `fft_ihfftn` along two dimensions.
+    pub FftIhfft2 = "aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    transform!(library, FftHfftn, FftHfftnOut, FftHfft2, FftHfft2Out, to_real);
+    transform!(library, FftIhfftn, FftIhfftnOut, FftIhfft2, FftIhfft2Out, of_real);
+}
+
+fn to_real(input: &Tensor, s: Option<&[i64]>, dim: Option<&[i64]>, norm: Option<&str>) -> Result<Tensor> {
+    let norm = normalisation(norm, Direction::Forward)?;
+    let (half, dims, n) = half(input, s, dim)?;
+    let dims = numbers(&dims);
+    let (others, last) = dims.split_at(dims.len() - 1);
+    let half = ConjPhysical.call(&along(others, half, norm, Direction::Forward)?)?;
+    FftC2r.call(&half, last, norm, n)
+}
+
+fn of_real(input: &Tensor, s: Option<&[i64]>, dim: Option<&[i64]>, norm: Option<&str>) -> Result<Tensor> {
+    let norm = normalisation(norm, Direction::Backward)?;
+    let (input, dims) = whole(input, s, dim)?;
+    let dims = numbers(&dims);
+    let (others, last) = dims.split_at(dims.len() - 1);
+    let half = ConjPhysical.call(&FftR2c.call(&input, last, norm, true)?)?;
+    along(others, half, norm, Direction::Backward)
+}
+
+/// Complex numbers transformed along dimensions, if there are any.
+fn along(dims: &[i64], input: Tensor, norm: i64, direction: Direction) -> Result<Tensor> {
+    match dims {
+        [] => Ok(input),
+        dims => FftC2c.call(&input, dims, norm, direction == Direction::Forward),
+    }
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let c = make::numbers(DType::Complex64, &[2, 3], 0);
+    macro_rules! of {
+        ($several:ident, $two:ident, $dtypes:expr, $reference:expr) => {{
+            samples.of($two, $dtypes, two_inputs, $reference).tolerance(512.0);
+            samples.rounds($several, Roundings::all(Rounding::Sum(32)));
+            samples.rounds($two, Roundings::all(Rounding::Sum(32)));
+            samples.of($several, $dtypes, several_inputs, $reference).tolerance(512.0)
+        }};
+    }
+    of!(FftHfftn, FftHfft2, TAKEN, |it| reference_of_halves(it, Direction::Forward))
+        .refuses("no dimension", given(c.clone()).and(Value::None).and(Vec::<i64>::new()));
+    of!(FftIhfftn, FftIhfft2, REAL_TAKEN, |it| half_reference(it, Direction::Backward))
+        .refuses("real numbers", given(c));
+}
