@@ -139,10 +139,7 @@ pub(in crate::kernels) fn in_lanes<A: Copy, B: Copy, S: Copy, const K: usize, co
 /// It is never inlined: beside the tree the compiler would keep lanes in the order in which they are joined, a few to a
 /// vector, and the loop before would shuffle them in every step.
 #[inline(never)]
-pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(
-    lanes: &[S; N],
-    join: impl Fn(S, S) -> S,
-) -> S {
+pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(lanes: &[S; N], join: impl Fn(S, S) -> S) -> S {
     let mut lanes = *lanes;
     let mut width = N;
     while width > 1 {
