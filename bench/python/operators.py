@@ -2,12 +2,15 @@
 
 MODULE is ``opgrid`` or ``torch``. Both evaluate the same texts of ``bench/operators.json``: ``given`` makes the arguments,
 ``call`` is measured. In them ``m`` is the module and ``aten`` its operators. A line ``NAME NANOSECONDS`` for each figure.
+
+Both run on one thread: how many there are, and what else the machine does, is another question.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import timeit
 from collections.abc import Callable
@@ -16,6 +19,8 @@ from typing import Any
 
 ROUNDS = 5
 SECONDS = 0.03
+# What the pools of threads of both libraries ask when they start.
+POOLS = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def lowest(call: Callable[[], Any]) -> float:
@@ -40,6 +45,7 @@ def main() -> None:
     name, command, *beginning = sys.argv[1:]
     if command != "measure":
         sys.exit(f"expected `measure`, found `{command}`")
+    os.environ.update(dict.fromkeys(POOLS, "1"))
     module = importlib.import_module(name)
     if name == "torch":
         module.set_grad_enabled(False)

@@ -36,10 +36,36 @@ pub struct Softplus<T> {
     pub threshold: T,
 }
 
+/// `scale * x` above zero, `factor * (e^(input_scale x) - 1)` below.
+#[derive(Clone, Copy)]
+pub struct Elu<T> {
+    /// The factor below zero.
+    pub factor: T,
+    /// The slope above zero.
+    pub scale: T,
+    /// The factor of the exponent.
+    pub input_scale: T,
+}
+
+/// `x` times the logistic function of `x`.
+#[derive(Clone, Copy)]
+pub struct Silu;
+
+impl<T: Inexact> Function<(T,)> for Silu {
+    type Output = T;
+    const IS_LONG: bool = true;
+
+    #[inline(always)]
+    fn call(self, (x,): (T,)) -> T {
+        x.times(Inexact::sigmoid(x))
+    }
+}
+
 macro_rules! activations {
     ($($type:ident),*) => {
         $(impl Function<($type,)> for Gelu {
             type Output = $type;
+            const IS_LONG: bool = true;
 
             /// By one minus the error function, so that the lower end keeps its digits.
             #[inline(always)]
@@ -50,6 +76,7 @@ macro_rules! activations {
 
         impl Function<($type,)> for GeluByTanh {
             type Output = $type;
+            const IS_LONG: bool = true;
 
             #[inline(always)]
             fn call(self, (x,): ($type,)) -> $type {
@@ -60,6 +87,7 @@ macro_rules! activations {
 
         impl Function<($type, $type)> for GeluSlope {
             type Output = $type;
+            const IS_LONG: bool = true;
 
             #[inline(always)]
             fn call(self, (grad, x): ($type, $type)) -> $type {
@@ -71,6 +99,7 @@ macro_rules! activations {
 
         impl Function<($type, $type)> for GeluByTanhSlope {
             type Output = $type;
+            const IS_LONG: bool = true;
 
             #[inline(always)]
             fn call(self, (grad, x): ($type, $type)) -> $type {
@@ -84,6 +113,7 @@ macro_rules! activations {
 
         impl Function<($type,)> for Mish {
             type Output = $type;
+            const IS_LONG: bool = true;
 
             /// `tanh(ln(1 + e)) = n / (n + 2)` with `n = e (e + 2)`; above 20 that is one.
             #[inline(always)]
@@ -94,8 +124,20 @@ macro_rules! activations {
             }
         }
 
+        impl Function<($type,)> for Elu<$type> {
+            type Output = $type;
+            const IS_LONG: bool = true;
+
+            #[inline(always)]
+            fn call(self, (x,): ($type,)) -> $type {
+                let below = Functions::exp_m1(x * self.input_scale) * self.factor;
+                if x < 0.0 { below } else { x * self.scale }
+            }
+        }
+
         impl Function<($type,)> for Softplus<$type> {
             type Output = $type;
+            const IS_LONG: bool = true;
 
             #[inline(always)]
             fn call(self, (x,): ($type,)) -> $type {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use opgrid_core::{DType, Error, Result, Scalar};
 
 use super::arithmetic::Ordered;
-use super::iter::fold::join_lanes;
+use super::iter::fold::in_lanes;
 use super::math::Inexact;
 use super::normalise::{Found, Statistic, numbers};
 use super::products::{Addend, multiply, multiply_add};
@@ -22,7 +22,7 @@ const QUERIES: i64 = 64;
 /// Keys that are looked at together.
 const KEYS: i64 = 256;
 /// Numbers that are compared or added side by side.
-const LANES: usize = 16;
+const LANES: usize = 32;
 
 /// What is added to the scores.
 pub(crate) struct Mask<M> {
@@ -252,35 +252,16 @@ impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
             None => scores.iter_mut().for_each(|score| *score = score.times(scale)),
         }
         let lowest = M::narrowed(f64::NEG_INFINITY);
-        let mut lanes = [lowest; LANES];
-        let (groups, rest) = scores.as_chunks::<LANES>();
-        for group in groups {
-            for (lane, score) in lanes.iter_mut().zip(group) {
-                *lane = lane.larger(*score);
-            }
-        }
-        for (lane, score) in lanes.iter_mut().zip(rest) {
-            *lane = lane.larger(*score);
-        }
-        let largest = join_lanes(lanes, M::larger).larger(known.largest);
+        let larger = |largest: M, []: [M; 0], score| largest.larger(score);
+        let largest = in_lanes(([], scores), [lowest; LANES], larger, M::larger).larger(known.largest);
         if largest == lowest {
             scores.fill(M::ZERO);
             return M::ONE;
         }
         let factor = Inexact::exp(known.largest.minus(largest));
-        let mut sums = [M::ZERO; LANES];
-        let (groups, rest) = scores.as_chunks_mut::<LANES>();
-        for group in groups {
-            for (sum, score) in sums.iter_mut().zip(group) {
-                *score = Inexact::exp(score.minus(largest));
-                *sum = sum.plus(*score);
-            }
-        }
-        for (sum, score) in sums.iter_mut().zip(rest) {
-            *score = Inexact::exp(score.minus(largest));
-            *sum = sum.plus(*score);
-        }
-        *known = Known { largest, sum: known.sum * factor.wide() + join_lanes(sums, M::plus).wide() };
+        scores.iter_mut().for_each(|score| *score = Inexact::exp(score.minus(largest)));
+        let sum = in_lanes(([], scores), [M::ZERO; LANES], |sum, []: [M; 0], x| sum.plus(x), M::plus);
+        *known = Known { largest, sum: known.sum * factor.wide() + sum.wide() };
         factor
     }
 }

@@ -241,7 +241,7 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
         }
         // The last ones together with some before them: an element may be looked at twice.
         lanes.take(|lane| last[lane].widen());
-        join_lanes(lanes.states(), E::choose)
+        join_lanes(&lanes.states(), E::choose)
     }
 
     #[inline(always)]

@@ -48,15 +48,56 @@ pub trait Division: Arithmetic {
     /// What the quotient that is rounded towards zero leaves; it has the sign of the dividend.
     fn left(self, other: Self) -> Self;
 
-    /// What the quotient that is rounded downwards leaves; it has the sign of the divisor.
+    /// What is left, as a number of the divisor's sign.
     #[inline(always)]
-    fn modulo(self, other: Self) -> Self
+    fn with_sign_of(self, other: Self) -> Self
     where
         Self: PartialOrd,
     {
-        let left = self.left(other);
-        let is_other_side = left != Self::ZERO && (left < Self::ZERO) != (other < Self::ZERO);
-        if is_other_side { left.plus(other) } else { left }
+        let is_other_side = self != Self::ZERO && (self < Self::ZERO) != (other < Self::ZERO);
+        if is_other_side { self.plus(other) } else { self }
+    }
+
+    /// Whether there are pairs that [`left_near`](Self::left_near) is not for.
+    const IS_PARTIAL: bool = false;
+
+    /// Whether [`left_near`](Self::left_near) is for these numbers.
+    #[inline(always)]
+    fn is_near(self, _other: Self) -> bool {
+        true
+    }
+
+    /// As [`left`](Self::left), of numbers that are near each other.
+    #[inline(always)]
+    fn left_near(self, other: Self) -> Self {
+        self.left(other)
+    }
+}
+
+/// What division leaves: with the sign of the divisor where the quotient is rounded downwards, else with that of the
+/// dividend.
+#[derive(Clone, Copy)]
+pub struct Left<const DOWNWARDS: bool>;
+
+impl<T: Division + PartialOrd, const DOWNWARDS: bool> Function<(T, T)> for Left<DOWNWARDS> {
+    type Output = T;
+    const IS_PARTIAL: bool = T::IS_PARTIAL;
+
+    #[inline(always)]
+    fn call(self, (dividend, divisor): (T, T)) -> T {
+        let left = dividend.left_near(divisor);
+        if DOWNWARDS { left.with_sign_of(divisor) } else { left }
+    }
+
+    #[inline(always)]
+    fn covers(self, (dividend, divisor): (T, T)) -> bool {
+        dividend.is_near(divisor)
+    }
+
+    #[inline(always)]
+    fn call_any(self, (dividend, divisor): (T, T)) -> T {
+        let left = dividend.left(divisor);
+        if DOWNWARDS { left.with_sign_of(divisor) } else { left }
     }
 }
 
@@ -100,7 +141,7 @@ macro_rules! integers {
 integers!(u8, i8, i16, i32, i64);
 
 macro_rules! floats {
-    ($($type:ty, $remainder:ident;)*) => {
+    ($($type:ty, $remainder:ident below $quotient:literal;)*) => {
         $(impl Division for $type {
             #[inline(always)]
             fn truncated(self, other: Self) -> Self {
@@ -123,13 +164,26 @@ macro_rules! floats {
             fn left(self, other: Self) -> Self {
                 self % other
             }
+
+            const IS_PARTIAL: bool = true;
+
+            /// NaN is not near, nor is anything to zero or infinity to anything.
+            #[inline(always)]
+            fn is_near(self, other: Self) -> bool {
+                self.abs() < other.abs() * $quotient
+            }
+
+            #[inline(always)]
+            fn left_near(self, other: Self) -> Self {
+                $remainder(self, other).copysign(self)
+            }
         })*
     };
 }
 
 floats! {
-    f32, remainder_f32;
-    f64, remainder_f64;
+    f32, remainder_f32 below 268_435_456.0;
+    f64, remainder_f64 below 4_503_599_627_370_496.0;
 }
 
 /// What is left of a division towards zero, where the quotient is below 2^29; above, a number that is too small to

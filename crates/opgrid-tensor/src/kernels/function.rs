@@ -34,6 +34,9 @@ pub trait Function<Args>: Copy + Sync {
     /// The result for these elements.
     fn call(self, args: Args) -> Self::Output;
 
+    /// Whether it computes so much that loops are compiled for the widest vectors, too.
+    const IS_LONG: bool = false;
+
     /// Whether there are elements that [`call`](Self::call) is not for. Then loops ask [`covers`](Self::covers) for some
     /// elements at a time, and take [`call_any`](Self::call_any) where one of them is not covered.
     const IS_PARTIAL: bool = false;
@@ -50,6 +53,30 @@ pub trait Function<Args>: Copy + Sync {
         self.call(args)
     }
 }
+
+/// Defines functions that are methods of a type of numbers. Unlike a closure, and unlike the method's own name, they are
+/// inlined into loops however long the method is.
+macro_rules! methods {
+    ($trait:ident: $($(#[$doc:meta])* $name:ident = $method:ident($($arg:ident),+);)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
+
+            impl<T: $trait> $crate::kernels::Function<($($crate::kernels::function::methods!(@type $arg T),)+)> for $name {
+                type Output = T;
+                const IS_LONG: bool = true;
+
+                #[inline(always)]
+                fn call(self, ($($arg,)+): ($($crate::kernels::function::methods!(@type $arg T),)+)) -> T {
+                    <T as $trait>::$method($($arg),+)
+                }
+            }
+        )*
+    };
+    (@type $arg:ident $type:ident) => { $type };
+}
+pub(super) use methods;
 
 macro_rules! closures {
     ($($($arg:ident),*;)*) => {

@@ -4,10 +4,11 @@
 //! Those of real numbers are vector code, by `double` and `trigonometric`; only sines, cosines and tangents of very large
 //! numbers are calls of the standard library. Those of complex numbers are in `complex`.
 
-use super::double;
-use super::function::Function;
+use super::function::{Function, methods};
 use super::math::Inexact;
+use super::polynomials::Polynomials;
 use super::trigonometric::Trigonometric;
+use super::{double, single};
 
 /// A type with more of the elementary functions.
 pub trait Functions: Inexact {
@@ -126,8 +127,67 @@ pub trait Functions: Inexact {
     }
 }
 
+methods! { Functions:
+    /// The inverse of the sine.
+    ArcSine = asin(x);
+    /// The inverse of the cosine.
+    ArcCosine = acos(x);
+    /// The inverse of the tangent.
+    ArcTangent = atan(x);
+    /// The hyperbolic sine.
+    HyperbolicSine = sinh(x);
+    /// The hyperbolic cosine.
+    HyperbolicCosine = cosh(x);
+    /// The inverse of the hyperbolic sine.
+    AreaSine = asinh(x);
+    /// The inverse of the hyperbolic cosine.
+    AreaCosine = acosh(x);
+    /// The inverse of the hyperbolic tangent.
+    AreaTangent = atanh(x);
+    /// Two to the power of a number.
+    PowerOfTwo = exp2(x);
+    /// The exponential less one.
+    ExponentialLessOne = exp_m1(x);
+    /// The logarithm of one and a number.
+    LogarithmOfOneAnd = ln_1p(x);
+    /// The logarithm to base 2.
+    BinaryLogarithm = log2(x);
+    /// The logarithm to base 10.
+    DecimalLogarithm = log10(x);
+    /// The logarithm of the sum of both exponentials.
+    LogarithmOfSum = logaddexp(x, y);
+    /// The same to base 2.
+    BinaryLogarithmOfSum = logaddexp2(x, y);
+    /// The sine of a multiple of pi, divided by the angle.
+    CardinalSine = sinc(x);
+}
+
+methods! { Angle:
+    /// The angle of a point, by its second and its first coordinate.
+    AngleOf = angle(y, x);
+}
+
+/// A real number with an angle.
+pub trait Angle: Functions {
+    /// The angle of the point with this second coordinate and that first one.
+    fn angle(self, x: Self) -> Self;
+}
+
+macro_rules! angles {
+    ($($type:ident),*) => {
+        $(impl Angle for $type {
+            #[inline(always)]
+            fn angle(self, x: Self) -> Self {
+                Trigonometric::angle(self, x)
+            }
+        })*
+    };
+}
+
+angles!(f32, f64);
+
 macro_rules! real {
-    ($($type:ident: $log10:expr;)*) => {
+    ($($type:ident: $exp_m1:expr, $ln_1p:expr, $log10:expr;)*) => {
         $(impl Functions for $type {
             real!(@library $type sin cos tan);
             real!(@trigonometric $type sin_near: sine, cos_near: cosine, tan_near: tangent);
@@ -137,7 +197,17 @@ macro_rules! real {
             fn is_near(self) -> bool {
                 Trigonometric::is_near(self)
             }
-            real!(@double $type sinh cosh asinh acosh atanh exp2 exp_m1 ln_1p log2);
+            real!(@double $type sinh cosh asinh acosh atanh exp2 log2);
+
+            #[inline(always)]
+            fn exp_m1(self) -> Self {
+                $exp_m1(self)
+            }
+
+            #[inline(always)]
+            fn ln_1p(self) -> Self {
+                $ln_1p(self)
+            }
 
             #[inline(always)]
             fn log10(self) -> Self {
@@ -182,8 +252,8 @@ macro_rules! real {
 
 real! {
     // The product has one rounding too many for double precision, where powers of ten have to give integers.
-    f32: |x: f32| (double::log2(x.into()) * std::f64::consts::LOG10_2) as f32;
-    f64: f64::log10;
+    f32: Polynomials::exponential_less_one, single::ln_1p, |x: f32| (double::log2(x.into()) * std::f64::consts::LOG10_2) as f32;
+    f64: double::exp_m1, double::ln_1p, f64::log10;
 }
 
 /// Functions of angles, for [`elementwise::unary_by`](super::elementwise::unary_by): vector code for numbers that are near.

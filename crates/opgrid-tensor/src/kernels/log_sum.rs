@@ -10,7 +10,7 @@ use opgrid_core::{DType, Result};
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
 use super::elementwise::{Destination, Operand};
-use super::iter::fold::join_lanes;
+use super::iter::fold::in_lanes;
 use super::lines;
 use super::math::{Inexact, Magnitude};
 use super::reduce::{self, COLUMNS, LANES, Reduction, STEPS, Summed};
@@ -162,29 +162,13 @@ impl<M: Exponent> Exponentials<M> {
 
     /// Of some values.
     #[inline(always)]
-    fn of(count: usize, value: impl Fn(usize) -> M) -> Self {
+    fn of<T: Copy>(values: &[T], value: impl Fn(T) -> M) -> Self {
         let higher = |one: M::Real, other: M::Real| if one.is_below(other) { other } else { one };
-        let mut pivots = [<M::Real as Bounded>::LOWEST; LANES];
-        let mut sums = [M::ZERO; LANES];
-        let whole = count - count % LANES;
-        for start in (0..whole).step_by(LANES) {
-            for (lane, pivot) in pivots.iter_mut().enumerate() {
-                *pivot = higher(*pivot, value(start + lane).height());
-            }
-        }
-        for at in whole..count {
-            pivots[at - whole] = higher(pivots[at - whole], value(at).height());
-        }
-        let pivot = join_lanes(pivots, higher);
-        for start in (0..whole).step_by(LANES) {
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.plus(Inexact::exp(value(start + lane).below(pivot)));
-            }
-        }
-        for at in whole..count {
-            sums[at - whole] = sums[at - whole].plus(Inexact::exp(value(at).below(pivot)));
-        }
-        Self { pivot, sum: join_lanes(sums, M::plus) }
+        let lowest = [<M::Real as Bounded>::LOWEST; 2 * LANES];
+        let height = |pivot, []: [T; 0], x| higher(pivot, value(x).height());
+        let pivot = in_lanes(([], values), lowest, height, higher);
+        let add = |sum: M, []: [T; 0], x| sum.plus(Inexact::exp(value(x).below(pivot)));
+        Self { pivot, sum: in_lanes(([], values), [M::ZERO; LANES], add, M::plus) }
     }
 
     #[inline(always)]
@@ -229,7 +213,7 @@ impl<T: Element<Math: Exponent>> Reduction for LogSum<T> {
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
-        Exponentials::of(values.len(), |i| values[i].widen())
+        Exponentials::of(values, |value| value.widen())
     }
 
     #[inline(always)]

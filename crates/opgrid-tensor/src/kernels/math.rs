@@ -6,6 +6,7 @@
 use num_complex::Complex;
 
 use super::arithmetic::Arithmetic;
+use super::function::methods;
 use super::polynomials::Polynomials;
 use crate::samples::Difference;
 use crate::tensor::{Bool, Element};
@@ -38,6 +39,17 @@ pub trait Inexact: Arithmetic {
     fn sigmoid(self) -> Self {
         Self::ONE.plus(Inexact::exp(self.negated())).reciprocal()
     }
+}
+
+methods! { Inexact:
+    /// The exponential.
+    Exponential = exp(x);
+    /// The natural logarithm.
+    Logarithm = log(x);
+    /// The hyperbolic tangent.
+    HyperbolicTangent = tanh(x);
+    /// `1 / (1 + e ^ -x)`.
+    Logistic = sigmoid(x);
 }
 
 /// A type with a distance from zero.

@@ -49,6 +49,7 @@ pub(crate) mod scatter;
 pub(crate) mod searching;
 pub mod sequence;
 pub(crate) mod simd;
+mod single;
 pub(crate) mod softmax;
 pub(crate) mod sorting;
 pub mod special;

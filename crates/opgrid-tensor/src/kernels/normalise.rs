@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use opgrid_core::Result;
 
 use super::arithmetic::Arithmetic;
-use super::iter::fold::join_lanes;
+use super::iter::fold::in_lanes;
 use super::iter::parallel::parallel_for;
 use super::math::Inexact;
 use super::reduce::Summed;
@@ -91,41 +91,49 @@ pub(crate) fn write_numbers(out: &Array, numbers: &[f64]) -> Result<()> {
     elementwise::copy(out, &Array::from_slice(numbers, out.sizes())?)
 }
 
-/// The average and the variance of `n` elements; of none zero and NaN.
+/// The average and the variance of elements; of none zero and NaN.
 #[inline(always)]
-fn moments<M: Statistic>(n: usize, at: impl Fn(usize) -> M + Copy) -> (f64, f64) {
+fn moments<T: Element<Math: Statistic>>(x: &[T]) -> (f64, f64) {
+    let n = x.len();
     if n == 0 {
         return (0.0, f64::NAN);
     }
-    let mean = total(n, at) / n as f64;
-    let rounded = M::narrowed(mean);
-    let squares = total(n, |i| {
-        let distance = at(i).minus(rounded);
-        distance.times(distance)
-    });
+    let mean = sum(x) / n as f64;
+    let rounded = Math::<T>::narrowed(mean);
+    let squares = squares(x, rounded);
     let rest = mean - rounded.wide();
     let variance = squares / n as f64 - rest * rest;
     (mean, if variance < 0.0 { 0.0 } else { variance })
 }
 
-/// The sum of `n` terms.
+/// The sum of elements.
 #[inline(always)]
-fn total<M: Statistic>(n: usize, term: impl Fn(usize) -> M) -> f64 {
-    let (mut total, mut start) = (0.0, 0);
+fn sum<T: Element<Math: Statistic>>(x: &[T]) -> f64 {
+    total(([], x), |[]: [T; 0], x| x.widen())
+}
+
+/// The sum of the squares of distances from a number.
+#[inline(always)]
+fn squares<T: Element<Math: Statistic>>(x: &[T], from: Math<T>) -> f64 {
+    total(([], x), |[]: [T; 0], x| {
+        let distance = x.widen().minus(from);
+        distance.times(distance)
+    })
+}
+
+/// The sum of a term for all elements of slices of one length.
+#[inline(always)]
+fn total<A: Copy, B: Copy, M: Statistic, const K: usize>(
+    (of, beside): ([&[A]; K], &[B]),
+    term: impl Fn([A; K], B) -> M,
+) -> f64 {
+    let (n, mut total, mut start) = (beside.len(), 0.0, 0);
     while start < n {
         let end = n.min(start + BLOCK);
-        let mut lanes = [M::ZERO; LANES];
-        while start + LANES <= end {
-            for (lane, sum) in lanes.iter_mut().enumerate() {
-                *sum = sum.plus(term(start + lane));
-            }
-            start += LANES;
-        }
-        for (sum, at) in lanes.iter_mut().zip(start..end) {
-            *sum = sum.plus(term(at));
-        }
+        let part = (of.map(|of| &of[start..end]), &beside[start..end]);
+        let sum = in_lanes(part, [M::ZERO; LANES], |sum, of, beside| sum.plus(term(of, beside)), M::plus);
+        total += sum.wide();
         start = end;
-        total += join_lanes(lanes, M::plus).wide();
     }
     total
 }
@@ -208,8 +216,8 @@ impl<T: Element<Math: Statistic>> VectorLoop for Row<'_, T> {
         let Self { x, y, affine, divisor, eps } = self;
         let n = x.len();
         let (mean, variance) = match divisor {
-            Divisor::Deviation => moments(n, |i| x[i].widen()),
-            Divisor::RootMeanSquare => (0.0, total(n, |i| x[i].widen().times(x[i].widen())) / n as f64),
+            Divisor::Deviation => moments(x),
+            Divisor::RootMeanSquare => (0.0, squares(x, Math::<T>::ZERO) / n as f64),
         };
         let rstd = reciprocal_deviation(variance, eps);
         let (away, factor) = (Math::<T>::narrowed(mean), Math::<T>::narrowed(rstd));
@@ -274,8 +282,11 @@ impl<T: Element<Math: Statistic>> VectorLoop for RowBackward<'_, T> {
         let n = x.len();
         let (grad, y, weight) = (&grad[..n], &mut y[..n], &weight[..n]);
         let away = Math::<T>::narrowed(mean);
-        let constant = total(n, |i| grad[i].widen().times(weight[i])) / n as f64;
-        let along = total(n, |i| grad[i].widen().times(weight[i]).times(x[i].widen().minus(away))) / n as f64;
+        let constant = total(([grad], weight), |[grad], weight| grad.widen().times(weight)) / n as f64;
+        let along = total(([grad, x], weight), |[grad, x], weight| {
+            grad.widen().times(weight).times(x.widen().minus(away))
+        });
+        let along = along / n as f64;
         let factor = Math::<T>::narrowed(rstd);
         let (constant, slope) = (Math::<T>::narrowed(constant), Math::<T>::narrowed(along * rstd * rstd));
         for i in 0..n {
@@ -460,11 +471,8 @@ impl<T: Element<Math: Statistic>> VectorLoop for PlaneTotal<'_, T> {
     fn run(self) -> f64 {
         let x = self.x;
         match self.mean {
-            None => total(x.len(), |i| x[i].widen()),
-            Some(mean) => total(x.len(), |i| {
-                let distance = x[i].widen().minus(mean);
-                distance.times(distance)
-            }),
+            None => sum(x),
+            Some(mean) => squares(x, mean),
         }
     }
 }
@@ -511,8 +519,7 @@ impl<T: Element<Math: Statistic>> VectorLoop for Moments<'_, T> {
 
     #[inline(always)]
     fn run(self) -> (f64, f64) {
-        let x = self.0;
-        moments(x.len(), |i| x[i].widen())
+        moments(self.0)
     }
 }
 
@@ -669,9 +676,8 @@ impl<T: Element<Math: Statistic>> VectorLoop for PlaneProducts<'_, T> {
 
     #[inline(always)]
     fn run(self) -> (f64, f64) {
-        let (n, x) = (self.x.len(), self.x);
-        let grad = &self.grad[..n];
-        (total(n, |i| x[i].widen().times(grad[i].widen())), total(n, |i| grad[i].widen()))
+        let Self { x, grad } = self;
+        (total(([x], grad), |[x], grad| x.widen().times(grad.widen())), sum(grad))
     }
 }
 

@@ -9,6 +9,9 @@ pub(super) trait Polynomials: Sized {
     /// `e` to the power of this.
     fn exponential(self) -> Self;
 
+    /// `e^self - 1`.
+    fn exponential_less_one(self) -> Self;
+
     /// The natural logarithm.
     fn logarithm(self) -> Self;
 
@@ -39,24 +42,43 @@ macro_rules! polynomials {
         sine: [$($sine:expr),+],
         cosine: [$($cosine:expr),+],
     }) => {
+        const _: () = {
+            /// `e^r - 1`, and the two halves of the power of two.
+            #[inline(always)]
+            fn parts(x: $float) -> ($float, $float, $float) {
+                const ROUND: $float = 1.5 * (1u64 << $fraction) as $float;
+                // Written so that NaN stays NaN.
+                let x = if x > $highest { $highest } else { x };
+                let x = if x < $lowest { $lowest } else { x };
+                let shifted = x * std::$float::consts::LOG2_E + ROUND;
+                let whole = shifted - ROUND;
+                let r = whole.mul_add(-$ln2_low, whole.mul_add(-$ln2_high, x));
+                let series = r + r * r * (horner!(r; $($exp),+));
+                // Twice the bias on top of `n` is positive, so that halves are found by a shift of bits.
+                let both = shifted.to_bits().wrapping_sub(ROUND.to_bits() - 2 * $bias);
+                let half = both >> 1;
+                let power = |biased: $unsigned| $float::from_bits(biased << $fraction);
+                (series, power(half), power(both.wrapping_sub(half)))
+            }
+
         impl Polynomials for $float {
             /// `2^n * e^r` with the integer `n` next to `self / ln 2`, so that `|r| <= ln 2 / 2`, and the series of
             /// `e^r`. The power of two is multiplied in two halves, because it may be out of range alone.
             #[inline(always)]
             fn exponential(self) -> Self {
-                const ROUND: $float = 1.5 * (1u64 << $fraction) as $float;
-                // Written so that NaN stays NaN.
-                let x = if self > $highest { $highest } else { self };
-                let x = if x < $lowest { $lowest } else { x };
-                let shifted = x * std::$float::consts::LOG2_E + ROUND;
-                let whole = shifted - ROUND;
-                let r = whole.mul_add(-$ln2_low, whole.mul_add(-$ln2_high, x));
-                let series = 1.0 + (r + r * r * (horner!(r; $($exp),+)));
-                // Twice the bias on top of `n` is positive, so that halves are found by a shift of bits.
-                let both = shifted.to_bits().wrapping_sub(ROUND.to_bits() - 2 * $bias);
-                let half = both >> 1;
-                let power = |biased: $unsigned| $float::from_bits(biased << $fraction);
-                series * power(half) * power(both.wrapping_sub(half))
+                let (series, one, other) = parts(self);
+                (1.0 + series) * one * other
+            }
+
+            /// `2^n (e^r - 1) + (2^n - 1)`, of which the last difference is exact where it matters.
+            #[inline(always)]
+            fn exponential_less_one(self) -> Self {
+                let (series, one, other) = parts(self);
+                let power = one * other;
+                let near = series.mul_add(power, power - 1.0);
+                let result = if self > 20.0 { (1.0 + series) * one * other } else { near };
+                // The sign of zero stays.
+                if self == 0.0 { self } else { result }
             }
 
             /// `k ln 2 + ln(1 + f)` with `1 + f` between the roots of 1/2 and 2, and the series of
@@ -111,6 +133,7 @@ macro_rules! polynomials {
                 (sine, if (whole == 1.0) | (whole == 2.0) { -cosine } else { cosine })
             }
         }
+        };
     };
 }
 

@@ -196,12 +196,15 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
                 *sum = Math::<T>::add(*sum, both.wide());
             }
         }
-        for row in rest.chunks(LANES) {
+        let (rows, rest) = rest.as_chunks::<LANES>();
+        for row in rows {
             for (sum, value) in sums.iter_mut().zip(row) {
                 *sum = Math::<T>::add(*sum, value.widen().wide());
             }
         }
-        join_lanes(sums, Math::<T>::add)
+        let add = |sum, value: &T| Math::<T>::add(sum, value.widen().wide());
+        let rest = rest.iter().fold(Self::State::default(), add);
+        if values.len() < LANES { rest } else { Math::<T>::add(join_lanes(&sums, Math::<T>::add), rest) }
     }
 
     #[inline(always)]

@@ -193,8 +193,7 @@ fn along<T: Element>(
         }
         (1, -1) => {
             let last = base as usize;
-            let from = &elements[last + 1 - count as usize..=last];
-            sequence.extend_with(from.len(), move |k| from[from.len() - 1 - k]);
+            sequence.extend_from_reversed(&elements[last + 1 - count as usize..=last]);
         }
         (1, _) => {
             sequence.extend_with(count as usize, move |k| elements[(base + k as i64 * step) as usize]);

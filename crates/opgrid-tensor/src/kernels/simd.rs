@@ -1,4 +1,5 @@
-//! Compiles a loop twice, for any x86-64 processor and for those with AVX2, and picks one at run time.
+//! Compiles a loop twice, for any x86-64 processor and for those with AVX2, and picks one at run time; loops that compute
+//! much for each element a third time, for AVX-512.
 //!
 //! Loops are plain Rust that the compiler turns into vector code.
 #![allow(unsafe_code)]
@@ -14,6 +15,9 @@ pub(crate) trait VectorLoop: Sized {
     /// What the loop gives.
     type Output;
 
+    /// Whether it is compiled for AVX-512, too.
+    const IS_LONG: bool = false;
+
     /// Runs. Says `#[inline(always)]`, and so do all functions that it calls: what is not inlined here is compiled for any
     /// processor. Of closures the compiler inlines short ones only.
     fn run(self) -> Self::Output;
@@ -21,11 +25,28 @@ pub(crate) trait VectorLoop: Sized {
     /// Runs with the vector instructions that the processor has.
     #[inline(always)]
     fn vectorised(self) -> Self::Output {
+        // Decided before there is code, so that only long loops are compiled for it.
+        #[cfg(target_arch = "x86_64")]
+        if const { Self::IS_LONG } && has_v4() {
+            // SAFETY: the processor has the instructions, as was just asked.
+            return unsafe { self.run_v4() };
+        }
         #[cfg(target_arch = "x86_64")]
         if has_v3() {
             // SAFETY: the processor has the instructions, as was just asked.
             return unsafe { self.run_v3() };
         }
+        self.run()
+    }
+
+    /// # Safety
+    ///
+    /// [`has_v4`] says yes.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(
+        enable = "avx,avx2,avx512bw,avx512cd,avx512dq,avx512f,avx512vl,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt"
+    )]
+    unsafe fn run_v4(self) -> Self::Output {
         self.run()
     }
 
@@ -59,13 +80,27 @@ pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn has_v3() -> bool {
+    level() >= 3
+}
+
+/// Whether the processor has the instructions of x86-64-v4.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_v4() -> bool {
+    level() >= 4
+}
+
+/// Which level of x86-64 the processor has, of 1, 3 and 4.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn level() -> u8 {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-    /// 0 until the processor was asked, then 1 for no and 2 for yes.
+    /// 0 until the processor was asked.
     static KNOWN: AtomicU8 = AtomicU8::new(0);
 
     #[cold]
-    fn ask() -> bool {
-        let has = is_x86_feature_detected!("avx2")
+    fn ask() -> u8 {
+        let v3 = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("f16c")
@@ -73,13 +108,23 @@ fn has_v3() -> bool {
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("movbe")
             && is_x86_feature_detected!("popcnt");
-        KNOWN.store(1 + u8::from(has), Relaxed);
-        has
+        let v4 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        let level = match (v3, v4) {
+            (true, true) => 4,
+            (true, false) => 3,
+            (false, _) => 1,
+        };
+        KNOWN.store(level, Relaxed);
+        level
     }
 
     match KNOWN.load(Relaxed) {
         0 => ask(),
-        known => known == 2,
+        known => known,
     }
 }
 

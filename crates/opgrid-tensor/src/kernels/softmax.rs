@@ -7,7 +7,7 @@ use opgrid_core::Result;
 
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
-use super::iter::fold::{LANES, join_lanes};
+use super::iter::fold::{LANES, in_lanes};
 use super::lines;
 use super::math::Inexact;
 use super::reduce::Summed;
@@ -63,7 +63,7 @@ impl<T: Element<Math: Weighed>> VectorLoop for Weigh<'_, T> {
         for (weight, x) in weights.iter_mut().zip(x) {
             *weight = Inexact::exp(x.widen().minus(largest));
         }
-        let sum = sum(weights.len(), |i| weights[i]);
+        let sum = sum(([], weights), |[]: [T; 0], weight| weight);
         if is_log {
             let log = Inexact::log(sum);
             for (y, x) in y.iter_mut().zip(x) {
@@ -94,12 +94,12 @@ impl<T: Element<Math: Weighed>> VectorLoop for Backward<'_, T> {
         let output = &output[..grad.len()];
         let lines = x.iter_mut().zip(grad).zip(output);
         if is_log {
-            let sum = sum(grad.len(), |i| grad[i].widen());
+            let sum = sum(([], grad), |[]: [T; 0], grad| grad.widen());
             for ((x, grad), output) in lines {
                 *x = T::narrow(grad.widen().minus(Inexact::exp(output.widen()).times(sum)));
             }
         } else {
-            let sum = sum(grad.len(), |i| grad[i].widen().times(output[i].widen()));
+            let sum = sum(([grad], output), |[grad], output| grad.widen().times(output.widen()));
             for ((x, grad), output) in lines {
                 *x = T::narrow(output.widen().times(grad.widen().minus(sum)));
             }
@@ -110,40 +110,26 @@ impl<T: Element<Math: Weighed>> VectorLoop for Backward<'_, T> {
 /// The largest element that is a number.
 #[inline(always)]
 fn largest<T: Element<Math: Weighed>>(values: &[T]) -> Math<T> {
-    let mut lanes = [Math::<T>::LOWEST; LANES];
-    let (groups, rest) = values.as_chunks::<LANES>();
-    for group in groups {
-        for (lane, value) in lanes.iter_mut().zip(group) {
-            *lane = if lane.is_below(value.widen()) { value.widen() } else { *lane };
-        }
-    }
-    for (lane, value) in lanes.iter_mut().zip(rest) {
-        *lane = if lane.is_below(value.widen()) { value.widen() } else { *lane };
-    }
-    join_lanes(lanes, |one, other| if one.is_below(other) { other } else { one })
+    let larger = |one: Math<T>, other: Math<T>| if one.is_below(other) { other } else { one };
+    let lowest = [Math::<T>::LOWEST; 2 * LANES];
+    in_lanes(([], values), lowest, |largest, []: [T; 0], value| larger(largest, value.widen()), larger)
 }
 
-/// The sum of `n` terms: of some in their own precision, of those sums in a higher one.
+/// The sum of a term for all elements: of some in their own precision, of those sums in a higher one.
 #[inline(always)]
-fn sum<M: Weighed>(n: usize, term: impl Fn(usize) -> M) -> M {
+fn sum<A: Copy, B: Copy, M: Weighed, const K: usize>(
+    (of, beside): ([&[A]; K], &[B]),
+    term: impl Fn([A; K], B) -> M,
+) -> M {
     /// Terms that are added in their own precision.
     const BLOCK: usize = 32 * LANES;
-    let mut total = M::Wide::default();
-    let mut start = 0;
+    let (n, mut total, mut start) = (beside.len(), M::Wide::default(), 0);
     while start < n {
         let end = n.min(start + BLOCK);
-        let mut lanes = [M::ZERO; LANES];
-        while start + LANES <= end {
-            for (lane, sum) in lanes.iter_mut().enumerate() {
-                *sum = sum.plus(term(start + lane));
-            }
-            start += LANES;
-        }
-        for (lane, at) in (start..end).enumerate() {
-            lanes[lane] = lanes[lane].plus(term(at));
-        }
+        let part = (of.map(|of| &of[start..end]), &beside[start..end]);
+        let sum = in_lanes(part, [M::ZERO; 2 * LANES], |sum, of, beside| sum.plus(term(of, beside)), M::plus);
+        total = M::add(total, sum.wide());
         start = end;
-        total = M::add(total, join_lanes(lanes, M::plus).wide());
     }
     M::narrowed(total)
 }

@@ -4,8 +4,9 @@
 //! vector code.
 
 use super::arithmetic::Arithmetic;
-use super::double;
+use super::function::methods;
 use super::polynomials::{Polynomials, horner};
+use super::{double, single};
 
 /// A float with the error function, the gamma function and what belongs to them.
 pub trait Special: Arithmetic {
@@ -25,17 +26,26 @@ pub trait Special: Arithmetic {
     fn digamma(self) -> Self;
 }
 
+methods! { Special:
+    /// The error function.
+    ErrorFunction = erf(x);
+    /// One minus the error function.
+    ErrorFunctionComplement = erfc(x);
+    /// The inverse of the error function.
+    ErrorFunctionInverse = erfinv(x);
+}
+
 macro_rules! special {
-    ($($type:ident),*) => {
+    ($($type:ident: $precision:ident),*) => {
         $(impl Special for $type {
             #[inline(always)]
             fn erf(self) -> Self {
-                double::erf(self.into()) as $type
+                $precision::erf(self)
             }
 
             #[inline(always)]
             fn erfc(self) -> Self {
-                double::erfc(self.into()) as $type
+                $precision::erfc(self)
             }
 
             #[inline(always)]
@@ -56,7 +66,7 @@ macro_rules! special {
     };
 }
 
-special!(f32, f64);
+special!(f32: single, f64: double);
 
 /// By the quantiles of the normal distribution: a quotient of polynomials in the middle, two in the square root of the
 /// logarithm at the ends.

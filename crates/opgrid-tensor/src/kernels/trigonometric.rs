@@ -27,6 +27,9 @@ pub(super) trait Trigonometric: Copy {
 
     /// The inverse of the tangent.
     fn arc_tangent(self) -> Self;
+
+    /// The angle of the point with this second coordinate and that first one.
+    fn angle(self, x: Self) -> Self;
 }
 
 /// What differs between the types: widths, parts of pi / 2, and how many terms are needed.
@@ -138,6 +141,22 @@ macro_rules! trigonometric {
                     let angle = if is_far { ($first - angle) + $second } else { angle };
                     angle.copysign(self)
                 }
+
+                /// By the inverse of the tangent of the smaller coordinate divided by the larger one.
+                #[inline(always)]
+                fn angle(self, x: Self) -> Self {
+                    let (height, width) = (self.abs(), x.abs());
+                    let is_steep = height > width;
+                    let (small, large) = if is_steep { (width, height) } else { (height, width) };
+                    // Of two infinities, and of two zeros.
+                    let of_equals = if large == 0.0 { 0.0 } else { 1.0 };
+                    let ratio = if small == large { of_equals } else { small / large };
+                    let angle = ratio.arc_tangent();
+                    let angle = if is_steep { ($first - angle) + $second } else { angle };
+                    let is_behind = x.is_sign_negative();
+                    let angle = if is_behind { (2.0 * $first - angle) + 2.0 * $second } else { angle };
+                    angle.copysign(self)
+                }
             }
         };
     };
@@ -226,6 +245,25 @@ mod tests {
         pairs.fold(true, |all, (found, exact)| {
             all & (found == exact || (found - exact).abs() <= units * eps * exact.abs())
         })
+    }
+
+    #[test]
+    fn points_have_their_angle() {
+        let ends = [0.0, -0.0, 1.0, -3.0, 1e-30, -1e30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let all = (-40..40).map(|i| f64::from(i) * 0.37).chain(ends);
+        for (y, x) in all.clone().flat_map(|y| all.clone().map(move |x| (y, x))) {
+            let exact = y.atan2(x);
+            let is_same = |found: f64, units: f64| match exact.is_nan() {
+                true => found.is_nan(),
+                false => {
+                    found.is_sign_negative() == exact.is_sign_negative()
+                        && (found - exact).abs() <= units * exact.abs()
+                }
+            };
+            assert!(is_same(y.angle(x), 4.0 * f64::EPSILON), "{y} and {x}");
+            let single = f64::from((y as f32).angle(x as f32));
+            assert!(is_same(single, 4.0 * f64::from(f32::EPSILON)), "{y} and {x}");
+        }
     }
 
     #[test]

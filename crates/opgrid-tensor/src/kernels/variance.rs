@@ -13,7 +13,7 @@ use opgrid_core::Result;
 
 use super::choice::Typed;
 use super::elementwise::{Destination, Operand};
-use super::iter::fold::join_lanes;
+use super::iter::fold::in_lanes;
 use super::math::Magnitude;
 use super::reduce::{self, COLUMNS, LANES, Reduction, STEPS, Summed};
 use crate::tensor::{Element, Math};
@@ -98,13 +98,13 @@ struct Moments<P> {
 }
 
 impl<P: Point> Moments<P> {
-    /// Of `count` values, which are looked at twice.
+    /// Of some values, which are looked at twice.
     #[inline(always)]
-    fn of(count: usize, value: impl Fn(usize) -> P) -> Self {
-        let number = count as f64;
-        let mean = total(count, &value).scaled(1.0 / number);
-        let squares = total(count, |i| value(i).plus(mean.scaled(-1.0)).square());
-        Self { count: number, mean, squares }
+    fn of<T: Copy>(values: &[T], value: impl Fn(T) -> P) -> Self {
+        let count = values.len() as f64;
+        let mean = total(values, &value).scaled(1.0 / count);
+        let squares = total(values, |x| value(x).plus(mean.scaled(-1.0)).square());
+        Self { count, mean, squares }
     }
 
     #[inline(always)]
@@ -123,20 +123,11 @@ impl<P: Point> Moments<P> {
     }
 }
 
-/// The sum of some terms, in lanes.
+/// The sum of a term for each value, in lanes.
 #[inline(always)]
-fn total<P: Point>(count: usize, term: impl Fn(usize) -> P) -> P {
-    let mut lanes = [P::default(); LANES];
-    let whole = count - count % LANES;
-    for start in (0..whole).step_by(LANES) {
-        for (lane, sum) in lanes.iter_mut().enumerate() {
-            *sum = sum.plus(term(start + lane));
-        }
-    }
-    for at in whole..count {
-        lanes[at - whole] = lanes[at - whole].plus(term(at));
-    }
-    join_lanes(lanes, P::plus)
+fn total<T: Copy, P: Point>(values: &[T], term: impl Fn(T) -> P) -> P {
+    let zeros = [P::default(); LANES];
+    in_lanes(([], values), zeros, |sum, []: [T; 0], value| sum.plus(term(value)), P::plus)
 }
 
 impl<T> Reduction for Variance<T>
@@ -176,7 +167,7 @@ where
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
         match values.len() {
             0 => Moments::default(),
-            count => Moments::of(count, |i| values[i].widen().wide()),
+            _ => Moments::of(values, |value| value.widen().wide()),
         }
     }
 

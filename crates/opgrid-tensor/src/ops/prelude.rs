@@ -15,7 +15,7 @@ pub(crate) use crate::families::{
 };
 pub(crate) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};
-pub(crate) use crate::kernels::functions::Functions;
+pub(crate) use crate::kernels::functions::{self, Functions};
 pub(crate) use crate::kernels::math::{self, Inexact};
 pub(crate) use crate::kernels::{elementwise, reduce};
 pub(crate) use crate::samples::{

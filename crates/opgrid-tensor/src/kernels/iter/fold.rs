@@ -67,8 +67,17 @@ pub trait Reduction: Sync {
     /// steps in [`LANES`] states. Says `#[inline(always)]`, as do all functions that it calls, to become vector code.
     #[inline(always)]
     fn block(&self, values: &[Self::In], index: usize, step: usize) -> Self::State {
-        let mut lanes = [self.start(); LANES];
         let (groups, rest) = values.as_chunks::<LANES>();
+        let mut at = index + groups.len() * LANES * step;
+        let mut state = self.start();
+        for value in rest {
+            state = self.step(state, value.widen(), at);
+            at += step;
+        }
+        if groups.is_empty() {
+            return state;
+        }
+        let mut lanes = [self.start(); LANES];
         let mut done = 0;
         for group in groups {
             for (lane, (state, value)) in lanes.iter_mut().zip(group).enumerate() {
@@ -76,10 +85,7 @@ pub trait Reduction: Sync {
             }
             done += LANES;
         }
-        for (lane, (state, value)) in lanes.iter_mut().zip(rest).enumerate() {
-            *state = self.step(*state, value.widen(), index + (done + lane) * step);
-        }
-        join_lanes(lanes, |one, other| self.join(one, other))
+        self.join(join_lanes(&lanes, |one, other| self.join(one, other)), state)
     }
 
     /// Takes rows of elements, each of which is one more for its column. To be written as [`block`](Self::block).
@@ -99,12 +105,42 @@ pub trait Reduction: Sync {
     }
 }
 
-/// The state of all lanes, joined as a tree.
+/// What `step` makes of the elements of slices of one length, each in the state of its lane, all joined as a tree: of
+/// `of` and `beside`, which may be one of the same again where nothing else is wanted.
 #[inline(always)]
-pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(
-    mut lanes: [S; N],
+pub(in crate::kernels) fn in_lanes<A: Copy, B: Copy, S: Copy, const K: usize, const N: usize>(
+    (of, beside): ([&[A]; K], &[B]),
+    start: [S; N],
+    step: impl Fn(S, [A; K], B) -> S,
     join: impl Fn(S, S) -> S,
 ) -> S {
+    let n = beside.len();
+    let (of, beside) = (of.map(|of| of[..n].as_chunks::<N>()), beside.as_chunks::<N>());
+    // One after the other: where a lane were known at run time only, all of them would live in memory.
+    let mut state = start[0];
+    for (at, beside) in beside.1.iter().enumerate() {
+        state = step(state, of.map(|(_, rest)| rest[at]), *beside);
+    }
+    if beside.0.is_empty() {
+        return state;
+    }
+    let mut lanes = start;
+    for (number, beside) in beside.0.iter().enumerate() {
+        let group = of.map(|(groups, _)| &groups[number]);
+        for lane in 0..N {
+            lanes[lane] = step(lanes[lane], group.map(|group| group[lane]), beside[lane]);
+        }
+    }
+    join(join_lanes(&lanes, &join), state)
+}
+
+/// The state of all lanes, joined as a tree.
+///
+/// It is never inlined: beside the tree the compiler would keep lanes in the order in which they are joined, a few to a
+/// vector, and the loop before would shuffle them in every step.
+#[inline(never)]
+pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(lanes: &[S; N], join: impl Fn(S, S) -> S) -> S {
+    let mut lanes = *lanes;
     let mut width = N;
     while width > 1 {
         width /= 2;

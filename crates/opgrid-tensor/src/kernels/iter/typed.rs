@@ -55,6 +55,7 @@ macro_rules! kernels {
             F: Function<($($type::Math,)*), Output = Out::Math>,
         {
             type Output = ();
+            const IS_LONG: bool = F::IS_LONG;
 
             #[inline(always)]
             fn run(self) {

@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use half::{bf16, f16};
@@ -19,7 +20,7 @@ use opgrid_core::{DType, Result};
 
 use super::blocked::{self, Product};
 use super::direct;
-use super::matrix::{Matrix, Memory};
+use super::matrix::{Factor, Matrix, Memory, Room};
 use super::patches::{Patches, Windows};
 use super::scheme::{Pairs, Parts, Plain, Scheme, Widened};
 use super::tile;
@@ -28,7 +29,7 @@ use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::iter::Output;
 use crate::kernels::iter::parallel::{for_each_piece, num_threads};
 use crate::kernels::parts;
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::VectorLoop;
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Array, Element, Math};
 
@@ -36,6 +37,8 @@ use crate::tensor::{Array, Element, Math};
 const PIECES: usize = 4;
 /// The most rows of a piece, whose sums stay in a near cache.
 const ROWS: usize = 240;
+/// Planes of so many elements are factors of their own where the window is one element.
+const LARGE_PLANE: usize = 256;
 /// So many filters are too few for products.
 const FEW_FILTERS: usize = 2;
 
@@ -111,7 +114,7 @@ fn run<S: Scheme>(
     windows: &Windows,
     out: &Array,
     job: Job<'_>,
-    narrow: fn(S::Sum) -> Math<S::Element>,
+    narrow: impl Fn(S::Sum) -> Math<S::Element> + Copy + Sync,
 ) -> Result<()>
 where
     Math<S::Element>: Arithmetic,
@@ -199,26 +202,40 @@ struct Places<T>(*mut T);
 unsafe impl<T: Send> Sync for Places<T> {}
 
 impl<T: Element> Places<T> {
-    /// Writes elements that lie beside each other.
+    /// Writes what `narrowed` makes of sums to elements that lie beside each other.
     ///
     /// # Safety
     ///
     /// They are elements of the output, which nobody else uses.
     #[inline]
-    unsafe fn write(&self, first: usize, elements: impl ExactSizeIterator<Item = T>) {
-        let start = self.0.wrapping_add(first);
-        for (k, element) in elements.enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { start.wrapping_add(k).write(element) };
+    unsafe fn write<A: Copy>(&self, first: usize, sums: &[A], narrowed: impl Fn(A) -> T) {
+        let start = self.0.wrapping_add(first).cast::<MaybeUninit<T>>();
+        // SAFETY: the caller's promise: as many elements of the output, which is borrowed mutably.
+        let places = unsafe { std::slice::from_raw_parts_mut(start, sums.len()) };
+        Narrow(narrowed, sums, places).vectorised();
+    }
+}
+
+/// What sums become, and where it goes.
+struct Narrow<'a, F, A, T>(F, &'a [A], &'a mut [MaybeUninit<T>]);
+
+impl<F: Fn(A) -> T, A: Copy, T> VectorLoop for Narrow<'_, F, A, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(narrowed, sums, places) = self;
+        for (place, sum) in places.iter_mut().zip(sums) {
+            place.write(narrowed(*sum));
         }
     }
 }
 
 /// How a convolution is computed.
-struct Convolution<'a, S: Scheme> {
+struct Convolution<'a, S, N> {
     scheme: S,
     windows: &'a Windows,
-    narrow: fn(S::Sum) -> Math<S::Element>,
+    narrow: N,
 }
 
 /// A matrix of a slice's elements, with rows of so many.
@@ -237,9 +254,10 @@ fn cut(n: usize, each: usize, number: usize) -> Range<usize> {
     start..n.min(start + each)
 }
 
-impl<S: Scheme> Convolution<'_, S>
+impl<S: Scheme, N> Convolution<'_, S, N>
 where
     Math<S::Element>: Arithmetic,
+    N: Fn(S::Sum) -> Math<S::Element> + Copy + Sync,
 {
     /// Rows of a piece, of so many, where there are `others` pieces beside it.
     fn rows_of_pieces(&self, rows: usize, others: usize) -> usize {
@@ -266,30 +284,35 @@ where
     ) -> Result<()> {
         let Windows { batch, groups, filters: rows, .. } = *self.windows;
         let (taps, places) = (self.windows.taps(), self.windows.places_of_image());
-        let columns = batch * places;
+        // Large planes are factors where they lie; small ones and patches are packed, those of all images together.
+        let are_factors = self.windows.is_single() && places >= LARGE_PLANE;
+        let (images, columns) = if are_factors { (batch, places) } else { (1, batch * places) };
         let wide = blocked::columns_of_blocks(self.scheme, columns).max(1);
-        let blocks = columns.div_ceil(wide);
+        let per_image = columns.div_ceil(wide);
+        let blocks = images * per_image;
         let high = self.rows_of_pieces(rows, groups * blocks);
         let bands = rows.div_ceil(high);
         let target = Places(out.span().first().cast::<S::Element>());
         for_each_piece(groups * bands * blocks, &|piece| {
-            let group = piece / (bands * blocks);
-            let own = cut(columns, wide, piece % (bands * blocks) / bands);
+            let (group, block) = (piece / (bands * blocks), piece % (bands * blocks) / bands);
+            let (number, part) = (block / per_image, cut(columns, wide, block % per_image));
+            let own = number * columns + part.start..number * columns + part.end;
             let band = cut(rows, high, piece % bands);
             let weight = &filters.weight[group * rows * taps..][..rows * taps];
             let mut memory = Memory::take();
             let Memory { panels, sums } = &mut memory;
             let sums = sums.slice::<S::Sum>(band.len() * own.len());
-            let product = Product {
-                scheme: self.scheme,
-                out: matrix_of_sums(sums, own.len()),
-                a: Matrix { rows, ..matrix(weight, taps) }.part(band.clone(), 0..taps),
-                b: Patches::new(self.windows, image, group, own.clone()),
-                scale: S::Sum::ONE,
-                add: false,
-            };
+            let to = matrix_of_sums(sums, own.len());
+            let a = Matrix { rows, ..matrix(weight, taps) }.part(band.clone(), 0..taps);
             // SAFETY: the factors are slices, which live as long as the product, and the result is a slice of its size.
-            unsafe { product.compute(panels) };
+            unsafe {
+                if are_factors {
+                    let planes = &image[(number * groups + group) * taps * places..][..taps * places];
+                    self.multiply(to, a, matrix(planes, places).part(0..taps, part), panels);
+                } else {
+                    self.multiply(to, a, Patches::new(self.windows, image, group, own.clone()), panels);
+                }
+            }
             for (row, sums) in band.zip(sums.chunks_exact(own.len())) {
                 let filter = group * rows + row;
                 let bias = filters.bias(filter);
@@ -300,10 +323,7 @@ where
                     let first = (number * groups * rows + filter) * places + place;
                     let sums = &sums[column - own.start..][..count];
                     // SAFETY: each piece has its own filters and places; the output has as many as the windows.
-                    let write = || unsafe {
-                        target.write(first, sums.iter().map(|sum| self.narrowed(*sum, bias)));
-                    };
-                    vectorised(write);
+                    unsafe { target.write(first, sums, |sum| self.narrowed(sum, bias)) };
                     column += count;
                 }
             }
@@ -311,6 +331,21 @@ where
         // SAFETY: pieces are all filters at all places, and all are done.
         unsafe { out.complete() };
         Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// The matrices fit each other; the factors may be read, and the result written.
+    unsafe fn multiply<B: Factor<S>>(
+        &self,
+        out: Matrix<S::Sum>,
+        a: Matrix<S::Element>,
+        b: B,
+        panels: &mut Room,
+    ) {
+        let product = Product { scheme: self.scheme, out, a, b, scale: S::Sum::ONE, add: false };
+        // SAFETY: passed on.
+        unsafe { product.compute(panels) };
     }
 
     fn spread(
@@ -353,40 +388,20 @@ where
                 };
                 // SAFETY: as in `correlate`.
                 unsafe { product.compute(panels) };
-                vectorised(|| self.add_to_patches(planes, sums, block));
+                AddToPatches { windows: self.windows, planes: &mut *planes, sums, places: block }
+                    .vectorised();
             }
             for (channel, planes) in own.zip(planes.chunks_exact(plane.max(1))) {
                 let channel = group * channels + channel;
                 let bias = filters.bias(channel);
                 let first = ((stack / groups) * groups * channels + channel) * plane;
                 // SAFETY: each piece has its own channels; the output has as many as the windows.
-                let write = || unsafe {
-                    target.write(first, planes.iter().map(|sum| self.narrowed(*sum, bias)));
-                };
-                vectorised(write);
+                unsafe { target.write(first, planes, |sum| self.narrowed(sum, bias)) };
             }
         });
         // SAFETY: pieces are all channels of all images, and all are done.
         unsafe { out.complete() };
         Ok(())
-    }
-
-    /// Adds sums of some channels to the planes of an image, each where its tap lies.
-    #[inline(always)]
-    fn add_to_patches(&self, planes: &mut [S::Sum], sums: &[S::Sum], places: Range<usize>) {
-        let (windows, step) = (self.windows, self.windows.step[2]);
-        let runs = windows.runs(places.clone());
-        for (number, sums) in sums.chunks_exact(places.len()).enumerate() {
-            let tap = windows.tap(0, number);
-            for run in &runs {
-                let Some((place, element, count)) = windows.line(&tap, run) else { continue };
-                let (to, from) = (&mut planes[element..], &sums[place..][..count]);
-                match step {
-                    1 => to.iter_mut().zip(from).for_each(|(to, from)| *to = to.plus(*from)),
-                    _ => to.iter_mut().step_by(step).zip(from).for_each(|(to, from)| *to = to.plus(*from)),
-                }
-            }
-        }
     }
 
     fn weigh(self, out: Output<'_, S::Element>, places: &[S::Element], image: &[S::Element]) -> Result<()> {
@@ -422,11 +437,41 @@ where
             for (row, sums) in band.zip(sums.chunks_exact(own.len())) {
                 let first = (group * rows + row) * taps + own.start;
                 // SAFETY: each piece has its own filters and taps; the output has as many as the windows.
-                unsafe { target.write(first, sums.iter().map(|sum| self.narrowed(*sum, None))) };
+                unsafe { target.write(first, sums, |sum| self.narrowed(sum, None)) };
             }
         });
         // SAFETY: pieces are all taps of all filters, and all are done.
         unsafe { out.complete() };
         Ok(())
+    }
+}
+
+/// Sums of some channels that are added to the planes of an image, each where its tap lies.
+struct AddToPatches<'a, T> {
+    windows: &'a Windows,
+    planes: &'a mut [T],
+    sums: &'a [T],
+    places: Range<usize>,
+}
+
+impl<T: Arithmetic> VectorLoop for AddToPatches<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { windows, planes, sums, places } = self;
+        let step = windows.step[2];
+        let runs = windows.runs(places.clone());
+        for (number, sums) in sums.chunks_exact(places.len()).enumerate() {
+            let tap = windows.tap(0, number);
+            for run in &runs {
+                let Some((place, element, count)) = windows.line(&tap, run) else { continue };
+                let (to, from) = (&mut planes[element..], &sums[place..][..count]);
+                match step {
+                    1 => to.iter_mut().zip(from).for_each(|(to, from)| *to = to.plus(*from)),
+                    _ => to.iter_mut().step_by(step).zip(from).for_each(|(to, from)| *to = to.plus(*from)),
+                }
+            }
+        }
     }
 }

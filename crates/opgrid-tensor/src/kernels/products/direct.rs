@@ -6,7 +6,7 @@ use super::convolution::Filters;
 use super::patches::Windows;
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::iter::{Output, parts};
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::VectorLoop;
 use crate::tensor::{Element, Math};
 
 /// Places that are summed in registers.
@@ -45,7 +45,7 @@ pub(super) fn correlate<T: Element<Math: Arithmetic>>(
             for (tap, weight) in weight.iter().enumerate() {
                 weighted.extend(in_row(windows, first, [row / height, row % height], tap, weight.widen()));
             }
-            vectorised(|| sum_row(windows, out, image, bias, &weighted));
+            Row { windows, out, image, bias, weighted: &weighted }.vectorised();
         }
     })
 }
@@ -69,6 +69,25 @@ fn in_row<M>(
     let row = ((first + channel) * depth + z) * height + y;
     let right = (rest % wide * windows.dilation[2]) as isize - windows.padding[2] as isize;
     Some(Weighted { row: (row * width) as isize, right, weight })
+}
+
+/// A row of places, and what is summed there.
+struct Row<'a, T: Element> {
+    windows: &'a Windows,
+    out: &'a mut [T],
+    image: &'a [T],
+    bias: Math<T>,
+    weighted: &'a [Weighted<Math<T>>],
+}
+
+impl<T: Element<Math: Arithmetic>> VectorLoop for Row<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { windows, out, image, bias, weighted } = self;
+        sum_row(windows, out, image, bias, weighted);
+    }
 }
 
 /// The places of one row.

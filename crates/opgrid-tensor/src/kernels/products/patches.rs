@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::matrix::{Factor, Matrix, panel_size};
 use super::scheme::Scheme;
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::VectorLoop;
 
 /// The sizes of a convolution: how places of a window on images belong to each other. Lists are depth, row, column;
 /// a dimension that is not there has a window of size 1.
@@ -70,11 +70,16 @@ impl Windows {
 
     /// The same windows with fewer dimensions, where each is one element: then the places of an image are a row.
     pub(super) fn simplified(self) -> Self {
-        let is_simple = self.window == [1; 3] && self.step == [1; 3] && self.padding == [0; 3];
-        match is_simple && self.image == self.places {
+        match self.is_single() {
             true => Self { image: [1, 1, self.plane()], places: [1, 1, self.plane()], ..self },
             false => self,
         }
+    }
+
+    /// Whether windows are single elements, each of the image once, so that the patches are the image.
+    pub(super) fn is_single(&self) -> bool {
+        let is_simple = self.window == [1; 3] && self.step == [1; 3] && self.padding == [0; 3];
+        is_simple && self.image == self.places
     }
 
     /// Whether windows may lie beyond the edges of the image.
@@ -226,31 +231,45 @@ impl<S: Scheme> Factor<S> for Patches<'_, S::Element> {
         let [rows, columns] = Factor::<S>::sizes(&self);
         let size = panel_size(rows, width, depth);
         let has_gaps = self.windows.is_padded() || !rows.is_multiple_of(depth);
+        let taps: Vec<Tap> =
+            (self.taps[0]..self.taps[1]).map(|tap| self.windows.tap(self.group, tap)).collect();
         for (number, first) in (0..columns).step_by(width).enumerate() {
             let last = columns.min(first + width);
             let to = &mut to[number * size..][..size];
             if has_gaps || last - first < width {
                 to.fill(S::Packed::default());
             }
-            let part = Factor::<S>::part(self, 0..rows, first..last);
-            vectorised(|| part.pack_panel::<S>(to, width, depth));
+            let patches = Factor::<S>::part(self, 0..rows, first..last);
+            let own = patches.taps[0] - self.taps[0]..patches.taps[1] - self.taps[0];
+            Panel::<S> { patches, taps: &taps[own], to, width, depth }.vectorised();
         }
     }
 }
 
-impl<E: Copy> Patches<'_, E> {
-    /// Copies all patches to a panel that has a column for each.
+/// A panel that has a column for each patch, and where it goes.
+struct Panel<'a, S: Scheme> {
+    patches: Patches<'a, S::Element>,
+    taps: &'a [Tap],
+    to: &'a mut [S::Packed],
+    width: usize,
+    depth: usize,
+}
+
+impl<S: Scheme> VectorLoop for Panel<'_, S> {
+    type Output = ();
+
+    /// Copies all patches.
     #[inline(always)]
-    fn pack_panel<S: Scheme<Element = E>>(&self, to: &mut [S::Packed], width: usize, depth: usize) {
-        let Self { windows, elements, .. } = *self;
+    fn run(self) {
+        let Self { patches: Patches { windows, elements, places, turned, .. }, taps, to, width, depth } =
+            self;
         let step = windows.step[2];
-        let runs = windows.runs(self.places[0]..self.places[1]);
-        for tap in self.taps[0]..self.taps[1] {
-            let (own, tap) = (tap - self.taps[0], windows.tap(self.group, tap));
+        let runs = windows.runs(places[0]..places[1]);
+        for (own, tap) in taps.iter().enumerate() {
             for run in &runs {
-                let Some((place, element, count)) = windows.line(&tap, run) else { continue };
+                let Some((place, element, count)) = windows.line(tap, run) else { continue };
                 let from = &elements[element..][..(count - 1) * step + 1];
-                if !self.turned && depth == 1 {
+                if !turned && depth == 1 {
                     let to = &mut to[own * width + place..][..count];
                     if step == 1 {
                         S::pack_row(to, from);
@@ -262,7 +281,7 @@ impl<E: Copy> Patches<'_, E> {
                     continue;
                 }
                 for (k, from) in from.iter().step_by(step).enumerate() {
-                    let (row, lane) = if self.turned { (place + k, own) } else { (own, place + k) };
+                    let (row, lane) = if turned { (place + k, own) } else { (own, place + k) };
                     to[(row / depth * width + lane) * depth + row % depth] = S::pack(*from);
                 }
             }

@@ -10,6 +10,7 @@
 //! - Source: torch.nn.functional.elu, PyTorch 2.15; D.-A. Clevert, T. Unterthiner and S. Hochreiter, Fast and Accurate Deep
 //!   Network Learning by Exponential Linear Units (2015); G. Klambauer et al., Self-Normalizing Neural Networks (2017).
 
+use crate::kernels::activations;
 use crate::ops::prelude::*;
 
 operator! {
@@ -166,11 +167,8 @@ fn cpu(input: &Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: &
     with_dtype!(input.dtype(), T: Float => {
         let [alpha, scale, input_scale] = [alpha, scale, input_scale].map(arithmetic::element::<Math<T>>);
         let (alpha, scale, input_scale) = (alpha?, scale?, input_scale?);
-        let factor = alpha * scale;
-        elementwise::unary::<T, T>(out, input, move |x| {
-            let below = Functions::exp_m1(x * input_scale) * factor;
-            if x < 0.0 { below } else { x * scale }
-        })
+        let elu = activations::Elu::<Math<T>> { factor: alpha * scale, scale, input_scale };
+        elementwise::unary_by::<T, T>(out, input, elu)
     })
 }
 

@@ -9,6 +9,7 @@
 //! - Source: torch.nn.functional.silu, PyTorch 2.15; S. Elfwing, E. Uchibe and K. Doya, Sigmoid-Weighted Linear Units for
 //!   Neural Network Function Approximation in Reinforcement Learning (2017).
 
+use crate::kernels::activations;
 use crate::ops::prelude::*;
 
 operator! {
@@ -64,7 +65,7 @@ fn backward_shape(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Inexact => {
-        elementwise::unary::<T, T>(out, input, |x| x.times(Inexact::sigmoid(x)))
+        elementwise::unary_by::<T, T>(out, input, activations::Silu)
     })
 }
 

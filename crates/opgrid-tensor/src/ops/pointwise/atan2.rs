@@ -44,6 +44,6 @@ pub(super) fn samples(samples: &mut Samples) {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = inexact(result_type(&[input, other])?);
     with_dtype!(dtype, T: Float => {
-        elementwise::binary::<T, T, T>(out, input, other, Math::<T>::atan2)
+        elementwise::binary_by::<T, T, T>(out, input, other, functions::AngleOf)
     })
 }

@@ -8,7 +8,7 @@
 //! - Errors: complex numbers; `erf_` of integers and bools.
 //! - Source: torch.special.erf, PyTorch 2.15.
 
-use crate::kernels::special::Special;
+use crate::kernels::special;
 use crate::ops::prelude::*;
 
 operator! {
@@ -30,5 +30,5 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::erf))
+    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary_by::<T, T>(out, input, special::ErrorFunction))
 }

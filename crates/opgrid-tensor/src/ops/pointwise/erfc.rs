@@ -9,7 +9,7 @@
 //! - Errors: complex numbers; `erfc_` of integers and bools.
 //! - Source: torch.special.erfc, PyTorch 2.15.
 
-use crate::kernels::special::Special;
+use crate::kernels::special;
 use crate::ops::prelude::*;
 
 operator! {
@@ -33,5 +33,5 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::erfc))
+    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary_by::<T, T>(out, input, special::ErrorFunctionComplement))
 }

@@ -9,7 +9,7 @@
 //! - Errors: complex numbers; `erfinv_` of integers and bools.
 //! - Source: torch.special.erfinv, PyTorch 2.15.
 
-use crate::kernels::special::Special;
+use crate::kernels::special;
 use crate::ops::prelude::*;
 
 operator! {
@@ -49,5 +49,5 @@ fn inverse_erf(x: f64) -> f64 {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::erfinv))
+    with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary_by::<T, T>(out, input, special::ErrorFunctionInverse))
 }

@@ -9,7 +9,7 @@
 //! - Errors: bools, complex numbers, and integers divided by zero.
 //! - Source: torch.fmod, PyTorch 2.15.
 
-use crate::kernels::division::Division;
+use crate::kernels::division::Left;
 use crate::ops::kinds::division;
 use crate::ops::prelude::*;
 
@@ -48,5 +48,5 @@ pub(super) fn samples(samples: &mut Samples) {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     division::check_divisor(other, dtype)?;
-    with_dtype!(dtype, T: Real => elementwise::binary::<T, T, T>(out, input, other, Division::left))
+    with_dtype!(dtype, T: Real => elementwise::binary_by::<T, T, T>(out, input, other, Left::<false>))
 }

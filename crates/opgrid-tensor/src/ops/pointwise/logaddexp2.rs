@@ -45,5 +45,5 @@ fn shape(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
-    with_dtype!(dtype, T: Float => elementwise::binary::<T, T, T>(out, input, other, Functions::logaddexp2))
+    with_dtype!(dtype, T: Float => elementwise::binary_by::<T, T, T>(out, input, other, functions::BinaryLogarithmOfSum))
 }

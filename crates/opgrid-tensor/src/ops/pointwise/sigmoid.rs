@@ -67,7 +67,7 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sigmoid))
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::Logistic))
 }
 
 fn backward_shape(grad: &Tensor, output: &Tensor) -> Result<TensorSpec> {

@@ -41,5 +41,5 @@ fn complex_sinc(x: Complex64) -> Complex64 {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Functions::sinc))
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, functions::CardinalSine))
 }

@@ -55,7 +55,7 @@ fn complex(x: Complex64) -> Complex64 {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::tanh))
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::HyperbolicTangent))
 }
 
 fn backward_shape(grad: &Tensor, output: &Tensor) -> Result<TensorSpec> {
