@@ -34,7 +34,7 @@ pub(super) fn register(library: &mut Library) {
 fn shift(input: &Tensor, dim: Option<&[i64]>, by: fn(i64) -> i64) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     let dims: Vec<i64> = dim.map_or_else(|| (0..sizes.len() as i64).collect(), <[i64]>::to_vec);
-    if dims.is_empty() {
+    if dims.is_empty() || sizes.is_empty() {
         return Err(argument("found no dimension to shift, expected one at least"));
     }
     let size = |dim: &i64| Ok(by(sizes[normalise_dim(*dim, sizes.len())?]));
@@ -46,6 +46,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(FftFftshift, ANY, inputs, |it| reference(it, |k, size| (k - size / 2).rem_euclid(size)))
         .refuses("no dimension", given(Plain::number(DType::F32, 1)))
+        .refuses("no dimension", given(Plain::number(DType::F32, 1)).and(vec![0]))
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and(vec![1]));
     samples.of(FftIfftshift, ANY, inputs, |it| reference(it, |k, size| (k + size / 2) % size));
 }
