@@ -33,7 +33,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--no-meta", action="store_true", help="leave out meta tensors")
     parser.add_argument("--details", type=int, metavar="N", help="print so many differing calls of each overload and kind in full")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes at a time (one for each core)")
-    parser.add_argument("--seconds", type=float, default=240, metavar="N", help="after which an entry is given up (240)")
+    parser.add_argument("--seconds", type=float, metavar="N", help="after which an entry is given up (240; 1800 with --all)")
     parser.add_argument("--break", dest="broken", metavar="KIND", help="corrupt opgrid's answers, which has to be noticed: value, dtype, stride, alias, error")
     options = parser.parse_args(arguments)
     if options.sample is not None and options.show is None:
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
         corruption=options.broken,
         only=only,
         show=options.sample,
-        seconds=options.seconds,
+        seconds=options.seconds or (1800 if options.all else 240),
     )
     details = options.details if options.details is not None else 3 if only else 1
     result = report.Report(details=1_000_000 if options.show is not None else 0 if options.broken else details)

@@ -186,12 +186,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(FftIrfft, TAKEN, inputs_of_halves, |it| of_half(it, Direction::Backward))
         .tolerance(256.0)
         .refuses("data points (0)", given(x.with_sizes(&[6, 1])));
-    for rounding in [Roundings::all(Rounding::Sum(16))] {
-        samples.rounds(FftFft, rounding);
-        samples.rounds(FftIfft, rounding);
-        samples.rounds(FftRfft, rounding);
-        samples.rounds(FftIrfft, rounding);
-    }
+    samples.rounds(FftFft, Roundings::all(Rounding::Sum(16)));
+    samples.rounds(FftIfft, Roundings::all(Rounding::Sum(16)));
+    samples.rounds(FftRfft, Roundings::all(Rounding::Sum(16)));
+    samples.rounds(FftIrfft, Roundings::all(Rounding::Sum(16)));
 }
 
 /// Of several lengths, shorter and longer than what is there.

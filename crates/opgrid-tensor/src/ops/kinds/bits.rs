@@ -3,8 +3,9 @@
 use opgrid_core::{DType, Operator, Result, Scalar};
 
 use super::pointwise;
-use crate::samples::{DTypeRule, INTEGRAL, Inputs, Plain, Sample, Samples, given, make, naive};
+use crate::samples::{DTypeRule, INTEGERS, INTEGRAL, Inputs, Plain, Sample, Samples, given, make, naive};
 use crate::tensor::{Tensor, TensorSpec};
+use crate::with_dtype;
 
 /// What has the promoted dtype of both, which are integers or bools.
 pub(crate) fn of_two(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
@@ -68,4 +69,21 @@ pub(crate) fn pairs(dtype: DType) -> Vec<Sample> {
 /// The same with a number beside the tensor.
 pub(crate) fn beside_number(dtype: DType) -> Vec<Sample> {
     make::computed_in(INTEGRAL, dtype, make::with_scalar(dtype))
+}
+
+/// The spec of what two integers give.
+///
+/// # Errors
+///
+/// Shapes that do not broadcast; a promoted dtype of no integers.
+pub(crate) fn integers_of_two(input: &Tensor, other: &Tensor) -> Result<TensorSpec> {
+    let spec = of_two(input, other)?;
+    with_dtype!(spec.dtype(), _T: Integer => Ok(spec))
+}
+
+/// Samples of two integers, some of which are 0.
+pub(crate) fn integer_pairs(dtype: DType) -> Vec<Sample> {
+    let zeros = given(Plain::of(dtype, &[4], &[0, 6, 0, 12])).and(Plain::of(dtype, &[4], &[4, 0, 0, 18]));
+    let pairs = make::pairs_to_divide(dtype).into_iter().chain([zeros]).collect();
+    make::computed_in(INTEGERS, dtype, pairs)
 }

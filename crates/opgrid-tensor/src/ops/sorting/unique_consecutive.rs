@@ -2,7 +2,7 @@
 //!
 //! `values[inverse[i]] == self[i]`, and run `k` has `counts[k]` elements
 //!
-//! - Shapes: those of `_unique2`, and with a `dim` those of `unique_dim_consecutive`.
+//! - Shapes: those of `_unique2`, also with `dim` 0 of a vector, and with another `dim` those of `unique_dim_consecutive`.
 //! - Dtypes, values, errors: those of these operators.
 //! - Aliasing: `unique_consecutive.out` writes its outputs, and gives them their shapes if they have no elements.
 //! - Source: torch.unique_consecutive, PyTorch 2.15.
@@ -34,6 +34,8 @@ pub(super) fn samples(samples: &mut Samples) {
             given(runs.clone()),
             given(runs).and(false).and(true),
             given(rows).and(true).and(true).and(0),
+            given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(0),
+            given(Plain::of(dtype, &[4], &[1, 1, 0, 1])).and(false).and(true).and(-1),
         ])
         .collect()
     };
@@ -41,8 +43,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(UniqueConsecutive, ORDERED, inputs, |it| {
             let x = it.tensor("self")?;
             Ok(match it.option::<i64>("dim")? {
-                Some(dim) => unique::expected_slices(x, dim, true).into(),
-                None => {
+                Some(dim) if dim != 0 || x.sizes().len() != 1 => unique::expected_slices(x, dim, true).into(),
+                _ => {
                     let found = unique::expected(x, true);
                     unique::asked(found, it.value("return_inverse")?, it.value("return_counts")?)
                 }
@@ -59,7 +61,7 @@ fn unique_consecutive(
     dim: Option<i64>,
 ) -> Result<unique::Unique> {
     match dim {
-        Some(dim) => unique::of_slices(input, dim, true),
-        None => unique::of_all(input, true, inverse, counts),
+        Some(dim) if dim != 0 || input.spec()?.sizes().len() != 1 => unique::of_slices(input, dim, true),
+        _ => unique::of_all(input, true, inverse, counts),
     }
 }

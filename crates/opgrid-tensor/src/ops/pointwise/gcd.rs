@@ -1,0 +1,41 @@
+//! `aten::gcd`: the largest integer that divides both of two.
+//!
+//! `out[i]` is the largest integer that divides both `self[i]` and `other[i]`; 0 for two zeros
+//!
+//! - Shapes: `self` and `other` broadcast.
+//! - Dtypes: promoted; integers.
+//! - Values: they wrap around; the least number of a dtype, whose size it does not have, gives a negative one, as in torch.
+//! - Aliasing: `gcd_` writes `self`, `gcd.out` writes `out`.
+//! - Errors: bools, floating-point and complex numbers.
+//! - Source: torch.gcd, PyTorch 2.15.
+
+use crate::kernels::divisors::Divisors;
+use crate::ops::prelude::*;
+
+operator! {
+    home = crate::home;
+    /// The largest integer that divides both of two.
+    pub Gcd = "aten::gcd(Tensor self, Tensor other) -> Tensor", in_place, out, method;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const GCD: Family<Gcd> = Family::new(Gcd, &kind::POINTWISE_BINARY, bits::integers_of_two);
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&GCD).cpu(cpu);
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    let divisor = |a: Scalar, b: Scalar| {
+        let [a, b] = [a, b].map(|x| number::whole(x).abs());
+        Scalar::Int((1..=a.max(b)).rev().find(|k| a % k == 0 && b % k == 0).unwrap_or(0))
+    };
+    samples
+        .of_function(Gcd, INTEGERS, bits::integer_pairs, move |it| it.binary(DTypeRule::Promoted, divisor));
+}
+
+fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
+    with_dtype!(result_type(&[input, other])?, T: Integer => {
+        elementwise::binary::<T, T, T>(out, input, other, T::common_divisor)
+    })
+}

@@ -1,0 +1,62 @@
+//! `aten::nanmean`: the average of what is a number, of all elements or over dimensions.
+//!
+//! `out[j] = (self[0, j] + self[1, j] + …) / n`, of the `n` elements that are not NaN
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: floating-point ones; `dtype` if given, in which sums are computed.
+//! - Values: NaN where there is no number.
+//! - Aliasing: `nanmean.out` writes `out`.
+//! - Dispatch: a composite of `masked_fill`, `sum` and `div`.
+//! - Errors: other dtypes; a dimension out of range or named twice.
+//! - Source: torch.nanmean, PyTorch 2.15.
+
+use crate::ops::prelude::*;
+use crate::ops::{DivTensor, Isnan, LogicalNot, MaskedFillScalar, SumDim};
+
+operator! {
+    home = crate::home;
+    pub Nanmean = "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
+}
+
+pub(super) fn register(library: &mut Library) {
+    library.define_with_forms(Nanmean, &kind::REDUCTION).implicit(nanmean);
+    library.implement(NanmeanOut).implicit(|input, dim, keepdim, dtype, out| {
+        result::converted(&[(out, &nanmean(input, dim, keepdim, dtype)?)])
+    });
+}
+
+fn nanmean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    pointwise::check_float(input.spec()?.dtype())?;
+    dtype.map_or(Ok(()), pointwise::check_float)?;
+    let missing = Isnan.call(input)?;
+    let numbers = MaskedFillScalar.call(input, &missing, Scalar::Int(0))?;
+    let count = SumDim.call(&LogicalNot.call(&missing)?, dim, keepdim, None)?;
+    DivTensor.call(&SumDim.call(&numbers, dim, keepdim, dtype)?, &count)
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Nanmean, FLOATS, inputs, reference)
+        .tolerance(8.0)
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
+    samples.rounds(Nanmean, Roundings::all(Rounding::Sum(8)));
+}
+
+/// Of numbers, and of some that are missing.
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let nan = f64::NAN;
+    let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
+    let more = [missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)];
+    make::over_dims(dtype).into_iter().chain(more).collect()
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let (dims, keepdim) = (it.option::<Vec<i64>>("dim")?, it.option("keepdim")?.unwrap_or(false));
+    let average = |elements: &[Scalar]| {
+        let numbers =
+            elements.iter().map(|element| element.to_complex().re).filter(|element| !element.is_nan());
+        Scalar::Float(numbers.clone().sum::<f64>() / numbers.count() as f64)
+    };
+    Ok(x.reduced(dims.as_deref(), keepdim, x.dtype(), average).into())
+}
