@@ -16,7 +16,7 @@ use crate::with_dtype;
 /// As [`lines::map`]; a dtype without sums.
 pub(crate) fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> {
     with_dtype!(dtype, T: Number => {
-        scan::<T>(out, input, dim, <Math<T> as Summed>::Wide::default(), |one, other| Math::<T>::add(one, other))
+        scan::<T>(out, input, dim, <Math<T> as Summed>::Wide::default(), Math::<T>::add)
     })
 }
 
