@@ -25,12 +25,10 @@ use std::process::Command;
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
 const SUITES: &[&str] = &["dispatch", "kernels", "operators", "python", "build"];
 
-/// The suites whose programs are one script in Python, with the script.
-const SCRIPTS: &[(&str, &str)] =
-    &[("operators", "bench/python/operators.py"), ("python", "bench/python/measure.py")];
-
-/// The profile that their module is built with: that of wheels.
-const WHEEL: &str = "wheel";
+/// The suites whose programs are one script in Python, with the script and the profile that the module is built with: calls
+/// are measured in what people install, operators in what is built again in little time.
+const SCRIPTS: &[(&str, &str, &str)] =
+    &[("operators", "bench/python/operators.py", "release"), ("python", "bench/python/measure.py", "wheel")];
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;
@@ -111,14 +109,14 @@ fn programs(
     suite: &str,
     torch: Option<&Torch>,
 ) -> Result<(Program, Option<Program>), Failure> {
-    if let Some((_, script)) = SCRIPTS.iter().find(|(name, _)| *name == suite) {
+    if let Some((_, script, profile)) = SCRIPTS.iter().find(|(name, ..)| *name == suite) {
         let script = workspace.root().join(script);
         // Both run in one interpreter where there are two.
         let Some(torch) = torch else {
-            let package = Package::prepare(workspace, WHEEL)?;
+            let package = Package::prepare(workspace, profile)?;
             return Ok((Program::script(&script, &package.command(), "opgrid", Some(package.site())), None));
         };
-        let site = Package::assemble(workspace, WHEEL)?;
+        let site = Package::assemble(workspace, profile)?;
         let ours = Program::script(&script, &torch.python(), "opgrid", Some(site));
         return Ok((ours, Some(Program::script(&script, &torch.python(), "torch", None))));
     }

@@ -189,6 +189,11 @@ pub(super) fn row_major(indices: &Array) -> Result<Array> {
 /// The elements of a row-major array of that type.
 pub(super) fn elements<'a, T: Element>(array: &Array, reader: &'a ReadGuard<'_>) -> Result<&'a [T]> {
     array.expect_dtype(T::DTYPE)?;
+    raw_elements(array, reader)
+}
+
+/// The elements of a row-major array, as what has their size.
+pub(super) fn raw_elements<'a, T: Element>(array: &Array, reader: &'a ReadGuard<'_>) -> Result<&'a [T]> {
     let start = array.geometry().start();
     let elements = reader.slice::<T>()?.get(start..).unwrap_or_default();
     Ok(&elements[..array.spec().numel() as usize])
@@ -406,24 +411,22 @@ pub(crate) fn columns(mask: &Array) -> Result<SmallVec<[Vec<i64>; 4]>> {
         _ => mask.to_vec::<crate::Bool>()?.into_iter().map(bool::from).collect(),
     };
     let count = chosen.iter().filter(|chosen| **chosen).count();
-    let mut numbers = vec![0i64; count + 1];
-    let mut found = 0;
-    for (at, chosen) in (0i64..).zip(chosen) {
-        // Written where the next one goes, and kept if it counts: without a branch that would be mispredicted.
-        numbers[found] = at;
-        found += usize::from(chosen);
-    }
-    numbers.truncate(count);
-    if sizes.len() == 1 {
-        return Ok(SmallVec::from_iter([numbers]));
-    }
-    let mut columns: SmallVec<[Vec<i64>; 4]> = sizes.iter().map(|_| Vec::with_capacity(count)).collect();
-    for at in numbers {
-        let mut rest = at;
-        for (column, size) in columns.iter_mut().zip(sizes).rev() {
-            column.push(rest % size);
+    let Some((&length, outer)) = sizes.split_last() else { return Ok(SmallVec::new()) };
+    let (mut last, mut found) = (vec![0i64; count + 1], 0);
+    let mut columns: SmallVec<[Vec<i64>; 4]> = outer.iter().map(|_| Vec::with_capacity(count)).collect();
+    for (row, chosen) in (0i64..).zip(chosen.chunks(length.max(1) as usize)) {
+        for (at, chosen) in (0i64..).zip(chosen) {
+            // Written where the next one goes, and kept if it counts: without a branch that would be mispredicted.
+            last[found] = at;
+            found += usize::from(*chosen);
+        }
+        let mut rest = row;
+        for (column, size) in columns.iter_mut().zip(outer).rev() {
+            column.resize(found, rest % size);
             rest /= size;
         }
     }
+    last.truncate(count);
+    columns.push(last);
     Ok(columns)
 }

@@ -296,7 +296,9 @@ macro_rules! directions {
         impl Direction for $type {
             #[inline(always)]
             fn direction(self) -> Self {
-                ((self > (0 as $type)) as i8 - (self < (0 as $type)) as i8) as $type
+                let one_if = |is_so: bool| if is_so { 1 as $type } else { 0 as $type };
+                // No unsigned number is below zero, so that nothing wraps.
+                one_if(self > (0 as $type)) - one_if(self < (0 as $type))
             }
         })*
     };

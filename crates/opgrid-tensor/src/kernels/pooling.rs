@@ -6,6 +6,7 @@ use opgrid_core::Result;
 
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
+use super::iter::fold::in_lanes;
 use super::parts;
 use super::resampling::check_planes;
 use crate::error::argument;
@@ -138,14 +139,24 @@ pub fn average<T: Element<Math: Divided>>(
                 let [.., x] = place;
                 let mut sum = Math::<T>::ZERO;
                 windows.for_each_row(place, |first| {
-                    sum = input[first..first + x.count]
-                        .iter()
-                        .fold(sum, |sum, element| sum.plus(element.widen()));
+                    sum = added(sum, &input[first..first + x.count]);
                 });
                 *out = T::narrow(sum.divided(divisor.of(place)));
             }
         })
     })
+}
+
+/// A sum with the elements of one more row, of a long one in lanes.
+#[inline(always)]
+fn added<T: Element<Math: Divided>>(sum: Math<T>, row: &[T]) -> Math<T> {
+    const LANES: usize = 8;
+    let add = |sum: Math<T>, element: T| sum.plus(element.widen());
+    if row.len() < 2 * LANES {
+        return row.iter().fold(sum, |sum, element| add(sum, *element));
+    }
+    let zeros = [Math::<T>::ZERO; LANES];
+    sum.plus(in_lanes(([], row), zeros, |sum, []: [T; 0], element| add(sum, element), Arithmetic::plus))
 }
 
 /// The gradient of [`average`]: each element gets its share of the gradients of all places that cover it.

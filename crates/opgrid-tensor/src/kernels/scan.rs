@@ -3,8 +3,9 @@
 use opgrid_core::{DType, Result};
 
 use super::arithmetic::{Arithmetic, Ordered};
-use super::lines;
 use super::reduce::Summed;
+use super::simd::VectorLoop;
+use super::{lines, parts};
 use crate::tensor::{Array, Element, Math};
 use crate::with_dtype;
 
@@ -15,9 +16,7 @@ use crate::with_dtype;
 /// As [`lines::map`]; a dtype without sums.
 pub(crate) fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> {
     with_dtype!(dtype, T: Number => {
-        lines::map(out, input, dim, || (), |(), x: &[T], y: &mut [T]| {
-            running(x, y, <Math<T> as Summed>::Wide::default(), Math::<T>::add);
-        })
+        scan::<T>(out, input, dim, <Math<T> as Summed>::Wide::default(), Math::<T>::add)
     })
 }
 
@@ -28,10 +27,68 @@ pub(crate) fn sums(out: &Array, input: &Array, dim: usize, dtype: DType) -> Resu
 /// As [`sums`].
 pub(crate) fn products(out: &Array, input: &Array, dim: usize, dtype: DType) -> Result<()> {
     with_dtype!(dtype, T: Number => {
-        lines::map(out, input, dim, || (), |(), x: &[T], y: &mut [T]| {
-            running(x, y, <<Math<T> as Summed>::Wide as Arithmetic>::ONE, Arithmetic::times);
+        scan::<T>(out, input, dim, <<Math<T> as Summed>::Wide as Arithmetic>::ONE, |one, other| one.times(other))
+    })
+}
+
+/// Sums or products along `dim`, line by line or, where elements of a line are not neighbours, many lines side by side.
+fn scan<T: Element<Math: Summed<Wide: Arithmetic>>>(
+    out: &Array,
+    input: &Array,
+    dim: usize,
+    start: <Math<T> as Summed>::Wide,
+    join: impl Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide + Copy + Sync,
+) -> Result<()> {
+    let sizes = input.sizes();
+    let inner = sizes.get(dim + 1..).unwrap_or_default().iter().product::<i64>() as usize;
+    if inner < LINES || out.storage().is_same(input.storage()) {
+        return lines::map(out, input, dim, || (), |(), x: &[T], y: &mut [T]| running(x, y, start, join));
+    }
+    let length = sizes[dim] as usize;
+    parts::read::<T, _>(out, input, |x| {
+        parts::produce::<T>(out, length * inner, length * inner, |part, y| {
+            let x = &x[part * length * inner..][..length * inner];
+            (join, SideBySide { x, y, inner, start }).vectorised();
         })
     })
+}
+
+/// Lines from which on they are looked at side by side.
+const LINES: usize = 8;
+
+/// Lines whose elements are `inner` apart.
+struct SideBySide<'a, T: Element<Math: Summed>> {
+    x: &'a [T],
+    y: &'a mut [T],
+    inner: usize,
+    start: <Math<T> as Summed>::Wide,
+}
+
+impl<T, F> VectorLoop for (F, SideBySide<'_, T>)
+where
+    T: Element<Math: Summed<Wide: Arithmetic>>,
+    F: Fn(<Math<T> as Summed>::Wide, <Math<T> as Summed>::Wide) -> <Math<T> as Summed>::Wide,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        /// Lines whose states stay in the nearest cache.
+        const BLOCK: usize = 1024;
+        let (join, SideBySide { x, y, inner, start }) = self;
+        for first in (0..inner).step_by(BLOCK) {
+            let n = BLOCK.min(inner - first);
+            let mut states = [start; BLOCK];
+            let states = &mut states[..n];
+            for (x, y) in x.chunks_exact(inner).zip(y.chunks_exact_mut(inner)) {
+                let (x, y) = (&x[first..first + n], &mut y[first..first + n]);
+                for (state, (x, y)) in states.iter_mut().zip(x.iter().zip(y)) {
+                    *state = join(*state, x.widen().wide());
+                    *y = T::narrow(Math::<T>::narrowed(*state));
+                }
+            }
+        }
+    }
 }
 
 /// What `join` makes of all elements up to each one, in the precision of sums.

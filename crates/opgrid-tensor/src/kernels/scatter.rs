@@ -239,6 +239,17 @@ fn apply<T: Element>(out: &Array, places: &Places, values: &Array, f: impl Fn(T,
     let [step, value_step, index_step] =
         [steps[last], value_steps[last], index_steps[last]].map(|step| step as usize);
     for ((to, from), which) in positions(&outs).zip(positions(&froms)).zip(positions(&whiches)) {
+        if (index_step, value_step) == (1, 1) {
+            let row = row as usize;
+            let pairs = indices[which..which + row].iter().zip(&values[from..from + row]);
+            // From here on the row has so many elements.
+            let out = &mut out[to..];
+            for (k, (index, value)) in pairs.enumerate() {
+                let place = &mut out[k * step + *index as usize * along];
+                *place = f(*place, *value);
+            }
+            continue;
+        }
         for k in 0..row as usize {
             let place = to + k * step + indices[which + k * index_step] as usize * along;
             out[place] = f(out[place], values[from + k * value_step]);

@@ -136,22 +136,27 @@ pub(crate) fn histogram(out: &Array, input: &Array, least: f64, most: f64) -> Re
 }
 
 /// The different elements of `input` in order, or runs of equal ones where `consecutive`; for each element which of them it
-/// is, and how often each is there. NaN is different from NaN.
+/// is, if that is `numbered`, and how often each is there. NaN is different from NaN.
 ///
 /// # Errors
 ///
 /// No data, no memory; a dtype without an order.
-pub(crate) fn unique(input: &Array, consecutive: bool) -> Result<(Array, Vec<i64>, Vec<i64>)> {
+pub(crate) fn unique(
+    input: &Array,
+    consecutive: bool,
+    numbered: bool,
+) -> Result<(Array, Vec<i64>, Vec<i64>)> {
     with_sortable!(input.dtype(), T => {
         let rows = row_major(input, T::DTYPE)?;
         let reader = rows.storage().read()?;
         let line = elements::<T>(&rows, &reader)?;
+        let count = if numbered { line.len() } else { 0 };
         let groups = match consecutive {
-            true => Groups::new(line.len(), 0..line.len(), |a, b| line[a] == line[b]),
+            true => Groups::new(count, 0..line.len(), |a, b| line[a] == line[b]),
             false => {
                 let mut scratch = super::sorting::Scratch::new();
                 let places: Vec<usize> = scratch.places(line);
-                Groups::new(line.len(), places.into_iter(), |a, b| line[a] == line[b])
+                Groups::new(count, places.into_iter(), |a, b| line[a] == line[b])
             }
         };
         let values: Vec<T> = groups.firsts.iter().map(|first| line[*first]).collect();
@@ -191,7 +196,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Those of neighbours in an order.
+    /// Those of neighbours in an order; the first `count` elements are numbered.
     fn new(
         count: usize,
         order: impl Iterator<Item = usize>,
@@ -207,7 +212,9 @@ impl Groups {
                     counts.push(1);
                 }
             }
-            inverse[place] = counts.len() as i64 - 1;
+            if let Some(number) = inverse.get_mut(place) {
+                *number = counts.len() as i64 - 1;
+            }
             before = Some(place);
         }
         Self { firsts, inverse, counts }

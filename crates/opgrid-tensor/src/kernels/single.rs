@@ -52,7 +52,7 @@ pub(super) fn erf(x: f32) -> f32 {
     let (magnitude, z) = (x.abs(), x * x);
     let near = x * horner!(
         z;
-        1.128_379_1,
+        std::f32::consts::FRAC_2_SQRT_PI,
         -0.376_126_26,
         0.112_835_854,
         -0.026_853_811,

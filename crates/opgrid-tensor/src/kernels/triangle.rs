@@ -1,9 +1,12 @@
-//! Sets one side of matrices' diagonals to zero.
+//! Copies matrices with zeros on one side of a diagonal.
 
 use opgrid_core::Result;
 
-use super::access::check_written;
-use super::indexing::with_size_of;
+use super::access::{Distinct, check_written};
+use super::copy;
+use super::indexing::{raw_elements as elements, with_size_of};
+use super::iter::walk::Overlap;
+use super::iter::{Output, Target};
 use crate::tensor::Array;
 use crate::tensor::Geometry;
 use crate::tensor::array::positions;
@@ -28,12 +31,50 @@ impl Side {
     }
 }
 
+/// Writes the matrices of `input` with zeros where elements do not lie on that side of the diagonal. `out` may be `input`.
+///
+/// # Errors
+///
+/// As [`copy::copy`].
+pub(crate) fn one_side(out: &Array, input: &Array, diagonal: i64, side: Side) -> Result<()> {
+    let sizes = out.sizes();
+    let (&[.., rows, columns], true) = (sizes, is_plain(out, input)) else {
+        copy::copy(out, input)?;
+        return clear(out, diagonal, side);
+    };
+    with_size_of!(out.dtype(), T => {
+        let reader = input.storage().read()?;
+        let mut rest = elements::<T>(input, &reader)?;
+        let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
+        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
+            let mut number = 0;
+            while let Some((row, later)) = rest.split_at_checked(columns as usize).filter(|_| columns > 0) {
+                let cleared = side.cleared(number % rows, columns, diagonal);
+                let (from, to) = (cleared.start as usize, cleared.end as usize);
+                sequence.extend_from_slice(&row[..from]);
+                sequence.extend_with(to - from, |_| T::default());
+                sequence.extend_from_slice(&row[to..]);
+                (rest, number) = (later, number + 1);
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Whether rows of one lie as those of the other, elsewhere.
+fn is_plain(out: &Array, input: &Array) -> bool {
+    out.dtype() == input.dtype()
+        && out.sizes() == input.sizes()
+        && [out, input].iter().all(|array| array.geometry().is_contiguous())
+        && !out.storage().is_same(input.storage())
+}
+
 /// Sets all elements of the matrices in `out` to zero that do not lie on that side of the diagonal.
 ///
 /// # Errors
 ///
 /// An output that repeats elements, has no data, or is used by others.
-pub(crate) fn clear(out: &Array, diagonal: i64, side: Side) -> Result<()> {
+fn clear(out: &Array, diagonal: i64, side: Side) -> Result<()> {
     let geometry = out.geometry();
     check_written(geometry)?;
     let (Some((&columns, outer)), false) = (geometry.sizes().split_last(), out.spec().numel() == 0) else {

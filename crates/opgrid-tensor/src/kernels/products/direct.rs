@@ -11,6 +11,8 @@ use crate::tensor::{Element, Math};
 
 /// Places that are summed in registers.
 const LANES: usize = 32;
+/// The same in short rows.
+const FEW_LANES: usize = 8;
 
 /// One element of the window in each row of an image that takes part.
 #[derive(Clone, Copy)]
@@ -33,6 +35,7 @@ pub(super) fn correlate<T: Element<Math: Arithmetic>>(
     let [depth, height, width] = windows.places;
     let taps = windows.taps();
     let work = windows.places_of_image() * taps;
+    let places: Vec<Tap> = (0..taps).map(|tap| Tap::new(windows, tap)).collect();
     parts::produce(out, windows.places_of_image(), work, |part, out| {
         let (number, filter) = (part / (groups * each), part % (groups * each));
         let group = filter / each;
@@ -41,34 +44,44 @@ pub(super) fn correlate<T: Element<Math: Arithmetic>>(
         let bias = filters.bias(filter).unwrap_or(Math::<T>::ZERO);
         let mut weighted = Vec::with_capacity(taps);
         for (row, out) in out.chunks_exact_mut(width).enumerate().take(depth * height) {
+            let place = [row / height, row % height];
             weighted.clear();
-            for (tap, weight) in weight.iter().enumerate() {
-                weighted.extend(in_row(windows, first, [row / height, row % height], tap, weight.widen()));
+            for (tap, weight) in places.iter().zip(weight) {
+                weighted.extend(tap.in_row(windows, first, place, weight.widen()));
             }
             Row { windows, out, image, bias, weighted: &weighted }.vectorised();
         }
     })
 }
 
-/// The tap in the row of the image that belongs to a row of places, if the image has that row.
-fn in_row<M>(
-    windows: &Windows,
-    first: usize,
-    place: [usize; 2],
-    tap: usize,
-    weight: M,
-) -> Option<Weighted<M>> {
-    let ([depth, height, width], [_, tall, wide]) = (windows.image, windows.window);
-    let (channel, rest) = (tap / windows.taps_of_channel(), tap % windows.taps_of_channel());
-    let at = |dim: usize, place: usize, tap: usize| {
-        let at =
-            (place * windows.step[dim] + tap * windows.dilation[dim]).checked_sub(windows.padding[dim])?;
-        (at < windows.image[dim]).then_some(at)
-    };
-    let (z, y) = (at(0, place[0], rest / (tall * wide))?, at(1, place[1], rest / wide % tall)?);
-    let row = ((first + channel) * depth + z) * height + y;
-    let right = (rest % wide * windows.dilation[2]) as isize - windows.padding[2] as isize;
-    Some(Weighted { row: (row * width) as isize, right, weight })
+/// Where a tap lies in the window: channel, and depth, row and column in elements of the image.
+#[derive(Clone, Copy)]
+struct Tap {
+    channel: usize,
+    at: [usize; 3],
+}
+
+impl Tap {
+    /// The tap of that number.
+    fn new(windows: &Windows, number: usize) -> Self {
+        let [_, tall, wide] = windows.window;
+        let (channel, rest) = (number / windows.taps_of_channel(), number % windows.taps_of_channel());
+        let at = [rest / (tall * wide), rest / wide % tall, rest % wide];
+        Self { channel, at: std::array::from_fn(|dim| at[dim] * windows.dilation[dim]) }
+    }
+
+    /// The tap in the row of the image that belongs to a row of places, if the image has that row.
+    #[inline]
+    fn in_row<M>(self, windows: &Windows, first: usize, place: [usize; 2], weight: M) -> Option<Weighted<M>> {
+        let [depth, height, width] = windows.image;
+        let at = |dim: usize| {
+            let at = (place[dim] * windows.step[dim] + self.at[dim]).checked_sub(windows.padding[dim])?;
+            (at < windows.image[dim]).then_some(at)
+        };
+        let row = ((first + self.channel) * depth + at(0)?) * height + at(1)?;
+        let right = self.at[2] as isize - windows.padding[2] as isize;
+        Some(Weighted { row: (row * width) as isize, right, weight })
+    }
 }
 
 /// A row of places, and what is summed there.
@@ -117,38 +130,59 @@ fn sum_row<T: Element<Math: Arithmetic>>(
     for place in (0..start).chain(end..count) {
         out[place as usize] = edge(place);
     }
-    let whole = start + (end - start) / LANES as isize * LANES as isize;
-    for place in whole..end {
-        out[place as usize] = edge(place);
+    // The last block of a row takes places again that the one before has.
+    let inside = (end - start).max(0) as usize;
+    let row = (image, step, bias, weighted);
+    if inside >= LANES {
+        (0..inside / LANES)
+            .for_each(|block| sum_block::<T, LANES>(out, start + (block * LANES) as isize, row));
+        sum_block::<T, LANES>(out, end - LANES as isize, row);
+    } else if inside >= FEW_LANES {
+        let blocks = inside / FEW_LANES;
+        (0..blocks)
+            .for_each(|block| sum_block::<T, FEW_LANES>(out, start + (block * FEW_LANES) as isize, row));
+        sum_block::<T, FEW_LANES>(out, end - FEW_LANES as isize, row);
+    } else {
+        for place in start..end {
+            out[place as usize] = edge(place);
+        }
     }
-    let blocks = out[start as usize..whole as usize].as_chunks_mut::<LANES>().0;
-    for (block, out) in blocks.iter_mut().enumerate() {
-        let place = start + (block * LANES) as isize;
-        let mut sums = [bias; LANES];
-        for tap in weighted {
-            let from = &image[(tap.row + place * step + tap.right) as usize..];
-            match step {
-                1 => add_weighted::<T, 1>(&mut sums, from, tap.weight, 1),
-                2 => add_weighted::<T, 2>(&mut sums, from, tap.weight, 2),
-                _ => add_weighted::<T, 0>(&mut sums, from, tap.weight, step as usize),
-            }
+}
+
+/// The image, the step from place to place, what is added, and the taps.
+type Taps<'a, T> = (&'a [T], isize, Math<T>, &'a [Weighted<Math<T>>]);
+
+/// `N` places from one on, at which all taps are in the image.
+#[inline(always)]
+fn sum_block<T: Element<Math: Arithmetic>, const N: usize>(
+    out: &mut [T],
+    place: isize,
+    (image, step, bias, weighted): Taps<'_, T>,
+) {
+    let mut sums = [bias; N];
+    for tap in weighted {
+        let from = &image[(tap.row + place * step + tap.right) as usize..];
+        match step {
+            1 => add_weighted::<T, 1, N>(&mut sums, from, tap.weight, 1),
+            2 => add_weighted::<T, 2, N>(&mut sums, from, tap.weight, 2),
+            _ => add_weighted::<T, 0, N>(&mut sums, from, tap.weight, step as usize),
         }
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = T::narrow(sum);
-        }
+    }
+    for (out, sum) in out[place as usize..][..N].iter_mut().zip(sums) {
+        *out = T::narrow(sum);
     }
 }
 
 /// Adds elements that are `step` apart, which is `STEP` unless that is 0.
 #[inline(always)]
-fn add_weighted<T: Element<Math: Arithmetic>, const STEP: usize>(
-    sums: &mut [Math<T>; LANES],
+fn add_weighted<T: Element<Math: Arithmetic>, const STEP: usize, const N: usize>(
+    sums: &mut [Math<T>; N],
     from: &[T],
     weight: Math<T>,
     step: usize,
 ) {
     let step = if STEP == 0 { step } else { STEP };
-    let from = &from[..(LANES - 1) * step + 1];
+    let from = &from[..(N - 1) * step + 1];
     for (k, sum) in sums.iter_mut().enumerate() {
         *sum = sum.plus(weight.times(from[k * step].widen()));
     }

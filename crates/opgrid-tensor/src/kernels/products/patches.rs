@@ -134,9 +134,11 @@ impl Windows {
         if z as usize >= depth || y as usize >= height || x >= width as isize {
             return None;
         }
+        // Divisions take long.
         let step = self.step[2] as isize;
-        let skipped = if x < 0 { (step - 1 - x) / step } else { 0 };
-        let end = ((width as isize - x + step - 1) / step).min(run.count as isize);
+        let steps = |distance: isize| if step == 1 { distance } else { (distance + step - 1) / step };
+        let skipped = if x < 0 { steps(-x) } else { 0 };
+        let end = steps(width as isize - x).min(run.count as isize);
         if skipped >= end {
             return None;
         }
@@ -273,6 +275,16 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
                     let to = &mut to[own * width + place..][..count];
                     if step == 1 {
                         S::pack_row(to, from);
+                        continue;
+                    }
+                    if step == 2 {
+                        // Pairs become vector code; the last element is none.
+                        for (to, [from, _]) in to.iter_mut().zip(from.as_chunks::<2>().0) {
+                            *to = S::pack(*from);
+                        }
+                        if let (Some(to), Some(from)) = (to.last_mut(), from.last()) {
+                            *to = S::pack(*from);
+                        }
                         continue;
                     }
                     for (to, from) in to.iter_mut().zip(from.iter().step_by(step)) {

@@ -177,20 +177,23 @@ where
             }
         }
     }
-    sums.map(|sums| {
+    // A loop, because a closure would be compiled for any processor.
+    let mut dots = [L::Number::ZERO; ROWS];
+    for (dot, sums) in dots.iter_mut().zip(&sums) {
         let mut numbers = [L::Number::ZERO; WIDE * 32];
-        for (part, sum) in sums.into_iter().enumerate() {
+        for (part, sum) in sums.iter().enumerate() {
             // SAFETY: a register has at most 32 numbers.
-            unsafe { L::store(sum, numbers.as_mut_ptr().wrapping_add(part * L::COUNT)) };
+            unsafe { L::store(*sum, numbers.as_mut_ptr().wrapping_add(part * L::COUNT)) };
         }
-        pairwise(&mut numbers)
-    })
+        *dot = pairwise(&mut numbers, WIDE * L::COUNT);
+    }
+    dots
 }
 
-/// The sum, by adding the halves to each other.
+/// The sum of the first `count` numbers, a power of two, by adding the halves to each other.
 #[inline(always)]
-fn pairwise<N: Arithmetic>(numbers: &mut [N; WIDE * 32]) -> N {
-    let mut half = numbers.len() / 2;
+fn pairwise<N: Arithmetic>(numbers: &mut [N; WIDE * 32], count: usize) -> N {
+    let mut half = count / 2;
     while half > 0 {
         for at in 0..half {
             numbers[at] = numbers[at].plus(numbers[at + half]);

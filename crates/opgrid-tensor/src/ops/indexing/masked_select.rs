@@ -8,7 +8,7 @@
 //! - Source: torch.masked_select, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Expand, IndexTensor, IndexTensorOut, Unsqueeze};
+use crate::ops::{Expand, IndexTensor, IndexTensorOut, Reshape};
 use crate::tensor::broadcast;
 
 operator! {
@@ -57,7 +57,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("broadcast", given(x).and(make::numbers(DType::Bool, &[3], 0)));
 }
 
-/// Both with the sizes that they broadcast to; a number becomes a list.
+/// Both with the sizes that they broadcast to, or as lists; a number becomes a list.
 fn stretched(input: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
     let (spec, mask_spec) = (input.spec()?, mask.spec()?);
     if mask_spec.dtype() != DType::Bool {
@@ -65,8 +65,10 @@ fn stretched(input: &Tensor, mask: &Tensor) -> Result<(Tensor, Tensor)> {
     }
     let sizes = broadcast(&[spec.sizes(), mask_spec.sizes()])?;
     let (input, mask) = (Expand.call(input, &sizes, false)?, Expand.call(mask, &sizes, false)?);
-    match sizes.is_empty() {
-        true => Ok((Unsqueeze.call(&input, 0)?, Unsqueeze.call(&mask, 0)?)),
+    // One list for all elements, where that takes no copy: their places are one number each.
+    let is_list = [&input, &mask].iter().all(|tensor| tensor.geometry().is_contiguous());
+    match is_list {
+        true => Ok((Reshape.call(&input, &[-1])?, Reshape.call(&mask, &[-1])?)),
         false => Ok((input, mask)),
     }
 }

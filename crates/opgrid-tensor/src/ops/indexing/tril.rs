@@ -75,6 +75,5 @@ fn shape(input: &Tensor, _diagonal: i64) -> Result<TensorSpec> {
 }
 
 fn one_side(input: &Tensor, diagonal: i64, out: &Tensor, side: Side) -> Result<()> {
-    elementwise::copy(out, input)?;
-    triangle::clear(out.array()?, diagonal, side)
+    triangle::one_side(out.array()?, input.array()?, diagonal, side)
 }

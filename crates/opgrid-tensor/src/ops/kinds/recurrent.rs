@@ -15,8 +15,8 @@ use opgrid_core::{DType, Result, Scalar, Value};
 use super::dropout::dropped;
 use crate::error::argument;
 use crate::ops::{
-    AddTensor, Cat, Linear, MulTensor, Relu, SelectInt, Sigmoid, SliceTensor, Stack, SubTensor, Tanh,
-    TransposeInt,
+    AddTensor, Addcmul, Addmm, Cat, Linear, MulTensor, Relu, SelectInt, Sigmoid, SliceTensor, Stack,
+    SubTensor, T, Tanh, TransposeInt,
 };
 use crate::samples::{Given, Inputs, Plain, Sample, given};
 use crate::tensor::Tensor;
@@ -94,35 +94,59 @@ impl Cell {
         }
     }
 
-    /// The next state, from the gates' products with the input.
+    /// Whether gates are sums of the products with the input and with the state: then both biases are added to the first.
+    fn adds_gates(self) -> bool {
+        self != Self::Gru
+    }
+
+    /// The products of the gates with the input, with the biases that belong to them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operators that it is made of.
+    fn products(self, input: &Tensor, weights: &Weights<'_>) -> Result<Tensor> {
+        let bias = match (weights.input_bias, weights.hidden_bias) {
+            (Some(one), Some(other)) if self.adds_gates() => Some(AddTensor.call(one, other, 1.into())?),
+            (one, other) if self.adds_gates() => one.or(other).cloned(),
+            (one, _) => one.cloned(),
+        };
+        Linear.call(input, weights.input, bias.as_ref())
+    }
+
+    /// The next state, from [`products`](Self::products) with the input.
     ///
     /// # Errors
     ///
     /// Those of the operators that it is made of.
     pub(crate) fn step(self, input: &Tensor, state: &State, weights: &Weights<'_>) -> Result<State> {
-        let hidden = Linear.call(&state.hidden, weights.hidden, weights.hidden_bias)?;
+        let hidden = match self.adds_gates() {
+            true => Addmm.call(input, &state.hidden, &T.call(weights.hidden)?, 1.into(), 1.into())?,
+            false => Linear.call(&state.hidden, weights.hidden, weights.hidden_bias)?,
+        };
         let size = hidden.sizes().last().copied().unwrap_or(0) / self.gates();
-        let gate = |of: &Tensor, at: i64| SliceTensor.call(of, -1, Some(at * size), Some((at + 1) * size), 1);
-        let sum = |at: i64| AddTensor.call(&gate(input, at)?, &gate(&hidden, at)?, 1.into());
+        let gates =
+            |of: &Tensor, from: i64, to: i64| SliceTensor.call(of, -1, Some(from * size), Some(to * size), 1);
+        let gate = |of: &Tensor, at: i64| gates(of, at, at + 1);
         let hidden_state = |hidden| Ok(State { hidden, cell: None });
         match self {
-            Self::Tanh => hidden_state(Tanh.call(&sum(0)?)?),
-            Self::Relu => hidden_state(Relu.call(&sum(0)?)?),
+            Self::Tanh => hidden_state(Tanh.call(&hidden)?),
+            Self::Relu => hidden_state(Relu.call(&hidden)?),
             Self::Gru => {
-                let (reset, update) = (Sigmoid.call(&sum(0)?)?, Sigmoid.call(&sum(1)?)?);
+                let sums = AddTensor.call(&gates(input, 0, 2)?, &gates(&hidden, 0, 2)?, 1.into())?;
+                let both = Sigmoid.call(&sums)?;
+                let (reset, update) = (gate(&both, 0)?, gate(&both, 1)?);
                 let kept = MulTensor.call(&gate(&hidden, 2)?, &reset)?;
                 let new = Tanh.call(&AddTensor.call(&gate(input, 2)?, &kept, 1.into())?)?;
                 let difference = SubTensor.call(&state.hidden, &new, 1.into())?;
                 hidden_state(AddTensor.call(&MulTensor.call(&difference, &update)?, &new, 1.into())?)
             }
             Self::Lstm => {
-                let gates = AddTensor.call(input, &hidden, 1.into())?;
-                let through = Sigmoid.call(&gate(&gates, 0)?)?;
-                let kept = Sigmoid.call(&gate(&gates, 1)?)?;
-                let new = MulTensor.call(&through, &Tanh.call(&gate(&gates, 2)?)?)?;
+                let both = Sigmoid.call(&gates(&hidden, 0, 2)?)?;
+                let (through, kept) = (gate(&both, 0)?, gate(&both, 1)?);
                 let before = state.cell.as_ref().ok_or_else(|| argument("there is no state of the cell"))?;
-                let cell = AddTensor.call(&MulTensor.call(&kept, before)?, &new, 1.into())?;
-                let hidden = MulTensor.call(&Sigmoid.call(&gate(&gates, 3)?)?, &Tanh.call(&cell)?)?;
+                let new = Tanh.call(&gate(&hidden, 2)?)?;
+                let cell = Addcmul.call(&MulTensor.call(&kept, before)?, &through, &new, 1.into())?;
+                let hidden = MulTensor.call(&Sigmoid.call(&gate(&hidden, 3)?)?, &Tanh.call(&cell)?)?;
                 let hidden = match weights.projection {
                     Some(projection) => Linear.call(&hidden, projection, None)?,
                     None => hidden,
@@ -167,7 +191,7 @@ impl Cell {
             let message = format!("the second state has shape {:?}, expected {:?}", cell.sizes(), h.sizes());
             return Err(argument(message));
         }
-        self.step(&Linear.call(input, weights.input, weights.input_bias)?, state, weights)
+        self.step(&self.products(input, weights)?, state, weights)
     }
 }
 
@@ -238,7 +262,7 @@ impl Network {
         is_reverse: bool,
     ) -> Result<(Tensor, State)> {
         let steps = sequence.sizes()[0];
-        let gates = Linear.call(sequence, weights.input, weights.input_bias)?;
+        let gates = self.cell.products(sequence, weights)?;
         let (mut state, mut outputs) = (first, Vec::with_capacity(steps as usize));
         for step in 0..steps {
             let at = if is_reverse { steps - 1 - step } else { step };

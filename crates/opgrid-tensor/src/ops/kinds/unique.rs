@@ -19,7 +19,7 @@ pub(crate) type Unique = (Tensor, Tensor, Tensor);
 /// The different elements in order, or the runs of equal ones; what is not asked for has no elements.
 pub(crate) fn of_all(input: &Tensor, consecutive: bool, inverse: bool, counts: bool) -> Result<Unique> {
     check(input)?;
-    let (values, places, numbers) = searching::unique(input.array()?, consecutive)?;
+    let (values, places, numbers) = searching::unique(input.array()?, consecutive, inverse)?;
     let nothing = || found::nothing(DType::I64, input.device());
     let inverse = if inverse { found::tensor(&places, input.sizes())? } else { nothing()? };
     let counts = if counts { found::tensor(&numbers, &[numbers.len() as i64])? } else { nothing()? };
