@@ -48,7 +48,7 @@ mod tests {
             [i8::MIN, i8::MIN, -2]
         );
         assert_eq!(
-            [i8::MIN.common_multiple(i8::MIN), i8::MIN.common_multiple(3), 100.common_multiple(99)],
+            [i8::MIN.common_multiple(i8::MIN), i8::MIN.common_multiple(3), 100i8.common_multiple(99)],
             [i8::MIN, i8::MIN, -84]
         );
         assert_eq!((i64::MIN.common_divisor(-1), i64::MIN.common_multiple(-1)), (1, i64::MIN));

@@ -10,7 +10,9 @@
 //! - Dtypes: that of `weight`, a floating-point one; `indices` and `offsets` are int32 or int64.
 //! - Values: `padding_idx` does not count; empty bags are zero. As in torch, of `mode` 0 the numbers of indices are zero, and
 //!   the bag of each index is left out unless a `padding_idx`, double precision or strides need it there.
-//! - Dispatch: `embedding_bag` is a composite of `_embedding_bag`. `scale_grad_by_freq` and `sparse` are for gradients.
+//!   Where no gradient will be asked for, sums have as many of these zeros as there are offsets.
+//! - Dispatch: `embedding_bag` is a composite of `_embedding_bag_forward_only`. `scale_grad_by_freq` and `sparse` are for
+//!   gradients.
 //! - Aliasing: the `out` forms write four outputs, which must not overlap the inputs.
 //! - Errors: other shapes or dtypes, a `mode` that there is not, weights with another `mode` than 0; offsets that do not begin
 //!   with 0, descend or lead too far; an index out of range.
@@ -46,22 +48,25 @@ struct Arguments<'a> {
     per_sample_weights: Option<&'a Tensor>,
     include_last_offset: bool,
     padding_idx: i64,
+    /// Whether no gradient will be asked for.
+    forward_only: bool,
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(EmbeddingBagTraining, &kind::INDEXING).on_cpu_and_meta(made);
-    library.define_with_forms(EmbeddingBagForwardOnly, &kind::INDEXING).on_cpu_and_meta(made);
-    library.implement(EmbeddingBagTrainingOut).on_cpu_and_meta(written);
-    library.implement(EmbeddingBagForwardOnlyOut).on_cpu_and_meta(written);
+    library.define_with_forms(EmbeddingBagTraining, &kind::INDEXING).on_cpu_and_meta(made::<false>);
+    library.define_with_forms(EmbeddingBagForwardOnly, &kind::INDEXING).on_cpu_and_meta(made::<true>);
+    library.implement(EmbeddingBagTrainingOut).on_cpu_and_meta(written::<false>);
+    library.implement(EmbeddingBagForwardOnlyOut).on_cpu_and_meta(written::<true>);
     library.define(EmbeddingBag).kind(&kind::INDEXING).implicit(
         |weight, indices, offsets, scale, mode, sparse, samples, last| {
-            EmbeddingBagTraining.call(weight, indices, offsets, scale, mode, sparse, samples, last, -1)
+            EmbeddingBagForwardOnly.call(weight, indices, offsets, scale, mode, sparse, samples, last, -1)
         },
     );
     library.define(EmbeddingBagPaddingIdx).kind(&kind::INDEXING).implicit(
         |weight, indices, offsets, scale, mode, sparse, samples, last, padding| {
             let padding = padding_row(weight, padding)?;
-            EmbeddingBagTraining.call(weight, indices, offsets, scale, mode, sparse, samples, last, padding)
+            EmbeddingBagForwardOnly
+                .call(weight, indices, offsets, scale, mode, sparse, samples, last, padding)
         },
     );
 }
@@ -71,7 +76,7 @@ pub(super) fn samples(samples: &mut Samples) {
     let list = |elements: &[i64]| Plain::of(DType::I64, &[elements.len() as i64], elements);
     let of = |indices: Plain, offsets: Plain| given(x.clone()).and(indices).and(offsets);
     samples
-        .of(EmbeddingBagTraining, normalisations::FLOATS, inputs, |it| reference(it, false))
+        .of(EmbeddingBagTraining, normalisations::FLOATS, inputs, |it| reference(it, false, false))
         .needs_contiguous()
         .tolerance(8.0)
         .refuses("expected a vector", of(list(&[1, 2]).with_sizes(&[1, 2]), list(&[0])))
@@ -87,7 +92,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("at most 2", of(list(&[1, 2]), list(&[0, 3])))
         .refuses_data("out of range", of(list(&[1, 3]), list(&[0])));
     samples
-        .of(EmbeddingBagForwardOnly, normalisations::FLOATS, inputs, |it| reference(it, false))
+        .of(EmbeddingBagForwardOnly, normalisations::FLOATS, inputs, |it| reference(it, false, true))
         .needs_contiguous()
         .tolerance(8.0);
     let without_padding = |dtype| {
@@ -98,11 +103,11 @@ pub(super) fn samples(samples: &mut Samples) {
         inputs(dtype).into_iter().map(without).collect()
     };
     samples
-        .of(EmbeddingBag, normalisations::FLOATS, without_padding, |it| reference(it, false))
+        .of(EmbeddingBag, normalisations::FLOATS, without_padding, |it| reference(it, false, true))
         .needs_contiguous()
         .tolerance(8.0);
     samples
-        .of(EmbeddingBagPaddingIdx, normalisations::FLOATS, with_padding, |it| reference(it, true))
+        .of(EmbeddingBagPaddingIdx, normalisations::FLOATS, with_padding, |it| reference(it, true, true))
         .needs_contiguous()
         .tolerance(8.0)
         .refuses("out of range", {
@@ -158,8 +163,8 @@ fn with_padding(dtype: DType) -> Vec<Sample> {
     CASES.into_iter().map(one).collect()
 }
 
-/// `counts_from_end` says that -1 means the last row.
-fn reference(it: &Inputs, counts_from_end: bool) -> Result<Expected> {
+/// `counts_from_end` says that -1 means the last row, `forward_only` that no gradient is asked for.
+fn reference(it: &Inputs, counts_from_end: bool, forward_only: bool) -> Result<Expected> {
     let (weight, indices, offsets) = (it.tensor("weight")?, it.tensor("indices")?, it.tensor("offsets")?);
     let (mode, last): (i64, bool) = (it.value("mode")?, it.value("include_last_offset")?);
     let padding = match it.option::<i64>("padding_idx")? {
@@ -204,7 +209,10 @@ fn reference(it: &Inputs, counts_from_end: bool) -> Result<Expected> {
         |at: i64| starts[..bags].iter().filter(|start| **start <= at).count().saturating_sub(1) as i64;
     let bag_of: Vec<i64> = if is_short { Vec::new() } else { (0..rows.len() as i64).map(of_index).collect() };
     let list = |list: &[i64]| Plain::of(DType::I64, &[list.len() as i64], list);
-    let counts: Vec<i64> = (0..bags).map(|b| if mode == 0 { 0 } else { bag(b).len() as i64 }).collect();
+    let counts: Vec<i64> = match mode {
+        0 => vec![0; if forward_only { starts.len() } else { bags }],
+        _ => (0..bags).map(|b| bag(b).len() as i64).collect(),
+    };
     let rows_of = match mode {
         2 => Plain::from_fn(DType::I64, &[bags as i64, columns], |position| {
             Scalar::Int(largest(position[0] as usize, position[1]).unwrap_or(0))
@@ -228,7 +236,7 @@ fn padding_row(weight: &Tensor, padding_idx: Option<i64>) -> Result<i64> {
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of the schema")]
-fn made(
+fn made<const FORWARD_ONLY: bool>(
     weight: &Tensor,
     indices: &Tensor,
     offsets: &Tensor,
@@ -239,8 +247,16 @@ fn made(
     include_last_offset: bool,
     padding_idx: i64,
 ) -> Result<Results> {
-    let args =
-        Arguments { weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx };
+    let args = Arguments {
+        weight,
+        indices,
+        offsets,
+        mode,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+        forward_only: FORWARD_ONLY,
+    };
     let [out, bag_of, counts, rows] = args.shapes()?.map(Tensor::fresh);
     let results = (out?, bag_of?, counts?, rows?);
     if weight.device().kind() != DeviceType::Meta {
@@ -250,7 +266,7 @@ fn made(
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of the schema")]
-fn written(
+fn written<const FORWARD_ONLY: bool>(
     weight: &Tensor,
     indices: &Tensor,
     offsets: &Tensor,
@@ -265,8 +281,16 @@ fn written(
     out2: &Tensor,
     out3: &Tensor,
 ) -> Result<()> {
-    let args =
-        Arguments { weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx };
+    let args = Arguments {
+        weight,
+        indices,
+        offsets,
+        mode,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+        forward_only: FORWARD_ONLY,
+    };
     let specs = args.shapes()?;
     let outs: Vec<_> = [out0, out1, out2, out3].into_iter().zip(&specs).collect();
     written_all(&outs, |outs| args.write([&outs[0], &outs[1], &outs[2], &outs[3]]))
@@ -321,11 +345,12 @@ impl Arguments<'_> {
         let whole = promote_types(indices.dtype(), offsets.dtype())?;
         let is_short = self.mode == 0 && self.padding_idx < 0 && spec.dtype() != DType::F64;
         let is_short = is_short && self.weight.strides()[1] == 1;
-        let rows: &[i64] = if self.mode == 2 { &[bags, columns] } else { &[bags] };
+        let listed = if self.mode == 0 && self.forward_only { offsets.numel() } else { bags };
+        let rows: &[i64] = if self.mode == 2 { &[bags, columns] } else { &[listed] };
         Ok([
             of(&[bags, columns], spec.dtype())?,
             of(&[if is_short { 0 } else { indices.numel() }], whole)?,
-            of(&[bags], whole)?,
+            of(&[listed], whole)?,
             of(rows, whole)?,
         ])
     }
@@ -392,8 +417,10 @@ impl Arguments<'_> {
             }
             write(bag_of, of_index)?;
         }
-        let count = |bag: usize| if self.mode == 0 { 0 } else { bags.count(bag) as i64 };
-        let all: Vec<i64> = (0..bags.ranges.len()).map(count).collect();
+        let all: Vec<i64> = match self.mode {
+            0 => vec![0; counts.numel() as usize],
+            _ => (0..bags.ranges.len()).map(|bag| bags.count(bag) as i64).collect(),
+        };
         write(counts, all.clone())?;
         if self.mode == 2 { Ok(()) } else { write(rows, all) }
     }
