@@ -13,7 +13,7 @@ const BEGINNING: &str = "\n    pointwise {\n";
 
 /// The operator that is edited, and its loop as it stands there.
 const EDITED: &str = "crates/opgrid-tensor/src/ops/pointwise/exp.rs";
-const LOOP: &str = "Inexact::exp)";
+const LOOP: &str = "unary_by::<T, T>(out, input, math::Exponential)";
 /// What edits compute before it, one after the other; so that no edit gives what the one before it gave.
 const BEFORE: [&str; 4] = ["sqrt", "log", "tanh", "exp"];
 
@@ -30,8 +30,8 @@ struct Model {
 const UNARY: Model = Model {
     file: "crates/opgrid-tensor/src/ops/pointwise/exp.rs",
     overload: "Exp",
-    shared: "Inexact::exp)",
-    own: "|x| Inexact::exp(x))",
+    shared: LOOP,
+    own: "unary::<T, T>(out, input, |x| Inexact::exp(x))",
 };
 
 const BINARY: Model = Model {
@@ -164,7 +164,7 @@ fn replaced(text: &str, file: &str, from: &str, to: &str) -> Result<String, Fail
 
 /// The loop of edit number `edit`.
 fn loop_of(edit: usize) -> String {
-    format!("|x| Inexact::exp(Inexact::{}(x)))", BEFORE[edit % BEFORE.len()])
+    format!("unary::<T, T>(out, input, |x| Inexact::exp(Inexact::{}(x)))", BEFORE[edit % BEFORE.len()])
 }
 
 fn edited(text: &str, edit: usize) -> Result<String, Failure> {
@@ -237,6 +237,9 @@ mod tests {
     #[test]
     fn an_operator_that_has_changed_is_named() {
         let failure = edited("fn cpu() {}", 0).unwrap_err().to_string();
-        assert!(failure.contains("ops/pointwise/exp.rs") && failure.contains("Inexact::exp"), "{failure}");
+        assert!(
+            failure.contains("ops/pointwise/exp.rs") && failure.contains("math::Exponential"),
+            "{failure}"
+        );
     }
 }
