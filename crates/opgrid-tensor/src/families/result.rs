@@ -2,6 +2,7 @@
 
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{DeviceType, Error, Result};
+use smallvec::SmallVec;
 
 use crate::error::argument;
 use crate::kernels::access::{check_apart, check_written};
@@ -41,7 +42,7 @@ pub(crate) fn written_all(
 }
 
 fn filled(outputs: &[(&Tensor, &TensorSpec)], cpu: impl FnOnce(&[Tensor]) -> Result<()>) -> Result<()> {
-    let stand_ins: Vec<Tensor> =
+    let stand_ins: SmallVec<[Tensor; 4]> =
         outputs.iter().map(|(out, spec)| stand_in(out, spec, Array::empty)).collect::<Result<_>>()?;
     if stand_ins.iter().any(|out| out.device().kind() != DeviceType::Meta) {
         cpu(&stand_ins)?;

@@ -1,6 +1,11 @@
-//! Outputs without elements, which get shapes and memory: beside themselves among the arguments, and when loops fail.
+//! Outputs without elements, which get shapes and memory: beside themselves among the arguments, and when loops fail, panic,
+//! drop what they are registered by, or write to the output behind the call's back.
 
-use opgrid_core::{DType, Device};
+use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
+
+use opgrid_core::{DType, Device, Dispatcher, Registration, Result, operator};
+use opgrid_tensor::families::{DefineFamily, Family, kind};
 use opgrid_tensor::ops::{
     AminmaxOut, CatOut, IndexSelectOut, MmOut, PdistForwardOut, SumIntListOut, VarMeanCorrectionOut,
 };
@@ -62,4 +67,71 @@ fn a_loop_that_fails_leaves_the_output_as_it_was() {
     let error = IndexSelectOut.call(&numbers(&[3]), 0, &beyond, &out).unwrap_err().to_string();
     assert!(error.contains('7'), "{error}");
     assert_eq!(out.sizes(), [0]);
+}
+
+operator! {
+    /// What a test's loop makes of a tensor.
+    pub Loop = "hostile::loop(Tensor self) -> Tensor", out;
+}
+
+/// What a loop may reach beside its arguments: the caller's output, and the registration of its own operator.
+struct Reach {
+    out: Tensor,
+    registration: Option<Registration>,
+}
+
+thread_local! {
+    static REACH: RefCell<Option<Reach>> = const { RefCell::new(None) };
+}
+
+fn with_reach<X>(look: impl FnOnce(&mut Reach) -> X) -> X {
+    REACH.with_borrow_mut(|reach| look(reach.as_mut().expect("a loop of `into_nothing` runs")))
+}
+
+/// Calls `hostile::loop.out` with that loop and an output without elements at a wild place: what it ends in, and the output.
+fn into_nothing(body: fn(&Tensor, &Tensor) -> Result<()>) -> (std::thread::Result<Result<()>>, Tensor) {
+    const HOSTILE: Family<Loop> = Family::new(Loop, &kind::POINTWISE_UNARY, |x| Ok(x.spec()?.clone()));
+    let (dispatcher, out) = (Dispatcher::new(), nothing(&[0], MAX));
+    let _operators = opgrid_tensor::register(&dispatcher).unwrap();
+    let mut library = dispatcher.library("hostile");
+    library.family(&HOSTILE).cpu(body);
+    let registration = Some(library.finish().unwrap());
+    REACH.set(Some(Reach { out: out.clone(), registration }));
+    let input = numbers(&[3]);
+    let call = || dispatcher.within(|| LoopOut.call(&input, &out));
+    let ended = std::panic::catch_unwind(AssertUnwindSafe(call));
+    REACH.set(None);
+    (ended, out)
+}
+
+#[test]
+fn a_loop_that_panics_leaves_the_output_as_it_was() {
+    let (ended, out) = into_nothing(|_, filled| {
+        filled.fill_(7.0)?;
+        panic!("in the middle of a loop");
+    });
+    assert!(ended.is_err());
+    assert_eq!(elements(&out), (vec![0], vec![]));
+}
+
+#[test]
+fn a_loop_may_drop_its_own_registration() {
+    let (ended, out) = into_nothing(|_, filled| {
+        drop(with_reach(|reach| reach.registration.take()));
+        filled.fill_(7.0).map(drop)
+    });
+    ended.unwrap().unwrap();
+    assert_eq!(elements(&out), (vec![3], vec![7.0; 3]));
+}
+
+#[test]
+fn a_loop_that_gives_the_output_a_shape_itself_is_told() {
+    let (ended, out) = into_nothing(|_, filled| {
+        let out = with_reach(|reach| reach.out.clone());
+        CatOut.call(&[numbers(&[2])], 0, &out)?;
+        filled.fill_(7.0).map(drop)
+    });
+    let error = ended.unwrap().unwrap_err().to_string();
+    assert!(error.contains("gave the output a shape"), "{error}");
+    assert_eq!(elements(&out), (vec![2], vec![2.0; 2]));
 }

@@ -16,7 +16,7 @@
 //! - Source: torch.fft.fft and the like, PyTorch 2.15.
 
 use crate::kernels::fourier::Direction;
-use crate::ops::kinds::fourier::{self, as_complex, as_real, normalisation, resized};
+use crate::ops::kinds::fourier::{self, as_complex, as_real, check_points, normalisation, resized};
 use crate::ops::prelude::*;
 use crate::ops::{FftC2c, FftC2r, FftR2c};
 use crate::tensor::views::normalise_dim;
@@ -92,14 +92,13 @@ fn of_numbers(
 ) -> Result<Tensor> {
     let dim = dimension(input, dim)?;
     let norm = normalisation(norm, direction)?;
-    if direction == Direction::Forward && !input.dtype().is_complex() {
-        let input = as_real("fft_fft", input)?;
-        let input = resized(&input, dim, n.unwrap_or(input.sizes()[dim]))?;
-        return FftR2c.call(&input, &[dim as i64], norm, false);
-    }
-    let input = as_complex(input)?;
+    let is_real = direction == Direction::Forward && !input.dtype().is_complex();
+    let input = if is_real { as_real("fft_fft", input)? } else { as_complex(input)? };
     let input = resized(&input, dim, n.unwrap_or(input.sizes()[dim]))?;
-    FftC2c.call(&input, &[dim as i64], norm, direction == Direction::Forward)
+    match is_real {
+        true => FftR2c.call(&input, &[dim as i64], norm, false),
+        false => FftC2c.call(&input, &[dim as i64], norm, direction == Direction::Forward),
+    }
 }
 
 /// The first half of the transform of real numbers, always forward: `direction` says which norm there is.
@@ -130,9 +129,7 @@ pub(super) fn to_real(
     let dim = dimension(input, dim)?;
     let norm = normalisation(norm, direction)?;
     let n = n.unwrap_or((input.spec()?.sizes()[dim] - 1).saturating_mul(2));
-    if n < 1 {
-        return Err(argument(format!("invalid number of data points ({n}) specified, expected 1 at least")));
-    }
+    check_points(n)?;
     let half = resized(&as_complex(input)?, dim, n / 2 + 1)?;
     FftC2r.call(&change(half)?, &[dim as i64], norm, n)
 }

@@ -14,7 +14,7 @@
 //! - Source: torch.fft, PyTorch 2.15.
 
 use crate::kernels::fourier::{Direction, complex, of_real, to_real};
-use crate::ops::kinds::fourier::{self, dimensions};
+use crate::ops::kinds::fourier::{self, dimensions, no_dimension};
 use crate::ops::prelude::*;
 use crate::tensor::choose::unsupported;
 use crate::tensor::complex_of;
@@ -129,11 +129,6 @@ pub(super) fn register(library: &mut Library) {
 fn checked(spec: &TensorSpec, dim: &[i64], normalization: i64) -> Result<Vec<usize>> {
     fourier::scale(normalization, std::iter::empty())?;
     dimensions(dim, spec.sizes().len())
-}
-
-#[cold]
-fn no_dimension() -> opgrid_core::Error {
-    argument("argument `dim` is empty, expected one dimension at least")
 }
 
 pub(super) fn samples(samples: &mut Samples) {

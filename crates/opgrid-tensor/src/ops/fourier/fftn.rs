@@ -19,7 +19,9 @@
 
 use super::fft::{REAL_TAKEN, TAKEN, complex_result, real_result, write};
 use crate::kernels::fourier::Direction;
-use crate::ops::kinds::fourier::{self, as_complex, as_real, normalisation, numbers, resized};
+use crate::ops::kinds::fourier::{
+    self, as_complex, as_real, check_points, no_dimension, normalisation, numbers, resized,
+};
 use crate::ops::prelude::*;
 use crate::ops::{FftC2c, FftC2r, FftR2c};
 
@@ -110,9 +112,7 @@ pub(super) fn half(
     let (Some(last), Some(&dim)) = (sizes.last_mut(), dims.last()) else { return Err(no_dimension()) };
     let is_given = s.and_then(|s| s.last()).is_some_and(|size| *size != -1);
     let n = if is_given { *last } else { (input.sizes()[dim] - 1).saturating_mul(2) };
-    if n < 1 {
-        return Err(argument(format!("invalid number of data points ({n}) specified, expected 1 at least")));
-    }
+    check_points(n)?;
     *last = n / 2 + 1;
     Ok((all_resized(as_complex(input)?, &dims, &sizes)?, dims, n))
 }
@@ -130,40 +130,38 @@ pub(super) fn whole(input: &Tensor, s: Option<&[i64]>, dim: Option<&[i64]>) -> R
     Ok((all_resized(as_real("fft_fftn", input)?, &dims, &sizes)?, dims))
 }
 
-#[cold]
-fn no_dimension() -> opgrid_core::Error {
-    argument("found no dimension to transform, expected one at least")
-}
-
 fn all_resized(input: Tensor, dims: &[usize], sizes: &[i64]) -> Result<Tensor> {
     dims.iter().zip(sizes).try_fold(input, |input, (dim, size)| resized(&input, *dim, *size))
 }
 
+/// Samples of an operator and of the one of two dimensions.
+macro_rules! sampled {
+    ($samples:ident, $several:ident, $two:ident, $dtypes:expr, $reference:expr) => {{
+        $samples.of($two, $dtypes, two_inputs, $reference).tolerance(512.0);
+        $samples.rounds($several, Roundings::all(Rounding::Sum(32)));
+        $samples.rounds($two, Roundings::all(Rounding::Sum(32)));
+        $samples.of($several, $dtypes, several_inputs, $reference).tolerance(512.0)
+    }};
+}
+pub(super) use sampled;
+
 pub(super) fn samples(samples: &mut Samples) {
     let c = make::numbers(DType::Complex64, &[2, 3], 0);
     let (none, no_dims) = (Value::None, Vec::<i64>::new());
-    macro_rules! of {
-        ($several:ident, $two:ident, $dtypes:expr, $reference:expr) => {{
-            samples.of($two, $dtypes, two_inputs, $reference).tolerance(512.0);
-            samples.rounds($several, Roundings::all(Rounding::Sum(32)));
-            samples.rounds($two, Roundings::all(Rounding::Sum(32)));
-            samples.of($several, $dtypes, several_inputs, $reference).tolerance(512.0)
-        }};
-    }
-    of!(FftFftn, FftFft2, TAKEN, |it| reference(it, Direction::Forward))
+    sampled!(samples, FftFftn, FftFft2, TAKEN, |it| reference(it, Direction::Forward))
         .refuses("at most 2 sizes", given(c.clone()).and(vec![1, 1, 1]))
         .refuses("as many sizes", given(c.clone()).and(vec![1]).and(vec![0, 1]))
         .refuses("twice", given(c.clone()).and(none.clone()).and(vec![0, 0]))
         .refuses("1 at least", given(c.clone()).and(vec![0]))
         .refuses("argument `norm`", given(c.clone()).named("norm", "other"));
-    of!(FftIfftn, FftIfft2, TAKEN, |it| reference(it, Direction::Backward));
-    of!(FftRfftn, FftRfft2, REAL_TAKEN, |it| half_reference(it, Direction::Forward))
+    sampled!(samples, FftIfftn, FftIfft2, TAKEN, |it| reference(it, Direction::Backward));
+    sampled!(samples, FftRfftn, FftRfft2, REAL_TAKEN, |it| half_reference(it, Direction::Forward))
         .refuses("real numbers", given(c.clone()))
         .refuses(
             "no dimension",
             given(make::numbers(DType::F32, &[2], 0)).and(none.clone()).and(no_dims.clone()),
         );
-    of!(FftIrfftn, FftIrfft2, TAKEN, |it| reference_of_halves(it, Direction::Backward))
+    sampled!(samples, FftIrfftn, FftIrfft2, TAKEN, |it| reference_of_halves(it, Direction::Backward))
         .refuses("no dimension", given(c).and(none).and(no_dims));
 }
 

@@ -11,7 +11,9 @@
 //! - Source: torch.fft.hfftn, PyTorch 2.15.
 
 use super::fft::{REAL_TAKEN, TAKEN, write};
-use super::fftn::{half, half_reference, reference_of_halves, several_inputs, transform, two_inputs, whole};
+use super::fftn::{
+    half, half_reference, reference_of_halves, sampled, several_inputs, transform, two_inputs, whole,
+};
 use crate::kernels::fourier::Direction;
 use crate::ops::kinds::fourier::{normalisation, numbers};
 use crate::ops::prelude::*;
@@ -62,16 +64,8 @@ fn along(dims: &[i64], input: Tensor, norm: i64, direction: Direction) -> Result
 
 pub(super) fn samples(samples: &mut Samples) {
     let c = make::numbers(DType::Complex64, &[2, 3], 0);
-    macro_rules! of {
-        ($several:ident, $two:ident, $dtypes:expr, $reference:expr) => {{
-            samples.of($two, $dtypes, two_inputs, $reference).tolerance(512.0);
-            samples.rounds($several, Roundings::all(Rounding::Sum(32)));
-            samples.rounds($two, Roundings::all(Rounding::Sum(32)));
-            samples.of($several, $dtypes, several_inputs, $reference).tolerance(512.0)
-        }};
-    }
-    of!(FftHfftn, FftHfft2, TAKEN, |it| reference_of_halves(it, Direction::Forward))
+    sampled!(samples, FftHfftn, FftHfft2, TAKEN, |it| reference_of_halves(it, Direction::Forward))
         .refuses("no dimension", given(c.clone()).and(Value::None).and(Vec::<i64>::new()));
-    of!(FftIhfftn, FftIhfft2, REAL_TAKEN, |it| half_reference(it, Direction::Backward))
+    sampled!(samples, FftIhfftn, FftIhfft2, REAL_TAKEN, |it| half_reference(it, Direction::Backward))
         .refuses("real numbers", given(c));
 }

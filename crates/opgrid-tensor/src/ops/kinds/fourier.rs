@@ -1,7 +1,7 @@
 //! What Fourier transforms share: lengths, dimensions, norms, and plain sums for samples.
 
 use num_complex::Complex64;
-use opgrid_core::{DType, Result, Scalar};
+use opgrid_core::{DType, Error, Result, Scalar};
 
 use crate::error::argument;
 use crate::kernels::fourier::Direction;
@@ -137,17 +137,29 @@ fn converted(input: &Tensor, dtype: DType) -> Result<Tensor> {
     if input.dtype() == dtype { Ok(input.clone()) } else { input.to_dtype(dtype) }
 }
 
+/// # Errors
+///
+/// Less than one number to transform.
+pub(crate) fn check_points(n: i64) -> Result<()> {
+    match n {
+        1.. => Ok(()),
+        _ => Err(argument(format!("invalid number of data points ({n}) specified, expected 1 at least"))),
+    }
+}
+
+/// The refusal of a transform along no dimension.
+#[cold]
+pub(crate) fn no_dimension() -> Error {
+    argument("found no dimension to transform, expected one dimension at least")
+}
+
 /// The tensor with another size of a dimension: shorter, or with zeros behind.
 ///
 /// # Errors
 ///
 /// A size below 1; one beyond memory.
 pub(crate) fn resized(input: &Tensor, dim: usize, size: i64) -> Result<Tensor> {
-    if size < 1 {
-        return Err(argument(format!(
-            "invalid number of data points ({size}) specified, expected 1 at least"
-        )));
-    }
+    check_points(size)?;
     let spec = input.spec()?;
     let found = spec.sizes()[dim];
     if size == found {
