@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use opgrid_core::{Dispatcher, Registration};
+use opgrid_tensor::layers::autograd;
 use opgrid_testing::{Check, Suite};
 
 fn operators() -> (Dispatcher, Registration) {
     let dispatcher = Dispatcher::new();
-    let registration = opgrid_tensor::register(&dispatcher).unwrap();
+    let mut registration = opgrid_tensor::register(&dispatcher).unwrap();
+    registration.join(autograd::install(&dispatcher).unwrap());
     (dispatcher, registration)
 }
 
@@ -31,4 +33,19 @@ fn every_overload_has_samples_or_is_checked_with_another_one() {
         dispatcher.operators().iter().map(|operator| operator.name().to_string()).collect();
     let left_out: Vec<&String> = all.difference(&reached).collect();
     assert!(left_out.is_empty(), "{left_out:?}");
+}
+
+/// For work on derivatives: `cargo test -p opgrid-testing --test cpu gradients -- --nocapture`, of some operators with
+/// `OPERATORS=aten::mul,aten::div`.
+#[test]
+fn gradients_of_every_operator_are_those_of_differences() {
+    let (dispatcher, _operators) = operators();
+    let wanted = std::env::var("OPERATORS").unwrap_or_default();
+    let samples =
+        opgrid_tensor::ops::samples().only(|name| wanted.split(',').any(|part| name.starts_with(part)));
+    let dtypes = [opgrid_core::DType::F64, opgrid_core::DType::Complex128];
+    let suite = Suite::new(samples).dtypes(&dtypes).checks(&[Check::Gradients, Check::SecondGradients]);
+    let report = suite.run(&dispatcher);
+    println!("{report}");
+    assert!(report.passed(), "{report}");
 }

@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use crate::calling::call::{BoxedCall, Next};
+use crate::calling::call::{BoxedCall, Next, beside};
 use crate::calling::conditions::{holds, settle_chain};
 use crate::calling::kernel::{Entry, KernelRecord, Role};
 use crate::calling::slow_path::note_adapted;
@@ -51,7 +51,33 @@ pub(crate) unsafe fn enter<S: Signature>(
         //   kernel would not be in its table.
         return unsafe { mem::transmute::<*const (), Entry<S>>(side.entry)(kernel, table, keys, args) };
     }
+    if kernel.wants != 0 && !is_for::<S>(kernel, args) && keys.layers() > 1 {
+        // SAFETY: guaranteed by the caller, see `# Safety`: the other kernel is of the same table.
+        return unsafe { pass_by::<S>(table, keys, args) };
+    }
     enter_boxed::<S>(kernel, table, keys, args)
+}
+
+/// Whether a kernel is for calls with such arguments on this thread.
+#[inline(always)]
+fn is_for<S: Signature>(kernel: &KernelRecord, args: S::Args<'_>) -> bool {
+    kernel.is_for(with_thread(|thread| thread.apply(S::keys(args))))
+}
+
+/// Calls the kernel below one that is not for the call.
+///
+/// # Safety
+///
+/// As [`enter`], for every kernel of the table.
+#[inline(never)]
+unsafe fn pass_by<S: Signature>(
+    table: TableRef<'_>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    let keys = beside(keys);
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { enter::<S>(table.kernel(keys), table, keys, args) }
 }
 
 /// Calls a kernel that has no typed side for `S`: the arguments become values, and the results come back from them.
@@ -417,7 +443,8 @@ pub(crate) unsafe fn enter_chain<S: Signature>(
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
-    let settled = settle_chain(chain, table, keys, &mut |condition| holds::<S>(condition, args))?;
+    let carried = with_thread(|thread| thread.apply(S::keys(args)));
+    let settled = settle_chain(chain, table, keys, carried, &mut |condition| holds::<S>(condition, args))?;
     // SAFETY: guaranteed by the caller, see `# Safety`. `settle_chain` gives a kernel of the chain or of the table, both of the
     // operator.
     unsafe { enter::<S>(settled.kernel, table, settled.keys, args) }

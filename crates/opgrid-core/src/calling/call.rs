@@ -308,6 +308,9 @@ fn run_typed(
 trait Watched {
     fn holds(&self, condition: &Condition) -> Result<bool>;
 
+    /// The keys that the arguments bring.
+    fn keys(&self) -> Result<DispatchKeySet>;
+
     fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()>;
 }
 
@@ -323,6 +326,10 @@ struct Typed<'c, 't> {
 impl Watched for Typed<'_, '_> {
     fn holds(&self, condition: &Condition) -> Result<bool> {
         self.call.holds(condition)
+    }
+
+    fn keys(&self) -> Result<DispatchKeySet> {
+        Ok(self.call.keys())
     }
 
     fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()> {
@@ -341,6 +348,10 @@ struct Boxed<'c, 'v> {
 impl Watched for Boxed<'_, '_> {
     fn holds(&self, condition: &Condition) -> Result<bool> {
         holds_of_values(condition, self.args)
+    }
+
+    fn keys(&self) -> Result<DispatchKeySet> {
+        boxed_keys(self.table, self.args)
     }
 
     fn enter(&mut self, kernel: &KernelRecord, keys: DispatchKeySet) -> Result<()> {
@@ -370,15 +381,19 @@ fn watch(
     let mut refused = Vec::new();
     let first = Settled::first(slot.kernel, slot.reason, keys);
     let mut asked = |condition: &Condition| call.holds(condition);
-    let settled = match slot.kernel.links {
-        None => Ok(first),
-        Some(_) => settle(first, table, &mut asked, &mut |provider| refused.push(Refusal::of(provider))),
+    let settled = match first.is_settled() {
+        true => Ok(first),
+        false => {
+            let carried = thread.apply(call.keys()?);
+            settle(first, table, carried, &mut asked, &mut |provider| refused.push(Refusal::of(provider)))
+        }
     };
     // Where nobody accepts, the step is told with the chain.
     let (kernel, reason, keys) = match &settled {
         Ok(settled) => (settled.kernel, settled.reason, settled.keys),
         Err(_) => (slot.kernel, Reason::Missing, keys),
     };
+    // A kernel that the call passes by is no step of it.
     let step = Step {
         kind,
         operator: table.operator().clone(),
@@ -421,6 +436,23 @@ fn boxed_keys(table: TableRef<'_>, args: &[ValueRef<'_>]) -> Result<DispatchKeyS
         tensors >>= 1;
     }
     Ok(keys)
+}
+
+/// The keys that values bring, without those that the thread excludes.
+///
+/// # Errors
+///
+/// As [`boxed_keys`].
+pub(crate) fn carried(table: TableRef<'_>, args: &[ValueRef<'_>]) -> Result<DispatchKeySet> {
+    let keys = boxed_keys(table, args)?;
+    Ok(with_thread(|thread| thread.apply(keys)))
+}
+
+/// The keys below the highest layer, with which a call goes on that passes that layer's kernel by.
+#[inline(always)]
+pub(crate) fn beside(keys: DispatchKeySet) -> DispatchKeySet {
+    let layer = (keys.layers() | 1).ilog2();
+    DispatchKeySet::from_parts(keys.layers() & ((1 << layer) - 1), keys.backends())
 }
 
 /// Checks the number and the kinds of values that a kernel passes on.

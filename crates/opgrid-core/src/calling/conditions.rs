@@ -64,6 +64,11 @@ pub(crate) struct Settled<'t> {
 }
 
 impl<'t> Settled<'t> {
+    /// Whether nobody needs to be asked.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.kernel.links.is_none() && self.kernel.wants == 0
+    }
+
     /// What a table gives, before anybody was asked.
     pub(crate) fn first(kernel: &'t KernelRecord, reason: Reason, keys: DispatchKeySet) -> Self {
         Self { kernel, reason, keys, refused_by: None }
@@ -84,7 +89,7 @@ impl<'t> Settled<'t> {
 
 /// Asks the chain that `keys` lead to, and those that follow where it refuses, until a kernel is found.
 ///
-/// `refused` hears of every provider whose condition does not hold.
+/// `carried` are the keys that the arguments bring and the thread does not exclude; `refused` hears of every provider whose condition does not hold.
 ///
 /// # Errors
 ///
@@ -92,6 +97,7 @@ impl<'t> Settled<'t> {
 pub(crate) fn settle<'t>(
     first: Settled<'t>,
     table: TableRef<'t>,
+    carried: DispatchKeySet,
     holds: &mut dyn FnMut(&Condition) -> Result<bool>,
     refused: &mut dyn FnMut(&KernelRecord),
 ) -> Result<Settled<'t>> {
@@ -99,7 +105,7 @@ pub(crate) fn settle<'t>(
     let mut now = first;
     loop {
         let layer = (now.keys.layers() | 1).ilog2();
-        if now.kernel.is_fallthrough() && layer > 0 {
+        if (now.kernel.is_fallthrough() || !now.kernel.is_for(carried)) && layer > 0 {
             let below = now.keys.layers() & ((1 << layer) - 1);
             let keys = table.mask(DispatchKeySet::from_parts(below, now.keys.backends()));
             let slot = table.slot(keys);
@@ -185,17 +191,18 @@ pub(crate) fn settle_chain<'t>(
     chain: &'t KernelRecord,
     table: TableRef<'t>,
     keys: DispatchKeySet,
+    carried: DispatchKeySet,
     holds: &mut dyn FnMut(&Condition) -> Result<bool>,
 ) -> Result<Settled<'t>> {
     let first = Settled::first(chain, Reason::Direct, keys);
-    settle(first, table, holds, &mut |_| {})?.noted(table)
+    settle(first, table, carried, holds, &mut |_| {})?.noted(table)
 }
 
 /// The boxed side of a chain.
 pub(crate) fn run_chain(chain: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
     let (table, values) = (call.table(), call.args());
     let mut asked = |condition: &Condition| holds_of_values(condition, values);
-    let settled = settle_chain(chain, table, call.keys(), &mut asked)?;
+    let settled = settle_chain(chain, table, call.keys(), call.carried()?, &mut asked)?;
     enter_values(settled.kernel, table, settled.keys, values, call.returns())
 }
 

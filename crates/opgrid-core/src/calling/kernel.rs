@@ -124,6 +124,8 @@ pub(crate) struct KernelRecord {
     pub(crate) state: *const (),
     /// Frees `state`, where it is more than a function pointer.
     free: Option<unsafe fn(*const ())>,
+    /// The layers that the arguments of a call have to carry; calls that do not pass the kernel by.
+    pub(crate) wants: u64,
     pub(crate) role: Role,
     pub(crate) signature: Option<&'static SignatureOf>,
     pub(crate) name: Option<Arc<str>>,
@@ -190,6 +192,12 @@ impl KernelRecord {
 
     pub(crate) fn is_fallthrough(&self) -> bool {
         self.role == Role::Fallthrough
+    }
+
+    /// Whether the kernel is for calls whose arguments carry these keys, as far as the thread does not exclude them.
+    #[inline(always)]
+    pub(crate) fn is_for(&self, carried: DispatchKeySet) -> bool {
+        self.wants & !carried.layers() == 0
     }
 }
 
@@ -288,6 +296,7 @@ impl Kernel {
             behind: boxed,
             state,
             free,
+            wants: 0,
             role,
             signature,
             name,
@@ -360,6 +369,59 @@ impl Kernel {
     #[track_caller]
     pub fn engine(kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static) -> Self {
         Self { is_engine: true, ..Self::boxed(kernel) }
+    }
+
+    /// An engine that only sees calls with an argument that carries the key, on threads that do not exclude it. All others
+    /// pass it by as they pass a fallthrough, typed calls without becoming values.
+    ///
+    /// The key is one of a layer that marks tensors and has no kernels of its own, such as a user's layer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{AnyTensor, DispatchKey, DispatchKeySet, Dispatcher, Kernel, TensorData, excluding};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// # struct Number(f32);
+    /// # impl TensorData for Number {
+    /// #     fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    /// #         write!(f, "number {}", self.0)
+    /// #     }
+    /// # }
+    /// static SEEN: AtomicU32 = AtomicU32::new(0);
+    /// let marked = DispatchKey::layer("DocsMarked").above(DispatchKey::Autograd).register()?;
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("docs");
+    /// library
+    ///     .define("same(Tensor x) -> Tensor")
+    ///     .add(Kernel::function::<fn(AnyTensor) -> AnyTensor>(|x| Ok(x.clone())).at(DispatchKey::Cpu));
+    /// let mut everything = dispatcher.implementations("_", DispatchKey::Autograd);
+    /// everything.fallback(Kernel::engine_for(marked, |call| {
+    ///     SEEN.fetch_add(1, Ordering::Relaxed);
+    ///     call.below()
+    /// }));
+    /// let _registrations = (library.finish()?, everything.finish()?);
+    ///
+    /// let same = dispatcher.find("docs::same")?.typed::<fn(AnyTensor) -> AnyTensor>()?;
+    /// let keys = DispatchKeySet::of(&[DispatchKey::Cpu, DispatchKey::AutogradCpu]);
+    /// let (plain, special) = (AnyTensor::new(keys, Number(1.0)), AnyTensor::new(keys.add(marked), Number(2.0)));
+    /// same.call((&plain,))?;
+    /// excluding(marked, || same.call((&special,)))?;
+    /// assert_eq!(SEEN.load(Ordering::Relaxed), 0);
+    /// same.call((&special,))?;
+    /// assert_eq!(SEEN.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn engine_for(
+        key: DispatchKey,
+        kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let mut engine = Self::engine(kernel);
+        engine.record.wants = key.key_set().layers();
+        engine.record.boxed = run_if_wanted;
+        engine
     }
 
     /// Skips the key: calls go to the next lower one at no cost.
@@ -469,6 +531,15 @@ fn fallthrough_ran(_: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
         call.key()
     );
     Err(Error::new(ErrorKind::Internal, message))
+}
+
+/// The boxed side of an engine for calls whose arguments carry a key.
+fn run_if_wanted(kernel: &KernelRecord, call: &mut BoxedCall<'_>) -> Result<()> {
+    match call.keys().layers() <= 1 || kernel.is_for(call.carried()?) {
+        // SAFETY: the record's own boxed side, which `engine_for` left there.
+        true => unsafe { (kernel.behind)(kernel, call) },
+        false => call.pass_by(),
+    }
 }
 
 /// The boxed side of a fallback.

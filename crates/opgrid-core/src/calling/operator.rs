@@ -221,6 +221,11 @@ impl Entry {
 pub struct OperatorHandle(pub(crate) Arc<Entry>);
 
 impl OperatorHandle {
+    /// Where the operator was defined, as `registered at file:line`, or what its author said instead.
+    pub fn definition_place(&self) -> Option<String> {
+        self.look(|table| table.definition().map(|definition| definition.origin.to_string())).ok().flatten()
+    }
+
     /// The operator's name.
     pub fn name(&self) -> &OperatorName {
         &self.0.name

@@ -153,28 +153,34 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// What answers the conditions of chains in a prediction: the arguments, where they are known.
-type Asked<'a> = Option<&'a [ValueRef<'a>]>;
+/// What answers the conditions of kernels in a prediction: the keys that the arguments bring, and the arguments, where they
+/// are known.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    carried: DispatchKeySet,
+    args: Option<&'a [ValueRef<'a>]>,
+}
 
 fn hop_of(
     table: TableRef<'_>,
     kind: CallKind,
     all: DispatchKeySet,
     keys: DispatchKeySet,
-    args: Asked<'_>,
+    asked: Asked<'_>,
 ) -> Result<Hop> {
     let slot = table.slot(keys);
     let mut refused = Vec::new();
     let mut now = Settled::first(slot.kernel, slot.reason, keys);
-    match (slot.kernel.links.as_deref(), args) {
-        (None, _) => {}
+    match (slot.kernel.links.as_deref(), asked.args) {
+        _ if now.is_settled() => {}
         (Some(links), None) => {
             let conditional = links.providers.iter().filter(|provider| provider.condition.is_some());
             refused.extend(conditional.map(|provider| Refusal::of(provider)));
         }
-        (Some(_), Some(args)) => {
-            let mut holds = |condition: &Condition| holds_of_values(condition, args);
-            match settle(now, table, &mut holds, &mut |provider| refused.push(Refusal::of(provider))) {
+        (_, args) => {
+            let mut holds = |condition: &Condition| holds_of_values(condition, args.unwrap_or_default());
+            let mut refuses = |provider: &_| refused.push(Refusal::of(provider));
+            match settle(now, table, asked.carried, &mut holds, &mut refuses) {
                 Ok(settled) => now = settled,
                 Err(error) if error.kind() == ErrorKind::MissingKernel => {
                     now = Settled::first(slot.kernel, Reason::Missing, keys);
@@ -188,7 +194,7 @@ fn hop_of(
         operator: table.operator().name().to_string(),
         kind,
         keys: now.keys,
-        fallen_through: DispatchKeySet::from_parts(all.layers() & !keys.layers(), 0),
+        fallen_through: DispatchKeySet::from_parts(all.layers() & !now.keys.layers(), 0),
         key: now.keys.highest_priority_key(),
         kernel: now.reason.is_registered().then(|| KernelInfo::of(now.kernel)),
         reason: now.reason,
@@ -197,10 +203,12 @@ fn hop_of(
 }
 
 /// The hops of a call whose layers all call on: each to the keys below its own, down to a backend or a composite.
-fn predicted(table: TableRef<'_>, all: DispatchKeySet, args: Asked<'_>) -> Result<Vec<Hop>> {
+fn predicted(table: TableRef<'_>, asked: Asked<'_>) -> Result<Vec<Hop>> {
+    let all = asked.carried;
     let mut keys = table.mask(all);
-    let mut hops = vec![hop_of(table, CallKind::Call, all, keys, args)?];
+    let mut hops = vec![hop_of(table, CallKind::Call, all, keys, asked)?];
     while let Some(hop) = hops.last() {
+        keys = hop.keys;
         let ends = match hop.reason {
             Reason::Missing | Reason::SteppedOver | Reason::Ambiguous => true,
             Reason::Alias(alias) => alias != DispatchKey::Autograd,
@@ -214,7 +222,7 @@ fn predicted(table: TableRef<'_>, all: DispatchKeySet, args: Asked<'_>) -> Resul
         }
         let below = ((1 << layer.position()) - 1) & !excluded_below(layer.position());
         keys = DispatchKeySet::from_parts(keys.layers() & below, keys.backends());
-        hops.push(hop_of(table, CallKind::Redispatch, keys, keys, args)?);
+        hops.push(hop_of(table, CallKind::Redispatch, keys, keys, asked)?);
     }
     Ok(hops)
 }
@@ -272,10 +280,15 @@ impl OperatorHandle {
         self.explain_call(arguments, None)
     }
 
-    fn explain_call(&self, arguments: Vec<(String, DispatchKeySet)>, args: Asked<'_>) -> Result<Explanation> {
+    fn explain_call(
+        &self,
+        arguments: Vec<(String, DispatchKeySet)>,
+        args: Option<&[ValueRef<'_>]>,
+    ) -> Result<Explanation> {
         let local = LocalKeys::current();
         let all = arguments.iter().fold(DispatchKeySet::EMPTY, |keys, (_, own)| keys | *own);
-        let hops = self.look(|table| predicted(table, local.apply(all), args))??;
+        let asked = Asked { carried: local.apply(all), args };
+        let hops = self.look(|table| predicted(table, asked))??;
         Ok(Explanation { operator: self.title(), arguments, local, hops })
     }
 

@@ -28,7 +28,7 @@ impl Views for Tensor {
     type Geometries = Geometry;
 
     fn of(base: &Tensor, geometry: Geometry) -> Result<Self> {
-        base.view_as(geometry)
+        Ok(base.view_as(geometry)?.taken_of(base))
     }
 
     fn list(geometry: Geometry) -> Vec<Geometry> {
@@ -40,7 +40,7 @@ impl Views for Vec<Tensor> {
     type Geometries = Vec<Geometry>;
 
     fn of(base: &Tensor, geometries: Vec<Geometry>) -> Result<Self> {
-        geometries.into_iter().map(|geometry| base.view_as(geometry)).collect()
+        geometries.into_iter().map(|geometry| Tensor::of(base, geometry)).collect()
     }
 
     fn list(geometries: Vec<Geometry>) -> Vec<Geometry> {
@@ -138,7 +138,7 @@ impl ViewRule {
         }
         let mut views = (self.geometry)(&args)?;
         match index < views.len() {
-            true => base.view_as(views.swap_remove(index)),
+            true => Tensor::of(base, views.swap_remove(index)),
             false => Err(argument(format!("there are {} views, expected one at index {index}", views.len()))),
         }
     }

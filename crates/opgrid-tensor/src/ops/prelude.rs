@@ -6,8 +6,8 @@ pub(crate) use opgrid_core::{
 };
 
 pub(crate) use super::kinds::{
-    activation, bits, comparison, complex, extremum, loss, normalisations, pointwise, products, spread,
-    total, truth,
+    activation, bits, comparison, complex, derivatives, extremum, loss, normalisations, pointwise, products,
+    spread, total, truth,
 };
 pub(crate) use crate::error::argument;
 pub(crate) use crate::families::{
@@ -18,6 +18,7 @@ pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(crate) use crate::kernels::functions::{self, Functions};
 pub(crate) use crate::kernels::math::{self, Inexact};
 pub(crate) use crate::kernels::{elementwise, reduce};
+pub(crate) use crate::layers::autograd::DefineDerivative;
 pub(crate) use crate::samples::{
     ANY, Argument, COMPLEX, DTypeRule, Difference, Directed, Distribution, Expected, FLOATS, Given, INEXACT,
     INTEGERS, INTEGRAL, Inputs, NUMBERS, ORDERED, Operand, Part, Plain, REAL, Rounding, Roundings, STORED,

@@ -203,6 +203,7 @@ impl Samples {
             reference,
             tolerance: 1.0,
             is_view: false,
+            constants: &[],
             not_on_meta: false,
             needs_contiguous: false,
             needs_cpu: false,
@@ -311,6 +312,8 @@ pub struct OperatorSamples {
     reference: Arc<Reference>,
     tolerance: f64,
     is_view: bool,
+    /// The arguments that gradients do not lead to.
+    constants: &'static [&'static str],
     not_on_meta: bool,
     needs_contiguous: bool,
     needs_cpu: bool,
@@ -335,6 +338,13 @@ impl OperatorSamples {
     /// 1 if that is more. It is 1 unless it is set.
     pub fn tolerance(&mut self, tolerance: f64) -> &mut Self {
         self.tolerance = tolerance;
+        self
+    }
+
+    /// Names arguments that gradients do not lead to, though they could move results: statistics, and what torch calls not
+    /// differentiable.
+    pub fn constant(&mut self, arguments: &'static [&'static str]) -> &mut Self {
+        self.constants = arguments;
         self
     }
 
@@ -418,6 +428,11 @@ impl OperatorSamples {
     /// How far results may be off, as [`tolerance`](Self::tolerance) says.
     pub fn eps_count(&self) -> f64 {
         self.tolerance
+    }
+
+    /// The names of arguments that gradients do not lead to.
+    pub fn constants(&self) -> &[&'static str] {
+        self.constants
     }
 
     /// Whether the result shares the memory of the first argument.

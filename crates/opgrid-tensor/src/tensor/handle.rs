@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use opgrid_core::{
     AnyTensor, DType, Device, DeviceType, DispatchKey, DispatchKeySet, Result, Scalar, TensorData,
@@ -73,6 +73,8 @@ struct More {
     latest: AtomicPtr<Array>,
     /// Every array that ever did: somebody may still look at it.
     kept: Mutex<Option<Box<Kept>>>,
+    /// What the tensor was taken of as a view, if it knows that.
+    base: OnceLock<Tensor>,
     metadata: Metadata,
 }
 
@@ -379,6 +381,16 @@ impl Tensor {
     /// The same, unless nobody keeps anything.
     pub(super) fn metadata_if_any(&self) -> Option<&Metadata> {
         self.record().more().map(|more| &more.metadata)
+    }
+
+    /// Where the tensor keeps what it was taken of.
+    pub(super) fn base_place(&self) -> &OnceLock<Self> {
+        &self.record().more_or_new().base
+    }
+
+    /// The same, unless the tensor keeps nothing.
+    pub(super) fn known_base(&self) -> Option<&OnceLock<Self>> {
+        self.record().more().map(|more| &more.base)
     }
 
     /// A word that belongs to the one language binding of the process: where its object of this tensor is, so that a

@@ -16,6 +16,7 @@ pub mod nested;
 mod overlap;
 pub mod print;
 pub mod promote;
+mod requires_grad;
 pub mod spec;
 pub mod storage;
 pub mod views;
@@ -33,6 +34,7 @@ pub use print::{PrintOptions, print_options, set_print_options, with_print_optio
 pub use promote::{
     can_cast, complex_of, default_dtype, inexact, promote_types, result_type, set_default_dtype,
 };
+pub use requires_grad::requires_grad_key;
 pub use spec::TensorSpec;
 pub use storage::{
     Allocation, DeviceMemory, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit,

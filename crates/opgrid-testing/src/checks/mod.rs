@@ -2,6 +2,7 @@
 
 mod dtypes;
 mod edges;
+mod gradients;
 mod in_place;
 mod meta;
 mod output;
@@ -44,6 +45,10 @@ pub enum Check {
     Dtypes,
     /// Random numbers are the same after the same seed, and others after another.
     Random,
+    /// Gradients are those of small differences, where a layer records them.
+    Gradients,
+    /// So are gradients of gradients.
+    SecondGradients,
 }
 
 impl Check {
@@ -60,6 +65,8 @@ impl Check {
         Self::Refusals,
         Self::Dtypes,
         Self::Random,
+        Self::Gradients,
+        Self::SecondGradients,
     ];
 
     /// The check's name, as reports print it.
@@ -76,6 +83,8 @@ impl Check {
             Self::Refusals => "refusals",
             Self::Dtypes => "dtypes",
             Self::Random => "random",
+            Self::Gradients => "gradients",
+            Self::SecondGradients => "second gradients",
         }
     }
 
@@ -101,6 +110,8 @@ impl Check {
             Self::InPlace => in_place::on_case(case),
             Self::Output => output::on_case(case),
             Self::Random => random::on_case(case),
+            Self::Gradients => gradients::on_case(case),
+            Self::SecondGradients => gradients::second_on_case(case),
             Self::Refusals | Self::Dtypes => Vec::new(),
         }
     }

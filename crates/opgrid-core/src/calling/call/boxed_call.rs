@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::next::below;
-use super::{Boxed, call_boxed, check_arguments, is_watched, watch};
+use super::{Boxed, beside, call_boxed, carried, check_arguments, is_watched, watch};
 use crate::calling::boxing::enter_values;
 use crate::calling::observe::CallKind;
 use crate::calling::operator::OperatorHandle;
@@ -128,6 +128,21 @@ impl<'c> BoxedCall<'c> {
         // SAFETY: the guard that borrows from the reference ends in this function.
         let _excluded = unsafe { thread::current() }.exclude_layers(excluded);
         self.pass(keys, args)
+    }
+
+    /// The keys that the arguments bring, without those that the thread excludes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`](crate::ErrorKind::Value) where the number or the kind of a value is wrong.
+    pub(crate) fn carried(&self) -> Result<DispatchKeySet> {
+        carried(self.table, self.args)
+    }
+
+    /// Goes on as if the operator fell through the key that the kernel was reached by.
+    pub(crate) fn pass_by(&mut self) -> Result<()> {
+        let keys = beside(self.keys);
+        enter_values(self.table.kernel(keys), self.table, keys, self.args, self.returns)
     }
 
     /// Calls the operator with exactly these keys.

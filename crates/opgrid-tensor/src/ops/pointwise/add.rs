@@ -9,7 +9,6 @@
 //!   `out` of a lower kind of dtype than the sum; outputs that overlap inputs in part.
 //! - Source: torch.add, PyTorch 2.15.
 
-use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
 use crate::ops::prelude::*;
 use crate::tensor::Element;
 
@@ -29,12 +28,9 @@ pub(super) fn register(library: &mut Library) {
         .family(&ADD)
         .column(NumbersForTensors)
         .cpu(cpu)
-        .derivative(|_, (input, other, alpha), _| {
-            let sizes = [input.sizes().to_vec(), other.sizes().to_vec()];
-            pullback(move |grad| {
-                let of_other = sum_to(&grad.mul_scalar(alpha)?, &sizes[1])?;
-                Ok(vec![Some(sum_to(grad, &sizes[0])?), Some(of_other)])
-            })
+        .derivative(|d, (input, other, alpha)| {
+            d.by(input, [], |grad, []| Ok(grad.clone()))?;
+            d.by(other, [], move |grad, []| derivatives::times(grad, alpha))
         })
         .number(AddScalar, AddTensor)
         .number(AddInplaceScalar, AddInplaceTensor)

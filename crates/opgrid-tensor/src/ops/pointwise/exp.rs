@@ -9,7 +9,6 @@
 //! - Source: torch.exp, PyTorch 2.15.
 
 use crate::layers::autocast::{CastPolicy, DefineCastPolicy};
-use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,10 +21,11 @@ operator! {
 pub const EXP: Family<Exp> = Family::new(Exp, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&EXP).cpu(cpu).cast_policy(CastPolicy::Full).derivative(|recording, _, out| {
-        let out = recording.save_result(out);
-        pullback(move |grad| Ok(vec![Some(grad.mul(out.get()?)?)]))
-    });
+    library
+        .family(&EXP)
+        .cpu(cpu)
+        .cast_policy(CastPolicy::Full)
+        .derivative(|d, (input,)| d.by(input, [d.result(0)], |grad, [out]| grad.mul(&out.conj()?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -12,7 +12,6 @@
 
 use half::{bf16, f16};
 
-use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
 use crate::ops::prelude::*;
 
 operator! {
@@ -34,13 +33,9 @@ pub(super) fn register(library: &mut Library) {
         .family(&MUL)
         .column(NumbersForTensors)
         .cpu(cpu)
-        .derivative(|recording, (input, other), _| {
-            let (input, other) = (recording.save(input), recording.save(other));
-            pullback(move |grad| {
-                let (input, other) = (input.get()?, other.get()?);
-                let of_input = sum_to(&grad.mul(other)?, input.sizes())?;
-                Ok(vec![Some(of_input), Some(sum_to(&grad.mul(input)?, other.sizes())?)])
-            })
+        .derivative(|d, (input, other)| {
+            d.by(input, [other], |grad, [other]| grad.mul(&other.conj()?))?;
+            d.by(other, [input], |grad, [input]| grad.mul(&input.conj()?))
         })
         .number(MulScalar, MulTensor)
         .number(MulInplaceScalar, MulInplaceTensor)

@@ -10,7 +10,6 @@
 
 use std::f64::consts::PI;
 
-use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,7 +28,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&RAD2DEG)
         .cpu(cpu)
-        .derivative(|_, (_,), _| pullback(|grad| Ok(vec![Some(grad.mul_scalar(180.0 / PI)?)])));
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| grad.mul_scalar(180.0 / PI)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,7 +9,6 @@
 //! - Source: torch.relu, PyTorch 2.15.
 
 use crate::kernels::arithmetic::Ordered;
-use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::ops::WhereScalarOther;
 use crate::ops::prelude::*;
 
@@ -23,11 +22,9 @@ operator! {
 pub const RELU: Family<Relu> = Family::new(Relu, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&RELU).cpu(cpu).derivative(|recording, _, out| {
-        let out = recording.save_result(out);
-        pullback(move |grad| {
-            let is_kept = out.get()?.gt_scalar(0)?;
-            Ok(vec![Some(WhereScalarOther.call(&is_kept, grad, Scalar::Int(0))?)])
+    library.family(&RELU).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| {
+            WhereScalarOther.call(&out.gt_scalar(0)?, grad, Scalar::Int(0))
         })
     });
 }

@@ -9,7 +9,6 @@
 //! - Source: torch.mm, PyTorch 2.15.
 
 use crate::kernels::products::{multiply, sizes};
-use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,12 +21,9 @@ operator! {
 pub const MM: Family<Mm> = Family::new(Mm, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MM).cpu(cpu).derivative(|recording, (input, mat2), _| {
-        let (input, mat2) = (recording.save(input), recording.save(mat2));
-        pullback(move |grad| {
-            let of_input = grad.mm(&mat2.get()?.t()?)?;
-            Ok(vec![Some(of_input), Some(input.get()?.t()?.mm(grad)?)])
-        })
+    library.family(&MM).cpu(cpu).derivative(|d, (input, mat2)| {
+        d.by(input, [mat2], |grad, [mat2]| grad.mm(&mat2.t()?.conj()?))?;
+        d.by(mat2, [input], |grad, [input]| input.t()?.conj()?.mm(grad))
     });
 }
 

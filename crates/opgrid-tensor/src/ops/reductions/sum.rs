@@ -9,10 +9,9 @@
 //! - Errors: a dimension out of range or named twice; an `out` of another dtype than `dtype`.
 //! - Source: torch.sum, PyTorch 2.15; there the sum of all elements is made of `sum.dim_IntList`.
 
-use crate::layers::gradient::{DefineDerivative, pullback};
 use crate::layers::vmap::DefineBatching;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
-use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
@@ -31,9 +30,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&SUM)
         .cpu(|input, dtype, out| cpu(input, None, false, dtype, out))
-        .derivative(|_, (input, _), _| {
-            let (sizes, dtype) = (input.sizes().to_vec(), input.dtype());
-            pullback(move |grad| Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)]))
+        .derivative(|d, (input, _)| {
+            let sizes = input.sizes().to_vec();
+            d.by(input, [], move |grad, []| grad.expand(&sizes))
         })
         .batching(|call| {
             let dtype: Option<DType> = Option::from_value(call.args()[1])?;
@@ -46,17 +45,9 @@ pub(super) fn register(library: &mut Library) {
             };
             call.push(sum.into())
         });
-    library.family(&SUM_DIM).cpu(cpu).derivative(|_, (input, dim, keepdim, _), _| {
-        let (sizes, dtype) = (input.sizes().to_vec(), input.dtype());
-        let dims = dim.unwrap_or(&[]).iter().map(|dim| normalise_dim(*dim, sizes.len()));
-        let dims = dims.collect::<Result<Vec<_>>>()?;
-        pullback(move |grad| {
-            let kept =
-                (0..sizes.len()).map(|at| if dims.is_empty() || dims.contains(&at) { 1 } else { sizes[at] });
-            let kept: Vec<i64> = kept.collect();
-            let grad = if keepdim { grad.clone() } else { grad.reshape(&kept)? };
-            Ok(vec![Some(grad.to_dtype(dtype)?.expand(&sizes)?)])
-        })
+    library.family(&SUM_DIM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
+        let kept = Kept::of(input, dim, keepdim)?;
+        d.by(input, [], move |grad, []| kept.stretched(grad))
     });
 }
 

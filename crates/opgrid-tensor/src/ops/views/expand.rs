@@ -8,7 +8,6 @@
 //! - Errors: fewer dimensions than there are, a size that does not fit.
 //! - Source: torch.Tensor.expand, PyTorch 2.15. `implicit` is for tracers and makes no difference.
 
-use crate::layers::gradient::{DefineDerivative, pullback, sum_to};
 use crate::layers::vmap::DefineBatching;
 use crate::ops::prelude::*;
 
@@ -27,10 +26,8 @@ pub const EXPAND: ViewFamily<Expand> =
 pub(super) fn register(library: &mut Library) {
     library
         .view(Expand, &EXPAND)
-        .derivative(|_, (input, _, _), _| {
-            let sizes = input.sizes().to_vec();
-            pullback(move |grad| Ok(vec![Some(sum_to(grad, &sizes)?)]))
-        })
+        // Summed over what was stretched, as every gradient is.
+        .derivative(|d, (input, ..)| d.by(input, [], |grad, []| Ok(grad.clone())))
         .batching(|call| {
             let sizes: Vec<i64> = Vec::from_value(call.args()[1])?;
             let Some(aligned) = call.aligned(0, sizes.len())? else { return call.one_by_one() };

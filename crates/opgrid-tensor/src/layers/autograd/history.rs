@@ -1,0 +1,267 @@
+//! Operators that write their first argument, and views of what was written.
+//!
+//! A view has no history of its own: what is written to it belongs to the history of its base. A call that writes a view
+//! becomes a node of the base, which takes the gradient apart where the view lies; the view, and all others of the base,
+//! then lead to the base anew.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use opgrid_core::{BoxedCall, Dispatcher, Forms, Result, Scalar, TensorType};
+use smallvec::{SmallVec, smallvec};
+
+use super::backward::{is_differentiable, run_parts};
+use super::node::{Edge, Formula, Node, Part, Parts, Subject, Target};
+use super::record::drafted;
+use super::rule::{Derivative, Draft, Gradients, Recorder};
+use super::variable::{Variable, detached, edge_of, known};
+use crate::error::argument;
+use crate::ops::{AddTensor, AsStrided, Clone as CloneOperator, CopyInplace, EmptyStrided, ZeroInplace};
+use crate::tensor::{Geometry, Tensor};
+
+/// Records an operator that writes its first argument.
+pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
+    let target = Tensor::from_any_ref(call.tensor(0)?);
+    let Some(target) = target.filter(|target| is_differentiable(target.dtype())) else {
+        return call.below();
+    };
+    let functional = functional_of(call)?;
+    let derivative = call.column::<Derivative>().or(functional.as_deref());
+    let operator = call.operator();
+    if target.requires_grad() {
+        check_no_leaf(call, target)?;
+    }
+    // Asked before the operator runs, because the argument is another one afterwards.
+    let result = detached(target);
+    let recorder = Recorder {
+        operator,
+        args: call.args(),
+        results: std::slice::from_ref(&result),
+        written: Some(target),
+        draft: RefCell::new(Draft::default()),
+    };
+    let own = edge_of(target);
+    let Draft { targets, mut parts, .. } = drafted(recorder, derivative)?;
+    if targets.is_empty() && own.is_none() {
+        return call.below();
+    }
+    if own.is_none() {
+        check_alone(call, target)?;
+    }
+    call.below()?;
+    for saved in parts.iter_mut().flat_map(|part| &mut part.kept).flatten() {
+        saved.is_written_now();
+    }
+    let subject = Subject::Operator(operator.clone());
+    let parts = if derivative.is_some() { Parts::Owned(parts) } else { Parts::Missing };
+    match target.base() {
+        None => {
+            let node = Arc::new(Node::call(subject, 1, targets, parts));
+            Variable::lead_on(target, Edge::new(node, 0))
+        }
+        Some(base) => write_view(target, base, own.as_ref(), subject, targets, parts),
+    }
+}
+
+/// The derivative of the form that gives a new tensor.
+fn functional_of(call: &BoxedCall<'_>) -> Result<Option<Arc<Derivative>>> {
+    match call.column::<Forms>() {
+        Some(forms) if &forms.functional != call.operator().name() => {
+            Dispatcher::current().find(&forms.functional.to_string())?.column::<Derivative>()
+        }
+        _ => Ok(None),
+    }
+}
+
+/// # Errors
+///
+/// The tensor is a leaf that gradients were asked for by, or a view of one: its value would be lost.
+fn check_no_leaf(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
+    let subject = match target.base() {
+        _ if target.is_leaf() => "a leaf that requires a gradient",
+        Some(base) if base.requires_grad() && base.is_leaf() => "a view of a leaf that requires a gradient",
+        _ => return Ok(()),
+    };
+    Err(argument(format!(
+        "{}: would write {subject}; use the form that gives a new tensor, or switch recording off (`no_grad`) to change its value",
+        call.operator().name()
+    )))
+}
+
+/// # Errors
+///
+/// Others see the memory of a tensor that begins to require a gradient, and would not know of it.
+fn check_alone(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
+    let Ok(array) = target.array() else { return Ok(()) };
+    let own = match target.base() {
+        None => 1,
+        Some(base) if base.requires_grad() => return Ok(()),
+        Some(_) => 2,
+    };
+    // The result that stands for the tensor until it is written is an owner, too.
+    match array.storage().owners() <= own + 1 {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "{}: would make a tensor require a gradient whose memory other tensors see or the graph has kept, and these would not \
+             know of it; use the form that gives a new tensor, clone the tensor first, or switch recording off",
+            call.operator().name()
+        ))),
+    }
+}
+
+/// Where a view lies in its base.
+#[derive(Clone)]
+struct Place {
+    base: Geometry,
+    view: Geometry,
+}
+
+impl Place {
+    /// # Errors
+    ///
+    /// Elements of the base that share memory.
+    fn of(view: &Tensor, base: &Tensor) -> Result<Self> {
+        let (base, view) = (base.spec()?.geometry(), view.spec()?.geometry());
+        match base.is_dense() {
+            true => Ok(Self { base: base.clone(), view: view.clone() }),
+            false => Err(argument(
+                "gradients pass a view that was written only if the elements of what it was taken of are dense in memory; clone \
+                 that first",
+            )),
+        }
+    }
+
+    /// New memory like that of the base, with any content.
+    fn empty(&self, like: &Tensor) -> Result<Tensor> {
+        let (dtype, device) = (Some(like.dtype()), Some(like.device()));
+        EmptyStrided.call(self.base.sizes(), self.base.strides(), dtype, None, device, None)
+    }
+
+    /// The view of such memory.
+    fn view_of(&self, memory: &Tensor) -> Result<Tensor> {
+        let offset = self.view.offset() - self.base.offset();
+        AsStrided.call(memory, self.view.sizes(), self.view.strides(), Some(offset))
+    }
+
+    /// Zeros with the gradient where the view lies.
+    fn spread(&self, grad: &Tensor) -> Result<Tensor> {
+        let all = self.empty(grad)?;
+        ZeroInplace.call(&all)?;
+        CopyInplace.call(&self.view_of(&all)?, grad, false)?;
+        Ok(all)
+    }
+}
+
+/// Makes a call that wrote a view a part of the base's history.
+fn write_view(
+    view: &Tensor,
+    base: &Tensor,
+    own: Option<&Edge>,
+    subject: Subject,
+    inner: SmallVec<[Target; 2]>,
+    parts: Parts,
+) -> Result<()> {
+    let place = Place::of(view, base)?;
+    let is_own = |target: &Target| {
+        own.is_some_and(|own| Arc::ptr_eq(&own.node, &target.edge.node) && own.output == target.edge.output)
+    };
+    // Of each inner target: where it stands among those of the node, or that it is the view itself.
+    let mut targets: SmallVec<[Target; 2]> =
+        edge_of(base).map(|edge| Target::of(base, edge)).into_iter().collect();
+    let has_base = !targets.is_empty();
+    let mut places: SmallVec<[Option<u16>; 4]> = SmallVec::new();
+    for target in inner {
+        if is_own(&target) {
+            places.push(None);
+            continue;
+        }
+        places.push(Some(targets.len() as u16));
+        targets.push(target);
+    }
+    let parts = match parts {
+        Parts::Owned(parts) => {
+            let formula = formula_of_view(place, places, parts, has_base, targets.len());
+            let all = (0..targets.len() as u16).collect();
+            Parts::Owned(smallvec![Part { targets: all, kept: SmallVec::new(), formula }])
+        }
+        other => other,
+    };
+    let node = Arc::new(Node::call(subject, 1, targets, parts));
+    Variable::lead_on(base, Edge::new(node, 0))?;
+    // Leads to the base as soon as somebody asks.
+    let variable = super::variable::of(view);
+    variable.lock().seen = u64::MAX;
+    view.mark_requires_grad(true)
+}
+
+/// Takes the gradient of the base apart: the part of the view goes through the formulas of the call that wrote it.
+fn formula_of_view(
+    place: Place,
+    places: SmallVec<[Option<u16>; 4]>,
+    parts: SmallVec<[Part; 2]>,
+    has_base: bool,
+    count: usize,
+) -> Formula {
+    Box::new(move |grads, _, node| {
+        let mut given: SmallVec<[Option<Tensor>; 1]> = smallvec![None; count];
+        let Some(grad) = grads.of(0) else { return Ok(given) };
+        let all = place.empty(grad)?;
+        CopyInplace.call(&all, grad, false)?;
+        let of_view = place.view_of(&all)?;
+        let inner = [Some(CloneOperator.call(&of_view, None)?)];
+        let mut of_own: Option<Tensor> = None;
+        // A result that was kept is what lay in the view afterwards.
+        let result = |_| Ok(Edge::new(view_node(&place, grad, Edge::new(node.clone(), 0)), 0));
+        run_parts(&parts, Gradients(&inner), node, &result, &mut |target, grad| {
+            let sum = match places[usize::from(target)] {
+                None => &mut of_own,
+                Some(target) => &mut given[usize::from(target)],
+            };
+            *sum = Some(match sum.take() {
+                None => grad,
+                Some(before) => AddTensor.call(&before, &grad, Scalar::Int(1))?,
+            });
+            Ok(())
+        })?;
+        if has_base {
+            match of_own {
+                Some(grad) => CopyInplace.call(&of_view, &super::sum_to(&grad, of_view.sizes())?, false)?,
+                None => ZeroInplace.call(&of_view)?,
+            };
+            given[0] = Some(all);
+        }
+        Ok(given)
+    })
+}
+
+/// A node that leads from a view to its base.
+fn view_node(place: &Place, like: &Tensor, base: Edge) -> Arc<Node> {
+    let target = Target { edge: base, sizes: place.base.sizes().into(), dtype: like.dtype() };
+    let place = place.clone();
+    let formula: Formula = Box::new(move |grads, _, _| {
+        let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
+        Ok(smallvec![Some(place.spread(grad)?)])
+    });
+    let part = Part { targets: smallvec![0], kept: SmallVec::new(), formula };
+    Arc::new(Node::call(Subject::Other("view".into()), 1, smallvec![target], Parts::Owned(smallvec![part])))
+}
+
+/// Has a view lead to its base as that is now, if the base was written since.
+pub(super) fn follow_base(view: &Tensor, base: &Tensor, variable: &Variable) {
+    if !base.requires_grad() {
+        return;
+    }
+    let Some(generation) = known(base).map(|base| base.lock().generation) else { return };
+    if variable.lock().seen == generation {
+        return;
+    }
+    // Bases that are not dense were refused when they were written.
+    let (Some(edge), Ok(place)) = (edge_of(base), Place::of(view, base)) else { return };
+    let edge = Edge::new(view_node(&place, view, edge), 0);
+    let before = {
+        let mut state = variable.lock();
+        state.seen = generation;
+        state.origin.replace(edge)
+    };
+    drop(before);
+}

@@ -1,0 +1,319 @@
+//! The column `derivative`: what an operator's gradients are, stated in the operator's file.
+
+use std::array;
+use std::cell::RefCell;
+use std::fmt;
+
+use opgrid_core::operator::ArgsOf;
+use opgrid_core::{
+    Column, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef, ValueView,
+};
+use smallvec::{SmallVec, smallvec};
+
+use super::node::{Formula, Part, Target};
+use super::saved::Saved;
+use super::variable::edge_of;
+use crate::error::argument as refused;
+use crate::families::{Carries, ViewRule};
+use crate::ops::CopyInplace;
+use crate::tensor::Tensor;
+
+/// A rule over values.
+type Rule = dyn Fn(&Recorder<'_>, &[ValueRef<'_>]) -> Result<()> + Send + Sync;
+
+/// An operator's derivative, or that it has none.
+pub struct Derivative(Option<Box<Rule>>);
+
+impl Derivative {
+    /// That results do not depend on the tensors among the arguments as far as gradients go: they are steps, or new.
+    pub const NONE: Self = Self(None);
+
+    /// A derivative over typed arguments.
+    pub fn typed<S: Signature>(
+        rule: impl for<'a> Fn(&Recorder<'_>, S::Args<'a>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_values(move |recorder, values| S::unpack(values, |args| rule(recorder, S::shorten(args)))?)
+    }
+
+    /// A derivative over values, for operators that are defined at run time.
+    pub fn of_values(
+        rule: impl Fn(&Recorder<'_>, &[ValueRef<'_>]) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Box::new(rule)))
+    }
+
+    /// Whether results are constant as far as gradients go.
+    pub fn is_constant(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(super) fn rule(&self) -> Option<&Rule> {
+        self.0.as_deref()
+    }
+}
+
+impl Column for Derivative {
+    const NAME: &'static str = "derivative";
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "given" } else { "none: results are constant" })
+    }
+}
+
+/// States derivatives where operators are defined.
+pub trait DefineDerivative: Carries {
+    /// The operator's derivative; its in-place form has the same. The rule is asked for each call that is recorded, with the
+    /// arguments, and tells the [`Recorder`] a formula for each tensor among them that has a gradient.
+    #[track_caller]
+    fn derivative(
+        self,
+        rule: impl for<'a> Fn(&Recorder<'_>, ArgsOf<'a, Self::Operator>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.carry(Derivative::typed::<<Self::Operator as Operator>::Signature>(rule))
+    }
+
+    /// Results do not depend on the arguments as far as gradients go, so that they need none.
+    #[track_caller]
+    fn non_differentiable(self) -> Self {
+        self.carry(Derivative::NONE)
+    }
+}
+
+impl<B: Carries> DefineDerivative for B {}
+
+/// The gradients of an operator's results; nothing where no gradient reaches a result, which is as good as zeros.
+#[derive(Clone, Copy)]
+pub struct Gradients<'g>(pub(super) &'g [Option<Tensor>]);
+
+impl<'g> Gradients<'g> {
+    /// That of one result.
+    pub fn of(self, result: usize) -> Option<&'g Tensor> {
+        self.0.get(result)?.as_ref()
+    }
+
+    /// That of each result, of which a list counts as many as it has elements.
+    pub fn all(self) -> &'g [Option<Tensor>] {
+        self.0
+    }
+}
+
+/// A call that is being recorded: takes the formulas of gradients.
+///
+/// A formula is told only for arguments that need a gradient, and keeps tensors only then. Gradients may be of another dtype
+/// than their argument, or of the sizes that it was broadcast to: they are converted and summed.
+pub struct Recorder<'r> {
+    pub(super) operator: &'r OperatorHandle,
+    pub(super) args: &'r [ValueRef<'r>],
+    pub(super) results: &'r [Tensor],
+    /// The argument that the operator is about to write.
+    pub(super) written: Option<&'r Tensor>,
+    pub(super) draft: RefCell<Draft>,
+}
+
+/// What a recorder has been told.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) targets: SmallVec<[Target; 2]>,
+    pub(super) parts: SmallVec<[Part; 2]>,
+    /// How many results gradients come from, if not all.
+    pub(super) differentiable: Option<usize>,
+}
+
+impl<'r> Recorder<'r> {
+    /// The operator.
+    pub fn operator(&self) -> &'r OperatorHandle {
+        self.operator
+    }
+
+    /// Result number `index`; the elements of a list count one by one. Of an in-place operator the result is there once the
+    /// operator has run: it may be kept, and its sizes and dtype be asked for.
+    ///
+    /// # Panics
+    ///
+    /// The operator has fewer results.
+    pub fn result(&self, index: usize) -> &'r Tensor {
+        &self.results[index]
+    }
+
+    /// Says that gradients come from the first results only, and that the others are constant.
+    pub fn differentiable(&self, count: usize) {
+        self.draft.borrow_mut().differentiable = Some(count);
+    }
+
+    /// Whether an argument needs a gradient.
+    pub fn needs<'t>(&self, argument: impl Into<Option<&'t Tensor>>) -> bool {
+        argument.into().is_some_and(Tensor::requires_grad)
+    }
+
+    /// The gradient of an argument by that of the first result, and by tensors that are kept: arguments or results.
+    pub fn by<'t, const N: usize>(
+        &self,
+        argument: impl Into<Option<&'t Tensor>>,
+        keep: [&Tensor; N],
+        formula: impl Fn(&Tensor, [&Tensor; N]) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let Some(target) = self.target(argument.into())? else { return Ok(()) };
+        let formula: Formula = Box::new(move |grads, kept, _| {
+            let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
+            Ok(smallvec![Some(formula(grad, array::from_fn(|place| present(kept, place)))?)])
+        });
+        self.add(smallvec![target], &keep.map(Some), formula)
+    }
+
+    /// As [`by`](Self::by), by the gradients of several results.
+    pub fn by_all<'t, const N: usize>(
+        &self,
+        argument: impl Into<Option<&'t Tensor>>,
+        keep: [&Tensor; N],
+        formula: impl Fn(Gradients<'_>, [&Tensor; N]) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let Some(target) = self.target(argument.into())? else { return Ok(()) };
+        let formula: Formula = Box::new(move |grads, kept, _| {
+            Ok(smallvec![formula(grads, array::from_fn(|place| present(kept, place)))?])
+        });
+        self.add(smallvec![target], &keep.map(Some), formula)
+    }
+
+    /// The gradients of several arguments at once, for operators whose gradients one operator computes together. The
+    /// formula gets those of the results, what was kept, and which of the arguments need one.
+    pub fn together<const M: usize, const N: usize>(
+        &self,
+        arguments: [Option<&Tensor>; M],
+        keep: [Option<&Tensor>; N],
+        formula: impl Fn(Gradients<'_>, [Option<&Tensor>; N], [bool; M]) -> Result<[Option<Tensor>; M]>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<()> {
+        let mut targets = [None; M];
+        for (target, argument) in targets.iter_mut().zip(arguments) {
+            *target = self.target(argument)?;
+        }
+        let needs = targets.map(|target| target.is_some());
+        if needs == [false; M] {
+            return Ok(());
+        }
+        let formula: Formula = Box::new(move |grads, kept, _| {
+            let all = formula(grads, array::from_fn(|place| kept[place].as_ref()), needs)?;
+            Ok(all.into_iter().zip(needs).filter(|(_, needs)| *needs).map(|(grad, _)| grad).collect())
+        });
+        self.add(targets.into_iter().flatten().collect(), &keep, formula)
+    }
+
+    /// The gradients of all tensors of a list by that of the first result.
+    pub fn by_each(
+        &self,
+        arguments: &[Tensor],
+        formula: impl Fn(&Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let (mut places, mut targets) = (Vec::new(), SmallVec::new());
+        for (place, argument) in arguments.iter().enumerate() {
+            if let Some(target) = self.target(Some(argument))? {
+                places.push(place);
+                targets.push(target);
+            }
+        }
+        if places.is_empty() {
+            return Ok(());
+        }
+        let formula: Formula = Box::new(move |grads, _, _| {
+            let Some(grad) = grads.of(0) else { return Ok(smallvec![None; places.len()]) };
+            places.iter().map(|place| formula(grad, *place).map(Some)).collect()
+        });
+        self.add(targets, &[], formula)
+    }
+
+    /// The same over values: gradients of any tensors, in their order.
+    pub fn by_values(
+        &self,
+        arguments: &[&Tensor],
+        keep: &[&Tensor],
+        formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let targets = arguments.iter().map(|argument| self.target(Some(argument)));
+        let targets = targets.collect::<Result<Vec<Option<u16>>>>()?;
+        if targets.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let needs: Vec<bool> = targets.iter().map(Option::is_some).collect();
+        let formula: Formula = Box::new(move |grads, kept, _| {
+            let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
+            let all = formula(grads, &kept)?;
+            Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
+        });
+        let keep: Vec<_> = keep.iter().map(|tensor| Some(*tensor)).collect();
+        self.add(targets.into_iter().flatten().collect(), &keep, formula)
+    }
+
+    /// Where the gradient of an argument goes, if it needs one.
+    fn target(&self, argument: Option<&Tensor>) -> Result<Option<u16>> {
+        let Some((argument, edge)) = argument.and_then(|argument| Some((argument, edge_of(argument)?)))
+        else {
+            return Ok(None);
+        };
+        let targets = &mut self.draft.borrow_mut().targets;
+        let place = u16::try_from(targets.len());
+        let place =
+            place.map_err(|_| refused(format!("gradients go to more than {} arguments", u16::MAX)))?;
+        targets.push(Target::of(argument, edge));
+        Ok(Some(place))
+    }
+
+    fn add(&self, targets: SmallVec<[u16; 2]>, keep: &[Option<&Tensor>], formula: Formula) -> Result<()> {
+        let kept = keep.iter().map(|tensor| tensor.map(|tensor| self.save(tensor)).transpose());
+        let kept = kept.collect::<Result<_>>()?;
+        self.draft.borrow_mut().parts.push(Part { targets, kept, formula });
+        Ok(())
+    }
+
+    fn save(&self, tensor: &Tensor) -> Result<Saved> {
+        if let Some(output) = self.results.iter().position(|result| result.is_same(tensor)) {
+            return Ok(Saved::result(tensor, output));
+        }
+        match self.written.is_some_and(|written| written.is_same(tensor)) {
+            true => Saved::copied(tensor),
+            false => Ok(Saved::argument(tensor, self.name_of(tensor))),
+        }
+    }
+
+    /// The argument's place in the schema.
+    fn name_of(&self, tensor: &Tensor) -> usize {
+        let is_it = |value: &ValueRef<'_>| match value.view() {
+            ValueView::Tensor(other) => other.is_same(tensor.as_any()),
+            ValueView::Tensors(list) => list.iter().any(|other| other.is_same(tensor.as_any())),
+            _ => false,
+        };
+        self.args.iter().position(is_it).unwrap_or(usize::MAX)
+    }
+}
+
+fn present(kept: &[Option<Tensor>], place: usize) -> &Tensor {
+    kept[place].as_ref().expect("`by` keeps tensors that are there")
+}
+
+/// The derivative of a view: zeros, with the gradient where the view has its elements.
+pub(super) fn of_view(recorder: &Recorder<'_>, args: &[ValueRef<'_>]) -> Result<()> {
+    let rule = recorder.operator.column::<ViewRule>()?;
+    let base = args.first().and_then(|value| Tensor::from_any_ref(value.as_tensor()?));
+    let (Some(rule), Some(base)) = (rule, base) else {
+        return Err(refused("the view has no view rule; give it one, or a derivative"));
+    };
+    rule.check_base(base)?;
+    let (sizes, dtype, device) = (base.sizes().to_vec(), base.dtype(), base.device());
+    let args: Vec<Value> = args.iter().map(|value| value.to_value()).enumerate().map(without_base).collect();
+    recorder.by_all(base, [], move |grads, []| {
+        let zeros = Tensor::zeros(&sizes, dtype, device)?;
+        let args: Vec<_> = args.iter().map(Value::borrow).collect();
+        for (index, grad) in grads.all().iter().enumerate() {
+            if let Some(grad) = grad {
+                CopyInplace.call(&rule.replay(&zeros, &args, index)?, grad, false)?;
+            }
+        }
+        Ok(Some(zeros))
+    })
+}
+
+/// The arguments without the first, which leads to the graph.
+fn without_base((at, value): (usize, Value)) -> Value {
+    if at == 0 { Value::None } else { value }
+}

@@ -1,0 +1,279 @@
+//! What the layer keeps with a tensor: its gradient, and where the gradient comes from.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use opgrid_core::Result;
+
+use super::history;
+use super::hooks::{Hook, HookPlace, Hooks, TensorHook};
+use super::node::{Edge, Node};
+use crate::error::argument;
+use crate::tensor::Tensor;
+
+/// What the layer keeps with a tensor that gradients lead to.
+#[derive(Default)]
+pub(super) struct Variable {
+    state: Mutex<State>,
+    /// Held while a gradient is added to that of a leaf.
+    pub(super) adding: Mutex<()>,
+    /// Those of a leaf; others have theirs in the graph.
+    pub(super) hooks: Hooks,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// The call whose result the tensor is; none for a leaf.
+    pub(super) origin: Option<Edge>,
+    pub(super) grad: Option<Tensor>,
+    /// The leaf's node in graphs that lead to it.
+    leaf: Weak<Node>,
+    retains_grad: bool,
+    /// How often the origin was replaced by an operator that wrote the tensor.
+    pub(super) generation: u64,
+    /// Of a view: the generation of its base for which the origin is right.
+    pub(super) seen: u64,
+}
+
+impl Variable {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has gradients of a tensor lead to that edge.
+    pub(super) fn lead(tensor: &Tensor, edge: Edge) -> Result<()> {
+        let seen = tensor.base().and_then(|base| Some(known(base)?.lock().generation)).unwrap_or(0);
+        let state = State { origin: Some(edge), seen, ..State::default() };
+        tensor.set_metadata(Some(Arc::new(Self { state: Mutex::new(state), ..Self::default() })));
+        tensor.mark_requires_grad(true)
+    }
+
+    /// Has gradients of a tensor that was written lead to another edge.
+    pub(super) fn lead_on(tensor: &Tensor, edge: Edge) -> Result<()> {
+        let variable = of(tensor);
+        let before = {
+            let mut state = variable.lock();
+            state.generation += 1;
+            state.origin.replace(edge)
+        };
+        drop(before);
+        tensor.mark_requires_grad(true)
+    }
+}
+
+/// What the layer keeps with a tensor, if it keeps anything.
+pub(super) fn known(tensor: &Tensor) -> Option<Arc<Variable>> {
+    tensor.metadata()
+}
+
+/// The same, made where it is not there.
+pub(super) fn of(tensor: &Tensor) -> Arc<Variable> {
+    known(tensor).unwrap_or_else(|| {
+        tensor.set_metadata(Some(Arc::new(Variable::default())));
+        known(tensor).unwrap_or_default()
+    })
+}
+
+/// Where gradients of a tensor that requires them lead.
+pub(super) fn edge_of(tensor: &Tensor) -> Option<Edge> {
+    if !tensor.requires_grad() {
+        return None;
+    }
+    let variable = of(tensor);
+    if let Some(base) = tensor.base() {
+        history::follow_base(tensor, base, &variable);
+    }
+    let mut state = variable.lock();
+    if let Some(edge) = &state.origin {
+        return Some(edge.clone());
+    }
+    let node = state.leaf.upgrade().unwrap_or_else(|| {
+        let node = Arc::new(Node::leaf(variable.clone()));
+        state.leaf = Arc::downgrade(&node);
+        node
+    });
+    drop(state);
+    Some(Edge::new(node, 0))
+}
+
+/// The same memory, apart from the graph.
+pub(super) fn detached(tensor: &Tensor) -> Tensor {
+    match tensor.spec().and_then(|spec| tensor.view_as(spec.geometry().clone())) {
+        Ok(detached) => detached,
+        // A number, an undefined tensor or a layer's, which leads nowhere itself.
+        Err(_) => tensor.clone(),
+    }
+}
+
+impl Tensor {
+    /// Asks for gradients by this tensor, or no more: what is computed of it from here on can be differentiated by it.
+    ///
+    /// # Errors
+    ///
+    /// A dtype without gradients (integers and bools); taking the mark from a tensor that was computed of others: detach it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[2.0f64, 5.0], &[2])?;
+    /// x.requires_grad_(true)?;
+    /// x.mul(&x)?.sum()?.backward()?;
+    /// assert_eq!(x.grad().unwrap().to_vec::<f64>()?, [4.0, 10.0]);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn requires_grad_(&self, on: bool) -> Result<&Self> {
+        let dtype = self.dtype();
+        if on && !(dtype.is_floating_point() || dtype.is_complex()) {
+            return Err(argument(format!(
+                "only tensors of floating-point and complex dtypes can require gradients, found {dtype}; convert it first"
+            )));
+        }
+        if !self.is_leaf() {
+            if on {
+                return Ok(self);
+            }
+            return Err(argument(
+                "only leaves can stop requiring gradients; use `detach` to get a tensor that does not",
+            ));
+        }
+        self.mark_requires_grad(on)?;
+        Ok(self)
+    }
+
+    /// Whether gradients end here: the tensor was not computed of others that require them.
+    pub fn is_leaf(&self) -> bool {
+        !self.requires_grad() || origin_of(self).is_none()
+    }
+
+    /// What [`backward`](Self::backward) has added up for this tensor.
+    pub fn grad(&self) -> Option<Self> {
+        known(self)?.lock().grad.clone()
+    }
+
+    /// Replaces what [`backward`](Self::backward) has added up; `None` makes it begin anew.
+    ///
+    /// # Errors
+    ///
+    /// A gradient of another shape, dtype or device than the tensor.
+    pub fn set_grad(&self, grad: Option<Self>) -> Result<()> {
+        if let Some(grad) = &grad {
+            let fits = grad.sizes() == self.sizes()
+                && grad.dtype() == self.dtype()
+                && grad.device() == self.device();
+            if !fits {
+                return Err(argument(format!(
+                    "found a gradient of sizes {:?} and {} on {} for a tensor of sizes {:?} and {} on {}, expected the tensor's own",
+                    grad.sizes(),
+                    grad.dtype(),
+                    grad.device(),
+                    self.sizes(),
+                    self.dtype(),
+                    self.device()
+                )));
+            }
+        }
+        if grad.is_none() && known(self).is_none() {
+            return Ok(());
+        }
+        let variable = of(self);
+        let before = std::mem::replace(&mut variable.lock().grad, grad);
+        drop(before);
+        Ok(())
+    }
+
+    /// The recorded call whose result this tensor is, as `torch` calls its `grad_fn`; none for leaves.
+    pub fn origin(&self) -> Option<Arc<Node>> {
+        if !self.requires_grad() {
+            return None;
+        }
+        origin_of(self).map(|edge| edge.node)
+    }
+
+    /// Keeps the gradient of a tensor that is no leaf, too, when it comes by.
+    ///
+    /// # Errors
+    ///
+    /// The tensor requires no gradient.
+    pub fn retain_grad(&self) -> Result<()> {
+        check_requires(self, "retain_grad")?;
+        let variable = of(self);
+        let Some(edge) = origin_of(self) else { return Ok(()) };
+        if std::mem::replace(&mut variable.lock().retains_grad, true) {
+            return Ok(());
+        }
+        let (output, weak) = (edge.output, Arc::downgrade(&variable));
+        edge.node.hooks.change(|list, _| list.retaining.push((output, weak)));
+        Ok(())
+    }
+
+    /// Whether [`retain_grad`](Self::retain_grad) was asked of a tensor that is no leaf.
+    pub fn retains_grad(&self) -> bool {
+        known(self).is_some_and(|variable| variable.lock().retains_grad)
+    }
+
+    /// Runs `hook` when the gradient of this tensor is complete; what it gives takes the gradient's place.
+    ///
+    /// A hook that holds the tensor, or a later one, makes a circle that nothing frees: let it hold what it needs apart.
+    ///
+    /// # Errors
+    ///
+    /// The tensor requires no gradient.
+    pub fn register_hook(
+        &self,
+        hook: impl Fn(&Self) -> Result<Option<Self>> + Send + Sync + 'static,
+    ) -> Result<Hook> {
+        check_requires(self, "register_hook")?;
+        let hook: TensorHook = Arc::new(hook);
+        let variable = of(self);
+        Ok(match origin_of(self) {
+            Some(edge) => {
+                let add = |list: &mut super::hooks::List, number| {
+                    list.of_results.push((number, edge.output, hook));
+                };
+                let (number, ()) = edge.node.hooks.change(add);
+                Hook { place: HookPlace::Node(Arc::downgrade(&edge.node)), number }
+            }
+            None => {
+                let add = |list: &mut super::hooks::List, number| list.of_results.push((number, 0, hook));
+                let (number, ()) = variable.hooks.change(add);
+                Hook { place: HookPlace::Leaf(Arc::downgrade(&variable)), number }
+            }
+        })
+    }
+}
+
+/// Where the gradient of a tensor comes from, if it is no leaf.
+pub(super) fn origin_of(tensor: &Tensor) -> Option<Edge> {
+    let variable = known(tensor)?;
+    if let Some(base) = tensor.base() {
+        history::follow_base(tensor, base, &variable);
+    }
+    let edge = variable.lock().origin.clone();
+    edge
+}
+
+fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
+    match tensor.requires_grad() {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "{what}: the tensor requires no gradient; ask for it by `requires_grad_` before it is used"
+        ))),
+    }
+}
+
+/// Takes a tensor out of the graph, where it is.
+///
+/// # Errors
+///
+/// A view: its base would still lead here.
+pub(super) fn detach_in_place(tensor: &Tensor) -> Result<()> {
+    if tensor.requires_grad() && tensor.base().is_some() {
+        return Err(argument(
+            "a view cannot be detached in place; use `detach`, or detach what it was taken of",
+        ));
+    }
+    let before = known(tensor).and_then(|variable| variable.lock().origin.take());
+    drop(before);
+    tensor.mark_requires_grad(false)
+}

@@ -1,0 +1,191 @@
+//! Gradients, and gradients of gradients, are those of small differences.
+//!
+//! Samples are there for their edges: numbers that are no numbers, ties, zeros, where functions have no derivative. So the
+//! tensors of a sample keep their sizes and get other elements, all different; those of integers and bools stay.
+
+use opgrid_core::{DType, Device, ErrorKind, List, Result, Scalar, TensorType, Value};
+use opgrid_tensor::layers::autograd::{
+    self, CheckOptions, Derivative, enable_grad, gradcheck, gradgradcheck,
+};
+use opgrid_tensor::samples::{Given, Plain, Sample};
+use opgrid_tensor::{Complex, Tensor, manual_seed, ops};
+
+use super::{Fault, Verdict};
+use crate::memory::Memory;
+use crate::place::guarded;
+use crate::subject::{Case, tensors};
+
+/// The ranges that elements are taken from, one for each sample in turn: some functions are defined only within them.
+const RANGES: [(f64, f64); 3] = [(0.15, 0.95), (-1.6, 1.6), (1.1, 2.4)];
+
+pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
+    on_case_up_to(case, 60, false)
+}
+
+pub(super) fn second_on_case(case: &Case<'_>) -> Vec<Verdict> {
+    on_case_up_to(case, 16, true)
+}
+
+fn on_case_up_to(case: &Case<'_>, most: usize, second: bool) -> Vec<Verdict> {
+    let is_exact = matches!(case.dtype, DType::F64 | DType::Complex128);
+    if !is_exact || case.subject.place.device != Device::CPU || !has_gradients(case) {
+        return Vec::new();
+    }
+    let ranges = RANGES.iter().cycle().skip(case.number % RANGES.len()).take(RANGES.len());
+    for (low, high) in ranges {
+        match checked(case, (*low, *high), most, second) {
+            Ok(None) => {}
+            Ok(Some(verdict)) => return vec![verdict],
+            Err(fault) => return vec![Err(fault)],
+        }
+    }
+    Vec::new()
+}
+
+/// Whether the dispatcher records derivatives, and the operator may have one.
+fn has_gradients(case: &Case<'_>) -> bool {
+    let records = || {
+        let x = Tensor::from_slice(&[1.0f64], &[1])?;
+        x.requires_grad_(true)?;
+        enable_grad(|| case.subject.place.dispatcher.call(ops::Exp, (&x,))).map(|x| x.requires_grad())
+    };
+    let is_constant =
+        case.subject.operator.column::<Derivative>().is_ok_and(|it| it.is_some_and(|it| it.is_constant()));
+    records().unwrap_or(false) && !is_constant
+}
+
+/// Checks a sample with elements of a range; nothing where that says nothing.
+fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Result<Option<Verdict>, Fault> {
+    let subject = case.subject;
+    let sample = smooth(&case.sample, range);
+    let arguments = subject.arguments(&subject.place, &sample, Memory::Contiguous).map_err(Fault::error)?;
+    let is_sought = |at: usize| {
+        let argument = subject.schema.arguments.get(at);
+        argument.is_none_or(|argument| !subject.samples.constants().contains(&argument.name.as_str()))
+    };
+    let mut inputs = Vec::new();
+    for (at, argument) in arguments.iter().enumerate() {
+        for tensor in tensors_in(argument) {
+            let tensor = tensor.map_err(Fault::error)?;
+            let is_exact = matches!(tensor.dtype(), DType::F64 | DType::Complex128);
+            if is_exact && is_sought(at) && !tensor.is_number() {
+                tensor.requires_grad_(true).map_err(Fault::error)?;
+            }
+            inputs.push(tensor);
+        }
+    }
+    let elements: i64 = inputs.iter().filter(|input| input.requires_grad()).map(Tensor::numel).sum();
+    if elements == 0 || elements > most as i64 {
+        return Ok(None);
+    }
+    let writes = subject.schema.arguments.first().is_some_and(|argument| argument.is_write());
+    let function = |inputs: &[Tensor]| {
+        manual_seed(7);
+        let mut given = inputs.iter().enumerate().map(|(at, input)| match at == 0 && writes {
+            true => ops::Clone.call(input, None),
+            false => Ok(input.clone()),
+        });
+        let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
+        let arguments = arguments.collect::<Result<Vec<_>>>()?;
+        let results = subject.place.call(&subject.operator, &arguments)?;
+        let results = tensors(&results).unwrap_or_default();
+        let is_smooth = |result: &Tensor| result.dtype().is_floating_point() || result.dtype().is_complex();
+        Ok(results.into_iter().filter(is_smooth).collect::<Vec<_>>())
+    };
+    let ran = guarded(|| {
+        subject.place.dispatcher.within(|| {
+            let results = autograd::no_grad(|| function(&inputs))?;
+            let count: i64 = results.iter().map(Tensor::numel).sum();
+            if count == 0 || count > 2 * most as i64 || !results.iter().all(is_finite) {
+                return Ok(false);
+            }
+            let options = CheckOptions::default();
+            match second {
+                false => gradcheck(function, &inputs, options)?,
+                true => gradgradcheck(function, &inputs, CheckOptions { atol: 1e-4, ..options })?,
+            }
+            Ok(true)
+        })
+    });
+    match ran {
+        Ok(true) => Ok(Some(Ok(()))),
+        Ok(false) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotImplemented => {
+            Err(Fault::skipped("there is no derivative"))
+        }
+        Err(error) => Err(Fault::error(error)),
+    }
+}
+
+fn is_finite(tensor: &Tensor) -> bool {
+    let plain = Plain::from_tensor(tensor);
+    plain.is_ok_and(|plain| plain.elements().iter().all(|element| element.to_complex().is_finite()))
+}
+
+/// The sample with other elements in the tensors that have gradients.
+fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
+    let mut seed = 0.37;
+    let mut next = || {
+        seed = (seed + 0.618_033_988_749_895_f64) % 1.0;
+        low + (high - low) * seed
+    };
+    let mut plain = |plain: &Plain| match plain.dtype() {
+        DType::F64 => {
+            let elements: Vec<f64> = plain.elements().iter().map(|_| next()).collect();
+            Plain::of(plain.dtype(), plain.sizes(), &elements)
+        }
+        DType::Complex128 => {
+            let elements: Vec<Scalar> =
+                plain.elements().iter().map(|_| Scalar::Complex(Complex::new(next(), next()))).collect();
+            Plain::of(plain.dtype(), plain.sizes(), &elements)
+        }
+        _ => plain.clone(),
+    };
+    let mut other = |given: &Given| match given {
+        Given::Tensor(tensor) => Given::Tensor(plain(tensor)),
+        Given::Tensors(tensors) => Given::Tensors(tensors.iter().map(&mut plain).collect()),
+        Given::OptionalTensors(tensors) => {
+            Given::OptionalTensors(tensors.iter().map(|tensor| tensor.as_ref().map(&mut plain)).collect())
+        }
+        Given::Value(value) => Given::Value(value.clone()),
+    };
+    let mut sample = sample.clone();
+    sample.positional.iter_mut().for_each(|given| *given = other(given));
+    sample.keyword.iter_mut().for_each(|(_, given)| *given = other(given));
+    sample
+}
+
+/// The tensors of an argument.
+fn tensors_in(argument: &Value) -> Vec<Result<Tensor>> {
+    match argument {
+        Value::Tensor(tensor) => vec![Tensor::try_from(tensor.clone())],
+        Value::List(list) => match &**list {
+            List::Tensors(tensors) => tensors.iter().cloned().map(Tensor::try_from).collect(),
+            List::OptionalTensors(tensors) => {
+                tensors.iter().flatten().cloned().map(Tensor::try_from).collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The argument with other tensors, in their order.
+fn with_tensors(argument: &Value, tensors: &mut impl Iterator<Item = Result<Tensor>>) -> Result<Value> {
+    let mut next = || match tensors.next() {
+        Some(tensor) => tensor.map(Tensor::into_any),
+        None => Ok(Tensor::undefined().into_any()),
+    };
+    Ok(match argument {
+        Value::Tensor(_) => Value::Tensor(next()?),
+        Value::List(list) => match &**list {
+            List::Tensors(tensors) => tensors.iter().map(|_| next()).collect::<Result<Vec<_>>>()?.into(),
+            List::OptionalTensors(tensors) => {
+                let gaps = tensors.iter().map(|gap| gap.as_ref().map(|_| next()).transpose());
+                List::OptionalTensors(gaps.collect::<Result<_>>()?).into()
+            }
+            _ => argument.clone(),
+        },
+        _ => argument.clone(),
+    })
+}
