@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _opgrid, errors, library
+from . import _opgrid, autograd, errors, library
 from ._opgrid import (
     DispatchKey,
     DispatchKeySet,
@@ -54,6 +54,7 @@ from ._ops import ops
 from ._providers import prefer, provider
 from ._size import Size
 from ._strict import strict
+from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .errors import OpgridError
 
 __version__: str = _opgrid.__version__

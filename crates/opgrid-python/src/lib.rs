@@ -4,6 +4,7 @@
 //! here knows an operator but by the registry; the number protocol names those that Python's signs stand for.
 #![deny(unsafe_code)]
 
+mod autograd;
 mod errors;
 mod exchange;
 mod guards;
@@ -22,6 +23,11 @@ mod _opgrid {
 
     use crate::errors::OrRaise;
 
+    #[pymodule_export]
+    use crate::autograd::{
+        HookObject, NodeObject, _backward, _custom, _grad, _nodes_alive, _register_derivative,
+        _requires_grad_key, _set_anomaly_enabled, _set_grad_enabled, is_grad_enabled,
+    };
     #[pymodule_export]
     use crate::exchange::dlpack::from_dlpack;
     #[pymodule_export]
@@ -69,6 +75,7 @@ mod _opgrid {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         crate::registration::overrides::warn_in_python().or_raise(py)?;
+        crate::autograd::say_places();
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::keys::give_names(py)?;
         for (_, object) in DTypeObject::all(py)? {

@@ -3,6 +3,7 @@
 //! Whatever changes what holds for the process (the default dtype, seeds, options of printing), or counts what happens in
 //! it, has a program of its own, with an entry in `Cargo.toml`.
 
+mod autograd;
 mod casts;
 mod device_memory;
 mod differences;

@@ -6,7 +6,7 @@ use opgrid_core::{
 use opgrid_tensor::families::{DefineFamily, DefineKind, Family, ShapeRule, ViewRule, kind, result_specs};
 use opgrid_tensor::kernels::elementwise;
 use opgrid_tensor::layers::{autocast, autograd, vmap};
-use opgrid_tensor::{Tensor, ops, with_dtype};
+use opgrid_tensor::{Tensor, with_dtype};
 
 /// A dispatcher with the operators and the layers.
 struct Subject {

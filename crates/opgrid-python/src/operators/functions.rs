@@ -17,7 +17,7 @@ use super::messages;
 use super::overload::Style;
 use super::overriding;
 use crate::errors::OrRaise;
-use crate::tensor::object::TensorBase;
+use crate::tensor::object::{TensorBase, expect_tensor};
 
 /// The namespace whose operators are functions and methods.
 const NAMESPACE: &str = "aten";
@@ -97,8 +97,20 @@ impl Caller {
     /// As [`call`](Self::call).
     pub(super) fn call_plainly(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
         let candidates = self.candidates(py)?;
-        choose::call(py, &self.full_name, candidates.get(), self.style, arguments)
+        let result = choose::call(py, &self.full_name, candidates.get(), self.style, arguments)?;
+        if !arguments.keyword.is_empty() && self.style.is_function() && wants_gradient(arguments) {
+            expect_tensor(result.bind(py))?.requires_grad_(true).or_raise(py)?;
+        }
+        Ok(result)
     }
+}
+
+/// Whether the caller wants gradients by the tensor that a factory makes.
+fn wants_gradient(arguments: &Arguments<'_, '_>) -> bool {
+    arguments.keyword.iter().any(|(name, value)| {
+        name.to_str().is_ok_and(|name| name == "requires_grad")
+            && value.extract::<bool>().is_ok_and(|wanted| wanted)
+    })
 }
 
 /// The operator that an infix or another special method of Python stands for, found once.

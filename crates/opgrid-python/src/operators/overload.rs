@@ -172,7 +172,7 @@ impl Overload {
         }
     }
 
-    /// Whether a keyword asks for what is so anyway: results without gradients, and no `out`.
+    /// Whether a keyword is not the operator's: gradients by the result, and no `out`.
     fn ignores(
         &self,
         name: &Borrowed<'_, '_, pyo3::types::PyString>,
@@ -184,7 +184,8 @@ impl Overload {
         }
         let Ok(name) = name.to_str() else { return false };
         match name {
-            "requires_grad" => self.is_factory && value.extract::<bool>().is_ok_and(|wanted| !wanted),
+            // The function sees to it once the tensor is there.
+            "requires_grad" => self.is_factory && value.extract::<bool>().is_ok(),
             "out" => value.is_none() && self.schema().argument_index("out").is_none(),
             _ => false,
         }

@@ -16,7 +16,7 @@ use crate::operators::candidates::dispatcher;
 pub(crate) struct RegistrationObject(Mutex<Option<Registration>>);
 
 impl RegistrationObject {
-    fn of(py: Python<'_>, library: Library) -> PyResult<Self> {
+    pub(crate) fn of(py: Python<'_>, library: Library) -> PyResult<Self> {
         // Others may hold the registry's lock and wait for the interpreter's to warn of what they replace.
         let registration = py.detach(|| library.finish()).or_raise(py)?;
         Ok(Self(Mutex::new(Some(registration))))
@@ -43,9 +43,9 @@ impl RegistrationObject {
 }
 
 /// Where something stands in Python's sources.
-type At = (String, u32);
+pub(crate) type At = (String, u32);
 
-fn place((file, line): &At) -> Place {
+pub(crate) fn place((file, line): &At) -> Place {
     Place::new(file, *line)
 }
 

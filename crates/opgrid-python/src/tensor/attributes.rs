@@ -14,7 +14,7 @@ use crate::values::names::{DTypeObject, DeviceObject, LayoutObject};
 use crate::values::{read, size};
 
 /// The tensor of the object that a method is called on.
-pub(super) fn own<'a>(slf: &'a Bound<'_, TensorBase>) -> PyResult<&'a Tensor> {
+pub(crate) fn own<'a>(slf: &'a Bound<'_, TensorBase>) -> PyResult<&'a Tensor> {
     expect_tensor(slf.as_any())
 }
 
@@ -115,17 +115,6 @@ impl TensorBase {
     #[getter]
     fn is_cpu(slf: &Bound<'_, Self>) -> PyResult<bool> {
         Ok(own(slf)?.device().kind() == opgrid::DeviceType::Cpu)
-    }
-
-    /// Gradients come with the layer of autograd.
-    #[getter]
-    fn requires_grad(&self) -> bool {
-        false
-    }
-
-    #[getter]
-    fn grad(&self) -> Option<bool> {
-        None
     }
 
     /// How often the memory was written.

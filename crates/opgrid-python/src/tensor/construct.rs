@@ -124,13 +124,6 @@ pub(crate) fn tensor(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<Py<PyAny>> {
-    if requires_grad {
-        return Err(new(
-            py,
-            ErrorKind::NotImplemented,
-            "tensor(): gradients come with the layer of autograd",
-        ));
-    }
     let (dtype, device) = options(dtype, device)?;
     let made = match tensor_of(data) {
         Some(tensor) => copied(py, tensor, dtype.or(Some(tensor.dtype())), device)?,
@@ -139,6 +132,12 @@ pub(crate) fn tensor(
             None => moved(py, nested::tensor(data, dtype)?, device)?,
         },
     };
+    if requires_grad {
+        // A copy of a tensor that requires a gradient is a leaf, as torch has it.
+        let made = made.detach().or_raise(py)?;
+        made.requires_grad_(true).or_raise(py)?;
+        return of(py, made);
+    }
     of(py, made)
 }
 
@@ -153,7 +152,11 @@ pub(crate) fn asarray(
     copy: Option<bool>,
     requires_grad: bool,
 ) -> PyResult<Py<PyAny>> {
-    let _ = requires_grad;
+    if requires_grad {
+        let made = asarray(py, data, dtype, device, copy, false)?;
+        crate::tensor::object::expect_tensor(made.bind(py))?.requires_grad_(true).or_raise(py)?;
+        return Ok(made);
+    }
     let (wanted, place) = options(dtype, device)?;
     let shared = match tensor_of(data) {
         Some(tensor) => Some(tensor.clone()),

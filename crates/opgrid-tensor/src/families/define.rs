@@ -122,9 +122,11 @@ impl DefineFamily for Library {
             };
             changed().map_err(|error: Error| error.within(name_in(O::SCHEMA)))
         });
+        let rule = ViewRule::typed::<F::Signature>(geometry).absolute(family.is_absolute);
         self.define(operator)
             .add(kernel.at(DispatchKey::CompositeExplicitAutograd))
             .column(kind::VIEW.clone())
+            .column(rule)
     }
 }
 

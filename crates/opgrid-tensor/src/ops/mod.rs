@@ -7,6 +7,10 @@
 mod kinds;
 mod prelude;
 
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use opgrid_core::{Dispatcher, Library, Registration, Result};
 
 #[cfg(feature = "samples")]
@@ -541,25 +545,36 @@ pub fn samples() -> Samples {
 
 /// Gives the global dispatcher the operators, unless it has them.
 ///
-/// Typed overloads of this crate do so on their first call. It takes no lock while listeners run: they may call
-/// operators.
+/// Typed overloads of this crate do so on their first call. With the operators comes the layer that records gradients. Threads
+/// that ask meanwhile wait; a listener that is told of the operators may call them.
 ///
 /// # Errors
 ///
-/// Somebody else has taken the namespace `aten`.
+/// Somebody else has taken the namespace `aten`, or the fallback for autograd.
 pub fn home() -> Result<()> {
-    let global = Dispatcher::global();
-    let present = || global.find("aten::empty.memory_format").is_ok();
-    if present() {
+    static IS_THERE: AtomicBool = AtomicBool::new(false);
+    static ALONE: Mutex<()> = Mutex::new(());
+    thread_local! {
+        static IS_MAKING: Cell<bool> = const { Cell::new(false) };
+    }
+    if IS_THERE.load(Ordering::Acquire) {
         return Ok(());
     }
-    match register(global) {
-        Ok(registration) => {
-            registration.keep();
-            Ok(())
-        }
-        // Another thread was faster.
-        Err(_) if present() => Ok(()),
-        Err(error) => Err(error),
+    if IS_MAKING.get() {
+        return Ok(());
     }
+    // Who comes second waits: operators without the layer are not what it came for.
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let global = Dispatcher::global();
+    if global.find("aten::empty.memory_format").is_err() {
+        IS_MAKING.set(true);
+        let made = crate::layers::autograd::install(global).and_then(|mut registration| {
+            registration.join(register(global)?);
+            Ok(registration)
+        });
+        IS_MAKING.set(false);
+        made?.keep();
+    }
+    IS_THERE.store(true, Ordering::Release);
+    Ok(())
 }

@@ -439,7 +439,7 @@ impl Tensor {
     ///
     /// A geometry that leads beyond the storage; an undefined tensor.
     pub fn view_as(&self, geometry: Geometry) -> Result<Self> {
-        Ok(Self::new(self.keys(), Content::Array(self.array()?.view(geometry)?)))
+        Ok(Self::new(self.unmarked_keys(), Content::Array(self.array()?.view(geometry)?)))
     }
 
     /// A view of the same memory with another spec, which may be of another dtype.
@@ -449,7 +449,7 @@ impl Tensor {
     /// A spec that leads beyond the storage, or whose device is another kind; a tensor without a storage.
     pub(crate) fn view_with(&self, spec: TensorSpec) -> Result<Self> {
         let array = Array::new(spec, self.array()?.storage().clone())?;
-        Ok(Self::new(self.keys(), Content::Array(array)))
+        Ok(Self::new(self.unmarked_keys(), Content::Array(array)))
     }
 
     #[inline]

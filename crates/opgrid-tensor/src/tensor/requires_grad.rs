@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opgrid_core::{DispatchKey, Result, TensorType, is_excluded};
+use opgrid_core::{DispatchKey, DispatchKeySet, Result, TensorType, is_excluded};
 
 use super::handle::Tensor;
 
@@ -36,6 +36,12 @@ impl Tensor {
     #[inline]
     pub fn requires_grad(&self) -> bool {
         KEY.get().is_some_and(|key| self.keys().contains(*key))
+    }
+
+    /// The keys of another tensor on the same memory, which no gradients lead to yet.
+    #[inline]
+    pub(super) fn unmarked_keys(&self) -> DispatchKeySet {
+        KEY.get().map_or(self.keys(), |key| self.keys().remove(*key))
     }
 
     /// Marks the tensor, or takes the mark away.

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use opgrid_core::{BoxedCall, Dispatcher, Forms, Result, Scalar, TensorType};
+use opgrid_core::{BoxedCall, Dispatcher, Forms, Kind, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 use super::backward::{is_differentiable, run_parts};
@@ -16,6 +16,7 @@ use super::record::drafted;
 use super::rule::{Derivative, Draft, Gradients, Recorder};
 use super::variable::{Variable, detached, edge_of, known};
 use crate::error::argument;
+use crate::families::kind;
 use crate::ops::{AddTensor, AsStrided, Clone as CloneOperator, CopyInplace, EmptyStrided, ZeroInplace};
 use crate::tensor::{Geometry, Tensor};
 
@@ -54,12 +55,14 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     }
     let subject = Subject::Operator(operator.clone());
     let parts = if derivative.is_some() { Parts::Owned(parts) } else { Parts::Missing };
+    // An operator that makes the tensor another view of its memory writes nothing.
+    let is_view = call.column::<Kind>().is_some_and(|kind| *kind == kind::VIEW);
     match target.base() {
-        None => {
+        Some(base) if !is_view => write_view(target, base, own.as_ref(), subject, targets, parts),
+        _ => {
             let node = Arc::new(Node::call(subject, 1, targets, parts));
             Variable::lead_on(target, Edge::new(node, 0))
         }
-        Some(base) => write_view(target, base, own.as_ref(), subject, targets, parts),
     }
 }
 

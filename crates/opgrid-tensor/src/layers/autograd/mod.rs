@@ -15,6 +15,7 @@
 //! | `variable`, `hooks` | what is kept with a tensor: its gradient, where that comes from, who wants to see it |
 //! | `backward` | the way back |
 //! | `mode` | whether a thread records |
+//! | `custom` | calls whose derivative is stated where they are made |
 //! | `check` | gradients against differences |
 //!
 //! # Examples
@@ -35,6 +36,7 @@
 
 mod backward;
 mod check;
+mod custom;
 mod history;
 mod hooks;
 mod mode;
@@ -48,6 +50,7 @@ use opgrid_core::{DispatchKey, Dispatcher, Kernel, Registration, Result};
 
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
+pub use custom::custom;
 pub use hooks::Hook;
 pub use mode::{
     DetectAnomaly, GradMode, enable_grad, is_anomaly_enabled, is_grad_enabled, no_grad, say_places_by,

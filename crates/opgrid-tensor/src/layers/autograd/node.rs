@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opgrid_core::{DType, OperatorHandle, Result};
 use smallvec::SmallVec;
 
-use super::hooks::Hooks;
+use super::hooks::{Hook, HookPlace, Hooks, NodeHook};
 use super::rule::Gradients;
 use super::saved::Saved;
 use super::variable::Variable;
@@ -144,6 +144,36 @@ impl Node {
             NodeKind::Leaf(_) => "leaf".to_owned(),
             NodeKind::Call(call) => call.subject.to_string(),
         }
+    }
+
+    /// Whether the node is a leaf, at which gradients are added up.
+    pub fn is_leaf(&self) -> bool {
+        matches!(self.kind, NodeKind::Leaf(_))
+    }
+
+    /// The nodes that gradients go on to, each with the number of its result.
+    pub fn next(&self) -> impl Iterator<Item = (&Arc<Self>, usize)> {
+        self.targets().iter().map(|target| (&target.edge.node, target.edge.output))
+    }
+
+    /// Runs `hook` with the gradients of the results before they pass the node; what it gives takes their place.
+    pub fn register_prehook(
+        self: &Arc<Self>,
+        hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
+    ) -> Hook {
+        let hook: NodeHook = Arc::new(hook);
+        let (number, ()) = self.hooks.change(|list, number| list.before.push((number, hook)));
+        Hook { place: HookPlace::Node(Arc::downgrade(self)), number }
+    }
+
+    /// Runs `hook` with the gradients that the node gives on; what it gives takes their place.
+    pub fn register_hook(
+        self: &Arc<Self>,
+        hook: impl Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Send + Sync + 'static,
+    ) -> Hook {
+        let hook: NodeHook = Arc::new(hook);
+        let (number, ()) = self.hooks.change(|list, number| list.after.push((number, hook)));
+        Hook { place: HookPlace::Node(Arc::downgrade(self)), number }
     }
 
     /// The name of an argument of the recorded operator.

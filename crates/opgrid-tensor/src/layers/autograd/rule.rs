@@ -6,7 +6,7 @@ use std::fmt;
 
 use opgrid_core::operator::ArgsOf;
 use opgrid_core::{
-    Column, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef, ValueView,
+    Column, Error, ErrorKind, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef, ValueView,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -135,6 +135,11 @@ impl<'r> Recorder<'r> {
         &self.results[index]
     }
 
+    /// How many results there are; the elements of a list count one by one.
+    pub fn results(&self) -> usize {
+        self.results.len()
+    }
+
     /// Says that gradients come from the first results only, and that the others are constant.
     pub fn differentiable(&self, count: usize) {
         self.draft.borrow_mut().differentiable = Some(count);
@@ -239,6 +244,7 @@ impl<'r> Recorder<'r> {
         let formula: Formula = Box::new(move |grads, kept, _| {
             let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
             let all = formula(grads, &kept)?;
+            check_count(all.len(), needs.len())?;
             Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
         });
         let keep: Vec<_> = keep.iter().map(|tensor| Some(*tensor)).collect();
@@ -291,12 +297,27 @@ fn present(kept: &[Option<Tensor>], place: usize) -> &Tensor {
     kept[place].as_ref().expect("`by` keeps tensors that are there")
 }
 
+/// # Errors
+///
+/// A formula that gave more or fewer gradients than there are arguments.
+pub(super) fn check_count(found: usize, expected: usize) -> Result<()> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(refused(format!(
+            "the formula gave {found} gradients, expected {expected}, one for each argument; give `None` for those without one"
+        ))),
+    }
+}
+
 /// The derivative of a view: zeros, with the gradient where the view has its elements.
 pub(super) fn of_view(recorder: &Recorder<'_>, args: &[ValueRef<'_>]) -> Result<()> {
     let rule = recorder.operator.column::<ViewRule>()?;
     let base = args.first().and_then(|value| Tensor::from_any_ref(value.as_tensor()?));
     let (Some(rule), Some(base)) = (rule, base) else {
-        return Err(refused("the view has no view rule; give it one, or a derivative"));
+        return Err(Error::new(
+            ErrorKind::NotImplemented,
+            "gradients do not pass it: it is a view without a view rule; give it one, or a derivative",
+        ));
     };
     rule.check_base(base)?;
     let (sizes, dtype, device) = (base.sizes().to_vec(), base.dtype(), base.device());

@@ -97,9 +97,10 @@ impl Saved {
 
     #[cold]
     fn written(&self, node: &Node, tensor: &Tensor) -> Error {
-        let subject = match node.argument_name(self.argument) {
-            Some(name) => format!("argument `{name}`"),
-            None => "the result".to_owned(),
+        let subject = match (&self.origin, node.argument_name(self.argument)) {
+            (Origin::Result(_), _) => "the result".to_owned(),
+            (_, Some(name)) => format!("argument `{name}`"),
+            (_, None) => "a tensor".to_owned(),
         };
         argument(format!(
             "{}: {subject} of shape {:?}, which the gradient needs, was written in place after the call: found version {}, expected \

@@ -1,0 +1,420 @@
+//! Gradients for Python: what tensors say of them, the way back, hooks, and calls with a derivative written in Python.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opgrid::layers::autograd::{self, BackwardOptions, DetectAnomaly, Derivative, Gradients, Hook, Node};
+use opgrid::{Error, Result, Tensor, TensorType, ValueRef, ValueView};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+use crate::errors::{OrRaise, carry};
+use crate::operators::candidates::dispatcher;
+use crate::registration::registrations::{At, RegistrationObject, place};
+use crate::tensor::attributes::own;
+use crate::tensor::object::{TensorBase, expect_tensor, of, tensor_of};
+use crate::values::write;
+
+/// A recorded call, or a leaf.
+#[pyclass(name = "Node", module = "opgrid.autograd", frozen)]
+pub(crate) struct NodeObject(Arc<Node>);
+
+#[pymethods]
+impl NodeObject {
+    /// The operator's name, or what else the node stands for.
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    /// The nodes that gradients go on to, each with the number of its result.
+    #[getter]
+    fn next_functions(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let next = self.0.next().map(|(node, output)| (Self(node.clone()), output));
+        let next = next.map(|(node, output)| Ok((Py::new(py, node)?, output)));
+        Ok(PyTuple::new(py, next.collect::<PyResult<Vec<_>>>()?)?.unbind())
+    }
+
+    /// Calls `hook(grad_inputs)` with the gradients that the node gives on; what it returns takes their place.
+    fn register_hook(&self, hook: Py<PyAny>) -> HookObject {
+        HookObject::of(self.0.register_hook(move |grads| called_with_all(&hook, grads)))
+    }
+
+    /// Calls `hook(grad_outputs)` with the gradients of the results; what it returns takes their place.
+    fn register_prehook(&self, hook: Py<PyAny>) -> HookObject {
+        HookObject::of(self.0.register_prehook(move |grads| called_with_all(&hook, grads)))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn __hash__(&self) -> isize {
+        (Arc::as_ptr(&self.0).addr() >> 4) as isize
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Node {}>", self.0.name())
+    }
+}
+
+/// A hook that was registered.
+#[pyclass(name = "RemovableHandle", module = "opgrid.autograd", frozen)]
+pub(crate) struct HookObject(Mutex<Option<Hook>>);
+
+impl HookObject {
+    fn of(hook: Hook) -> Self {
+        Self(Mutex::new(Some(hook)))
+    }
+}
+
+#[pymethods]
+impl HookObject {
+    /// Takes the hook out.
+    fn remove(&self) {
+        if let Some(hook) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            hook.remove();
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        self.remove();
+    }
+}
+
+#[pymethods]
+impl TensorBase {
+    /// Whether gradients lead to this tensor.
+    #[getter]
+    fn get_requires_grad(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.requires_grad())
+    }
+
+    #[setter]
+    fn set_requires_grad(slf: &Bound<'_, Self>, on: bool) -> PyResult<()> {
+        own(slf)?.requires_grad_(on).map(drop).or_raise(slf.py())
+    }
+
+    /// Asks for gradients by this tensor, or no more.
+    #[pyo3(signature = (requires_grad=true))]
+    fn requires_grad_<'py>(slf: &Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
+        own(slf)?.requires_grad_(requires_grad).or_raise(slf.py())?;
+        Ok(slf.clone())
+    }
+
+    /// What `backward` has added up.
+    #[getter]
+    fn get_grad(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        own(slf)?.grad().map(|grad| of(slf.py(), grad)).transpose()
+    }
+
+    #[setter]
+    fn set_grad(slf: &Bound<'_, Self>, grad: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let grad = grad.map(|grad| expect_tensor(grad).cloned()).transpose()?;
+        own(slf)?.set_grad(grad).or_raise(slf.py())
+    }
+
+    #[deleter]
+    fn delete_grad(slf: &Bound<'_, Self>) -> PyResult<()> {
+        own(slf)?.set_grad(None).or_raise(slf.py())
+    }
+
+    /// Whether the tensor was not computed of others that require gradients.
+    #[getter]
+    fn is_leaf(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.is_leaf())
+    }
+
+    /// The recorded call whose result this is; `None` for leaves.
+    #[getter]
+    fn grad_fn(slf: &Bound<'_, Self>) -> PyResult<Option<NodeObject>> {
+        Ok(own(slf)?.origin().map(NodeObject))
+    }
+
+    /// The elements, apart from the graph.
+    #[getter]
+    fn data(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        of(slf.py(), own(slf)?.detach().or_raise(slf.py())?)
+    }
+
+    /// Keeps the gradient of a tensor that is no leaf, too.
+    fn retain_grad(slf: &Bound<'_, Self>) -> PyResult<()> {
+        own(slf)?.retain_grad().or_raise(slf.py())
+    }
+
+    #[getter]
+    fn retains_grad(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.retains_grad())
+    }
+
+    /// Calls `hook(grad)` when the gradient of this tensor is complete; what it returns takes its place.
+    fn register_hook(slf: &Bound<'_, Self>, hook: Py<PyAny>) -> PyResult<HookObject> {
+        let called = move |grad: &Tensor| {
+            Python::attach(|py| {
+                let given = of(py, grad.clone()).and_then(|grad| hook.bind(py).call1((grad,))).map_err(carry)?;
+                optional(&given).map_err(carry)
+            })
+        };
+        own(slf)?.register_hook(called).map(HookObject::of).or_raise(slf.py())
+    }
+
+    /// Adds the gradients of this tensor to those of the leaves that it depends on.
+    #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
+    fn backward(
+        slf: &Bound<'_, Self>,
+        gradient: Option<&Bound<'_, PyAny>>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Option<Vec<Bound<'_, PyAny>>>,
+    ) -> PyResult<()> {
+        let gradient = gradient.map(|gradient| expect_tensor(gradient).cloned()).transpose()?;
+        let options = options(retain_graph, create_graph);
+        go_back(slf.py(), vec![own(slf)?.clone()], vec![gradient], options, inputs)
+    }
+}
+
+fn options(retain_graph: Option<bool>, create_graph: bool) -> BackwardOptions {
+    BackwardOptions { retain_graph: retain_graph.unwrap_or(create_graph), create_graph }
+}
+
+fn tensors(objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tensor>> {
+    objects.iter().map(|object| expect_tensor(object).cloned()).collect()
+}
+
+fn gradients(objects: Vec<Option<Bound<'_, PyAny>>>) -> PyResult<Vec<Option<Tensor>>> {
+    objects.iter().map(|object| object.as_ref().map(|object| expect_tensor(object).cloned()).transpose()).collect()
+}
+
+fn go_back(
+    py: Python<'_>,
+    outputs: Vec<Tensor>,
+    gradients: Vec<Option<Tensor>>,
+    options: BackwardOptions,
+    inputs: Option<Vec<Bound<'_, PyAny>>>,
+) -> PyResult<()> {
+    let inputs = inputs.map(|inputs| tensors(&inputs)).transpose()?;
+    let done = py.detach(|| {
+        let outputs: Vec<&Tensor> = outputs.iter().collect();
+        let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|inputs| inputs.iter().collect());
+        autograd::backward(&outputs, &gradients, inputs.as_deref(), options)
+    });
+    done.or_raise(py)
+}
+
+/// Adds the gradients of leaves that tensors depend on to what these have.
+#[pyfunction]
+#[pyo3(signature = (tensors_, grad_tensors, retain_graph, create_graph, inputs))]
+pub(crate) fn _backward(
+    py: Python<'_>,
+    tensors_: Vec<Bound<'_, PyAny>>,
+    grad_tensors: Vec<Option<Bound<'_, PyAny>>>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    inputs: Option<Vec<Bound<'_, PyAny>>>,
+) -> PyResult<()> {
+    let (outputs, gradients) = (tensors(&tensors_)?, gradients(grad_tensors)?);
+    go_back(py, outputs, gradients, options(retain_graph, create_graph), inputs)
+}
+
+/// The gradients of outputs by inputs; `None` where an output does not depend on one.
+#[pyfunction]
+pub(crate) fn _grad(
+    py: Python<'_>,
+    outputs: Vec<Bound<'_, PyAny>>,
+    inputs: Vec<Bound<'_, PyAny>>,
+    grad_outputs: Vec<Option<Bound<'_, PyAny>>>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
+) -> PyResult<Vec<Option<Py<PyAny>>>> {
+    let (outputs, inputs, gradients) = (tensors(&outputs)?, tensors(&inputs)?, gradients(grad_outputs)?);
+    let found = py.detach(|| {
+        let (outputs, inputs): (Vec<&Tensor>, Vec<&Tensor>) =
+            (outputs.iter().collect(), inputs.iter().collect());
+        autograd::grad(&outputs, &inputs, &gradients, options(retain_graph, create_graph))
+    });
+    found.or_raise(py)?.into_iter().map(|grad| grad.map(|grad| of(py, grad)).transpose()).collect()
+}
+
+/// Whether calls on this thread are recorded.
+#[pyfunction]
+pub(crate) fn is_grad_enabled() -> bool {
+    autograd::is_grad_enabled()
+}
+
+/// Switches recording on or off on this thread; says what was so before.
+#[pyfunction]
+pub(crate) fn _set_grad_enabled(py: Python<'_>, on: bool) -> PyResult<bool> {
+    let before = autograd::is_grad_enabled();
+    autograd::set_grad_enabled(on).or_raise(py)?;
+    Ok(before)
+}
+
+/// Switches looking for anomalies on or off on this thread; says what was so before.
+#[pyfunction]
+pub(crate) fn _set_anomaly_enabled(on: bool) -> bool {
+    let before = autograd::is_anomaly_enabled();
+    // The scope is that of the caller, who switches back.
+    std::mem::forget(DetectAnomaly::new(on));
+    before
+}
+
+/// How many recorded calls are kept.
+#[pyfunction]
+pub(crate) fn _nodes_alive() -> u64 {
+    autograd::nodes_alive()
+}
+
+/// Where Python is, for calls that note it.
+pub(crate) fn say_places() {
+    autograd::say_places_by(|| {
+        Python::attach(|py| {
+            let stack = py.import("traceback").and_then(|module| module.call_method0("format_stack"));
+            let text = stack.and_then(|stack| PyString::new(py, "").call_method1("join", (stack,))?.extract());
+            text.unwrap_or_else(|_: PyErr| "an unknown place".to_owned())
+        })
+    });
+}
+
+/// Runs `forward()`, which gives results and tensors to keep, without recording, and has gradients of the results go to
+/// `arguments` by `formula(grads, kept)`.
+#[pyfunction]
+pub(crate) fn _custom(
+    py: Python<'_>,
+    name: &str,
+    arguments: Vec<Bound<'_, PyAny>>,
+    forward: Py<PyAny>,
+    formula: Py<PyAny>,
+) -> PyResult<Vec<Py<PyAny>>> {
+    let arguments = tensors(&arguments)?;
+    let arguments: Vec<&Tensor> = arguments.iter().collect();
+    let run = || {
+        let given = forward.bind(py).call0().and_then(|given| given.extract::<(Vec<Bound<'_, PyAny>>, Vec<Bound<'_, PyAny>>)>());
+        let (results, kept) = given.map_err(carry)?;
+        Ok((tensors(&results).map_err(carry)?, tensors(&kept).map_err(carry)?))
+    };
+    let results = autograd::custom(name, &arguments, run, move |grads, kept| back(&formula, grads, kept));
+    results.or_raise(py)?.into_iter().map(|result| of(py, result)).collect()
+}
+
+/// Asks a formula in Python for gradients.
+fn back(formula: &Py<PyAny>, grads: Gradients<'_>, kept: &[Tensor]) -> Result<Vec<Option<Tensor>>> {
+    Python::attach(|py| {
+        let object = |tensor: &Tensor| of(py, tensor.clone());
+        let grads = grads.all().iter().map(|grad| grad.as_ref().map(object).transpose());
+        let grads = grads.collect::<PyResult<Vec<_>>>().map_err(carry)?;
+        let kept = kept.iter().map(object).collect::<PyResult<Vec<_>>>().map_err(carry)?;
+        let given = formula.bind(py).call1((grads, kept)).map_err(carry)?;
+        let given = given.extract::<Vec<Option<Bound<'_, PyAny>>>>().map_err(carry)?;
+        gradients(given).map_err(carry)
+    })
+}
+
+/// Calls a hook of a node with gradients.
+fn called_with_all(hook: &Py<PyAny>, grads: &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> {
+    let called = |py: Python<'_>| -> PyResult<_> {
+        let objects = grads.iter().map(|grad| grad.as_ref().map(|grad| of(py, grad.clone())).transpose());
+        let objects = PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?;
+        let given = hook.bind(py).call1((objects,))?;
+        if given.is_none() {
+            return Ok(None);
+        }
+        gradients(given.extract::<Vec<Option<Bound<'_, PyAny>>>>()?).map(Some)
+    };
+    Python::attach(|py| called(py).map_err(carry))
+}
+
+fn optional(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    if object.is_none() {
+        return Ok(None);
+    }
+    match tensor_of(object) {
+        Some(tensor) => Ok(Some(tensor.clone())),
+        None => {
+            let found = object.get_type().name()?;
+            Err(PyTypeError::new_err(format!("the hook returned {found}, expected a tensor or None")))
+        }
+    }
+}
+
+/// Gives an operator a derivative: `setup(inputs, output)` gives tensors to keep and an object that `formula(object, grads, kept)`
+/// gets with the gradients of the results, and which gives one for each input, or `None`.
+#[pyfunction]
+pub(crate) fn _register_derivative(
+    py: Python<'_>,
+    name: &str,
+    setup: Py<PyAny>,
+    formula: Py<PyAny>,
+    at: At,
+) -> PyResult<RegistrationObject> {
+    let namespace = name.split_once("::").map_or("", |(namespace, _)| namespace);
+    let mut library = dispatcher().or_raise(py)?.fragment(namespace);
+    library.stands_at(place(&at));
+    let formula = Arc::new(formula);
+    let rule = Derivative::of_values(move |recorder, args| {
+        let recorded = Python::attach(|py| -> PyResult<_> {
+            let inputs = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>()?;
+            let results = (0..recorder.results()).map(|index| of(py, recorder.result(index).clone()));
+            let results = results.collect::<PyResult<Vec<_>>>()?;
+            let given = setup.bind(py).call1((PyTuple::new(py, inputs)?, results))?;
+            let (object, kept): (Py<PyAny>, Vec<Bound<'_, PyAny>>) = given.extract()?;
+            Ok((object, tensors(&kept)?))
+        });
+        let (object, kept) = recorded.map_err(carry)?;
+        // One gradient for each argument; of those that are no tensors there is none.
+        let tensors: Vec<Option<&Tensor>> = args.iter().map(|value| tensor_in(*value)).collect();
+        let present: Vec<&Tensor> = tensors.iter().flatten().copied().collect();
+        let places: Vec<bool> = tensors.iter().map(Option::is_some).collect();
+        let formula = formula.clone();
+        recorder.by_values(&present, &kept.iter().collect::<Vec<_>>(), move |grads, kept| {
+            let given = Python::attach(|py| -> PyResult<Vec<Option<Tensor>>> {
+                let tensor = |tensor: &Tensor| of(py, tensor.clone());
+                let grads = grads.all().iter().map(|grad| grad.as_ref().map(tensor).transpose());
+                let grads = grads.collect::<PyResult<Vec<_>>>()?;
+                let kept = kept.iter().map(tensor).collect::<PyResult<Vec<_>>>()?;
+                let given = formula.bind(py).call1((object.clone_ref(py), grads, kept))?;
+                gradients(given.extract::<Vec<Option<Bound<'_, PyAny>>>>()?)
+            });
+            let given = given.map_err(carry)?;
+            if given.len() != places.len() {
+                let message = format!(
+                    "the derivative in Python gave {} gradients, expected {}, one for each argument",
+                    given.len(),
+                    places.len()
+                );
+                return Err(Error::new(opgrid::ErrorKind::Value, message));
+            }
+            Ok(given.into_iter().zip(&places).filter(|(_, is)| **is).map(|(grad, _)| grad).collect())
+        })
+    });
+    let _ = library.implement(name).column(rule);
+    RegistrationObject::of(py, library)
+}
+
+fn tensor_in<'a>(value: ValueRef<'a>) -> Option<&'a Tensor> {
+    match value.view() {
+        ValueView::Tensor(tensor) => Tensor::from_any_ref(tensor),
+        _ => None,
+    }
+}
+
+/// # Errors
+///
+/// A tensor that requires a gradient: what is done to the memory would not be recorded.
+pub(crate) fn check_detached(tensor: &Tensor, what: &str) -> PyResult<()> {
+    match tensor.requires_grad() {
+        true => Err(PyRuntimeError::new_err(format!(
+            "Can't call {what} on a tensor that requires grad. Use tensor.detach().{what} instead"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The key that marks tensors which gradients lead to.
+#[pyfunction]
+pub(crate) fn _requires_grad_key(py: Python<'_>) -> PyResult<crate::keys::Key> {
+    opgrid::tensor::requires_grad_key().map(crate::keys::Key).or_raise(py)
+}

@@ -1,0 +1,418 @@
+"""Gradients: the way back, switches, functions with a derivative of one's own.
+
+``x.requires_grad_()`` asks for gradients by a tensor, ``y.backward()`` adds them up in ``x.grad``, ``grad(y, x)`` gives them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, ClassVar
+
+from . import _opgrid
+from ._opgrid import Node, RemovableHandle, Tensor, is_grad_enabled
+
+__all__ = [
+    "Function",
+    "Node",
+    "RemovableHandle",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+
+class _Switch:
+    """A setting of this thread for a ``with`` block, or for every call of a decorated function."""
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def _begin(self) -> bool:
+        raise NotImplementedError
+
+    def _end(self, before: bool) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> None:
+        self._before.append(self._begin())
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end(self._before.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            before = self._begin()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._end(before)
+
+        return within
+
+
+class set_grad_enabled(_Switch):
+    """Switches recording on or off at once; as a context manager, back at the end of the block."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = mode
+        self._at_first: bool | None = _opgrid._set_grad_enabled(mode)
+
+    def _begin(self) -> bool:
+        before, self._at_first = self._at_first, None
+        now = _opgrid._set_grad_enabled(self.mode)
+        return now if before is None else before
+
+    def _end(self, before: bool) -> None:
+        _opgrid._set_grad_enabled(before)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if self._at_first is not None:
+            _opgrid._set_grad_enabled(self._at_first)
+            self._at_first = None
+        return super().__call__(function)
+
+
+class _Recording(_Switch):
+    """Recording on or off from when the block begins."""
+
+    _on: ClassVar[bool]
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def _begin(self) -> bool:
+        return _opgrid._set_grad_enabled(self._on)
+
+    def _end(self, before: bool) -> None:
+        _opgrid._set_grad_enabled(before)
+
+
+class no_grad(_Recording):
+    """Without recording: what is computed requires no gradient. A context manager, and a decorator with or without ``()``."""
+
+    _on = False
+
+
+class enable_grad(_Recording):
+    """With recording, inside of ``no_grad`` too."""
+
+    _on = True
+
+
+class inference_mode(_Switch):
+    """Without recording and without what views and writes need of it: tensors that are made carry no keys of autograd."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._mode = mode
+        self._guards: list[Any] = []
+
+    def __enter__(self) -> None:
+        guard = _opgrid.preserve()
+        guard.__enter__()
+        self._guards.append(guard)
+        if self._mode:
+            included, excluded = _opgrid.local_keys()
+            keys = _opgrid.DispatchKeySet("ADInplaceOrView")
+            _opgrid.force(included - keys, excluded | _opgrid.DispatchKeySet("Autograd")).__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._guards.pop().__exit__(kind, error, trace)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with inference_mode(self._mode):
+                return function(*args, **kwargs)
+
+        return within
+
+
+class detect_anomaly(_Switch):
+    """Has every recorded call note where it was made, for the errors of its derivative, and refuses gradients that are NaN."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__()
+        self._on = check_nan
+
+    def _begin(self) -> bool:
+        return _opgrid._set_anomaly_enabled(self._on)
+
+    def _end(self, before: bool) -> None:
+        _opgrid._set_anomaly_enabled(before)
+
+
+def _listed(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, _opgrid.TensorBase) or tensors is None else list(tensors)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Adds the gradients of the leaves that ``tensors`` depend on to their ``grad``; with ``inputs``, only of these."""
+    grads = [] if grad_tensors is None else _listed(grad_tensors)
+    wanted = None if inputs is None else _listed(inputs)
+    if wanted == []:
+        raise ValueError("`inputs` argument to `backward()` cannot be empty.")
+    _opgrid._backward(_listed(tensors), grads, retain_graph, create_graph, wanted)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the sum of ``outputs`` by each of ``inputs``.
+
+    An input that no output depends on is an error, unless ``allow_unused`` has it give ``None``, or ``materialize_grads`` zeros.
+    """
+    if allow_unused is False and materialize_grads:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    grads = [] if grad_outputs is None else _listed(grad_outputs)
+    wanted = _listed(inputs)
+    found = _opgrid._grad(_listed(outputs), wanted, grads, retain_graph, create_graph)
+    if materialize_grads:
+        zeros = _opgrid.function("zeros_like")
+        return tuple(zeros(x) if g is None else g for x, g in zip(wanted, found, strict=True))
+    if not allow_unused and any(g is None for g in found):
+        place = next(i for i, g in enumerate(found) if g is None)
+        raise RuntimeError(
+            f"input {place} appears not to have been used in the graph; set allow_unused=True if this is the desired behavior"
+        )
+    return tuple(found)
+
+
+class FunctionCtx:
+    """What the two halves of a function share."""
+
+    def __init__(self) -> None:
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self._constant: set[int] = set()
+        self._materializes = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keeps tensors for the way back; one that is written meanwhile is noticed there."""
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Says that results are constant."""
+        self._constant = {id(tensor) for tensor in tensors}
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Refused: write to a copy and return that."""
+        raise NotImplementedError("mark_dirty: functions that write their arguments are not recorded; write to a copy and return that")
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` gets zeros instead of ``None`` for results without a gradient."""
+        self._materializes = value
+
+
+class Function:
+    """A function with a derivative of its own: ``forward`` and ``backward``, called by ``apply``.
+
+    With ``setup_context`` beside it, ``forward`` gets no ``ctx``.
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function.")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Calls the function, and records it where an argument requires a gradient."""
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in args)
+        places = [i for i, a in enumerate(args) if isinstance(a, _opgrid.TensorBase)]
+        made: dict[str, Any] = {}
+
+        def forward() -> tuple[list[Any], list[Any]]:
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args)
+            else:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            is_single = isinstance(output, _opgrid.TensorBase)
+            every = [output] if is_single else list(output)
+            results = [r for r in every if isinstance(r, _opgrid.TensorBase) and id(r) not in ctx._constant]
+            made.update(every=every, single=is_single, results=results)
+            made["like"] = [(tuple(r.shape), r.dtype, r.device) for r in results]
+            kept = [t for t in ctx.saved_tensors if t is not None]
+            made["gaps"] = [t is not None for t in ctx.saved_tensors]
+            ctx.saved_tensors = ()
+            return results, kept
+
+        def formula(grads: list[Any], kept: list[Any]) -> list[Any]:
+            tensors = iter(kept)
+            ctx.saved_tensors = tuple(next(tensors) if there else None for there in made["gaps"])
+            if ctx._materializes:
+                zeros = _opgrid.function("zeros")
+                grads = [
+                    zeros(size, dtype=dtype, device=device) if g is None else g
+                    for g, (size, dtype, device) in zip(grads, made["like"], strict=True)
+                ]
+            # Those of constant results stay away.
+            given = iter(grads)
+            every = [next(given) if there else None for there in made["there"]]
+            try:
+                back = cls.backward(ctx, *every)
+            finally:
+                ctx.saved_tensors = ()
+            back = back if isinstance(back, tuple) else (back,)
+            if len(back) != len(args):
+                if any(g is not None for g in back[len(args) :]) or len(back) < len(args):
+                    raise RuntimeError(
+                        f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(args)}, got {len(back)})"
+                    )
+            return [back[i] for i in places]
+
+        found = _opgrid._custom(cls.__name__ + "Backward", [args[i] for i in places], forward, formula)
+        kept_ids = {id(r) for r in made["results"]}
+        made["there"] = [id(r) in kept_ids for r in made["every"]]
+        given = iter(found)
+        every = [next(given) if there else r for r, there in zip(made["every"], made["there"], strict=True)]
+        del made["every"], made["results"]
+        return every[0] if made["single"] else tuple(every)
+
+
+def _differentiable(inputs: Sequence[Any]) -> list[int]:
+    return [i for i, x in enumerate(inputs) if isinstance(x, _opgrid.TensorBase) and x.requires_grad]
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Compares the gradients of a function with differences, element by element, in float64 and complex128."""
+    given = tuple(_listed(inputs))
+    places = _differentiable(given)
+    if not places:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+    try:
+        for place in places:
+            _check_input(func, given, place, eps, atol, rtol)
+    except _Differs as differs:
+        if raise_exception:
+            raise GradcheckError(str(differs)) from None
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Sequence[Any] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Compares the gradients of the gradients of a function with differences."""
+    given = tuple(_listed(inputs))
+    places = _differentiable(given)
+    outputs = [y for y in _results(func, given) if y.requires_grad]
+    rand = _opgrid.function("randn_like")
+    grads = list(grad_outputs) if grad_outputs is not None else [rand(y).detach().requires_grad_() for y in outputs]
+
+    def gradients(*every: Any) -> Any:
+        inner, outer = every[: len(given)], every[len(given) :]
+        inner = tuple(x if i not in places or x.requires_grad else x.detach().requires_grad_() for i, x in enumerate(inner))
+        with enable_grad():
+            found = [y for y in _results(func, inner) if y.requires_grad]
+            back = grad(found, [inner[i] for i in places], list(outer), create_graph=True, allow_unused=True)
+        return tuple(g for g in back if g is not None)
+
+    return gradcheck(gradients, given + tuple(grads), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+
+
+class GradcheckError(RuntimeError):
+    """A gradient differs from what differences say."""
+
+
+class _Differs(Exception):
+    pass
+
+
+def _results(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Any]:
+    found = func(*inputs)
+    found = [found] if isinstance(found, _opgrid.TensorBase) else list(found)
+    return [y for y in found if isinstance(y, _opgrid.TensorBase) and (y.dtype.is_floating_point or y.dtype.is_complex)]
+
+
+def _parts(x: Any) -> list[float]:
+    flat = x.detach().reshape(-1).tolist()
+    return [p for e in flat for p in (e.real, e.imag)] if x.dtype.is_complex else flat
+
+
+def _of_parts(parts: list[float], like: Any) -> Any:
+    if like.dtype.is_complex:
+        elements: Any = [complex(parts[i], parts[i + 1]) for i in range(0, len(parts), 2)]
+    else:
+        elements = parts
+    return _opgrid.tensor(elements, dtype=like.dtype).reshape(like.shape)
+
+
+def _check_input(func: Callable[..., Any], inputs: tuple[Any, ...], place: int, eps: float, atol: float, rtol: float) -> None:
+    x = inputs[place]
+    parts = _parts(x)
+    differences = []
+    for at in range(len(parts)):
+        sides = []
+        for by in (eps, -eps):
+            moved = list(parts)
+            moved[at] += by
+            with no_grad():
+                side = _results(func, (*inputs[:place], _of_parts(moved, x), *inputs[place + 1 :]))
+            sides.append([_parts(y) for y in side])
+        differences.append([[(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)] for above, below in zip(*sides, strict=True)])
+    outputs = _results(func, inputs)
+    for number, y in enumerate(outputs):
+        for part in range(len(_parts(y))):
+            unit = [0.0] * len(_parts(y))
+            unit[part] = 1.0
+            found: Any = None
+            if y.requires_grad:
+                (found,) = grad(y, x, _of_parts(unit, y), retain_graph=True, allow_unused=True)
+            grads = [0.0] * len(parts) if found is None else _parts(found)
+            for at, (ours, expected) in enumerate(zip(grads, (d[number][part] for d in differences), strict=True)):
+                if abs(ours - expected) > atol + rtol * abs(expected) or (ours != ours) != (expected != expected):
+                    raise _Differs(
+                        f"output {number}, part {part}, by input {place}, part {at}: found a gradient of {ours}, expected {expected} by differences"
+                    )
