@@ -28,7 +28,10 @@ pub const LOG_SIGMOID_FORWARD: Family<LogSigmoidForward> =
     });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG_SIGMOID_FORWARD).cpu(cpu);
+    library.family(&LOG_SIGMOID_FORWARD).cpu(cpu).derivative(|d, (input,)| {
+        d.differentiable(1);
+        d.by(input, [input], |grad, [x]| grad * (-x)?.sigmoid()?)
+    });
     library
         .define_with_forms(LogSigmoid, &kind::POINTWISE_UNARY)
         .implicit(|input| Ok(LogSigmoidForward.call(input)?.0));
