@@ -63,7 +63,8 @@ pub(crate) fn shared(grad: &Tensor, first: &Tensor, second: &Tensor, is_second: 
 ///
 /// Those of the operators.
 pub(crate) fn spread(grad: &Tensor, x: &Tensor, out: &Tensor, kept: &Kept) -> Result<Tensor> {
-    let is_chosen = x.eq(&kept.whole(out)?)?;
+    let out = kept.whole(out)?;
+    let is_chosen = x.eq(&out)?.logical_or(&x.isnan()?.logical_and(&out.isnan()?)?)?;
     let share = kept.whole(grad)?.div(&kept.summed(&is_chosen)?)?;
     derivatives::where_true(&is_chosen, &share)
 }

@@ -62,6 +62,18 @@ pub(crate) fn of_each(grad: &Tensor, reduction: i64, count: i64) -> Result<Tenso
     }
 }
 
+/// # Errors
+///
+/// Weights that require gradients, which losses do not give.
+pub(crate) fn check_constant(d: &Recorder<'_>, name: &str, weight: Option<&Tensor>) -> Result<()> {
+    match d.needs(weight) {
+        true => Err(argument(format!(
+            "argument `{name}` requires a gradient, but the loss is not differentiable with respect to it; detach it"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// States the derivative of a loss that is a function of the difference of two tensors, by its slope there.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use crate::error::argument;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::{reduce, variance};
 use crate::layers::autograd::Recorder;
+use crate::ops::WhereScalarSelf;
 use crate::samples::{Expected, INEXACT, Inputs, Rounding, Roundings, Sample, Samples, given, make};
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -170,7 +171,9 @@ pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &Kept, correction: f64) -> 
 
 /// The gradient of a variance by that of its root. A variance of zero has none.
 pub(crate) fn of_root(grad: &Tensor, deviation: &Tensor) -> Result<Tensor> {
-    derivatives::where_false(&deviation.eq_scalar(0)?, &(grad / (deviation * 2)?)?)
+    let is_zero = deviation.eq_scalar(0)?;
+    let divisor = WhereScalarSelf.call(&is_zero, Scalar::Int(1), &(deviation * 2)?)?;
+    derivatives::where_false(&is_zero, &(grad / divisor)?)
 }
 
 /// States the derivative of a variance, or of its root; `has_average` where the average is a second result.

@@ -27,6 +27,7 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(BinaryCrossEntropy, &kind::LOSS)
         .on_every_backend(binary_cross_entropy)
         .derivative(|d, (input, target, weight, reduction)| {
+            loss::check_constant(d, "weight", weight)?;
             let count = input.numel();
             d.together(
                 [Some(input), Some(target)],
@@ -75,7 +76,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE)
+        .tolerance(loss::TOLERANCE).constant(&["weight"])
         .refuses_data(
             "between 0 and 1",
             given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),

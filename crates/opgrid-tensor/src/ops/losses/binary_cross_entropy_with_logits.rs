@@ -27,6 +27,8 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(BinaryCrossEntropyWithLogits, &kind::LOSS)
         .on_every_backend(with_logits)
         .derivative(|d, (input, target, weight, pos_weight, reduction)| {
+            loss::check_constant(d, "weight", weight)?;
+            loss::check_constant(d, "pos_weight", pos_weight)?;
             let count = broadcast(&[input.sizes(), target.sizes()])?.iter().product();
             let kept = [Some(input), Some(target), weight, pos_weight];
             d.together([Some(input), Some(target)], kept, move |grads, kept, needs| {
@@ -72,7 +74,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE).constant(&["weight", "pos_weight"]);
     samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
 }
 
