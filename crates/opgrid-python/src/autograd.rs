@@ -357,7 +357,7 @@ pub(crate) fn _register_derivative(
     let rule = Derivative::of_values(move |recorder, args| {
         let recorded = Python::attach(|py| -> PyResult<_> {
             let inputs = args.iter().map(|value| write::lent(py, *value)).collect::<PyResult<Vec<_>>>()?;
-            let results = (0..recorder.results()).map(|index| of(py, recorder.result(index).clone()));
+            let results = recorder.results().iter().map(|result| of(py, result.clone()));
             let results = results.collect::<PyResult<Vec<_>>>()?;
             let given = setup.bind(py).call1((PyTuple::new(py, inputs)?, results))?;
             let (object, kept): (Py<PyAny>, Vec<Bound<'_, PyAny>>) = given.extract()?;

@@ -135,9 +135,9 @@ impl<'r> Recorder<'r> {
         &self.results[index]
     }
 
-    /// How many results there are; the elements of a list count one by one.
-    pub fn results(&self) -> usize {
-        self.results.len()
+    /// All results; the elements of a list count one by one.
+    pub fn results(&self) -> &'r [Tensor] {
+        self.results
     }
 
     /// Says that gradients come from the first results only, and that the others are constant.

@@ -1,0 +1,257 @@
+"""Compares the gradients of operators, and the gradients of gradients, with torch's, on torch's own samples.
+
+`cargo xtask conformance autograd` builds the package and runs this. The calls are those of `conformance/operators` in float64 and
+complex128: every tensor of these dtypes among the arguments requires a gradient, results get the same gradients on both sides,
+and what comes back is compared. The exit status is 1 where something differs that `DELIBERATE` does not name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+sys.dont_write_bytecode = True
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operators"))
+
+DELIBERATE: dict[str, str] = {}
+"""Overloads whose gradients are not torch's, with the reason."""
+
+DTYPES = ("float64", "complex128")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a call."""
+
+    overload: str
+    state: str
+    """passed, differing, refused (by torch too), constant (nothing to differentiate), skipped"""
+    text: str = ""
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="NAME[,NAME…]", help="entries of the database or packets")
+    parser.add_argument("--max-samples", type=int, default=5, metavar="N", help="samples for each dtype (5)")
+    parser.add_argument("--all", action="store_true", help="every sample")
+    parser.add_argument("--details", type=int, default=1, metavar="N", help="print so many differing calls of each overload")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes at a time (one for each core)")
+    parser.add_argument("--break", dest="broken", action="store_true", help="double opgrid's gradients, which has to be noticed")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    options = options_of(arguments)
+    warnings.simplefilter("ignore")
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    import scope
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    torch.set_num_threads(1)
+    only = {name for name in (options.only or "").split(",") if name}
+    ops = [op for op in scope.drivers(op_db) if op.supports_autograd]
+    if only:
+        ops = [op for op in ops if only & {op.name, scope.aten_name(op) or op.name}]
+    began = time.monotonic()
+    table: dict[str, Counter[str]] = defaultdict(Counter)
+    shown: Counter[str] = Counter()
+    for results in run(ops, options):
+        for result in results:
+            state = "deliberate" if result.state == "differing" and result.overload in DELIBERATE else result.state
+            table[result.overload][state] += 1
+            if state == "differing" and shown[result.overload] < options.details:
+                shown[result.overload] += 1
+                print(result.text)
+    return report(table, len(ops), time.monotonic() - began, options.broken)
+
+
+def report(table: dict[str, Counter[str]], entries: int, seconds: float, broken: bool) -> int:
+    states = ("passed", "second passed", "differing", "deliberate", "refused", "constant", "skipped")
+    print(f"{'operator':44}" + "".join(f"{state:>15}" for state in states))
+    totals: Counter[str] = Counter()
+    for overload, counts in sorted(table.items()):
+        totals += counts
+        print(f"{overload:44}" + "".join(f"{counts[state] or '':>15}" for state in states))
+    print(f"{'total':44}" + "".join(f"{totals[state]:>15}" for state in states))
+    whole = sum(1 for counts in table.values() if not counts["differing"])
+    print(f"{whole} of {len(table)} overloads whole; {entries} entries of the database in {seconds:.0f} s")
+    for overload, reason in DELIBERATE.items():
+        if table[overload]["deliberate"]:
+            print(f"on purpose: {overload}: {reason} ({table[overload]['deliberate']} calls)")
+    if broken:
+        print(f"--break: {totals['differing']} noticed, {totals['passed']} not")
+        return 0 if totals["differing"] and not totals["passed"] else 1
+    return 1 if totals["differing"] else 0
+
+
+def run(ops: list[Any], options: argparse.Namespace) -> Iterator[list[Result]]:
+    """The results of each entry; one whose process ends with a crash differs."""
+    count = None if options.all else options.max_samples
+    waiting = list(range(len(ops)))
+    while waiting:
+        failed: list[int] = []
+        with ProcessPoolExecutor(options.jobs, mp_context=get_context("fork")) as pool:
+            futures = {pool.submit(entry, ops[index], count, options.broken): index for index in waiting}
+            for future, index in futures.items():
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    failed.append(index)
+        if len(failed) == len(waiting) or len(failed) == 1:
+            for index in failed:
+                yield [Result(ops[index].name, "differing", f"{ops[index].name}: the process crashed")]
+            failed = []
+        waiting = failed
+
+
+def entry(op: Any, count: int | None, broken: bool) -> list[Result]:
+    """Every call of an entry."""
+    import samples
+    import torch
+
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    dtypes = [dtype for dtype in samples.dtypes_of(op) if str(dtype).rpartition(".")[2] in DTYPES]
+    samples.dtypes_of = lambda _op: dtypes  # type: ignore[assignment]
+    limits = samples.Limits(samples=count, recorded=1000 if count is None else 30, variants=0, reference=False, backward=False)
+    results: list[Result] = []
+    for case in samples.cases(op, limits):
+        if case.label.startswith("error"):
+            continue
+        results.extend(compared(case, op, broken))
+    return results
+
+
+def compared(case: Any, op: Any, broken: bool) -> list[Result]:
+    """Compares the gradients of a call, then theirs."""
+    import convert
+    import opgrid
+    import scope
+    import torch
+
+    overload = case.call.overload
+    function = scope.overload_of(overload)
+    if function is None or function._schema.is_mutable or torch.Tag.nondeterministic_seeded in function.tags:
+        return []
+    dtypes = {place.dtype for place in case.call.arguments.places()}
+    if not dtypes & {torch.float64, torch.complex128}:
+        return []
+
+    def told(state: str, text: str = "") -> Result:
+        return Result(overload, state, f"{op.name} {case.label}: aten::{overload}({convert.written(case.call.arguments, 12)})\n    {text}")
+
+    theirs = convert.for_torch(case.call.arguments)
+    for tensor in theirs.tensors:
+        if tensor.dtype in (torch.float64, torch.complex128):
+            tensor.requires_grad_(True)
+    try:
+        torch.manual_seed(1)
+        outputs = flat(function(*theirs.args, **theirs.kwargs))
+    except Exception:
+        return [told("refused")]
+    leaves = [tensor for tensor in theirs.tensors if tensor.requires_grad]
+    differentiable = [isinstance(out, torch.Tensor) and out.requires_grad for out in outputs]
+    if not any(differentiable):
+        return [told("constant")]
+    torch.manual_seed(2)
+    given = [torch.randn_like(out) if wanted else None for out, wanted in zip(outputs, differentiable, strict=True)]
+    wanted = [out for out, is_wanted in zip(outputs, differentiable, strict=True) if is_wanted]
+    seeds = [seed.detach().requires_grad_() for seed in given if seed is not None]
+    try:
+        expected = torch.autograd.grad(wanted, leaves, seeds, create_graph=True, allow_unused=True)
+    except Exception:
+        return [told("refused")]
+    ours = convert.for_opgrid(case.call.arguments)
+    try:
+        for tensor in ours.tensors:
+            if tensor.dtype in (opgrid.float64, opgrid.complex128):
+                tensor.requires_grad_(True)
+        packet, _, name = overload.partition(".")
+        results = flat(getattr(getattr(opgrid.ops.aten, packet), name or "default")(*ours.args, **ours.kwargs))
+        our_leaves = [tensor for tensor in ours.tensors if tensor.requires_grad]
+        our_wanted = [out for out, is_wanted in zip(results, differentiable, strict=True) if is_wanted]
+        constant = [place for place, out in enumerate(our_wanted) if not out.requires_grad]
+        if constant:
+            return [told("differing", f"result {constant[0]} requires no gradient, in torch it does")]
+        our_seeds = [opgrid.from_dlpack(seed.detach().resolve_conj().clone()).requires_grad_() for seed in seeds]
+        found = opgrid.autograd.grad(our_wanted, our_leaves, our_seeds, create_graph=True, allow_unused=True)
+    except Exception as error:
+        return [told("differing", f"opgrid: {type(error).__name__}: {str(error)[:400]}")]
+    if broken:
+        found = tuple(None if grad is None else grad * 2 for grad in found)
+    text = difference(found, expected)
+    if text is not None:
+        return [told("differing", text)]
+    return [told("passed"), *second(told, found, expected, our_leaves + our_seeds, leaves + seeds)]
+
+
+def second(told: Any, found: Any, expected: Any, our_inputs: list[Any], inputs: list[Any]) -> list[Result]:
+    """Compares the gradients of gradients."""
+    import opgrid
+    import torch
+
+    outputs = [grad for grad in expected if grad is not None and grad.requires_grad]
+    if not outputs:
+        return []
+    torch.manual_seed(3)
+    seeds = [torch.randn_like(out) for out in outputs]
+    try:
+        expected_second = torch.autograd.grad(outputs, inputs, seeds, allow_unused=True)
+    except Exception:
+        return []
+    try:
+        ours = [grad for grad, theirs in zip(found, expected, strict=True) if theirs is not None and theirs.requires_grad]
+        ours = [opgrid.zeros_like(out) if out is None else out for out, _ in zip(ours, outputs, strict=True)]
+        our_seeds = [opgrid.from_dlpack(seed.resolve_conj().clone()) for seed in seeds]
+        present = [(out, seed) for out, seed in zip(ours, our_seeds, strict=True) if out.requires_grad]
+        found_second: Any = [None] * len(our_inputs)
+        if present:
+            found_second = opgrid.autograd.grad([out for out, _ in present], our_inputs, [seed for _, seed in present], allow_unused=True)
+    except Exception as error:
+        return [told("differing", f"second: opgrid: {type(error).__name__}: {str(error)[:400]}")]
+    text = difference(found_second, expected_second)
+    return [told("second passed")] if text is None else [told("differing", f"second: {text}")]
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [item for part in value for item in flat(part)]
+    return [value]
+
+
+def difference(found: Any, expected: Any) -> str | None:
+    """What differs between gradients; nothing is as good as zeros."""
+    import convert
+    import torch
+
+    for place, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        if ours is None and theirs is None:
+            continue
+        if ours is None:
+            if theirs.abs().sum() == 0:
+                continue
+            return f"gradient {place}: found none, expected {theirs.tolist()!s:.300}"
+        ours = convert.as_torch(ours.detach().clone())
+        theirs = torch.zeros_like(ours) if theirs is None else theirs.detach().resolve_conj().resolve_neg()
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            return f"gradient {place}: found {ours.dtype} {list(ours.shape)}, expected {theirs.dtype} {list(theirs.shape)}"
+        if not torch.allclose(ours, theirs, rtol=1e-7, atol=1e-7, equal_nan=True):
+            return f"gradient {place}: found {ours.tolist()!s:.300}, expected {theirs.tolist()!s:.300}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
