@@ -69,6 +69,14 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Gives the operator a derivative: see `opgrid.library.register_autograd`."""
+        from .library import register_autograd
+
+        register_autograd(self._qualname, backward, setup_context=setup_context, lib=self._lib)
+
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 

@@ -212,6 +212,7 @@ class FunctionCtx:
         self.saved_tensors: tuple[Any, ...] = ()
         self.needs_input_grad: tuple[bool, ...] = ()
         self._constant: set[int] = set()
+        self._there: list[bool] = []
         self._materializes = True
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -304,6 +305,31 @@ class Function:
         every = [next(given) if there else r for r, there in zip(made["every"], made["there"], strict=True)]
         del made["every"], made["results"]
         return every[0] if made["single"] else tuple(every)
+
+
+def registered(backward: Callable[..., Any], setup_context: Callable[..., Any] | None) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two halves of an operator's derivative, as the recorder calls them."""
+
+    def setup(inputs: tuple[Any, ...], results: list[Any]) -> tuple[FunctionCtx, list[Any]]:
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(isinstance(a, _opgrid.TensorBase) and a.requires_grad for a in inputs)
+        if setup_context is not None:
+            setup_context(ctx, inputs, results[0] if len(results) == 1 else tuple(results))
+        kept = [t for t in ctx.saved_tensors if t is not None]
+        ctx._there = [t is not None for t in ctx.saved_tensors]
+        ctx.saved_tensors = ()
+        return ctx, kept
+
+    def formula(ctx: FunctionCtx, grads: list[Any], kept: list[Any]) -> list[Any]:
+        tensors = iter(kept)
+        ctx.saved_tensors = tuple(next(tensors) if there else None for there in ctx._there)
+        try:
+            back = backward(ctx, *grads)
+        finally:
+            ctx.saved_tensors = ()
+        return list(back) if isinstance(back, (tuple, list)) else [back]
+
+    return setup, formula
 
 
 def _differentiable(inputs: Sequence[Any]) -> list[int]:

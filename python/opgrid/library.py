@@ -324,6 +324,28 @@ def register_fake(
     return _decorator(func, register)
 
 
+def register_autograd(
+    op: Any,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
+) -> None:
+    """Gives an operator a derivative: ``backward(ctx, *grads)`` returns a gradient, or None, for each argument.
+
+    ``setup_context(ctx, inputs, output)`` keeps what it needs, tensors by ``ctx.save_for_backward``.
+    """
+    from .autograd import registered
+
+    name = full_name(op)
+    namespace, _ = _split(name)
+    place = _place.of_caller()
+    setup, formula = registered(backward, setup_context)
+    made = _again(("autograd", name), place, lambda: _opgrid._register_derivative(name, setup, formula, place))
+    _fragment(namespace, lib)._registrations.append(made)
+
+
 def get_kernel(op: Any, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
     """The kernel that the operator's table has for the key now, to be called as ``call_boxed(keys, *args)``."""
     return _opgrid.held_kernel(_opgrid.overload_named(full_name(op)), DispatchKey(dispatch_key))
@@ -339,7 +361,6 @@ def _to_come(name: str, with_what: str) -> Callable[..., Any]:
 
 
 impl_abstract = register_fake
-register_autograd = _to_come("register_autograd", "the layer of autograd")
 register_vmap = _to_come("register_vmap", "batching rules written in Python")
 register_autocast = _to_come("register_autocast", "cast policies written in Python")
 register_torch_dispatch = _to_come("register_torch_dispatch", "subclasses that see operators")

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use opgrid_core::{DType, Device, Dispatcher, Result, strict};
-use opgrid_tensor::layers::{autocast, gradient, vmap};
+use opgrid_tensor::layers::{autocast, autograd, vmap};
 use opgrid_tensor::{Tensor, ops};
 
 #[test]
@@ -11,7 +11,7 @@ fn everything_works_at_once() -> Result<()> {
     let dispatcher = Dispatcher::new();
     let _operators = opgrid_tensor::register(&dispatcher)?;
     let _layers =
-        [gradient::install(&dispatcher)?, vmap::install(&dispatcher)?, autocast::install(&dispatcher)?];
+        [autograd::install(&dispatcher)?, vmap::install(&dispatcher)?, autocast::install(&dispatcher)?];
     dispatcher.within(|| {
         let x = Tensor::from_slice(&[180.0f64, -360.0, 0.0, 90.0], &[2, 2])?;
         let expected = [PI, -2.0 * PI, 0.0, PI / 2.0];
@@ -22,9 +22,10 @@ fn everything_works_at_once() -> Result<()> {
         assert_eq!(Tensor::empty(&[3], DType::F32, Device::META)?.deg2rad()?.sizes(), [3]);
         let batch = strict(|| vmap::over(&[&x], |x| x[0].deg2rad()))?;
         assert_eq!(batch.to_vec::<f64>()?, expected);
-        let variable = gradient::variable(&x);
-        let grads = gradient::of(&variable.deg2rad()?.sum()?, &[&variable])?;
-        assert_eq!(grads[0].to_vec::<f64>()?, [PI / 180.0; 4]);
+        let variable = x.detach()?;
+        variable.requires_grad_(true)?;
+        variable.deg2rad()?.sum()?.backward()?;
+        assert_eq!(variable.grad().expect("the leaf has its gradient").to_vec::<f64>()?, [PI / 180.0; 4]);
         assert_eq!(autocast::within(DType::BF16, || x.deg2rad())?.dtype(), DType::F64);
         x.deg2rad_()?;
         assert_eq!(x.to_vec::<f64>()?, expected);

@@ -25,6 +25,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "tensors", prepare: tensors },
     Suite { name: "python", prepare: python },
     Suite { name: "operators", prepare: operators },
+    Suite { name: "autograd", prepare: autograd },
     Suite { name: "models", prepare: models },
 ];
 
@@ -152,6 +153,12 @@ fn python(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 fn operators(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     torch.require(&DATABASE_NEEDS)?;
     beside_torch(workspace, torch, "conformance/operators/run.py")
+}
+
+/// The gradients of the same operators, on the same samples.
+fn autograd(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    torch.require(&DATABASE_NEEDS)?;
+    beside_torch(workspace, torch, "conformance/autograd/run.py")
 }
 
 /// Whole networks, whose weights go from one side to the other by a file.

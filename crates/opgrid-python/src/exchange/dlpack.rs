@@ -418,6 +418,11 @@ impl TensorBase {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
+        if expect_tensor(slf.as_any())?.requires_grad() {
+            return Err(PyBufferError::new_err(
+                "Can't export tensors that require gradient, use tensor.detach()",
+            ));
+        }
         if stream.is_some_and(|stream| stream.extract::<i64>().map_or(true, |stream| stream != -1)) {
             return Err(PyBufferError::new_err("memory of the cpu has no streams; leave stream away"));
         }

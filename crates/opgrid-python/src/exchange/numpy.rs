@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::dlpack;
+use crate::autograd::check_detached;
 use crate::errors::OrRaise;
 use crate::tensor::object::{TensorBase, expect_tensor, of};
 
@@ -47,6 +48,12 @@ impl TensorBase {
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(slf: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let tensor = expect_tensor(slf.as_any())?;
+        if force && tensor.requires_grad() {
+            let py = slf.py();
+            let detached = of(py, tensor.detach().or_raise(py)?)?;
+            return Self::numpy(detached.bind(py).cast::<Self>()?, force);
+        }
+        check_detached(tensor, "numpy()")?;
         if tensor.device().kind() != opgrid::DeviceType::Cpu && force {
             let py = slf.py();
             let copy =
@@ -63,6 +70,7 @@ impl TensorBase {
         dtype: Option<Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        check_detached(expect_tensor(slf.as_any())?, "numpy()")?;
         let array = view(slf.as_any())?;
         let array = match dtype {
             Some(dtype) if !array.getattr("dtype")?.eq(&dtype)? => {

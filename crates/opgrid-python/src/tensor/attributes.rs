@@ -239,7 +239,14 @@ impl TensorBase {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(own(slf)?.to_string())
+        let tensor = own(slf)?;
+        let text = tensor.to_string();
+        let gradient = match tensor.origin() {
+            _ if !tensor.requires_grad() => return Ok(text),
+            Some(origin) => format!(", grad_fn=<{}>)", origin.name()),
+            None => ", requires_grad=True)".to_owned(),
+        };
+        Ok(text.strip_suffix(')').map_or_else(|| text.clone(), |text| text.to_owned() + &gradient))
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
