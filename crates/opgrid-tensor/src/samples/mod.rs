@@ -342,7 +342,7 @@ impl OperatorSamples {
     }
 
     /// Names arguments that gradients do not lead to, though they could move results: statistics, and what torch calls not
-    /// differentiable.
+    /// differentiable. Results that have no gradients are named as well.
     pub fn constant(&mut self, arguments: &'static [&'static str]) -> &mut Self {
         self.constants = arguments;
         self

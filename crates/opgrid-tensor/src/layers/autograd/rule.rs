@@ -135,6 +135,11 @@ impl<'r> Recorder<'r> {
         &self.results[index]
     }
 
+    /// All results; the elements of a list count one by one.
+    pub fn results(&self) -> &'r [Tensor] {
+        self.results
+    }
+
     /// Says that gradients come from the first results only, and that the others are constant.
     pub fn differentiable(&self, count: usize) {
         self.draft.borrow_mut().differentiable = Some(count);

@@ -37,15 +37,36 @@ const SELU_SCALE: Scalar = Scalar::Float(1.050_700_987_355_480_5);
 const ONE: Scalar = Scalar::Int(1);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ELU).cpu(cpu);
-    library.family(&ELU_BACKWARD).cpu(backward_cpu);
+    library.family(&ELU).cpu(cpu).derivative(|d, (input, alpha, scale, input_scale)| {
+        d.by(input, [input], move |grad, [x]| EluBackward.call(grad, alpha, scale, input_scale, false, x))
+    });
+    library.family(&ELU_BACKWARD).cpu(backward_cpu).derivative(
+        |d, (grad_output, alpha, scale, input_scale, is_result, x)| {
+            d.by(grad_output, [x], move |grad, [x]| {
+                EluBackward.call(grad, alpha, scale, input_scale, is_result, x)
+            })?;
+            d.by(x, [grad_output, x], move |grad, [before, x]| {
+                let product = ((grad * before)? * input_scale)?;
+                let curved = match is_result {
+                    true => product,
+                    false => EluBackward.call(&product, alpha, scale, input_scale, false, x)?,
+                };
+                derivatives::where_true(&x.lt_scalar(0)?, &curved)
+            })
+        },
+    );
     library
         .define_with_forms(Selu, &kind::POINTWISE_UNARY)
         .implicit(|input| Elu.call(input, SELU_ALPHA, SELU_SCALE, ONE));
     library.implement(SeluInplace).implicit(|input| EluInplace.call(input, SELU_ALPHA, SELU_SCALE, ONE));
     library
         .define_with_forms(Celu, &kind::POINTWISE_UNARY)
-        .on_every_backend(|input, alpha| Elu.call(input, alpha, ONE, one_over(alpha)?));
+        .on_every_backend(|input, alpha| Elu.call(input, alpha, ONE, one_over(alpha)?))
+        .derivative(|d, (input, alpha)| {
+            d.by(input, [input], move |grad, [x]| {
+                EluBackward.call(grad, alpha, ONE, one_over(alpha)?, false, x)
+            })
+        });
     library
         .implement(CeluInplace)
         .on_every_backend(|input, alpha| EluInplace.call(input, alpha, ONE, one_over(alpha)?));

@@ -9,6 +9,8 @@
 //! - Errors: other dtypes; an `approximate` that is neither "none" nor "tanh".
 //! - Source: torch.nn.functional.gelu, PyTorch 2.15; D. Hendrycks and K. Gimpel, Gaussian Error Linear Units (2016).
 
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
 use crate::kernels::activations::{Gelu as Exact, GeluByTanh, GeluByTanhSlope, GeluSlope};
 use crate::ops::prelude::*;
 
@@ -27,8 +29,18 @@ pub const GELU_BACKWARD: Family<GeluBackward> =
     Family::new(GeluBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&GELU).cpu(cpu);
-    library.family(&GELU_BACKWARD).cpu(backward_cpu);
+    library.family(&GELU).cpu(cpu).derivative(|d, (input, approximate)| {
+        let approximate = approximate.to_owned();
+        d.by(input, [input], move |grad, [x]| GeluBackward.call(grad, x, &approximate))
+    });
+    library.family(&GELU_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, input, approximate)| {
+        let (first, second) = (approximate.to_owned(), approximate.to_owned());
+        d.by(grad_output, [input], move |grad, [x]| GeluBackward.call(grad, x, &first))?;
+        d.by(input, [grad_output, input], move |grad, [before, x]| {
+            let curve = if second == "tanh" { approximate_curve(x)? } else { exact_curve(x)? };
+            grad * (before * curve)?
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -115,4 +127,24 @@ fn backward_cpu(grad: &Tensor, input: &Tensor, approximate: &str, out: &Tensor) 
         true => elementwise::binary_by::<T, T, T>(out, grad, input, GeluSlope),
         false => elementwise::binary_by::<T, T, T>(out, grad, input, GeluByTanhSlope),
     })
+}
+
+/// The slope of the slope: `(2 - x ^ 2) * e ^ (-x ^ 2 / 2) / sqrt(2 * pi)`.
+fn exact_curve(x: &Tensor) -> Result<Tensor> {
+    let square = (x * x)?;
+    let density = ((&square * -0.5)?.exp()? * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2))?;
+    density * (2 - square)?
+}
+
+/// The slope of the slope of `x / 2 * (1 + t)`, where `t` is the hyperbolic tangent of `u = k * (x + 0.044715 * x ^ 3)`:
+/// `(1 - t ^ 2) * (u' + x / 2 * (u'' - 2 * t * u' ^ 2))`.
+fn approximate_curve(x: &Tensor) -> Result<Tensor> {
+    const K: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+    const CUBE: f64 = 0.044_715;
+    let square = (x * x)?;
+    let tanh = ((((&square * CUBE)? + 1)? * x)? * K)?.tanh()?;
+    let first = (((square * (3.0 * CUBE))? + 1)? * K)?;
+    let second = (x * (6.0 * CUBE * K))?;
+    let bend = (second - ((&tanh * (&first * &first)?)? * 2)?)?;
+    (1 - (&tanh * &tanh)?)? * (first + ((bend * x)? * 0.5)?)?
 }

@@ -9,6 +9,7 @@
 //! - Source: torch.nn.functional.glu, PyTorch 2.15; Y. N. Dauphin et al., Language Modeling with Gated Convolutional
 //!   Networks (2016).
 
+use crate::ops::Cat;
 use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
@@ -22,7 +23,15 @@ operator! {
 pub const GLU: Family<Glu> = Family::new(Glu, &kind::GATE, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&GLU).cpu(cpu);
+    library.family(&GLU).cpu(cpu).derivative(|d, (input, dim)| {
+        d.by(input, [input], move |grad, [x]| {
+            let halves = x.chunk(2, dim)?;
+            let gate = halves[1].sigmoid()?;
+            let first = (grad * &gate)?;
+            let second = ((&first * &halves[0])? * (1 - gate)?)?;
+            Cat.call(&[first, second], dim)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -22,7 +22,9 @@ pub const HARDSHRINK: Family<Hardshrink> =
     Family::new(Hardshrink, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&HARDSHRINK).cpu(cpu);
+    library.family(&HARDSHRINK).cpu(cpu).derivative(|d, (input, _)| {
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::where_true(&out.ne_scalar(0)?, grad))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

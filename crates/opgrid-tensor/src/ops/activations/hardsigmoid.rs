@@ -22,7 +22,12 @@ pub const HARDSIGMOID: Family<Hardsigmoid> =
     Family::new(Hardsigmoid, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&HARDSIGMOID).cpu(cpu);
+    library.family(&HARDSIGMOID).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| {
+            let is_within = x.gt_scalar(-3)?.logical_and(&x.lt_scalar(3)?)?;
+            derivatives::where_true(&is_within, &(grad * (1.0 / 6.0))?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

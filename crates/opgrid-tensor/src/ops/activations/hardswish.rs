@@ -9,6 +9,7 @@
 //! - Source: torch.nn.functional.hardswish, PyTorch 2.15; A. Howard et al., Searching for MobileNetV3 (2019).
 
 use crate::kernels::arithmetic::Ordered;
+use crate::ops::WhereSelf;
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,7 +23,13 @@ pub const HARDSWISH: Family<Hardswish> =
     Family::new(Hardswish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&HARDSWISH).cpu(cpu);
+    library.family(&HARDSWISH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| {
+            let inner = (grad * ((x / 3)? + 0.5)?)?;
+            let upper = WhereSelf.call(&x.lt_scalar(3)?, &inner, grad)?;
+            derivatives::where_true(&x.gt_scalar(-3)?, &upper)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

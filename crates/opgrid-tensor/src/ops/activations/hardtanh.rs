@@ -30,8 +30,13 @@ pub const HARDTANH_BACKWARD: Family<HardtanhBackward> =
     Family::new(HardtanhBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&HARDTANH).cpu(cpu);
-    library.family(&HARDTANH_BACKWARD).cpu(backward_cpu);
+    library.family(&HARDTANH).cpu(cpu).derivative(|d, (input, low, high)| {
+        d.by(input, [input], move |grad, [x]| HardtanhBackward.call(grad, x, low, high))
+    });
+    library.family(&HARDTANH_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, input, low, high)| {
+        d.by(grad_output, [input], move |grad, [x]| HardtanhBackward.call(grad, x, low, high))?;
+        d.by(input, [], |grad, []| derivatives::zeros(grad))
+    });
     const LOW: Scalar = Scalar::Int(0);
     const HIGH: Scalar = Scalar::Int(6);
     library

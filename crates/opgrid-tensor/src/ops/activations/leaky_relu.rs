@@ -26,8 +26,15 @@ pub const LEAKY_RELU_BACKWARD: Family<LeakyReluBackward> =
     Family::new(LeakyReluBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LEAKY_RELU).cpu(cpu);
-    library.family(&LEAKY_RELU_BACKWARD).cpu(backward_cpu);
+    library.family(&LEAKY_RELU).cpu(cpu).derivative(|d, (input, slope)| {
+        d.by(input, [input], move |grad, [x]| LeakyReluBackward.call(grad, x, slope, false))
+    });
+    library.family(&LEAKY_RELU_BACKWARD).cpu(backward_cpu).derivative(
+        |d, (grad_output, input, slope, is_result)| {
+            d.by(grad_output, [input], move |grad, [x]| LeakyReluBackward.call(grad, x, slope, is_result))?;
+            d.by(input, [], |grad, []| derivatives::zeros(grad))
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -28,7 +28,10 @@ pub const LOG_SIGMOID_FORWARD: Family<LogSigmoidForward> =
     });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG_SIGMOID_FORWARD).cpu(cpu);
+    library.family(&LOG_SIGMOID_FORWARD).cpu(cpu).derivative(|d, (input,)| {
+        d.differentiable(1);
+        d.by(input, [input], |grad, [x]| grad * (-x)?.sigmoid()?)
+    });
     library
         .define_with_forms(LogSigmoid, &kind::POINTWISE_UNARY)
         .implicit(|input| Ok(LogSigmoidForward.call(input)?.0));
@@ -53,7 +56,7 @@ pub(super) fn samples(samples: &mut Samples) {
         let of = |function: fn(f64) -> f64| it.unary(DTypeRule::Promoted, |x| number::float_by(x, function));
         Ok([of(log_sigmoid)?, of(|x| (-x.abs()).exp())?].into())
     };
-    samples.of(LogSigmoidForward, FLOATS, make::unary, both).tolerance(8.0);
+    samples.of(LogSigmoidForward, FLOATS, make::unary, both).tolerance(8.0).constant(&["buffer"]);
     let with_outputs = |dtype| -> Vec<Sample> {
         let shapes: [&[i64]; 3] = [&[2, 3], &[], &[0]];
         let x = |sizes: &[i64], seed| make::numbers(dtype, sizes, seed);

@@ -9,6 +9,7 @@
 //! - Source: torch.nn.functional.mish, PyTorch 2.15; D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function (2019).
 
 use crate::kernels::activations;
+use crate::ops::Softplus;
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,7 +23,13 @@ pub const MISH: Family<Mish> =
     Family::new(Mish, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MISH).cpu(cpu);
+    library.family(&MISH).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| {
+            let gate = Softplus.call(x, Scalar::Int(1), Scalar::Int(20))?.tanh()?;
+            let slope = ((x * x.sigmoid()?)? * (1 - (&gate * &gate)?)?)?;
+            grad * (slope + gate)?
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -8,8 +8,8 @@
 //! - Errors: other dtypes, two dtypes; a `weight` of another size or of more than one dimension.
 //! - Source: torch.nn.functional.prelu, PyTorch 2.15; K. He et al., Delving Deep into Rectifiers (2015).
 
-use crate::ops::Reshape;
 use crate::ops::prelude::*;
+use crate::ops::{Reshape, WhereSelf};
 
 operator! {
     home = crate::home;
@@ -22,7 +22,12 @@ operator! {
 pub const PRELU_KERNEL: Family<PreluKernel> = Family::new(PreluKernel, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&PRELU_KERNEL).cpu(cpu);
+    library.family(&PRELU_KERNEL).cpu(cpu).derivative(|d, (input, weight)| {
+        d.by(input, [input, weight], |grad, [x, weight]| {
+            WhereSelf.call(&x.gt_scalar(0)?, grad, &(grad * weight)?)
+        })?;
+        d.by(weight, [input], |grad, [x]| derivatives::where_false(&x.gt_scalar(0)?, &(grad * x)?))
+    });
     library.define(Prelu).kind(&kind::GATE).implicit(prelu);
 }
 

@@ -26,8 +26,20 @@ pub const SOFTPLUS_BACKWARD: Family<SoftplusBackward> =
     Family::new(SoftplusBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SOFTPLUS).cpu(cpu);
-    library.family(&SOFTPLUS_BACKWARD).cpu(backward_cpu);
+    library.family(&SOFTPLUS).cpu(cpu).derivative(|d, (input, beta, threshold)| {
+        d.by(input, [input], move |grad, [x]| SoftplusBackward.call(grad, x, beta, threshold))
+    });
+    library.family(&SOFTPLUS_BACKWARD).cpu(backward_cpu).derivative(
+        |d, (grad_output, input, beta, threshold)| {
+            d.by(grad_output, [input], move |grad, [x]| SoftplusBackward.call(grad, x, beta, threshold))?;
+            d.by(input, [grad_output, input], move |grad, [before, x]| {
+                let scaled = (x * beta)?;
+                let gate = scaled.sigmoid()?;
+                let curve = (((&gate * (1 - &gate)?)? * beta)? * before)?;
+                derivatives::where_true(&scaled.le_scalar(threshold)?, &(grad * curve)?)
+            })
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -27,8 +27,13 @@ pub const THRESHOLD_BACKWARD: Family<ThresholdBackward> =
     Family::new(ThresholdBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&THRESHOLD).cpu(cpu);
-    library.family(&THRESHOLD_BACKWARD).cpu(backward_cpu);
+    library.family(&THRESHOLD).cpu(cpu).derivative(|d, (input, threshold, _)| {
+        d.by(input, [input], move |grad, [x]| ThresholdBackward.call(grad, x, threshold))
+    });
+    library.family(&THRESHOLD_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, input, threshold)| {
+        d.by(grad_output, [input], move |grad, [x]| ThresholdBackward.call(grad, x, threshold))?;
+        d.by(input, [], |grad, []| derivatives::zeros(grad))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

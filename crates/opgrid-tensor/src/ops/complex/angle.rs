@@ -22,7 +22,16 @@ operator! {
 pub const ANGLE: Family<Angle> = Family::new(Angle, &kind::POINTWISE_UNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ANGLE).cpu(cpu);
+    library.family(&ANGLE).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| {
+            if !x.dtype().is_complex() {
+                return derivatives::zeros(grad);
+            }
+            let distance = x.abs()?;
+            let turned = ((grad * (x * Complex64::I)?)? / (&distance * &distance)?)?;
+            derivatives::where_false(&distance.eq_scalar(0)?, &turned)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -24,7 +24,10 @@ pub const COMPLEX_OF_PARTS: Family<ComplexParts> =
     Family::new(ComplexParts, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&COMPLEX_OF_PARTS).cpu(cpu);
+    library.family(&COMPLEX_OF_PARTS).cpu(cpu).derivative(|d, (real, imag)| {
+        d.by(real, [], |grad, []| grad.real())?;
+        d.by(imag, [], |grad, []| grad.imag())
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -42,16 +42,26 @@ pub const CONJ_PHYSICAL_KERNEL: Family<ConjPhysicalKernel> =
     Family::new(ConjPhysicalKernel, &kind::POINTWISE_UNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CONJ_PHYSICAL_KERNEL).cpu(cpu);
+    library
+        .family(&CONJ_PHYSICAL_KERNEL)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
     library.define(ConjPhysicalKernelOut).kind(&kind::POINTWISE_UNARY).on_cpu_and_meta(into);
     library.define_with_forms(ConjPhysical, &kind::POINTWISE_UNARY).implicit(conj);
     library.implement(ConjPhysicalOut).on_cpu_and_meta(into);
-    library.implement(ConjPhysicalInplace).on_cpu_and_meta(|input| match input.dtype().is_complex() {
-        true => into(input, input),
-        false => check_written(input.geometry()),
-    });
+    library
+        .implement(ConjPhysicalInplace)
+        .on_cpu_and_meta(|input| match input.dtype().is_complex() {
+            true => into(input, input),
+            false => check_written(input.geometry()),
+        })
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
     library.define(Conj).kind(&kind::POINTWISE_UNARY).implicit(conj);
-    library.define(ConjKernel).kind(&kind::POINTWISE_UNARY).on_every_backend(conj);
+    library
+        .define(ConjKernel)
+        .kind(&kind::POINTWISE_UNARY)
+        .on_every_backend(conj)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::conjugate(grad)));
     library.define(ResolveConj).kind(&kind::VIEW).implicit(itself);
     library.define(ResolveNeg).kind(&kind::VIEW).implicit(itself);
     library.define(IsConj).kind(&kind::QUESTION).implicit(no);

@@ -23,7 +23,12 @@ operator! {
 pub const POLAR: Family<Polar> = Family::new(Polar, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&POLAR).cpu(cpu);
+    library.family(&POLAR).cpu(cpu).derivative(|d, (abs, angle)| {
+        d.by(abs, [angle], |grad, [angle]| {
+            (grad.real()? * angle.cos()?)? + (grad.imag()? * angle.sin()?)?
+        })?;
+        d.by(angle, [d.result(0)], |grad, [out]| (grad * out.conj()?)?.imag())
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,7 @@
 //! - Source: torch.view_as_complex, PyTorch 2.15.
 
 use crate::ops::prelude::*;
+use crate::ops::{Stack, ViewAsReal};
 use crate::tensor::complex_of;
 
 operator! {
@@ -18,7 +19,15 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ViewAsComplex).kind(&kind::VIEW).on_every_backend(view_as_complex);
+    library.define(ViewAsComplex).kind(&kind::VIEW).on_every_backend(view_as_complex).derivative(
+        |d, (input,)| {
+            d.by(input, [], |grad, []| match grad.dtype().is_complex() {
+                true => ViewAsReal.call(grad),
+                // The imaginary parts of a real gradient are zero.
+                false => Stack.call(&[grad.clone(), derivatives::zeros(grad)?], -1),
+            })
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

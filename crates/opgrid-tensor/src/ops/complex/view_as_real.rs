@@ -8,6 +8,7 @@
 //! - Errors: real numbers.
 //! - Source: torch.view_as_real, PyTorch 2.15.
 
+use crate::ops::ViewAsComplex;
 use crate::ops::prelude::*;
 
 operator! {
@@ -17,7 +18,11 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ViewAsReal).kind(&kind::VIEW).on_every_backend(view_as_real);
+    library
+        .define(ViewAsReal)
+        .kind(&kind::VIEW)
+        .on_every_backend(view_as_real)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| ViewAsComplex.call(&grad.contiguous()?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

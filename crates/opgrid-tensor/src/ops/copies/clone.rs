@@ -15,7 +15,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Clone, &kind::COPY).on_every_backend(clone);
+    library
+        .define_with_forms(Clone, &kind::COPY)
+        .on_every_backend(clone)
+        .derivative(|d, (input, _)| d.by(input, [], |grad, []| Ok(grad.clone())));
     library.implement(CloneOut).on_every_backend(|input, format, out| {
         factory::fill_like(out, input, format, |out| CopyInplace.call(out, input, false))
     });

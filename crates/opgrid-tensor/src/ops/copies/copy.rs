@@ -21,11 +21,22 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(CopyInplace).column(NumbersForTensors).kind(&kind::COPY).in_place(shape, cpu);
-    library.define_with_forms(Copy, &kind::COPY).on_every_backend(|input, src, non_blocking| {
-        let out = EmptyLike.call(input, None, None, None, None, None)?;
-        CopyInplace.call(&out, src, non_blocking).map(|()| out)
-    });
+    library.define(CopyInplace).column(NumbersForTensors).kind(&kind::COPY).in_place(shape, cpu).derivative(
+        |d, (input, src, _)| {
+            d.by(input, [], |grad, []| derivatives::zeros(grad))?;
+            d.by(src, [], |grad, []| Ok(grad.clone()))
+        },
+    );
+    library
+        .define_with_forms(Copy, &kind::COPY)
+        .on_every_backend(|input, src, non_blocking| {
+            let out = EmptyLike.call(input, None, None, None, None, None)?;
+            CopyInplace.call(&out, src, non_blocking).map(|()| out)
+        })
+        .derivative(|d, (input, src, _)| {
+            d.by(input, [], |grad, []| derivatives::zeros(grad))?;
+            d.by(src, [], |grad, []| Ok(grad.clone()))
+        });
     library.implement(CopyOut).on_every_backend(|input, src, non_blocking, out| {
         result::copied(out, &Copy.call(input, src, non_blocking)?)
     });

@@ -24,19 +24,37 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(FillInplaceScalar).kind(&kind::POINTWISE_UNARY).in_place(shape, cpu);
-    library.define(FillInplaceTensor).kind(&kind::COPY).on_cpu_and_meta(fill_tensor);
-    library.define_with_forms(FillScalar, &kind::COPY).on_every_backend(|input, value| {
-        let out = EmptyLike.call(input, None, None, None, None, None)?;
-        FillInplaceScalar.call(&out, value).map(|()| out)
-    });
+    library
+        .define(FillInplaceScalar)
+        .kind(&kind::POINTWISE_UNARY)
+        .in_place(shape, cpu)
+        .derivative(|d, (input, _)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
+    library.define(FillInplaceTensor).kind(&kind::COPY).on_cpu_and_meta(fill_tensor).derivative(
+        |d, (input, src)| {
+            d.by(input, [], |grad, []| derivatives::zeros(grad))?;
+            d.by(src, [], |grad, []| Ok(grad.clone()))
+        },
+    );
+    library
+        .define_with_forms(FillScalar, &kind::COPY)
+        .on_every_backend(|input, value| {
+            let out = EmptyLike.call(input, None, None, None, None, None)?;
+            FillInplaceScalar.call(&out, value).map(|()| out)
+        })
+        .derivative(|d, (input, _)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
     library.implement(FillScalarOut).on_every_backend(|input, value, out| {
         factory::fill_like(out, input, None, |out| FillInplaceScalar.call(out, value))
     });
-    library.define_with_forms(FillTensor, &kind::COPY).on_every_backend(|input, value| {
-        let out = EmptyLike.call(input, None, None, None, None, None)?;
-        FillInplaceTensor.call(&out, value).map(|()| out)
-    });
+    library
+        .define_with_forms(FillTensor, &kind::COPY)
+        .on_every_backend(|input, value| {
+            let out = EmptyLike.call(input, None, None, None, None, None)?;
+            FillInplaceTensor.call(&out, value).map(|()| out)
+        })
+        .derivative(|d, (input, src)| {
+            d.by(input, [], |grad, []| derivatives::zeros(grad))?;
+            d.by(src, [], |grad, []| Ok(grad.clone()))
+        });
     library.implement(FillTensorOut).on_every_backend(|input, value, out| {
         check_value(value)?;
         // Read before anything is written, for `out` may be `value`.

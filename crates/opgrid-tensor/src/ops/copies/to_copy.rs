@@ -18,7 +18,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(ToCopy, &kind::COPY).on_every_backend(to_copy);
+    library
+        .define_with_forms(ToCopy, &kind::COPY)
+        .on_every_backend(to_copy)
+        .derivative(|d, (input, ..)| d.by(input, [], |grad, []| Ok(grad.clone())));
     library.implement(ToCopyOut).on_every_backend(|input, non_blocking, format, out| {
         factory::give_like(out, input, format, |out| CopyInplace.call(out, input, non_blocking))
     });

@@ -25,10 +25,29 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Cat, &kind::JOINING).on_cpu_and_meta(|tensors, dim| {
-        let joined = Joined::new(tensors, dim)?;
-        made(joined.spec.clone(), |out| joined.write(out))
-    });
+    library
+        .define_with_forms(Cat, &kind::JOINING)
+        .on_cpu_and_meta(|tensors, dim| {
+            let joined = Joined::new(tensors, dim)?;
+            made(joined.spec.clone(), |out| joined.write(out))
+        })
+        .derivative(|d, (tensors, dim)| {
+            let out = d.result(0);
+            let dim = normalise_dim(dim, out.dim())?;
+            let mut start = 0;
+            let place = |tensor: &Tensor| {
+                // One without elements may have a single dimension whatever the others have.
+                let is_left_out = tensor.sizes() == [0] && out.dim() != 1;
+                let place = (start, if is_left_out { None } else { Some(tensor.sizes()[dim]) });
+                start += place.1.unwrap_or(0);
+                place
+            };
+            let places: Vec<(i64, Option<i64>)> = tensors.iter().map(place).collect();
+            d.by_each(tensors, move |grad, index| match places[index] {
+                (start, Some(length)) => grad.narrow(dim as i64, start, length),
+                (_, None) => Tensor::zeros(&[0], grad.dtype(), grad.device()),
+            })
+        });
     library.implement(CatOut).on_cpu_and_meta(|tensors, dim, out| {
         let joined = Joined::new(tensors, dim)?;
         written(out, &joined.spec, |out| joined.write(out))

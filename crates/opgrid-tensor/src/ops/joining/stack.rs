@@ -19,7 +19,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Stack, &kind::JOINING).on_every_backend(stack);
+    library.define_with_forms(Stack, &kind::JOINING).on_every_backend(stack).derivative(
+        |d, (tensors, dim)| d.by_each(tensors, move |grad, index| grad.select(dim, index as i64)),
+    );
     library.implement(StackOut).on_every_backend(|tensors, dim, out| {
         let (_, dim) = check(tensors, dim)?;
         CatOut.call(&unsqueezed(tensors, dim)?, dim as i64, out)

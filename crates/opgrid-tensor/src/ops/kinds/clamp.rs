@@ -2,9 +2,10 @@
 
 use opgrid_core::{DType, Operator, Result, Scalar};
 
-use super::pointwise;
+use super::{derivatives, pointwise};
 use crate::error::argument;
 use crate::kernels::clamp;
+use crate::layers::autograd::Gradients;
 use crate::samples::{Inputs, ORDERED, Plain, Sample, Samples, given, make, naive, number};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Tensor, TensorSpec, result_type};
@@ -55,6 +56,55 @@ pub(crate) fn by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Ten
 /// The dtype in which tensors are limited by others.
 pub(crate) fn dtype_by_tensors(input: &Tensor, low: Option<&Tensor>, high: Option<&Tensor>) -> Result<DType> {
     result_type(&[input].into_iter().chain(low).chain(high).collect::<Vec<_>>())
+}
+
+/// The gradient where elements are within their limits, each of which may be none.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn slope(grad: &Tensor, is_above: Option<Tensor>, is_below: Option<Tensor>) -> Result<Tensor> {
+    match (is_above, is_below) {
+        (Some(above), Some(below)) => derivatives::where_true(&above.logical_and(&below)?, grad),
+        (Some(is_within), None) | (None, Some(is_within)) => derivatives::where_true(&is_within, grad),
+        (None, None) => Ok(grad.clone()),
+    }
+}
+
+/// The gradients of elements and of their limits. Where these are the wrong way round, the upper one is the result.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn slopes(
+    grads: Gradients<'_>,
+    [x, low, high]: [Option<&Tensor>; 3],
+    needs: [bool; 3],
+) -> Result<[Option<Tensor>; 3]> {
+    let (Some(grad), Some(x)) = (grads.of(0), x) else { return Ok([None, None, None]) };
+    let inner = || {
+        let is_above = low.map(|low| x.ge(low)).transpose()?;
+        slope(grad, is_above, high.map(|high| x.le(high)).transpose()?)
+    };
+    let lower = |low: &Tensor| {
+        let is_low = match high {
+            Some(high) => x.lt(low)?.logical_and(&low.le(high)?)?,
+            None => x.lt(low)?,
+        };
+        derivatives::where_true(&is_low, grad)
+    };
+    let upper = |high: &Tensor| {
+        let is_high = match low {
+            Some(low) => x.gt(high)?.logical_or(&low.gt(high)?)?,
+            None => x.gt(high)?,
+        };
+        derivatives::where_true(&is_high, grad)
+    };
+    Ok([
+        needs[0].then(inner).transpose()?,
+        low.filter(|_| needs[1]).map(lower).transpose()?,
+        high.filter(|_| needs[2]).map(upper).transpose()?,
+    ])
 }
 
 fn check_given(is_given: bool) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use opgrid_core::{Result, Scalar};
 
-use crate::ops::View;
+use crate::layers::autograd::Recorder;
+use crate::ops::{ScatterSrc, View, WhereScalarOther, WhereScalarSelf, ZerosLike};
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Dims, Tensor};
 
@@ -13,6 +14,58 @@ pub(crate) fn times(grad: &Tensor, number: Scalar) -> Result<Tensor> {
         Scalar::Complex(number) => grad.mul_scalar(number.conj()),
         number => grad.mul_scalar(number),
     }
+}
+
+/// The conjugate, which is the tensor itself for real numbers.
+pub(crate) fn conjugate(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { x.conj() } else { Ok(x.clone()) }
+}
+
+/// The gradient times the conjugate of a slope.
+pub(crate) fn chained(grad: &Tensor, slope: &Tensor) -> Result<Tensor> {
+    grad.mul(&conjugate(slope)?)
+}
+
+/// The gradient over the conjugate of the reciprocal of a slope.
+pub(crate) fn divided(grad: &Tensor, reciprocal: &Tensor) -> Result<Tensor> {
+    grad.div(&conjugate(reciprocal)?)
+}
+
+/// The gradient of what is constant where it is smooth.
+pub(crate) fn zeros(grad: &Tensor) -> Result<Tensor> {
+    ZerosLike.call(grad, None, None, None, None, None)
+}
+
+/// The gradient where a condition holds, and zeros elsewhere.
+pub(crate) fn where_true(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    WhereScalarOther.call(condition, grad, Scalar::Int(0))
+}
+
+/// The gradient where a condition does not hold, and zeros elsewhere.
+pub(crate) fn where_false(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    WhereScalarSelf.call(condition, Scalar::Int(0), grad)
+}
+
+/// The sum of two parts of a gradient, each of which may be nothing.
+pub(crate) fn sum(one: Option<Tensor>, other: Option<Tensor>) -> Result<Option<Tensor>> {
+    match (one, other) {
+        (Some(one), Some(other)) => one.add(&other, 1).map(Some),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+/// States the derivative of an operator that chooses elements along a dimension, with the places of the chosen ones as its
+/// second result: each has the gradient of what was made of it. Results of one element along the dimension may lack it.
+pub(crate) fn of_chosen(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> Result<()> {
+    let (sizes, has_dim) = (Dims::from_slice(input.sizes()), has_dim || input.dim() == 0);
+    d.differentiable(1);
+    d.by(input, [d.result(1)], move |grad, [places]| {
+        let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+        match has_dim {
+            true => ScatterSrc.call(&zeros, dim, places, grad),
+            false => ScatterSrc.call(&zeros, dim, &places.unsqueeze(dim)?, &grad.unsqueeze(dim)?),
+        }
+    })
 }
 
 /// The dimensions of an input that a reduction keeps, to give results and gradients the input's sizes again.
@@ -50,6 +103,18 @@ impl Kept {
         let reduced = sizes.iter().zip(&kept).filter(|(size, kept)| size != kept);
         let count = reduced.map(|(size, _)| *size).product();
         Ok(Self { sizes, kept, count, keepdim })
+    }
+
+    /// What is of the input's sizes, summed over the dimensions that were reduced, which stay with size 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sum.
+    pub(crate) fn summed(&self, x: &Tensor) -> Result<Tensor> {
+        let pairs = self.sizes.iter().zip(&self.kept).enumerate();
+        let dims: Vec<i64> =
+            pairs.filter(|(_, (size, kept))| size != kept).map(|(dim, _)| dim as i64).collect();
+        if dims.is_empty() { Ok(x.clone()) } else { x.sum_dim(&dims, true) }
     }
 
     /// A result, or its gradient, with a dimension of size 1 for each that was reduced.

@@ -4,9 +4,11 @@ use std::cmp::Ordering;
 
 use opgrid_core::{DType, Operator, Result, Scalar};
 
+use super::derivatives::{self, Kept};
 use super::pointwise;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::{arithmetic, choice, reduce};
+use crate::ops::WhereSelf;
 use crate::samples::{
     DTypeRule, Expected, Given, Inputs, ORDERED, Plain, REAL, Sample, Samples, given, make, number,
 };
@@ -43,6 +45,28 @@ pub(crate) fn with_index(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Ten
     let values = over_dims(input, &[dim], keepdim)?;
     let indices = TensorSpec::new(values.geometry().clone(), DType::I64, values.device());
     Ok((values, indices))
+}
+
+/// The gradient of the first of two tensors, of which the largest or the smallest elements were chosen. Equal ones share it.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn shared(grad: &Tensor, first: &Tensor, second: &Tensor, is_second: &Tensor) -> Result<Tensor> {
+    let half = WhereSelf.call(&first.eq(second)?, &grad.mul_scalar(0.5)?, grad)?;
+    derivatives::where_false(is_second, &half)
+}
+
+/// The gradient of what the largest or the smallest elements were chosen of. Equal ones share it.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn spread(grad: &Tensor, x: &Tensor, out: &Tensor, kept: &Kept) -> Result<Tensor> {
+    let out = kept.whole(out)?;
+    let is_chosen = x.eq(&out)?.logical_or(&x.isnan()?.logical_and(&out.isnan()?)?)?;
+    let share = kept.whole(grad)?.div(&kept.summed(&is_chosen)?)?;
+    derivatives::where_true(&is_chosen, &share)
 }
 
 /// Samples of an operator of two tensors, where the order of two elements says whether the second one is chosen.

@@ -3,9 +3,10 @@
 use opgrid_core::{DType, Operator, Result, Scalar};
 
 use crate::error::argument;
+use crate::layers::autograd::Recorder;
 use crate::ops::{Mean, Sum, ToCopy};
 use crate::samples::{Expected, FLOATS, Inputs, OperatorSamples, Plain, Sample, Samples, given, make, naive};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, broadcast};
 
 /// How the losses of elements become the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,49 @@ pub(crate) fn reduced(losses: Tensor, reduction: i64) -> Result<Tensor> {
         Reduction::Mean => Mean.call(&losses, None),
         Reduction::Sum => Sum.call(&losses, None),
     }
+}
+
+/// The gradient of the losses of elements by that of what they were reduced to; `count` is how many there are.
+///
+/// # Errors
+///
+/// An unknown number.
+pub(crate) fn of_each(grad: &Tensor, reduction: i64, count: i64) -> Result<Tensor> {
+    match Reduction::numbered(reduction)? {
+        Reduction::Mean => grad.div_scalar(count),
+        Reduction::None | Reduction::Sum => Ok(grad.clone()),
+    }
+}
+
+/// # Errors
+///
+/// Weights that require gradients, which losses do not give.
+pub(crate) fn check_constant(d: &Recorder<'_>, name: &str, weight: Option<&Tensor>) -> Result<()> {
+    match d.needs(weight) {
+        true => Err(argument(format!(
+            "argument `{name}` requires a gradient, but the loss is not differentiable with respect to it; detach it"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// States the derivative of a loss that is a function of the difference of two tensors, by its slope there.
+///
+/// # Errors
+///
+/// Tensors whose shapes do not broadcast.
+pub(crate) fn of_difference(
+    d: &Recorder<'_>,
+    [input, target]: [&Tensor; 2],
+    reduction: i64,
+    slope: impl Fn(&Tensor) -> Result<Tensor> + Clone + Send + Sync + 'static,
+) -> Result<()> {
+    let count = broadcast(&[input.sizes(), target.sizes()])?.iter().product();
+    let formula = move |grad: &Tensor, [input, target]: [&Tensor; 2]| {
+        of_each(grad, reduction, count)? * slope(&(input - target)?)?
+    };
+    d.by(input, [input, target], formula.clone())?;
+    d.by(target, [input, target], move |grad, kept| formula(&(-grad)?, kept))
 }
 
 /// Floats of 16 bits in single precision, so that steps in between are not rounded to 16 bits; others as they are.

@@ -135,3 +135,15 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     }
     samples
 }
+
+/// The sums of each element and those behind it along a dimension: the gradient of a cumulative sum.
+///
+/// # Errors
+///
+/// Those of the operators.
+pub(crate) fn sums_from_end(grad: &Tensor, dim: i64) -> Result<Tensor> {
+    match grad.dim() {
+        0 => Ok(grad.clone()),
+        _ => grad.flip(&[dim])?.cumsum(dim)?.flip(&[dim]),
+    }
+}

@@ -3,10 +3,13 @@
 use num_complex::Complex64;
 use opgrid_core::{DType, Operator, Result, Scalar};
 
+use super::derivatives::{self, Kept};
 use super::pointwise;
 use crate::error::argument;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::{reduce, variance};
+use crate::layers::autograd::Recorder;
+use crate::ops::WhereScalarSelf;
 use crate::samples::{Expected, INEXACT, Inputs, Rounding, Roundings, Sample, Samples, given, make};
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -157,4 +160,37 @@ fn expected(it: &Inputs, finish: fn(f64) -> f64) -> Result<Expected> {
         })
     };
     Ok(x.reduced(dims.as_deref(), keepdim, real(x.dtype()), spread).into())
+}
+
+/// The gradient of a variance.
+pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &Kept, correction: f64) -> Result<Tensor> {
+    let count = kept.count as f64;
+    let distance = (x - (kept.summed(x)? / count)?)?;
+    (kept.whole(grad)? * (2.0 / (count - correction).max(0.0)))? * distance
+}
+
+/// The gradient of a variance by that of its root. A variance of zero has none.
+pub(crate) fn of_root(grad: &Tensor, deviation: &Tensor) -> Result<Tensor> {
+    let is_zero = deviation.eq_scalar(0)?;
+    let divisor = WhereScalarSelf.call(&is_zero, Scalar::Int(1), &(deviation * 2)?)?;
+    derivatives::where_false(&is_zero, &(grad / divisor)?)
+}
+
+/// States the derivative of a variance, or of its root; `has_average` where the average is a second result.
+pub(crate) fn derivative(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    (dim, correction, keepdim): (Option<&[i64]>, Option<Scalar>, bool),
+    is_deviation: bool,
+) -> Result<()> {
+    let (kept, correction) = (Kept::of(input, dim, keepdim)?, subtracted(correction)?);
+    d.by_all(input, [input, d.result(0)], move |grads, [x, out]| {
+        let spread = match grads.of(0) {
+            Some(grad) if is_deviation => Some(slope(&of_root(grad, out)?, x, &kept, correction)?),
+            Some(grad) => Some(slope(grad, x, &kept, correction)?),
+            None => None,
+        };
+        let average = grads.of(1).map(|grad| kept.stretched(&(grad / kept.count)?)).transpose()?;
+        derivatives::sum(spread, average)
+    })
 }

@@ -3,8 +3,9 @@
 use opgrid_core::Result;
 
 use crate::error::argument;
+use crate::layers::autograd::Recorder;
 use crate::samples::{Expected, Inputs, Plain, naive};
-use crate::tensor::{Geometry, Tensor};
+use crate::tensor::{Dims, Geometry, Tensor};
 
 /// The first argument as it is.
 pub(crate) fn same(it: &Inputs) -> Result<Expected> {
@@ -23,6 +24,30 @@ pub(crate) fn parts(
         views.push(geometry.slice(dim, start, start + size, 1)?);
     }
     Ok(views)
+}
+
+/// States the derivative of an operator that cuts a dimension: the gradients of the parts are joined. `is_unbound` where the
+/// parts lack the dimension.
+///
+/// # Errors
+///
+/// Those of the recorder.
+pub(crate) fn joined(d: &Recorder<'_>, input: &Tensor, dim: i64, is_unbound: bool) -> Result<()> {
+    let parts: Vec<Dims> = d.results().iter().map(|part| Dims::from_slice(part.sizes())).collect();
+    let (sizes, dtype, device) = (Dims::from_slice(input.sizes()), input.dtype(), input.device());
+    d.by_all(input, [], move |grads, []| {
+        let parts = parts.iter().zip(grads.all()).map(|(sizes, grad)| match grad {
+            Some(grad) => Ok(grad.clone()),
+            None => Tensor::zeros(sizes, dtype, device),
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let whole = match parts.is_empty() {
+            true => Tensor::zeros(&sizes, dtype, device),
+            false if is_unbound => Tensor::stack(&parts, dim),
+            false => Tensor::cat(&parts, dim),
+        };
+        whole.map(Some)
+    })
 }
 
 /// A list with memory for that many entries, which a size may ask for that no memory has.

@@ -23,7 +23,27 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(BinaryCrossEntropy, &kind::LOSS).on_every_backend(binary_cross_entropy);
+    library
+        .define_with_forms(BinaryCrossEntropy, &kind::LOSS)
+        .on_every_backend(binary_cross_entropy)
+        .derivative(|d, (input, target, weight, reduction)| {
+            loss::check_constant(d, "weight", weight)?;
+            let count = input.numel();
+            d.together(
+                [Some(input), Some(target)],
+                [Some(input), Some(target), weight],
+                move |grads, kept, needs| {
+                    let (Some(grad), [Some(x), Some(y), weight]) = (grads.of(0), kept) else {
+                        return Ok([None, None]);
+                    };
+                    let grad = weighted(loss::of_each(grad, reduction, count)?, weight)?;
+                    Ok([
+                        needs[0].then(|| slope(&grad, x, y)).transpose()?,
+                        needs[1].then(|| slope_of_target(&grad, x)).transpose()?,
+                    ])
+                },
+            )
+        });
     library.implement(BinaryCrossEntropyOut).on_every_backend(|input, target, weight, reduction, out| {
         result::converted(&[(out, &binary_cross_entropy(input, target, weight, reduction)?)])
     });
@@ -56,7 +76,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE)
+        .tolerance(loss::TOLERANCE).constant(&["weight"])
         .refuses_data(
             "between 0 and 1",
             given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
@@ -109,4 +129,16 @@ fn check_probabilities(input: &Tensor) -> Result<()> {
         )),
         false => Ok(()),
     }
+}
+
+/// The gradient by the probability; those of zero and of one have a large one.
+fn slope(grad: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let spread = (x * (1 - x)?)?.clamp_min(1e-12)?;
+    ((x - y)? * grad)? / spread
+}
+
+/// The gradient by the target: the logarithms have their limits in it too.
+fn slope_of_target(grad: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let (yes, no) = (x.log()?.clamp_min(-100)?, (-x)?.log1p()?.clamp_min(-100)?);
+    grad * (no - yes)?
 }

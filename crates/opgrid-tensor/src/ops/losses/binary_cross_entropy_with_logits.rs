@@ -14,6 +14,7 @@
 use super::binary_cross_entropy::weighted;
 use crate::ops::prelude::*;
 use crate::ops::{AddScalar, LogSigmoid, MulInplaceTensor, MulTensor, RsubScalar, SubScalar, SubTensor};
+use crate::tensor::broadcast;
 
 operator! {
     home = crate::home;
@@ -22,7 +23,25 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(BinaryCrossEntropyWithLogits, &kind::LOSS).on_every_backend(with_logits);
+    library
+        .define_with_forms(BinaryCrossEntropyWithLogits, &kind::LOSS)
+        .on_every_backend(with_logits)
+        .derivative(|d, (input, target, weight, pos_weight, reduction)| {
+            loss::check_constant(d, "weight", weight)?;
+            loss::check_constant(d, "pos_weight", pos_weight)?;
+            let count = broadcast(&[input.sizes(), target.sizes()])?.iter().product();
+            let kept = [Some(input), Some(target), weight, pos_weight];
+            d.together([Some(input), Some(target)], kept, move |grads, kept, needs| {
+                let (Some(grad), [Some(x), Some(y), weight, positive]) = (grads.of(0), kept) else {
+                    return Ok([None, None]);
+                };
+                let grad = weighted(loss::of_each(grad, reduction, count)?, weight)?;
+                Ok([
+                    needs[0].then(|| slope(&grad, x, y, positive)).transpose()?,
+                    needs[1].then(|| slope_of_target(&grad, x, positive)).transpose()?,
+                ])
+            })
+        });
     library.implement(BinaryCrossEntropyWithLogitsOut).on_every_backend(
         |input, target, weight, pos_weight, reduction, out| {
             result::converted(&[(out, &with_logits(input, target, weight, pos_weight, reduction)?)])
@@ -55,7 +74,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE).constant(&["weight", "pos_weight"]);
     samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
 }
 
@@ -79,4 +98,18 @@ fn with_logits(
         None => log,
     };
     loss::reduced(weighted(SubTensor.call(&losses, &log, ONE)?, weight)?, reduction)
+}
+
+/// The gradient by the logits.
+fn slope(grad: &Tensor, x: &Tensor, y: &Tensor, positive: Option<&Tensor>) -> Result<Tensor> {
+    let Some(positive) = positive else { return grad * (x.sigmoid()? - y)? };
+    let more = (positive * y)?;
+    grad * ((((&more + 1)? - y)? * x.sigmoid()?)? - more)?
+}
+
+/// The gradient by the target.
+fn slope_of_target(grad: &Tensor, x: &Tensor, positive: Option<&Tensor>) -> Result<Tensor> {
+    let Some(positive) = positive else { return grad * (-x)? };
+    let (yes, no) = (x.log_sigmoid()?, (-x)?.log_sigmoid()?);
+    grad * (no - (positive * yes)?)?
 }

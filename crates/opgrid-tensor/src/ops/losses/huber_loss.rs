@@ -20,9 +20,16 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(HuberLoss, &kind::LOSS).on_every_backend(|input, target, reduction, delta| {
-        huber_loss(input, target, reduction, delta, input.spec()?.dtype())
-    });
+    library
+        .define_with_forms(HuberLoss, &kind::LOSS)
+        .on_every_backend(|input, target, reduction, delta| {
+            huber_loss(input, target, reduction, delta, input.spec()?.dtype())
+        })
+        .derivative(|d, (input, target, reduction, delta)| {
+            loss::of_difference(d, [input, target], reduction, move |x| {
+                x.clamp(Some((-delta).into()), Some(delta.into()))
+            })
+        });
     library.implement(HuberLossOut).on_every_backend(|input, target, reduction, delta, out| {
         let loss = huber_loss(input, target, reduction, delta, result_type(&[input, target])?)?;
         result::converted(&[(out, &loss)])

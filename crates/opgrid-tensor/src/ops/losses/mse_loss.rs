@@ -19,7 +19,9 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(MseLoss, &kind::LOSS).on_every_backend(mse_loss);
+    library.define_with_forms(MseLoss, &kind::LOSS).on_every_backend(mse_loss).derivative(
+        |d, (input, target, reduction)| loss::of_difference(d, [input, target], reduction, |x| x * 2),
+    );
     library.implement(MseLossOut).on_every_backend(|input, target, reduction, out| {
         result::converted(&[(out, &mse_loss(input, target, reduction)?)])
     });

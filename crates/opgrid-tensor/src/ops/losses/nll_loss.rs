@@ -13,11 +13,13 @@
 //!   class; another `reduction`.
 //! - Source: torch.nn.functional.nll_loss, PyTorch 2.15.
 
+use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
 use crate::ops::{
-    DivTensor, Gather, IndexSelect, MulTensor, NeScalar, Neg, Reshape, SqueezeDim, Sum, ToCopy, Unsqueeze,
-    WhereScalarOther, Zeros,
+    DivTensor, Gather, IndexSelect, MulTensor, NeScalar, Neg, Reshape, ScatterSrc, SqueezeDim, Sum,
+    Unsqueeze, WhereScalarOther, Zeros,
 };
+use crate::tensor::Dims;
 
 operator! {
     home = crate::home;
@@ -34,14 +36,22 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(NllLossForward).kind(&kind::LOSS).on_every_backend(forward);
+    library.define(NllLossForward).kind(&kind::LOSS).on_every_backend(forward).derivative(
+        |d, (input, target, weight, reduction, ignore_index)| {
+            derivative(d, input, target, weight, reduction, ignore_index)
+        },
+    );
     library.define(NllLossForwardOutput).kind(&kind::LOSS).on_every_backend(
         |input, target, weight, reduction, ignore_index, out, total| {
             let (losses, weights) = forward(input, target, weight, reduction, ignore_index)?;
             result::converted(&[(out, &losses), (total, &weights)])
         },
     );
-    library.define(NllLoss2dForward).kind(&kind::LOSS).on_every_backend(forward_2d);
+    library.define(NllLoss2dForward).kind(&kind::LOSS).on_every_backend(forward_2d).derivative(
+        |d, (input, target, weight, reduction, ignore_index)| {
+            derivative(d, input, target, weight, reduction, ignore_index)
+        },
+    );
     library.define(NllLoss2dForwardOutput).kind(&kind::LOSS).on_every_backend(
         |input, target, weight, reduction, ignore_index, out, total| {
             let (losses, weights) = forward_2d(input, target, weight, reduction, ignore_index)?;
@@ -75,7 +85,7 @@ pub(super) fn samples(samples: &mut Samples) {
     let classes = |sizes: &[i64], classes: &[i64]| Plain::of(DType::I64, sizes, classes);
     samples
         .of(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
-        .tolerance(loss::TOLERANCE)
+        .tolerance(loss::TOLERANCE).constant(&["weight"])
         .refuses("expected int64 or uint8", x().and(Plain::of(DType::I32, &[2], &[0])))
         .refuses("`target` has shape", x().and(classes(&[3], &[0])))
         .refuses("`weight` has shape", x().and(classes(&[2], &[0])).and(make::numbers(DType::F32, &[2], 0)))
@@ -84,8 +94,8 @@ pub(super) fn samples(samples: &mut Samples) {
             given(make::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
         )
         .refuses_data("", x().and(classes(&[2], &[0, 3])));
-    samples.of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE);
-    samples.of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE);
+    samples.of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE).constant(&["weight"]);
+    samples.of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE).constant(&["weight"]);
     let both = |it: &Inputs| {
         let (losses, weights) = expected(it)?;
         Ok(Expected::Several(vec![losses, weights]))
@@ -97,7 +107,7 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]])),
             both,
         )
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE).constant(&["weight"]);
     samples
         .of(
             NllLoss2dForward,
@@ -105,7 +115,7 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]])),
             both,
         )
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE).constant(&["weight"]);
     samples
         .of(
             NllLossForwardOutput,
@@ -113,7 +123,7 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3]]))),
             both,
         )
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE).constant(&["weight"]);
     samples
         .of(
             NllLoss2dForwardOutput,
@@ -123,7 +133,7 @@ pub(super) fn samples(samples: &mut Samples) {
             },
             both,
         )
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE).constant(&["weight"]);
     samples.rounds(NllLoss, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NllLossForward, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NllLossNd, Roundings::all(Rounding::Sum(64)));
@@ -243,21 +253,10 @@ fn of_classes(
     check(input, target, weight, dim)?;
     let reduction = loss::Reduction::numbered(reduction)?;
     let dim = dim as i64;
-    let wide = |x: &Tensor, dtype| match x.dtype() == dtype {
-        true => Ok(x.clone()),
-        false => ToCopy.call(x, Some(dtype), None, None, None, false, None),
-    };
-    let counts = NeScalar.call(target, Scalar::Int(ignore_index))?;
-    let classes = WhereScalarOther.call(&counts, &wide(target, DType::I64)?, NONE)?;
+    let (counts, classes) = classes_of(target, ignore_index)?;
     let chosen = Gather.call(input, dim, &Unsqueeze.call(&classes, dim)?, false)?;
     let losses = Neg.call(&SqueezeDim.call(&chosen, dim)?)?;
-    let weights = match weight {
-        Some(weight) => {
-            let each = IndexSelect.call(weight, 0, &Reshape.call(&classes, &[-1])?)?;
-            Some(WhereScalarOther.call(&counts, &Reshape.call(&each, classes.sizes())?, NONE)?)
-        }
-        None => None,
-    };
+    let weights = weight.map(|weight| weights_of(weight, &counts, &classes)).transpose()?;
     let losses = match &weights {
         Some(weights) => MulTensor.call(&losses, weights)?,
         None => losses,
@@ -270,11 +269,54 @@ fn of_classes(
     }
     let total = match &weights {
         Some(weights) => Sum.call(weights, None)?,
-        None => wide(&Sum.call(&counts, None)?, dtype)?,
+        None => Sum.call(&counts, None)?.to_dtype(dtype)?,
     };
     let sum = Sum.call(&losses, None)?;
     let loss = if reduction == loss::Reduction::Mean { DivTensor.call(&sum, &total)? } else { sum };
     Ok((loss, total))
+}
+
+/// Which targets count, and the classes that they name; the others name the first one.
+fn classes_of(target: &Tensor, ignore_index: i64) -> Result<(Tensor, Tensor)> {
+    let counts = NeScalar.call(target, Scalar::Int(ignore_index))?;
+    let classes = WhereScalarOther.call(&counts, &target.to_dtype(DType::I64)?, Scalar::Int(0))?;
+    Ok((counts, classes))
+}
+
+/// The weights of the classes, zero for targets that do not count.
+fn weights_of(weight: &Tensor, counts: &Tensor, classes: &Tensor) -> Result<Tensor> {
+    let each = IndexSelect.call(weight, 0, &Reshape.call(classes, &[-1])?)?;
+    WhereScalarOther.call(counts, &Reshape.call(&each, classes.sizes())?, Scalar::Int(0))
+}
+
+/// States the derivative: each chosen element has its weight, over the sum of the weights for a mean.
+fn derivative(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: i64,
+    ignore_index: i64,
+) -> Result<()> {
+    loss::check_constant(d, "weight", weight)?;
+    let is_mean = loss::Reduction::numbered(reduction)? == loss::Reduction::Mean;
+    let (sizes, dim) = (Dims::from_slice(input.sizes()), input.dim().saturating_sub(1).min(1) as i64);
+    d.differentiable(1);
+    let kept = [Some(target), weight, is_mean.then(|| d.result(1))];
+    d.together([Some(input)], kept, move |grads, [target, weight, total], _| {
+        let (Some(grad), Some(target)) = (grads.of(0), target) else { return Ok([None]) };
+        let (counts, classes) = classes_of(target, ignore_index)?;
+        let grad = match total {
+            Some(total) => (-(grad / total)?)?,
+            None => (-grad)?,
+        };
+        let each = match weight {
+            Some(weight) => (grad * weights_of(weight, &counts, &classes)?)?,
+            None => derivatives::where_true(&counts, &grad)?,
+        };
+        let zeros = Tensor::zeros(&sizes, each.dtype(), each.device())?;
+        ScatterSrc.call(&zeros, dim, &classes.unsqueeze(dim)?, &each.unsqueeze(dim)?).map(|grad| [Some(grad)])
+    })
 }
 
 /// # Errors

@@ -19,7 +19,14 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(SmoothL1Loss, &kind::LOSS).on_every_backend(smooth_l1_loss);
+    library.define_with_forms(SmoothL1Loss, &kind::LOSS).on_every_backend(smooth_l1_loss).derivative(
+        |d, (input, target, reduction, beta)| {
+            loss::of_difference(d, [input, target], reduction, move |x| match beta == 0.0 {
+                true => x.sgn(),
+                false => (x / beta)?.clamp(Some((-1).into()), Some(1.into())),
+            })
+        },
+    );
     library.implement(SmoothL1LossOut).on_every_backend(|input, target, reduction, beta, out| {
         result::converted(&[(out, &smooth_l1_loss(input, target, reduction, beta)?)])
     });

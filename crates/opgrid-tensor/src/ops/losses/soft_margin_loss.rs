@@ -19,7 +19,17 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(SoftMarginLoss, &kind::LOSS).on_every_backend(soft_margin_loss);
+    library.define_with_forms(SoftMarginLoss, &kind::LOSS).on_every_backend(soft_margin_loss).derivative(
+        |d, (input, target, reduction)| {
+            let count = input.numel();
+            d.by(input, [input, target], move |grad, [x, y]| {
+                loss::of_each(grad, reduction, count)? * slope(x, y, y)?
+            })?;
+            d.by(target, [input, target], move |grad, [x, y]| {
+                loss::of_each(grad, reduction, count)? * slope(x, y, x)?
+            })
+        },
+    );
     library.implement(SoftMarginLossOut).on_every_backend(|input, target, reduction, out| {
         result::converted(&[(out, &soft_margin_loss(input, target, reduction)?)])
     });
@@ -41,4 +51,9 @@ pub(super) fn samples(samples: &mut Samples) {
 fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
     let exponent = Neg.call(&MulTensor.call(input, target)?)?;
     loss::reduced(Log1p.call(&Exp.call(&exponent)?)?, reduction)
+}
+
+/// The slope of the losses, by one of the factors; the other one is given too.
+fn slope(input: &Tensor, target: &Tensor, other: &Tensor) -> Result<Tensor> {
+    (-(-(input * target)?)?.sigmoid()?)? * other
 }

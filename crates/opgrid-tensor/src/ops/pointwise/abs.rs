@@ -31,6 +31,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ABS)
         .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad.mul(&x.sgn()?)))
         .alias(Absolute, Abs)
         .alias(AbsoluteInplace, AbsInplace)
         .alias(AbsoluteOut, AbsOut);

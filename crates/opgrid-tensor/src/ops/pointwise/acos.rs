@@ -27,6 +27,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ACOS)
         .cpu(cpu)
+        .derivative(|d, (input,)| {
+            d.by(input, [input], |grad, [x]| derivatives::divided(&(-grad)?, &(1 - (x * x)?)?.sqrt()?))
+        })
         .alias(Arccos, Acos)
         .alias(ArccosInplace, AcosInplace)
         .alias(ArccosOut, AcosOut);

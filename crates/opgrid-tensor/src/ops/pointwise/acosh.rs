@@ -27,6 +27,11 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ACOSH)
         .cpu(cpu)
+        .derivative(|d, (input,)| {
+            d.by(input, [input], |grad, [x]| {
+                derivatives::divided(grad, &((x - 1)?.sqrt()? * (x + 1)?.sqrt()?)?)
+            })
+        })
         .alias(Arccosh, Acosh)
         .alias(ArccoshInplace, AcoshInplace)
         .alias(ArccoshOut, AcoshOut);

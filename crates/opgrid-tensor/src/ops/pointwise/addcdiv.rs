@@ -20,7 +20,15 @@ operator! {
 pub const ADDCDIV: Family<Addcdiv> = Family::new(Addcdiv, &kind::POINTWISE_TERNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDCDIV).cpu(cpu);
+    library.family(&ADDCDIV).cpu(cpu).derivative(|d, (input, tensor1, tensor2, value)| {
+        d.by(input, [], |grad, []| Ok(grad.clone()))?;
+        d.by(tensor1, [tensor2], move |grad, [b]| {
+            derivatives::divided(&derivatives::times(grad, value)?, b)
+        })?;
+        d.by(tensor2, [tensor1, tensor2], move |grad, [a, b]| {
+            derivatives::chained(&derivatives::times(&(-grad)?, value)?, &((a / b)? / b)?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

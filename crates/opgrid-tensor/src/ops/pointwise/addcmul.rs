@@ -20,7 +20,13 @@ operator! {
 pub const ADDCMUL: Family<Addcmul> = Family::new(Addcmul, &kind::POINTWISE_TERNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDCMUL).cpu(cpu);
+    library.family(&ADDCMUL).cpu(cpu).derivative(|d, (input, tensor1, tensor2, value)| {
+        d.by(input, [], |grad, []| Ok(grad.clone()))?;
+        d.by(tensor1, [tensor2], move |grad, [b]| {
+            derivatives::chained(&derivatives::times(grad, value)?, b)
+        })?;
+        d.by(tensor2, [tensor1], move |grad, [a]| derivatives::chained(&derivatives::times(grad, value)?, a))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

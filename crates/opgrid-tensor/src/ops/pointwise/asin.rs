@@ -27,6 +27,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ASIN)
         .cpu(cpu)
+        .derivative(|d, (input,)| {
+            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?.sqrt()?))
+        })
         .alias(Arcsin, Asin)
         .alias(ArcsinInplace, AsinInplace)
         .alias(ArcsinOut, AsinOut);

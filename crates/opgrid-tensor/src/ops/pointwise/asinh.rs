@@ -26,6 +26,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ASINH)
         .cpu(cpu)
+        .derivative(|d, (input,)| {
+            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?.sqrt()?))
+        })
         .alias(Arcsinh, Asinh)
         .alias(ArcsinhInplace, AsinhInplace)
         .alias(ArcsinhOut, AsinhOut);

@@ -26,6 +26,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ATAN)
         .cpu(cpu)
+        .derivative(|d, (input,)| {
+            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &((x * x)? + 1)?))
+        })
         .alias(Arctan, Atan)
         .alias(ArctanInplace, AtanInplace)
         .alias(ArctanOut, AtanOut);

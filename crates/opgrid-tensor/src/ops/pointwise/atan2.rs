@@ -26,6 +26,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ATAN2)
         .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [input, other], |grad, [y, x]| slope(grad, y, x, x))?;
+            d.by(other, [input, other], |grad, [y, x]| slope(&(-grad)?, y, x, y))
+        })
         .alias(Arctan2, Atan2)
         .alias(Arctan2Inplace, Atan2Inplace)
         .alias(Arctan2Out, Atan2Out);
@@ -46,4 +50,10 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(dtype, T: Float => {
         elementwise::binary_by::<T, T, T>(out, input, other, functions::AngleOf)
     })
+}
+
+/// The gradient times a part, over the square of the distance from zero.
+fn slope(grad: &Tensor, y: &Tensor, x: &Tensor, part: &Tensor) -> Result<Tensor> {
+    let (y, x) = (y.to_dtype(grad.dtype())?, x.to_dtype(grad.dtype())?);
+    (grad * part)? / ((&x * &x)? + (&y * &y)?)?
 }

@@ -27,6 +27,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ATANH)
         .cpu(cpu)
+        .derivative(|d, (input,)| {
+            d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(1 - (x * x)?)?))
+        })
         .alias(Arctanh, Atanh)
         .alias(ArctanhInplace, AtanhInplace)
         .alias(ArctanhOut, AtanhOut);

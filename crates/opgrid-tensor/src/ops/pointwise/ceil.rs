@@ -22,7 +22,10 @@ pub const CEIL: Family<Ceil> =
     Family::new(Ceil, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CEIL).cpu(cpu);
+    library
+        .family(&CEIL)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

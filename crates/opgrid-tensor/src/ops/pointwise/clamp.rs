@@ -37,12 +37,22 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&CLAMP)
         .cpu(cpu)
+        .derivative(|d, (input, min, max)| {
+            d.by(input, [input], move |grad, [x]| {
+                let is_low = min.map(|min| x.ge_scalar(min)).transpose()?;
+                let is_high = max.map(|max| x.le_scalar(max)).transpose()?;
+                clamp::slope(grad, is_low, is_high)
+            })
+        })
         .alias(Clip, Clamp)
         .alias(ClipInplace, ClampInplace)
         .alias(ClipOut, ClampOut);
     library
         .family(&CLAMP_TENSOR)
         .cpu(tensor_cpu)
+        .derivative(|d, (input, min, max)| {
+            d.together([Some(input), min, max], [Some(input), min, max], clamp::slopes)
+        })
         .alias(ClipTensor, ClampTensor)
         .alias(ClipInplaceTensor, ClampInplaceTensor)
         .alias(ClipTensorOut, ClampTensorOut);

@@ -33,14 +33,25 @@ pub const CLAMP_MAX_TENSOR: Family<ClampMaxTensor> =
     });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CLAMP_MAX).cpu(|input, bound, out| {
-        let dtype = clamp::dtype_by_numbers(input, None, Some(bound))?;
-        kernels::clamp::by_numbers(out, input, dtype, None, Some(bound))
-    });
-    library.family(&CLAMP_MAX_TENSOR).cpu(|input, bound, out| {
-        let dtype = clamp::dtype_by_tensors(input, None, Some(bound))?;
-        kernels::clamp::by_tensors(out, input, dtype, None, Some(bound))
-    });
+    library
+        .family(&CLAMP_MAX)
+        .cpu(|input, bound, out| {
+            let dtype = clamp::dtype_by_numbers(input, None, Some(bound))?;
+            kernels::clamp::by_numbers(out, input, dtype, None, Some(bound))
+        })
+        .derivative(|d, (input, max)| {
+            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.le_scalar(max)?, grad))
+        });
+    library
+        .family(&CLAMP_MAX_TENSOR)
+        .cpu(|input, bound, out| {
+            let dtype = clamp::dtype_by_tensors(input, None, Some(bound))?;
+            kernels::clamp::by_tensors(out, input, dtype, None, Some(bound))
+        })
+        .derivative(|d, (input, max)| {
+            d.by(input, [input, max], |grad, [x, max]| derivatives::where_true(&x.le(max)?, grad))?;
+            d.by(max, [input, max], |grad, [x, max]| derivatives::where_true(&x.gt(max)?, grad))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

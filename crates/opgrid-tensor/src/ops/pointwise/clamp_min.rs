@@ -33,14 +33,25 @@ pub const CLAMP_MIN_TENSOR: Family<ClampMinTensor> =
     });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CLAMP_MIN).cpu(|input, bound, out| {
-        let dtype = clamp::dtype_by_numbers(input, Some(bound), None)?;
-        kernels::clamp::by_numbers(out, input, dtype, Some(bound), None)
-    });
-    library.family(&CLAMP_MIN_TENSOR).cpu(|input, bound, out| {
-        let dtype = clamp::dtype_by_tensors(input, Some(bound), None)?;
-        kernels::clamp::by_tensors(out, input, dtype, Some(bound), None)
-    });
+    library
+        .family(&CLAMP_MIN)
+        .cpu(|input, bound, out| {
+            let dtype = clamp::dtype_by_numbers(input, Some(bound), None)?;
+            kernels::clamp::by_numbers(out, input, dtype, Some(bound), None)
+        })
+        .derivative(|d, (input, min)| {
+            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.ge_scalar(min)?, grad))
+        });
+    library
+        .family(&CLAMP_MIN_TENSOR)
+        .cpu(|input, bound, out| {
+            let dtype = clamp::dtype_by_tensors(input, Some(bound), None)?;
+            kernels::clamp::by_tensors(out, input, dtype, Some(bound), None)
+        })
+        .derivative(|d, (input, min)| {
+            d.by(input, [input, min], |grad, [x, min]| derivatives::where_true(&x.ge(min)?, grad))?;
+            d.by(min, [input, min], |grad, [x, min]| derivatives::where_true(&x.lt(min)?, grad))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -27,6 +27,12 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&COPYSIGN)
         .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [input, d.result(0)], |grad, [x, out]| {
+                derivatives::where_false(&x.eq_scalar(0)?, &(grad * (out / x)?)?)
+            })?;
+            d.by(other, [], |grad, []| derivatives::zeros(grad))
+        })
         .number(CopysignScalar, CopysignTensor)
         .number(CopysignInplaceScalar, CopysignInplaceTensor)
         .number(CopysignScalarOut, CopysignOut);

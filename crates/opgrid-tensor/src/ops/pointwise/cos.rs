@@ -21,7 +21,9 @@ operator! {
 pub const COS: Family<Cos> = Family::new(Cos, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&COS).cpu(cpu);
+    library.family(&COS).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::chained(grad, &(-x.sin()?)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

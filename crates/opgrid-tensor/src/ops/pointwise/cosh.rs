@@ -20,7 +20,10 @@ operator! {
 pub const COSH: Family<Cosh> = Family::new(Cosh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&COSH).cpu(cpu);
+    library
+        .family(&COSH)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::chained(grad, &x.sinh()?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,8 +9,11 @@
 //! - Errors: complex numbers; `digamma_` of integers and bools.
 //! - Source: torch.special.digamma, PyTorch 2.15.
 
+use std::f64::consts::PI;
+
 use crate::kernels::special::Special;
 use crate::ops::prelude::*;
+use crate::ops::{WhereScalarOther, WhereSelf};
 
 operator! {
     home = crate::home;
@@ -23,7 +26,10 @@ pub const DIGAMMA: Family<Digamma> =
     Family::new(Digamma, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&DIGAMMA).cpu(cpu);
+    library
+        .family(&DIGAMMA)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad * slope(x)?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -52,4 +58,25 @@ fn digamma(x: f64) -> f64 {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(inexact(input.dtype()), T: Float => elementwise::unary::<T, T>(out, input, Special::digamma))
+}
+
+/// The slope, by the recurrence up to numbers for which the series is enough, and by the reflection for those below a half.
+fn slope(x: &Tensor) -> Result<Tensor> {
+    let is_low = x.lt_scalar(0.5)?;
+    let (mut large, mut sum) = (WhereSelf.call(&is_low, &(1 - x)?, x)?, derivatives::zeros(x)?);
+    for _ in 0..10 {
+        sum = (sum + (&large * &large)?.reciprocal()?)?;
+        large = (large + 1)?;
+    }
+    let inverse = large.reciprocal()?;
+    let square = (&inverse * &inverse)?;
+    let mut series = (&square * (5.0 / 66.0))?;
+    for coefficient in [-1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 1.0 / 6.0] {
+        series = ((series + coefficient)? * &square)?;
+    }
+    sum = (sum + (((series + 1)? * inverse)? + (square * 0.5)?)?)?;
+    // A half instead of the others, where the sine may be zero.
+    let sine = (WhereScalarOther.call(&is_low, x, Scalar::Float(0.5))? * PI)?.sin()?;
+    let reflected = ((sine.reciprocal()? * PI)?.square()? - &sum)?;
+    WhereSelf.call(&is_low, &reflected, &sum)
 }

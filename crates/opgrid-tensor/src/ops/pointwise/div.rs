@@ -46,6 +46,12 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&DIV)
         .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [other], |grad, [other]| derivatives::divided(grad, other))?;
+            d.by(other, [input, other], |grad, [input, other]| {
+                derivatives::chained(&(-grad)?, &((input / other)? / other)?)
+            })
+        })
         .column(NumbersForTensors)
         .number(DivScalar, DivTensor)
         .number(DivInplaceScalar, DivInplaceTensor)
@@ -64,6 +70,16 @@ pub(super) fn register(library: &mut Library) {
         .family(&DIV_TENSOR_MODE)
         .column(NumbersForTensors)
         .cpu(mode_cpu)
+        .derivative(|d, (input, other, mode)| {
+            if mode.is_some() {
+                d.by(input, [], |grad, []| derivatives::zeros(grad))?;
+                return d.by(other, [], |grad, []| derivatives::zeros(grad));
+            }
+            d.by(input, [other], |grad, [other]| derivatives::divided(grad, other))?;
+            d.by(other, [input, other], |grad, [input, other]| {
+                derivatives::chained(&(-grad)?, &((input / other)? / other)?)
+            })
+        })
         .number(DivScalarMode, DivTensorMode)
         .number(DivInplaceScalarMode, DivInplaceTensorMode)
         .number(DivScalarModeOut, DivOutMode)

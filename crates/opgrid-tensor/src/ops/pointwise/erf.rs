@@ -8,6 +8,8 @@
 //! - Errors: complex numbers; `erf_` of integers and bools.
 //! - Source: torch.special.erf, PyTorch 2.15.
 
+use std::f64::consts::FRAC_2_SQRT_PI;
+
 use crate::kernels::special;
 use crate::ops::prelude::*;
 
@@ -21,7 +23,9 @@ operator! {
 pub const ERF: Family<Erf> = Family::new(Erf, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ERF).cpu(cpu);
+    library.family(&ERF).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| grad * ((-(x * x)?)?.exp()? * FRAC_2_SQRT_PI)?)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,8 @@
 //! - Errors: complex numbers; `erfc_` of integers and bools.
 //! - Source: torch.special.erfc, PyTorch 2.15.
 
+use std::f64::consts::FRAC_2_SQRT_PI;
+
 use crate::kernels::special;
 use crate::ops::prelude::*;
 
@@ -22,7 +24,9 @@ operator! {
 pub const ERFC: Family<Erfc> = Family::new(Erfc, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ERFC).cpu(cpu);
+    library.family(&ERFC).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| grad * ((-(x * x)?)?.exp()? * -FRAC_2_SQRT_PI)?)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

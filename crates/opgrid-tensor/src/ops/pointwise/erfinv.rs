@@ -9,6 +9,8 @@
 //! - Errors: complex numbers; `erfinv_` of integers and bools.
 //! - Source: torch.special.erfinv, PyTorch 2.15.
 
+use std::f64::consts::FRAC_2_SQRT_PI;
+
 use crate::kernels::special;
 use crate::ops::prelude::*;
 
@@ -22,7 +24,9 @@ operator! {
 pub const ERFINV: Family<Erfinv> = Family::new(Erfinv, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ERFINV).cpu(cpu);
+    library.family(&ERFINV).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| grad * ((out * out)?.exp()? / FRAC_2_SQRT_PI)?)
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -8,6 +8,8 @@
 //! - Errors: `exp2_` of integers and bools.
 //! - Source: torch.exp2, PyTorch 2.15.
 
+use std::f64::consts::LN_2;
+
 use crate::ops::prelude::*;
 
 operator! {
@@ -20,7 +22,9 @@ operator! {
 pub const EXP2: Family<Exp2> = Family::new(Exp2, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&EXP2).cpu(cpu);
+    library.family(&EXP2).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::chained(grad, &(out * LN_2)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,7 +21,9 @@ operator! {
 pub const EXPM1: Family<Expm1> = Family::new(Expm1, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&EXPM1).cpu(cpu);
+    library.family(&EXPM1).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::chained(grad, &(out + 1)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

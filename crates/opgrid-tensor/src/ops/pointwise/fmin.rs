@@ -21,7 +21,10 @@ operator! {
 pub const FMIN: Family<Fmin> = Family::new(Fmin, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&FMIN).cpu(cpu);
+    library.family(&FMIN).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [a, b]| derivatives::where_true(&is_first(a, b)?, grad))?;
+        d.by(other, [input, other], |grad, [a, b]| derivatives::where_false(&is_first(a, b)?, grad))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -38,4 +41,9 @@ pub(super) fn samples(samples: &mut Samples) {
 fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Ordered => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::smaller_number))
+}
+
+/// Whether the first of two elements is chosen, as it is of two equal ones.
+fn is_first(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    a.le(b)?.logical_or(&b.isnan()?)
 }

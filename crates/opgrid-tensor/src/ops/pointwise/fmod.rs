@@ -28,6 +28,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&FMOD)
         .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [], |grad, []| Ok(grad.clone()))?;
+            d.by(other, [input, other], |grad, [a, b]| grad * (-(a / b)?.trunc()?)?)
+        })
         .number(FmodScalar, FmodTensor)
         .number(FmodInplaceScalar, FmodInplaceTensor)
         .number(FmodScalarOut, FmodTensorOut);

@@ -22,7 +22,7 @@ pub const FRAC: Family<Frac> =
     Family::new(Frac, &kind::POINTWISE_UNARY, pointwise::float_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&FRAC).cpu(cpu);
+    library.family(&FRAC).cpu(cpu).derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

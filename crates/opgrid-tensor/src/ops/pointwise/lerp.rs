@@ -27,8 +27,15 @@ pub const LERP_TENSOR: Family<LerpTensor> =
     Family::new(LerpTensor, &kind::POINTWISE_TERNARY, tensor_shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LERP_SCALAR).cpu(cpu);
-    library.family(&LERP_TENSOR).cpu(tensor_cpu);
+    library.family(&LERP_SCALAR).cpu(cpu).derivative(|d, (input, end, weight)| {
+        d.by(input, [], move |grad, []| derivatives::chained(grad, &(1 - Tensor::number(weight))?))?;
+        d.by(end, [], move |grad, []| derivatives::times(grad, weight))
+    });
+    library.family(&LERP_TENSOR).cpu(tensor_cpu).derivative(|d, (input, end, weight)| {
+        d.by(input, [weight], |grad, [weight]| derivatives::chained(grad, &(1 - weight)?))?;
+        d.by(end, [weight], |grad, [weight]| derivatives::chained(grad, weight))?;
+        d.by(weight, [input, end], |grad, [input, end]| derivatives::chained(grad, &(end - input)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -22,7 +22,10 @@ operator! {
 pub const LGAMMA: Family<Lgamma> = Family::new(Lgamma, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LGAMMA).cpu(cpu);
+    library
+        .family(&LGAMMA)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| grad * x.digamma()?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

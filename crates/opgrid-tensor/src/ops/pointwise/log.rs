@@ -21,7 +21,10 @@ operator! {
 pub const LOG: Family<Log> = Family::new(Log, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG).cpu(cpu);
+    library
+        .family(&LOG)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::divided(grad, x)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,8 @@
 //! - Errors: `log10_` of integers and bools.
 //! - Source: torch.log10, PyTorch 2.15.
 
+use std::f64::consts::LN_10;
+
 use crate::ops::prelude::*;
 
 operator! {
@@ -21,7 +23,9 @@ operator! {
 pub const LOG10: Family<Log10> = Family::new(Log10, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG10).cpu(cpu);
+    library.family(&LOG10).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(x * LN_10)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

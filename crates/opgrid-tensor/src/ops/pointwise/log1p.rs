@@ -21,7 +21,10 @@ operator! {
 pub const LOG1P: Family<Log1p> = Family::new(Log1p, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG1P).cpu(cpu);
+    library
+        .family(&LOG1P)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(x + 1)?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,8 @@
 //! - Errors: `log2_` of integers and bools.
 //! - Source: torch.log2, PyTorch 2.15.
 
+use std::f64::consts::LN_2;
+
 use crate::ops::prelude::*;
 
 operator! {
@@ -21,7 +23,10 @@ operator! {
 pub const LOG2: Family<Log2> = Family::new(Log2, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG2).cpu(cpu);
+    library
+        .family(&LOG2)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::divided(grad, &(x * LN_2)?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,7 +21,10 @@ operator! {
 pub const LOGADDEXP: Family<Logaddexp> = Family::new(Logaddexp, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGADDEXP).cpu(cpu);
+    library.family(&LOGADDEXP).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [a, b]| derivatives::divided(grad, &((b - a)?.exp()? + 1)?))?;
+        d.by(other, [input, other], |grad, [a, b]| derivatives::divided(grad, &((a - b)?.exp()? + 1)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,7 +21,10 @@ operator! {
 pub const LOGADDEXP2: Family<Logaddexp2> = Family::new(Logaddexp2, &kind::POINTWISE_BINARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGADDEXP2).cpu(cpu);
+    library.family(&LOGADDEXP2).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [a, b]| derivatives::divided(grad, &((b - a)?.exp2()? + 1)?))?;
+        d.by(other, [input, other], |grad, [a, b]| derivatives::divided(grad, &((a - b)?.exp2()? + 1)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,7 @@
 //! - Errors: complex numbers; `logit_` of integers and bools.
 //! - Source: torch.special.logit, PyTorch 2.15.
 
+use crate::ops::WhereScalarOther;
 use crate::ops::prelude::*;
 use crate::tensor::Element;
 
@@ -23,7 +24,15 @@ pub const LOGIT: Family<Logit> =
     Family::new(Logit, &kind::POINTWISE_UNARY, |input, _| pointwise::inexact_real_unary(input));
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGIT).cpu(cpu);
+    library.family(&LOGIT).cpu(cpu).derivative(|d, (input, eps)| {
+        d.by(input, [input], move |grad, [x]| {
+            let slope = (grad / (x * (1 - x)?)?)?;
+            // Outside of where it is defined the slope is none, and zero where the input was clamped.
+            let (low, outside) = eps.map_or((0.0, f64::NAN), |eps| (eps, 0.0));
+            let is_inside = x.ge_scalar(low)?.logical_and(&x.le_scalar(1.0 - low)?)?;
+            WhereScalarOther.call(&is_inside, &slope, Scalar::Float(outside))
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

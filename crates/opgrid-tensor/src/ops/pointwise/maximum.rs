@@ -21,7 +21,10 @@ operator! {
 pub const MAXIMUM: Family<Maximum> = Family::new(Maximum, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MAXIMUM).cpu(cpu);
+    library.family(&MAXIMUM).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [a, b]| extremum::shared(grad, a, b, &a.lt(b)?))?;
+        d.by(other, [other, input], |grad, [a, b]| extremum::shared(grad, a, b, &a.lt(b)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

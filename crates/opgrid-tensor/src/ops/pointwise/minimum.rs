@@ -21,7 +21,10 @@ operator! {
 pub const MINIMUM: Family<Minimum> = Family::new(Minimum, &kind::POINTWISE_BINARY, extremum::of_two);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MINIMUM).cpu(cpu);
+    library.family(&MINIMUM).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [input, other], |grad, [a, b]| extremum::shared(grad, a, b, &a.gt(b)?))?;
+        d.by(other, [other, input], |grad, [a, b]| extremum::shared(grad, a, b, &a.gt(b)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -25,7 +25,9 @@ pub const NAN_TO_NUM: Family<NanToNum> =
         .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&NAN_TO_NUM).cpu(cpu);
+    library.family(&NAN_TO_NUM).cpu(cpu).derivative(|d, (input, ..)| {
+        d.by(input, [input], |grad, [x]| derivatives::where_true(&x.isfinite()?, grad))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

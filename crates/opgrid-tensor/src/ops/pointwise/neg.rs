@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&NEG)
         .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| -grad))
         .alias(Negative, Neg)
         .alias(NegativeInplace, NegInplace)
         .alias(NegativeOut, NegOut);

@@ -26,7 +26,10 @@ pub const NEXTAFTER: Family<Nextafter> = Family::new(Nextafter, &kind::POINTWISE
 });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&NEXTAFTER).cpu(cpu);
+    library.family(&NEXTAFTER).cpu(cpu).derivative(|d, (input, other)| {
+        d.by(input, [], |grad, []| Ok(grad.clone()))?;
+        d.by(other, [], |grad, []| derivatives::zeros(grad))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -33,11 +33,27 @@ pub const POW_TENSOR_SCALAR: Family<PowTensorScalar> =
     Family::new(PowTensorScalar, &kind::POINTWISE_BINARY, scalar_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&POW_TENSOR).cpu(cpu);
-    library.family(&POW_TENSOR_SCALAR).cpu(scalar_cpu);
+    library.family(&POW_TENSOR).cpu(cpu).derivative(|d, (input, exponent)| {
+        d.by(input, [input, exponent], |grad, [x, exponent]| {
+            let slope = (exponent * x.pow(&(exponent - 1)?)?)?;
+            derivatives::where_false(&exponent.eq_scalar(0)?, &derivatives::chained(grad, &slope)?)
+        })?;
+        d.by(exponent, [input, exponent, d.result(0)], |grad, [x, exponent, out]| {
+            by_exponent(grad, x, exponent, out)
+        })
+    });
+    library
+        .family(&POW_TENSOR_SCALAR)
+        .cpu(scalar_cpu)
+        .derivative(|d, (input, exponent)| d.by(input, [input], move |grad, [x]| by_base(grad, x, exponent)));
     library
         .define_with_forms(PowScalar, &kind::POINTWISE_BINARY)
-        .composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent));
+        .composite(|base, exponent| PowTensorTensor.call(&base.into(), exponent))
+        .derivative(|d, (base, exponent)| {
+            d.by(exponent, [exponent, d.result(0)], move |grad, [exponent, out]| {
+                by_exponent(grad, &base.into(), exponent, out)
+            })
+        });
     library
         .implement(PowScalarOut)
         .composite(|base, exponent, out| PowTensorTensorOut.call(&base.into(), exponent, out));
@@ -242,4 +258,29 @@ fn is_zero(value: Scalar) -> bool {
 
 fn is_one(value: Scalar) -> bool {
     value.to_complex() == Complex64::ONE
+}
+
+/// The gradient of an exponent. Powers of zero do not depend on it as far as it is no negative number.
+fn by_exponent(grad: &Tensor, base: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<Tensor> {
+    let is_constant = match exponent.dtype().is_complex() {
+        true => exponent.imag()?.eq_scalar(0)?.logical_and(&exponent.real()?.ge_scalar(0)?)?,
+        false => exponent.ge_scalar(0)?,
+    };
+    let is_constant = is_constant.logical_and(&base.eq_scalar(0)?)?;
+    // A number counts as little as in the power itself.
+    let log = base.to_dtype(out.dtype())?.log()?;
+    grad.mul(&derivatives::where_false(&is_constant, &derivatives::conjugate(&(out * log)?)?)?)
+}
+
+fn by_base(grad: &Tensor, base: &Tensor, exponent: Scalar) -> Result<Tensor> {
+    let slope = match exponent {
+        Scalar::Int(0) | Scalar::Bool(false) => return derivatives::zeros(grad),
+        Scalar::Float(0.0) => return derivatives::zeros(grad),
+        Scalar::Int(1) | Scalar::Bool(true) => return Ok(grad.clone()),
+        Scalar::Int(2) => base.mul_scalar(2)?,
+        Scalar::Int(exponent) => base.pow_scalar(exponent - 1)?.mul_scalar(exponent)?,
+        Scalar::Float(exponent) => base.pow_scalar(exponent - 1.0)?.mul_scalar(exponent)?,
+        Scalar::Complex(exponent) => base.pow_scalar(exponent - 1.0)?.mul_scalar(exponent)?,
+    };
+    derivatives::chained(grad, &slope)
 }

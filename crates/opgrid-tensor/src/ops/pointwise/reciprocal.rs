@@ -21,7 +21,9 @@ pub const RECIPROCAL: Family<Reciprocal> =
     Family::new(Reciprocal, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&RECIPROCAL).cpu(cpu);
+    library.family(&RECIPROCAL).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::chained(&(-grad)?, &(out * out)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

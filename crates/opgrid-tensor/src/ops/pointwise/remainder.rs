@@ -30,6 +30,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&REMAINDER)
         .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [], |grad, []| Ok(grad.clone()))?;
+            d.by(other, [input, other], |grad, [a, b]| grad * (-(a / b)?.floor()?)?)
+        })
         .number(RemainderScalar, RemainderTensor)
         .number(RemainderInplaceScalar, RemainderInplaceTensor)
         .number(RemainderScalarOut, RemainderTensorOut)

@@ -32,8 +32,14 @@ pub const ROUND_DECIMALS: Family<RoundDecimals> =
         .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ROUND).cpu(cpu);
-    library.family(&ROUND_DECIMALS).cpu(decimals_cpu);
+    library
+        .family(&ROUND)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
+    library
+        .family(&ROUND_DECIMALS)
+        .cpu(decimals_cpu)
+        .derivative(|d, (input, _)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

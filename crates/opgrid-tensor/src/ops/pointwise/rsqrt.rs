@@ -21,7 +21,11 @@ operator! {
 pub const RSQRT: Family<Rsqrt> = Family::new(Rsqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&RSQRT).cpu(cpu);
+    library.family(&RSQRT).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| {
+            derivatives::chained(&(grad * -0.5)?, &(out * (out * out)?)?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -17,11 +17,19 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(RsubTensor).kind(&kind::POINTWISE_BINARY).on_every_backend(rsub);
+    library.define(RsubTensor).kind(&kind::POINTWISE_BINARY).on_every_backend(rsub).derivative(
+        |d, (input, other, alpha)| {
+            d.by(input, [], move |grad, []| derivatives::times(&(-grad)?, alpha))?;
+            d.by(other, [], |grad, []| Ok(grad.clone()))
+        },
+    );
     library
         .define(RsubScalar)
         .kind(&kind::POINTWISE_BINARY)
-        .on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha));
+        .on_every_backend(|input, other, alpha| rsub(input, &other.into(), alpha))
+        .derivative(|d, (input, _, alpha)| {
+            d.by(input, [], move |grad, []| derivatives::times(&(-grad)?, alpha))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,7 +21,10 @@ pub const SGN: Family<Sgn> =
     Family::new(Sgn, &kind::POINTWISE_UNARY, |input| pointwise::promoted([("self", input)])).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SGN).cpu(cpu);
+    library
+        .family(&SGN)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input, d.result(0)], |grad, [x, out]| slope(grad, x, out)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -40,4 +43,14 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T => elementwise::unary::<T, T>(out, input, Direction::direction))
+}
+
+/// Of what turns a complex number around zero; the sign of a real one is a step.
+fn slope(grad: &Tensor, x: &Tensor, out: &Tensor) -> Result<Tensor> {
+    if !x.dtype().is_complex() {
+        return derivatives::zeros(grad);
+    }
+    let distance = x.abs()?;
+    let along = (grad * out.conj()?)?.real()?;
+    derivatives::where_false(&distance.eq_scalar(0)?, &((grad - (out * along)?)? / &distance)?)
 }

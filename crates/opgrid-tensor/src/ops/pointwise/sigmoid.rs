@@ -27,8 +27,17 @@ pub const SIGMOID_BACKWARD: Family<SigmoidBackward> =
     Family::new(SigmoidBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SIGMOID).cpu(cpu);
-    library.family(&SIGMOID_BACKWARD).cpu(backward_cpu);
+    library
+        .family(&SIGMOID)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [d.result(0)], |grad, [out]| SigmoidBackward.call(grad, out)));
+    library.family(&SIGMOID_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, output)| {
+        d.by(grad_output, [output], |grad, [out]| SigmoidBackward.call(grad, &derivatives::conjugate(out)?))?;
+        d.by(output, [grad_output, output], |grad, [before, out]| {
+            let conjugate = derivatives::conjugate(out)?;
+            derivatives::conjugate(grad)?.mul(&(before * (1 - (&conjugate * 2)?)?)?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

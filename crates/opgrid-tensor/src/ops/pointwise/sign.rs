@@ -21,7 +21,10 @@ operator! {
 pub const SIGN: Family<Sign> = Family::new(Sign, &kind::POINTWISE_UNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SIGN).cpu(cpu);
+    library
+        .family(&SIGN)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

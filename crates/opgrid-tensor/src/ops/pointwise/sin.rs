@@ -21,7 +21,10 @@ operator! {
 pub const SIN: Family<Sin> = Family::new(Sin, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SIN).cpu(cpu);
+    library
+        .family(&SIN)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::chained(grad, &x.cos()?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -8,6 +8,8 @@
 //! - Errors: `sinc_` of integers and bools.
 //! - Source: torch.sinc, PyTorch 2.15.
 
+use std::f64::consts::PI;
+
 use crate::ops::prelude::*;
 
 operator! {
@@ -20,7 +22,13 @@ operator! {
 pub const SINC: Family<Sinc> = Family::new(Sinc, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SINC).cpu(cpu);
+    library.family(&SINC).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| {
+            let angle = (x * PI)?;
+            let slope = (((&angle * angle.cos()?)? - angle.sin()?)? / (&angle * x)?)?;
+            derivatives::where_false(&x.eq_scalar(0)?, &derivatives::chained(grad, &slope)?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

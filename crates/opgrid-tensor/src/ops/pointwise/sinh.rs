@@ -20,7 +20,10 @@ operator! {
 pub const SINH: Family<Sinh> = Family::new(Sinh, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SINH).cpu(cpu);
+    library
+        .family(&SINH)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| derivatives::chained(grad, &x.cosh()?)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,7 +21,9 @@ operator! {
 pub const SQRT: Family<Sqrt> = Family::new(Sqrt, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SQRT).cpu(cpu);
+    library.family(&SQRT).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::divided(grad, &(out * 2)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -31,6 +31,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&SUB)
         .cpu(cpu)
+        .derivative(|d, (input, other, alpha)| {
+            d.by(input, [], |grad, []| Ok(grad.clone()))?;
+            d.by(other, [], move |grad, []| derivatives::times(&(-grad)?, alpha))
+        })
         .column(NumbersForTensors)
         .number(SubScalar, SubTensor)
         .number(SubInplaceScalar, SubInplaceTensor)

@@ -21,7 +21,9 @@ operator! {
 pub const TAN: Family<Tan> = Family::new(Tan, &kind::POINTWISE_UNARY, pointwise::inexact_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&TAN).cpu(cpu);
+    library.family(&TAN).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [d.result(0)], |grad, [out]| derivatives::chained(grad, &((out * out)? + 1)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -27,8 +27,17 @@ pub const TANH_BACKWARD: Family<TanhBackward> =
     Family::new(TanhBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&TANH).cpu(cpu);
-    library.family(&TANH_BACKWARD).cpu(backward_cpu);
+    library
+        .family(&TANH)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [d.result(0)], |grad, [out]| TanhBackward.call(grad, out)));
+    library.family(&TANH_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, output)| {
+        d.by(grad_output, [output], |grad, [out]| TanhBackward.call(grad, &derivatives::conjugate(out)?))?;
+        d.by(output, [grad_output, output], |grad, [before, out]| {
+            let conjugate = derivatives::conjugate(out)?;
+            derivatives::conjugate(grad)?.mul(&(before * (&conjugate * -2)?)?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

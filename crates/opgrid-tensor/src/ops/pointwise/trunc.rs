@@ -25,7 +25,13 @@ pub const TRUNC: Family<Trunc> =
     Family::new(Trunc, &kind::POINTWISE_UNARY, pointwise::real_unary).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&TRUNC).cpu(cpu).alias(Fix, Trunc).alias(FixInplace, TruncInplace).alias(FixOut, TruncOut);
+    library
+        .family(&TRUNC)
+        .cpu(cpu)
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)))
+        .alias(Fix, Trunc)
+        .alias(FixInplace, TruncInplace)
+        .alias(FixOut, TruncOut);
 }
 
 pub(super) fn samples(samples: &mut Samples) {

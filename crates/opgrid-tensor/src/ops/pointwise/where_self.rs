@@ -26,7 +26,10 @@ pub const WHERE_SELF: Family<WhereSelf> =
     Family::new(WhereSelf, &kind::POINTWISE_TERNARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&WHERE_SELF).cpu(cpu);
+    library.family(&WHERE_SELF).cpu(cpu).derivative(|d, (condition, input, other)| {
+        d.by(input, [condition], |grad, [condition]| derivatives::where_true(condition, grad))?;
+        d.by(other, [condition], |grad, [condition]| derivatives::where_false(condition, grad))
+    });
     let implicit = DispatchKey::CompositeImplicitAutograd;
     library.define(WhereScalarSelf).kind(&kind::POINTWISE_TERNARY).kernel(
         implicit,

@@ -28,6 +28,13 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&XLOGY)
         .cpu(cpu)
+        .derivative(|d, (input, other)| {
+            d.by(input, [input, other], |grad, [x, y]| {
+                let is_zero = x.eq_scalar(0)?.logical_and(&y.le_scalar(0)?)?;
+                derivatives::where_false(&is_zero, &XlogyTensor.call(grad, y)?)
+            })?;
+            d.by(other, [input, other], |grad, [x, y]| (grad * x)? / y)
+        })
         .number(XlogyScalarOther, XlogyTensor)
         .number(XlogyInplaceScalarOther, XlogyInplaceTensor)
         .number(XlogyOutScalarOther, XlogyOutTensor)

@@ -29,7 +29,13 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library.define(Dropout).kind(&kind::RANDOM).implicit(dropout);
     library.define(DropoutInplace).kind(&kind::RANDOM).implicit(dropout_);
-    library.define_with_forms(NativeDropout, &kind::RANDOM).on_every_backend(native_dropout);
+    library.define_with_forms(NativeDropout, &kind::RANDOM).on_every_backend(native_dropout).derivative(
+        |d, (input, p, train)| {
+            let factor = if train.unwrap_or(true) && p < 1.0 { 1.0 / (1.0 - p) } else { 1.0 };
+            d.differentiable(1);
+            d.by(input, [d.result(1)], move |grad, [stays]| (grad * stays)? * factor)
+        },
+    );
     library.implement(NativeDropoutOut).on_every_backend(|input, p, train, out, mask| {
         let (dropped, stays) = native_dropout(input, p, train)?;
         result::converted(&[(out, &dropped), (mask, &stays)])

@@ -10,6 +10,7 @@
 //! - Source: torch.amin, PyTorch 2.15.
 
 use crate::kernels::choice;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,7 +23,10 @@ operator! {
 pub const AMIN: Family<Amin> = Family::new(Amin, &kind::REDUCTION, extremum::over_dims).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&AMIN).cpu(cpu);
+    library.family(&AMIN).cpu(cpu).derivative(|d, (input, dim, keepdim)| {
+        let kept = Kept::of(input, Some(dim), keepdim)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,7 @@
 //! - Source: torch.aminmax, PyTorch 2.15.
 
 use crate::kernels::choice;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
@@ -21,11 +22,22 @@ operator! {
 pub const AMINMAX: Family<Aminmax> = Family::new(Aminmax, &kind::REDUCTION, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&AMINMAX).cpu(|input, dim, _, least, most| {
-        choice::check_apart(most, input)?;
-        choice::smallest(least, input, dim.as_slice())?;
-        choice::largest(most, input, dim.as_slice())
-    });
+    library
+        .family(&AMINMAX)
+        .cpu(|input, dim, _, least, most| {
+            choice::check_apart(most, input)?;
+            choice::smallest(least, input, dim.as_slice())?;
+            choice::largest(most, input, dim.as_slice())
+        })
+        .derivative(|d, (input, dim, keepdim)| {
+            let kept = Kept::of(input, dim.as_ref().map(std::slice::from_ref), keepdim)?;
+            d.by_all(input, [input, d.result(0), d.result(1)], move |grads, [x, least, most]| {
+                let spread = |at: usize, out| {
+                    grads.of(at).map(|grad| extremum::spread(grad, x, out, &kept)).transpose()
+                };
+                derivatives::sum(spread(0, least)?, spread(1, most)?)
+            })
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

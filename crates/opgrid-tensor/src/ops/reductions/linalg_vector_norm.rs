@@ -13,6 +13,8 @@
 //! - Source: torch.linalg.vector_norm, PyTorch 2.15.
 
 use crate::kernels::{choice, norm};
+use crate::layers::autograd::Recorder;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 use crate::tensor::promote_types;
 
@@ -26,7 +28,10 @@ pub const LINALG_VECTOR_NORM: Family<LinalgVectorNorm> =
     Family::new(LinalgVectorNorm, &kind::REDUCTION, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LINALG_VECTOR_NORM).cpu(cpu);
+    library
+        .family(&LINALG_VECTOR_NORM)
+        .cpu(cpu)
+        .derivative(|d, (input, ord, dim, keepdim, _)| derivative(d, input, ord, dim, keepdim));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -126,4 +131,43 @@ fn cpu(
     out: &Tensor,
 ) -> Result<()> {
     norm::norm(out, input, dim.unwrap_or(&[]), order(ord)?, dtype.unwrap_or(input.dtype()))
+}
+
+/// States the derivative of the norm of an order. It is zero where a norm is, and the elements that are the largest or the
+/// smallest share it.
+pub(super) fn derivative(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    ord: Scalar,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+) -> Result<()> {
+    let (order, kept) = (ord.to_f64()?, Kept::of(input, dim, keepdim)?);
+    d.by(input, [input, d.result(0)], move |grad, [x, norm]| slope(order, grad, x, norm, &kept))
+}
+
+fn slope(order: f64, grad: &Tensor, x: &Tensor, norm: &Tensor, kept: &Kept) -> Result<Tensor> {
+    let (whole, norm) = (kept.whole(grad)?, kept.whole(norm)?);
+    if order == 0.0 {
+        return derivatives::zeros(x);
+    }
+    if order == 1.0 {
+        return x.sgn()? * whole;
+    }
+    if order.is_infinite() {
+        return extremum::spread(grad, &x.abs()?, &norm, kept)? * x.sgn()?;
+    }
+    if order == 2.0 {
+        return derivatives::where_false(&norm.eq_scalar(0)?, &((x / norm)? * whole)?);
+    }
+    // Small orders have steep slopes around zero, where they count as none.
+    let powers = match order < 2.0 {
+        true => {
+            let powers = (x.sgn()? * x.abs()?.pow_scalar(order - 1.0)?)?;
+            derivatives::where_false(&x.eq_scalar(0)?, &powers)?
+        }
+        false => (x * x.abs()?.pow_scalar(order - 2.0)?)?,
+    };
+    let scale = (whole / norm.pow_scalar(order - 1.0)?)?;
+    derivatives::where_false(&norm.eq_scalar(0)?, &(powers * scale)?)
 }

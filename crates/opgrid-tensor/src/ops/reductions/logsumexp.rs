@@ -10,6 +10,7 @@
 //! - Source: torch.logsumexp, PyTorch 2.15.
 
 use crate::kernels::log_sum;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,7 +23,12 @@ operator! {
 pub const LOGSUMEXP: Family<Logsumexp> = Family::new(Logsumexp, &kind::REDUCTION, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGSUMEXP).cpu(cpu);
+    library.family(&LOGSUMEXP).cpu(cpu).derivative(|d, (input, dim, keepdim)| {
+        let kept = Kept::of(input, Some(dim), keepdim)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| {
+            derivatives::chained(&kept.whole(grad)?, &(x - kept.whole(out)?)?.exp()?)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

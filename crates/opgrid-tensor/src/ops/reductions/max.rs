@@ -11,6 +11,7 @@
 //! - Source: torch.max, PyTorch 2.15.
 
 use crate::kernels::choice;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 use crate::ops::{Maximum, MaximumOut};
 
@@ -30,12 +31,18 @@ pub const MAX_DIM: Family<MaxDim> =
     Family::new(MaxDim, &kind::REDUCTION, extremum::with_index).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MAX_DIM).cpu(|input, dim, _, values, indices| {
-        choice::check_apart(values, input)?;
-        choice::index_of_largest(indices, input, &[dim])?;
-        choice::chosen(values, input, dim, indices)
+    library
+        .family(&MAX_DIM)
+        .cpu(|input, dim, _, values, indices| {
+            choice::check_apart(values, input)?;
+            choice::index_of_largest(indices, input, &[dim])?;
+            choice::chosen(values, input, dim, indices)
+        })
+        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+    library.family(&MAX).cpu(|input, out| choice::largest(out, input, &[])).derivative(|d, (input,)| {
+        let kept = Kept::of(input, None, false)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
     });
-    library.family(&MAX).cpu(|input, out| choice::largest(out, input, &[]));
     library
         .define_with_forms(MaxOther, &kind::POINTWISE_BINARY)
         .implicit(|input, other| Maximum.call(input, other));

@@ -11,6 +11,7 @@
 //! - Source: torch.mean, PyTorch 2.15.
 
 use crate::kernels::mean;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
@@ -25,11 +26,18 @@ pub const MEAN_DIM: Family<MeanDim> = Family::new(MeanDim, &kind::REDUCTION, sha
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(Mean, &kind::REDUCTION)
-        .composite(|input, dtype| MeanDim.call(input, None, false, dtype));
+        .composite(|input, dtype| MeanDim.call(input, None, false, dtype))
+        .derivative(|d, (input, _)| {
+            let kept = Kept::of(input, None, false)?;
+            d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count)?))
+        });
     library
         .implement(MeanDtypeOut)
         .composite(|input, dtype, out| MeanOut.call(input, None, false, dtype, out));
-    library.family(&MEAN_DIM).cpu(cpu);
+    library.family(&MEAN_DIM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
+        let kept = Kept::of(input, dim, keepdim)?;
+        d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count)?))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -11,6 +11,7 @@
 //! - Source: torch.min, PyTorch 2.15.
 
 use crate::kernels::choice;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 use crate::ops::{Minimum, MinimumOut};
 
@@ -30,12 +31,18 @@ pub const MIN_DIM: Family<MinDim> =
     Family::new(MinDim, &kind::REDUCTION, extremum::with_index).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MIN_DIM).cpu(|input, dim, _, values, indices| {
-        choice::check_apart(values, input)?;
-        choice::index_of_smallest(indices, input, &[dim])?;
-        choice::chosen(values, input, dim, indices)
+    library
+        .family(&MIN_DIM)
+        .cpu(|input, dim, _, values, indices| {
+            choice::check_apart(values, input)?;
+            choice::index_of_smallest(indices, input, &[dim])?;
+            choice::chosen(values, input, dim, indices)
+        })
+        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
+    library.family(&MIN).cpu(|input, out| choice::smallest(out, input, &[])).derivative(|d, (input,)| {
+        let kept = Kept::of(input, None, false)?;
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
     });
-    library.family(&MIN).cpu(|input, out| choice::smallest(out, input, &[]));
     library
         .define_with_forms(MinOther, &kind::POINTWISE_BINARY)
         .implicit(|input, other| Minimum.call(input, other));

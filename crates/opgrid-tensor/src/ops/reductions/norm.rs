@@ -8,6 +8,7 @@
 //! - Dispatch: made of `linalg_vector_norm`.
 //! - Source: torch.norm, PyTorch 2.15.
 
+use super::linalg_vector_norm;
 use crate::ops::prelude::*;
 use crate::ops::{LinalgVectorNorm, LinalgVectorNormOut};
 
@@ -23,25 +24,35 @@ pub(super) fn register(library: &mut Library) {
     let kind = &kind::REDUCTION;
     library
         .define_with_forms(NormScalar, kind)
-        .composite(|input, p| LinalgVectorNorm.call(input, p, None, false, None));
+        .composite(|input, p| LinalgVectorNorm.call(input, p, None, false, None))
+        .derivative(|d, (input, p)| linalg_vector_norm::derivative(d, input, p, None, false));
     library
         .implement(NormScalarOut)
         .composite(|input, p, out| LinalgVectorNormOut.call(input, p, None, false, None, out));
     library
         .define_with_forms(NormScalarOptDim, kind)
-        .composite(|input, p, dim, keepdim| LinalgVectorNorm.call(input, order(p), Some(dim), keepdim, None));
+        .composite(|input, p, dim, keepdim| LinalgVectorNorm.call(input, order(p), Some(dim), keepdim, None))
+        .derivative(|d, (input, p, dim, keepdim)| {
+            linalg_vector_norm::derivative(d, input, order(p), Some(dim), keepdim)
+        });
     library.implement(NormOut).composite(|input, p, dim, keepdim, out| {
         LinalgVectorNormOut.call(input, order(p), Some(dim), keepdim, None, out)
     });
-    library.define_with_forms(NormScalarOptDimDtype, kind).composite(|input, p, dim, keepdim, dtype| {
-        LinalgVectorNorm.call(input, order(p), Some(dim), keepdim, Some(dtype))
-    });
+    library
+        .define_with_forms(NormScalarOptDimDtype, kind)
+        .composite(|input, p, dim, keepdim, dtype| {
+            LinalgVectorNorm.call(input, order(p), Some(dim), keepdim, Some(dtype))
+        })
+        .derivative(|d, (input, p, dim, keepdim, _)| {
+            linalg_vector_norm::derivative(d, input, order(p), Some(dim), keepdim)
+        });
     library.implement(NormDtypeOut).composite(|input, p, dim, keepdim, dtype, out| {
         LinalgVectorNormOut.call(input, order(p), Some(dim), keepdim, Some(dtype), out)
     });
     library
         .define_with_forms(NormScalarOptDtype, kind)
-        .composite(|input, p, dtype| LinalgVectorNorm.call(input, order(p), None, false, Some(dtype)));
+        .composite(|input, p, dtype| LinalgVectorNorm.call(input, order(p), None, false, Some(dtype)))
+        .derivative(|d, (input, p, _)| linalg_vector_norm::derivative(d, input, order(p), None, false));
     library.implement(NormScalarOptDtypeOut).composite(|input, p, dtype, out| {
         LinalgVectorNormOut.call(input, order(p), None, false, Some(dtype), out)
     });

@@ -11,7 +11,10 @@
 //! - Source: torch.prod, PyTorch 2.15.
 
 use crate::kernels::product;
+use crate::ops::OnesLike;
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
+use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
@@ -33,8 +36,21 @@ pub const PROD_DIM_INT: Family<ProdDimInt> =
     });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&PROD).cpu(|input, dtype, out| cpu(input, &[], dtype, out));
-    library.family(&PROD_DIM_INT).cpu(|input, dim, _, dtype, out| cpu(input, &[dim], dtype, out));
+    library.family(&PROD).cpu(|input, dtype, out| cpu(input, &[], dtype, out)).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [input], move |grad, [x]| {
+            let others = of_others(&x.to_dtype(grad.dtype())?.reshape(&[-1])?, 0)?;
+            derivatives::chained(grad, &others)?.view(&sizes)
+        })
+    });
+    library.family(&PROD_DIM_INT).cpu(|input, dim, _, dtype, out| cpu(input, &[dim], dtype, out)).derivative(
+        |d, (input, dim, keepdim, _)| {
+            let kept = Kept::of(input, Some(&[dim]), keepdim)?;
+            d.by(input, [input], move |grad, [x]| {
+                derivatives::chained(&kept.whole(grad)?, &of_others(&x.to_dtype(grad.dtype())?, dim)?)
+            })
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -88,4 +104,16 @@ impl Tensor {
     pub fn prod_dim(&self, dim: i64, keepdim: bool) -> Result<Self> {
         ProdDimInt.call(self, dim, keepdim, None)
     }
+}
+
+/// The product of the other elements along a dimension, for each element: zeros leave it right.
+fn of_others(x: &Tensor, dim: i64) -> Result<Tensor> {
+    if x.dim() == 0 || x.numel() == 0 {
+        return OnesLike.call(x, None, None, None, None, None);
+    }
+    let size = x.sizes()[normalise_dim(dim, x.dim())?];
+    let one = OnesLike.call(&x.narrow(dim, 0, 1)?, None, None, None, None, None)?;
+    let before = Tensor::cat(&[one.clone(), x.narrow(dim, 0, size - 1)?], dim)?.cumprod(dim)?;
+    let after = Tensor::cat(&[one, x.flip(&[dim])?.narrow(dim, 0, size - 1)?], dim)?.cumprod(dim)?;
+    before * after.flip(&[dim])?
 }

@@ -26,7 +26,10 @@ pub const STD_CORRECTION: Family<StdCorrection> =
 pub(super) fn register(library: &mut Library) {
     library
         .family(&STD_CORRECTION)
-        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, true, out));
+        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, true, out))
+        .derivative(|d, (input, dim, correction, keepdim)| {
+            spread::derivative(d, input, (dim, correction, keepdim), true)
+        });
     library
         .define(Std)
         .kind(&kind::REDUCTION)

@@ -22,11 +22,16 @@ pub const STD_MEAN_CORRECTION: Family<StdMeanCorrection> =
     Family::new(StdMeanCorrection, &kind::REDUCTION, spread::with_average).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&STD_MEAN_CORRECTION).cpu(|input, dim, correction, _, spread, average| {
-        crate::kernels::choice::check_apart(average, input)?;
-        spread::fill(input, dim, correction, true, spread)?;
-        mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
-    });
+    library
+        .family(&STD_MEAN_CORRECTION)
+        .cpu(|input, dim, correction, _, spread, average| {
+            crate::kernels::choice::check_apart(average, input)?;
+            spread::fill(input, dim, correction, true, spread)?;
+            mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
+        })
+        .derivative(|d, (input, dim, correction, keepdim)| {
+            spread::derivative(d, input, (dim, correction, keepdim), true)
+        });
     library
         .define(StdMean)
         .kind(&kind::REDUCTION)

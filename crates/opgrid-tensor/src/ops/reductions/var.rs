@@ -26,7 +26,10 @@ pub const VAR_CORRECTION: Family<VarCorrection> =
 pub(super) fn register(library: &mut Library) {
     library
         .family(&VAR_CORRECTION)
-        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, false, out));
+        .cpu(|input, dim, correction, _, out| spread::fill(input, dim, correction, false, out))
+        .derivative(|d, (input, dim, correction, keepdim)| {
+            spread::derivative(d, input, (dim, correction, keepdim), false)
+        });
     library
         .define(Var)
         .kind(&kind::REDUCTION)

@@ -22,11 +22,16 @@ pub const VAR_MEAN_CORRECTION: Family<VarMeanCorrection> =
     Family::new(VarMeanCorrection, &kind::REDUCTION, spread::with_average).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&VAR_MEAN_CORRECTION).cpu(|input, dim, correction, _, spread, average| {
-        crate::kernels::choice::check_apart(average, input)?;
-        spread::fill(input, dim, correction, false, spread)?;
-        mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
-    });
+    library
+        .family(&VAR_MEAN_CORRECTION)
+        .cpu(|input, dim, correction, _, spread, average| {
+            crate::kernels::choice::check_apart(average, input)?;
+            spread::fill(input, dim, correction, false, spread)?;
+            mean::mean(average, input, dim.unwrap_or(&[]), input.dtype())
+        })
+        .derivative(|d, (input, dim, correction, keepdim)| {
+            spread::derivative(d, input, (dim, correction, keepdim), false)
+        });
     library
         .define(VarMean)
         .kind(&kind::REDUCTION)

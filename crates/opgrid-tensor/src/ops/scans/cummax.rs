@@ -9,6 +9,7 @@
 //! - Source: torch.cummax, PyTorch 2.15.
 
 use crate::kernels::scan;
+use crate::ops::ScatterAdd;
 use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
 
@@ -22,10 +23,20 @@ operator! {
 pub const CUMMAX: Family<Cummax> = Family::new(Cummax, &kind::SCAN, scans::with_indices).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CUMMAX).cpu(|input, dim, values, indices| {
-        let dim = scans::dimension(input, dim)?;
-        scan::extremes(values.array()?, indices.array()?, input.array()?, dim, false)
-    });
+    library
+        .family(&CUMMAX)
+        .cpu(|input, dim, values, indices| {
+            let dim = scans::dimension(input, dim)?;
+            scan::extremes(values.array()?, indices.array()?, input.array()?, dim, false)
+        })
+        .derivative(|d, (input, dim)| {
+            let sizes = input.sizes().to_vec();
+            d.differentiable(1);
+            d.by(input, [d.result(1)], move |grad, [places]| {
+                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+                ScatterAdd.call(&zeros, dim, places, grad)
+            })
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

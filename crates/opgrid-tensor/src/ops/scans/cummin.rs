@@ -9,6 +9,7 @@
 //! - Source: torch.cummin, PyTorch 2.15.
 
 use crate::kernels::scan;
+use crate::ops::ScatterAdd;
 use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
 
@@ -22,10 +23,20 @@ operator! {
 pub const CUMMIN: Family<Cummin> = Family::new(Cummin, &kind::SCAN, scans::with_indices).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CUMMIN).cpu(|input, dim, values, indices| {
-        let dim = scans::dimension(input, dim)?;
-        scan::extremes(values.array()?, indices.array()?, input.array()?, dim, true)
-    });
+    library
+        .family(&CUMMIN)
+        .cpu(|input, dim, values, indices| {
+            let dim = scans::dimension(input, dim)?;
+            scan::extremes(values.array()?, indices.array()?, input.array()?, dim, true)
+        })
+        .derivative(|d, (input, dim)| {
+            let sizes = input.sizes().to_vec();
+            d.differentiable(1);
+            d.by(input, [d.result(1)], move |grad, [places]| {
+                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+                ScatterAdd.call(&zeros, dim, places, grad)
+            })
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -13,6 +13,7 @@
 use crate::kernels::scan;
 use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
+use crate::ops::{WhereScalarSelf, WhereSelf};
 
 operator! {
     home = crate::home;
@@ -25,9 +26,14 @@ pub const CUMPROD: Family<Cumprod> = Family::new(Cumprod, &kind::SCAN, scans::al
     .out_shape(scans::into_output);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CUMPROD).cpu(|input, dim, _, out| {
-        scan::products(out.array()?, input.array()?, scans::dimension(input, dim)?, out.dtype())
-    });
+    library
+        .family(&CUMPROD)
+        .cpu(|input, dim, _, out| {
+            scan::products(out.array()?, input.array()?, scans::dimension(input, dim)?, out.dtype())
+        })
+        .derivative(|d, (input, dim, _)| {
+            d.by(input, [input, d.result(0)], move |grad, [x, out]| slope(grad, x, out, dim))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -44,4 +50,23 @@ impl Tensor {
     pub fn cumprod(&self, dim: i64) -> Result<Self> {
         Cumprod.call(self, dim, None)
     }
+}
+
+/// The gradient: before the first zero along the dimension the products are divided by the element, at the zero the products
+/// that would be there with a one in its place count, up to a second zero, and behind it nothing does.
+fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
+    let x = x.to_dtype(out.dtype())?;
+    if x.dim() == 0 {
+        return Ok(grad.clone());
+    }
+    let is_zero = x.eq_scalar(0)?;
+    let zeros = is_zero.cumsum(dim)?;
+    let is_first = is_zero.logical_and(&zeros.eq_scalar(1)?)?;
+    let one = |is_zero: &Tensor| WhereScalarSelf.call(is_zero, Scalar::Int(1), &x);
+    let sums = scans::sums_from_end(&derivatives::chained(grad, out)?, dim)?;
+    let before = derivatives::divided(&sums, &one(&is_zero)?)?;
+    let products = derivatives::chained(grad, &one(&is_first)?.cumprod(dim)?)?;
+    let at_first = derivatives::where_true(&zeros.eq_scalar(1)?, &products)?.sum_dim(&[dim], true)?;
+    let from_first = derivatives::where_true(&is_first, &at_first)?;
+    WhereSelf.call(&zeros.eq_scalar(0)?, &before, &from_first)
 }

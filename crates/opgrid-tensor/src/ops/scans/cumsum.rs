@@ -25,9 +25,12 @@ pub const CUMSUM: Family<Cumsum> = Family::new(Cumsum, &kind::SCAN, scans::along
     .out_shape(scans::into_output);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CUMSUM).cpu(|input, dim, _, out| {
-        scan::sums(out.array()?, input.array()?, scans::dimension(input, dim)?, out.dtype())
-    });
+    library
+        .family(&CUMSUM)
+        .cpu(|input, dim, _, out| {
+            scan::sums(out.array()?, input.array()?, scans::dimension(input, dim)?, out.dtype())
+        })
+        .derivative(|d, (input, dim, _)| d.by(input, [], move |grad, []| scans::sums_from_end(grad, dim)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

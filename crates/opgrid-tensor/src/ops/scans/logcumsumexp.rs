@@ -10,6 +10,7 @@
 //! - Source: torch.logcumsumexp, PyTorch 2.15.
 
 use crate::kernels::log_sum;
+use crate::ops::WhereScalarOther;
 use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
 
@@ -23,7 +24,9 @@ operator! {
 pub const LOGCUMSUMEXP: Family<Logcumsumexp> = Family::new(Logcumsumexp, &kind::SCAN, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGCUMSUMEXP).cpu(cpu);
+    library.family(&LOGCUMSUMEXP).cpu(cpu).derivative(|d, (input, dim)| {
+        d.by(input, [input, d.result(0)], move |grad, [x, out]| slope(grad, x, out, dim))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -65,4 +68,23 @@ fn shape(input: &Tensor, dim: i64) -> Result<TensorSpec> {
 
 fn cpu(input: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
     log_sum::scan(out.array()?, input.array()?, scans::dimension(input, dim)?)
+}
+
+/// The gradient, whose sums from the end are taken of logarithms too: of positive and of negative numbers apart.
+fn slope(grad: &Tensor, x: &Tensor, out: &Tensor, dim: i64) -> Result<Tensor> {
+    if x.dim() == 0 {
+        return Ok(grad.clone());
+    }
+    let part = |log: &Tensor| {
+        let sums = (log - out)?.flip(&[dim])?.logcumsumexp(dim)?.flip(&[dim])?;
+        (sums + x)?.exp()
+    };
+    if x.dtype().is_complex() {
+        return part(&grad.conj()?.log()?)?.conj();
+    }
+    let log = grad.abs()?.log()?;
+    let least = Scalar::Float(if x.dtype() == DType::F64 { f64::MIN } else { f32::MIN.into() });
+    let positive = part(&WhereScalarOther.call(&grad.gt_scalar(0)?, &log, least)?)?;
+    let negative = part(&WhereScalarOther.call(&grad.lt_scalar(0)?, &log, least)?)?;
+    positive - negative
 }

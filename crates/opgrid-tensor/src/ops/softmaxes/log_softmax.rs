@@ -32,12 +32,26 @@ pub const LOG_SOFTMAX_BACKWARD_DATA: Family<LogSoftmaxBackwardData> =
     Family::new(LogSoftmaxBackwardData, &kind::SOFTMAX, softmax::backward).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOG_SOFTMAX).cpu(|input, dim, _, out| {
-        loops::softmax(out.array()?, input.array()?, softmax::dimension(input, dim)?, true)
-    });
+    library
+        .family(&LOG_SOFTMAX)
+        .cpu(|input, dim, _, out| {
+            loops::softmax(out.array()?, input.array()?, softmax::dimension(input, dim)?, true)
+        })
+        .derivative(|d, (input, dim, _)| {
+            let dtype = input.dtype();
+            d.by(input, [d.result(0)], move |grad, [out]| LogSoftmaxBackwardData.call(grad, out, dim, dtype))
+        });
     library
         .family(&LOG_SOFTMAX_BACKWARD_DATA)
-        .cpu(|grad, output, dim, _, out| backward(grad, output, dim, out));
+        .cpu(|grad, output, dim, _, out| backward(grad, output, dim, out))
+        .derivative(|d, (grad_output, output, dim, _)| {
+            d.by(grad_output, [output], move |grad, [out]| {
+                grad - (grad * out.exp()?)?.sum_dim(&[dim], true)?
+            })?;
+            d.by(output, [grad_output, output], move |grad, [before, out]| {
+                (grad * out.exp()?)? * (-before.sum_dim(&[dim], true)?)?
+            })
+        });
     library
         .define_with_forms(LogSoftmaxInt, &kind::SOFTMAX)
         .implicit(|input, dim, dtype| LogSoftmax.call(&softmax::converted(input, dtype)?, dim, false));

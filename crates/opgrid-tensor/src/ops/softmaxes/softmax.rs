@@ -31,10 +31,26 @@ pub const SOFTMAX_BACKWARD_DATA: Family<SoftmaxBackwardData> =
     Family::new(SoftmaxBackwardData, &kind::SOFTMAX, softmax::backward).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SOFTMAX).cpu(|input, dim, _, out| {
-        loops::softmax(out.array()?, input.array()?, softmax::dimension(input, dim)?, false)
-    });
-    library.family(&SOFTMAX_BACKWARD_DATA).cpu(|grad, output, dim, _, out| backward(grad, output, dim, out));
+    library
+        .family(&SOFTMAX)
+        .cpu(|input, dim, _, out| {
+            loops::softmax(out.array()?, input.array()?, softmax::dimension(input, dim)?, false)
+        })
+        .derivative(|d, (input, dim, _)| {
+            let dtype = input.dtype();
+            d.by(input, [d.result(0)], move |grad, [out]| SoftmaxBackwardData.call(grad, out, dim, dtype))
+        });
+    library
+        .family(&SOFTMAX_BACKWARD_DATA)
+        .cpu(|grad, output, dim, _, out| backward(grad, output, dim, out))
+        .derivative(|d, (grad_output, output, dim, dtype)| {
+            d.by(grad_output, [output], move |grad, [out]| SoftmaxBackwardData.call(grad, out, dim, dtype))?;
+            d.by(output, [grad_output, output], move |grad, [before, out]| {
+                let first = (before * (out * grad)?.sum_dim(&[dim], true)?)?;
+                let second = (grad * (out * before)?.sum_dim(&[dim], true)?)?;
+                ((grad * before)? - first)? - second
+            })
+        });
     library
         .define_with_forms(SoftmaxInt, &kind::SOFTMAX)
         .implicit(|input, dim, dtype| Softmax.call(&softmax::converted(input, dtype)?, dim, false));

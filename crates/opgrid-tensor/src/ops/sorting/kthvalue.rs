@@ -23,9 +23,12 @@ operator! {
 pub const KTHVALUE: Family<Kthvalue> = Family::new(Kthvalue, &kind::SORTING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&KTHVALUE).cpu(|input, k, dim, _, values, indices| {
-        order::fill_one(input, dim, Rank::At(k as usize - 1), values, indices)
-    });
+    library
+        .family(&KTHVALUE)
+        .cpu(|input, k, dim, _, values, indices| {
+            order::fill_one(input, dim, Rank::At(k as usize - 1), values, indices)
+        })
+        .derivative(|d, (input, _, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

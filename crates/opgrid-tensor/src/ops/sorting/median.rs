@@ -10,6 +10,7 @@
 //! - Source: torch.median, PyTorch 2.15, where integers without elements give the smallest of their range.
 
 use crate::kernels::sorting::{self, Rank};
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
@@ -30,10 +31,17 @@ pub const MEDIAN_DIM: Family<MedianDim> = Family::new(MedianDim, &kind::SORTING,
 .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MEDIAN).cpu(|input, out| sorting::of_all(out.array()?, input.array()?, Rank::Median));
+    library
+        .family(&MEDIAN)
+        .cpu(|input, out| sorting::of_all(out.array()?, input.array()?, Rank::Median))
+        .derivative(|d, (input,)| {
+            let kept = Kept::of(input, None, false)?;
+            d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+        });
     library
         .family(&MEDIAN_DIM)
-        .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::Median, values, indices));
+        .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::Median, values, indices))
+        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -25,7 +25,8 @@ pub const MODE: Family<Mode> = Family::new(Mode, &kind::SORTING, order::one).sam
 pub(super) fn register(library: &mut Library) {
     library
         .family(&MODE)
-        .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::Mode, values, indices));
+        .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::Mode, values, indices))
+        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

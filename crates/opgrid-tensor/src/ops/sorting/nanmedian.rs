@@ -10,6 +10,7 @@
 //! - Source: torch.nanmedian, PyTorch 2.15, where integers without elements give the smallest of their range.
 
 use crate::kernels::sorting::{self, Rank};
+use crate::ops::kinds::derivatives::Kept;
 use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
@@ -34,10 +35,15 @@ pub const NANMEDIAN_DIM: Family<NanmedianDim> =
 pub(super) fn register(library: &mut Library) {
     library
         .family(&NANMEDIAN)
-        .cpu(|input, out| sorting::of_all(out.array()?, input.array()?, Rank::NanMedian));
+        .cpu(|input, out| sorting::of_all(out.array()?, input.array()?, Rank::NanMedian))
+        .derivative(|d, (input,)| {
+            let kept = Kept::of(input, None, false)?;
+            d.by(input, [input, d.result(0)], move |grad, [x, out]| extremum::spread(grad, x, out, &kept))
+        });
     library
         .family(&NANMEDIAN_DIM)
-        .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::NanMedian, values, indices));
+        .cpu(|input, dim, _, values, indices| order::fill_one(input, dim, Rank::NanMedian, values, indices))
+        .derivative(|d, (input, dim, keepdim)| derivatives::of_chosen(d, input, dim, keepdim));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

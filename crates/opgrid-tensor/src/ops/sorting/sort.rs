@@ -26,13 +26,17 @@ pub const SORT_STABLE: Family<SortStable> =
     Family::new(SortStable, &kind::SORTING, |input, _, dim, _| order::sorted(input, dim)).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SORT_STABLE).cpu(|input, _, dim, descending, values, indices| {
-        let dim = order::dimension(input, dim)?;
-        sorting::sort(values.array()?, indices.array()?, input.array()?, dim, descending)
-    });
+    library
+        .family(&SORT_STABLE)
+        .cpu(|input, _, dim, descending, values, indices| {
+            let dim = order::dimension(input, dim)?;
+            sorting::sort(values.array()?, indices.array()?, input.array()?, dim, descending)
+        })
+        .derivative(|d, (input, _, dim, _)| derivatives::of_chosen(d, input, dim, true));
     library
         .define_with_forms(Sort, &kind::SORTING)
-        .composite(|input, dim, descending| SortStable.call(input, Some(false), dim, descending));
+        .composite(|input, dim, descending| SortStable.call(input, Some(false), dim, descending))
+        .derivative(|d, (input, dim, _)| derivatives::of_chosen(d, input, dim, true));
     library.implement(SortValues).composite(|input, dim, descending, values, indices| {
         SortValuesStable.call(input, Some(false), dim, descending, values, indices)
     });

@@ -24,10 +24,13 @@ operator! {
 pub const TOPK: Family<Topk> = Family::new(Topk, &kind::SORTING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&TOPK).cpu(|input, _, dim, largest, _, values, indices| {
-        let dim = order::dimension(input, dim)?;
-        sorting::top(values.array()?, indices.array()?, input.array()?, dim, largest)
-    });
+    library
+        .family(&TOPK)
+        .cpu(|input, _, dim, largest, _, values, indices| {
+            let dim = order::dimension(input, dim)?;
+            sorting::top(values.array()?, indices.array()?, input.array()?, dim, largest)
+        })
+        .derivative(|d, (input, _, dim, ..)| derivatives::of_chosen(d, input, dim, true));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

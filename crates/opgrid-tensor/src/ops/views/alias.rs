@@ -26,14 +26,19 @@ pub const ALIAS: ViewFamily<Alias> = ViewFamily::new(Alias, |input| Ok(input.spe
 pub const DETACH: ViewFamily<Detach> = ViewFamily::new(Detach, |input| Ok(input.spec()?.geometry().clone()));
 
 pub(super) fn register(library: &mut Library) {
-    library.view(Alias, &ALIAS);
+    library.view(Alias, &ALIAS).derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
     library.view(Detach, &DETACH).non_differentiable();
-    library.define(DetachInplace).kind(&kind::VIEW).on_every_backend(|input| input.spec().map(drop));
+    library.define(DetachInplace).kind(&kind::VIEW).on_every_backend(|input| input.spec().map(drop)).non_differentiable();
     library
         .define_with_forms(Lift, &kind::COPY)
-        .on_every_backend(|input| input.spec().map(|_| input.clone()));
+        .on_every_backend(|input| input.spec().map(|_| input.clone()))
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
     library.implement(LiftOut).on_every_backend(|input, out| result::copied(out, input));
-    library.define(LiftFresh).kind(&kind::VIEW).on_every_backend(|input| input.spec().map(|_| input.clone()));
+    library
+        .define(LiftFresh)
+        .kind(&kind::VIEW)
+        .on_every_backend(|input| input.spec().map(|_| input.clone()))
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

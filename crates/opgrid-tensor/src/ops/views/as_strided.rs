@@ -19,7 +19,11 @@ operator! {
 pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry).absolute();
 
 pub(super) fn register(library: &mut Library) {
-    library.view(AsStrided, &AS_STRIDED);
+    library.view(AsStrided, &AS_STRIDED).derivative(|d, (input, size, stride, offset)| {
+        let viewed = geometry(input, size, stride, offset)?;
+        let base = input.geometry().clone();
+        d.by(input, [], move |grad, []| slope(grad, &base, &viewed))
+    });
     library.view_in_place(AsStridedInplace, &AS_STRIDED);
 }
 
@@ -71,4 +75,23 @@ impl Tensor {
     pub fn as_strided(&self, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Self> {
         AsStrided.call(self, size, stride, storage_offset)
     }
+}
+
+/// The gradient: what the places of the view have, summed, and then what the input has at its own. Several elements of the
+/// input in one place share it.
+fn slope(grad: &Tensor, base: &Geometry, viewed: &Geometry) -> Result<Tensor> {
+    let count = base.end().max(viewed.end());
+    let numbers = Tensor::arange(0, count, 1)?;
+    let places = |geometry: &Geometry| {
+        numbers.as_strided(geometry.sizes(), geometry.strides(), Some(geometry.offset()))?.reshape(&[-1])
+    };
+    let memory = Tensor::zeros(&[count], grad.dtype(), grad.device())?;
+    let mut memory = memory.index_add(0, &places(viewed)?, &grad.reshape(&[-1])?, 1)?;
+    let own = places(base)?;
+    if base.repeats() {
+        let one = Tensor::ones(&[own.numel()], grad.dtype(), grad.device())?;
+        let shares = Tensor::zeros(&[count], grad.dtype(), grad.device())?.index_add(0, &own, &one, 1)?;
+        memory = (memory / shares.clamp_min(1)?)?;
+    }
+    memory.index_select(0, &own)?.reshape(base.sizes())
 }

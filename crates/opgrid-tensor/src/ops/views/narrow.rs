@@ -9,7 +9,7 @@
 //! - Source: torch.narrow, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Item, SliceTensor};
+use crate::ops::{Item, SliceScatter, SliceTensor};
 use crate::tensor::views::normalise_dim;
 
 operator! {
@@ -34,9 +34,18 @@ pub(super) fn register(library: &mut Library) {
         }
         narrow(input, dim, arithmetic::element(Item.call(start)?)?, length)
     });
-    library.define_with_forms(NarrowCopy, &kind::COPY).on_every_backend(|input, dim, start, length| {
-        crate::ops::Clone.call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))
-    });
+    library
+        .define_with_forms(NarrowCopy, &kind::COPY)
+        .on_every_backend(|input, dim, start, length| {
+            crate::ops::Clone.call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))
+        })
+        .derivative(|d, (input, dim, start, length)| {
+            let sizes = input.sizes().to_vec();
+            d.by(input, [], move |grad, []| {
+                let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+                SliceScatter.call(&zeros, grad, dim, Some(start), Some(start + length), 1)
+            })
+        });
     library.implement(NarrowCopyOut).on_every_backend(|input, dim, start, length, out| {
         let part =
             crate::ops::Clone.call(&narrow(input, dim, start, length)?, Some(MemoryFormat::Contiguous))?;

@@ -7,6 +7,7 @@
 //! - Source: torch.permute, PyTorch 2.15.
 
 use crate::ops::prelude::*;
+use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
@@ -19,7 +20,13 @@ pub const PERMUTE: ViewFamily<Permute> =
     ViewFamily::new(Permute, |input, dims| input.spec()?.geometry().permute(dims));
 
 pub(super) fn register(library: &mut Library) {
-    library.view(Permute, &PERMUTE);
+    library.view(Permute, &PERMUTE).derivative(|d, (input, dims)| {
+        let mut inverse = vec![0; dims.len()];
+        for (at, dim) in dims.iter().enumerate() {
+            inverse[normalise_dim(*dim, dims.len())?] = at as i64;
+        }
+        d.by(input, [], move |grad, []| grad.permute(&inverse))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

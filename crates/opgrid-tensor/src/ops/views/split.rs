@@ -8,7 +8,7 @@
 //! - Errors: a tensor without dimensions, a dimension out of range, negative sizes, sizes of another sum, no parts.
 //! - Source: torch.split, torch.chunk, PyTorch 2.15.
 
-use crate::ops::kinds::views::{list_for, parts, parts_of};
+use crate::ops::kinds::views::{joined, list_for, parts, parts_of};
 use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
@@ -32,8 +32,10 @@ pub const SPLIT: ViewFamily<SplitTensor> = ViewFamily::new(SplitTensor, equal_pa
 pub const SPLIT_WITH_SIZES: ViewFamily<SplitWithSizes> = ViewFamily::new(SplitWithSizes, with_sizes);
 
 pub(super) fn register(library: &mut Library) {
-    library.view(SplitTensor, &SPLIT);
-    library.view(SplitWithSizes, &SPLIT_WITH_SIZES);
+    library.view(SplitTensor, &SPLIT).derivative(|d, (input, _, dim)| joined(d, input, dim, false));
+    library
+        .view(SplitWithSizes, &SPLIT_WITH_SIZES)
+        .derivative(|d, (input, _, dim)| joined(d, input, dim, false));
     library
         .define(SplitSizes)
         .kind(&kind::VIEW)
@@ -42,9 +44,13 @@ pub(super) fn register(library: &mut Library) {
         Chunks::OfSize(size) => SplitTensor.call(input, size, dim),
         Chunks::Empty => SplitWithSizes.call(input, &empty_chunks(chunks)?, dim),
     });
-    library.define(UnsafeSplitTensor).kind(&kind::COPY).on_every_backend(|input, size, dim| {
-        equal_parts(input, size, dim)?.into_iter().map(|part| input.view_as(part)).collect()
-    });
+    library
+        .define(UnsafeSplitTensor)
+        .kind(&kind::COPY)
+        .on_every_backend(|input, size, dim| {
+            equal_parts(input, size, dim)?.into_iter().map(|part| input.view_as(part)).collect()
+        })
+        .derivative(|d, (input, _, dim)| joined(d, input, dim, false));
     library.define(UnsafeChunk).kind(&kind::COPY).implicit(|input, chunks, dim| {
         match chunk(input, chunks, dim)? {
             Chunks::OfSize(size) => UnsafeSplitTensor.call(input, size, dim),

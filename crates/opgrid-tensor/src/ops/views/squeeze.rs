@@ -33,9 +33,18 @@ pub const SQUEEZE_DIM: ViewFamily<SqueezeDim> = ViewFamily::new(SqueezeDim, |inp
 pub const SQUEEZE_DIMS: ViewFamily<SqueezeDims> = ViewFamily::new(SqueezeDims, squeeze_dims);
 
 pub(super) fn register(library: &mut Library) {
-    library.view(Squeeze, &SQUEEZE);
-    library.view(SqueezeDim, &SQUEEZE_DIM);
-    library.view(SqueezeDims, &SQUEEZE_DIMS);
+    library.view(Squeeze, &SQUEEZE).derivative(|d, (input,)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [], move |grad, []| grad.reshape(&sizes))
+    });
+    library.view(SqueezeDim, &SQUEEZE_DIM).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [], move |grad, []| grad.reshape(&sizes))
+    });
+    library.view(SqueezeDims, &SQUEEZE_DIMS).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [], move |grad, []| grad.reshape(&sizes))
+    });
     library.view_in_place(SqueezeInplace, &SQUEEZE);
     library.view_in_place(SqueezeInplaceDim, &SQUEEZE_DIM);
     library.view_in_place(SqueezeInplaceDims, &SQUEEZE_DIMS);

@@ -31,8 +31,10 @@ pub const TRANSPOSE: ViewFamily<TransposeInt> =
 pub const T_VIEW: ViewFamily<T> = ViewFamily::new(T, t);
 
 pub(super) fn register(library: &mut Library) {
-    library.view(TransposeInt, &TRANSPOSE);
-    library.view(T, &T_VIEW);
+    library
+        .view(TransposeInt, &TRANSPOSE)
+        .derivative(|d, (input, dim0, dim1)| d.by(input, [], move |grad, []| grad.transpose(dim0, dim1)));
+    library.view(T, &T_VIEW).derivative(|d, (input,)| d.by(input, [], |grad, []| grad.t()));
     library.view_in_place(TransposeInplace, &TRANSPOSE);
     library.view_in_place(TInplace, &T_VIEW);
     let exchange = |input: &Tensor, dim0, dim1| TransposeInt.call(input, dim0, dim1);

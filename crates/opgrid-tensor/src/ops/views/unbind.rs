@@ -5,7 +5,7 @@
 //! - Errors: a dimension out of range, a tensor without dimensions.
 //! - Source: torch.unbind, PyTorch 2.15.
 
-use crate::ops::kinds::views::list_for;
+use crate::ops::kinds::views::{joined, list_for};
 use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
@@ -30,7 +30,7 @@ pub const UNBIND: ViewFamily<UnbindInt> = ViewFamily::new(UnbindInt, |input, dim
 });
 
 pub(super) fn register(library: &mut Library) {
-    library.view(UnbindInt, &UNBIND);
+    library.view(UnbindInt, &UNBIND).derivative(|d, (input, dim)| joined(d, input, dim, true));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

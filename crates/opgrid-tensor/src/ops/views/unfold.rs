@@ -8,7 +8,9 @@
 //! - Errors: windows larger than the dimension, or negative; a step that is not positive; a dimension out of range.
 //! - Source: torch.Tensor.unfold, PyTorch 2.15.
 
+use crate::ops::MovedimInt;
 use crate::ops::prelude::*;
+use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
@@ -22,7 +24,21 @@ pub const UNFOLD: ViewFamily<Unfold> = ViewFamily::new(Unfold, |input, dimension
 });
 
 pub(super) fn register(library: &mut Library) {
-    library.view(Unfold, &UNFOLD);
+    library.view(Unfold, &UNFOLD).derivative(|d, (input, dimension, size, step)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [], move |grad, []| {
+            let zeros = Tensor::zeros(&sizes, grad.dtype(), grad.device())?;
+            if sizes.is_empty() {
+                return grad.reshape(&sizes);
+            }
+            // Elements are in several windows where these overlap.
+            let dim = normalise_dim(dimension, sizes.len())?;
+            let places = Tensor::arange(0, sizes[dim], 1)?.unfold(0, size, step)?.reshape(&[-1])?;
+            let windows = MovedimInt.call(grad, -1, dim as i64 + 1)?;
+            let windows = windows.flatten(dim as i64, dim as i64 + 1)?;
+            zeros.index_add(dim as i64, &places, &windows, 1)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -19,7 +19,9 @@ pub const UNSQUEEZE: ViewFamily<Unsqueeze> =
     ViewFamily::new(Unsqueeze, |input, dim| input.spec()?.geometry().unsqueeze(dim));
 
 pub(super) fn register(library: &mut Library) {
-    library.view(Unsqueeze, &UNSQUEEZE);
+    library
+        .view(Unsqueeze, &UNSQUEEZE)
+        .derivative(|d, (input, dim)| d.by(input, [], move |grad, []| grad.squeeze_dim(dim)));
     library.view_in_place(UnsqueezeInplace, &UNSQUEEZE);
 }
 

@@ -21,10 +21,16 @@ operator! {
 pub const VIEW: ViewFamily<View> = ViewFamily::new(View, |input, size| input.spec()?.geometry().view(size));
 
 pub(super) fn register(library: &mut Library) {
-    library.view(View, &VIEW);
+    library.view(View, &VIEW).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [], move |grad, []| grad.reshape(&sizes))
+    });
     library.define(ViewAs).kind(&kind::VIEW).implicit(|input, other| View.call(input, other.spec()?.sizes()));
     let seen = |input: &Tensor, size: &[i64]| input.view_as(input.spec()?.geometry().view(size)?);
-    library.define_with_forms(UnsafeView, &kind::COPY).on_every_backend(seen);
+    library.define_with_forms(UnsafeView, &kind::COPY).on_every_backend(seen).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [], move |grad, []| grad.reshape(&sizes))
+    });
     library
         .implement(UnsafeViewOut)
         .on_every_backend(|input, size, out| result::copied(out, &View.call(input, size)?));
