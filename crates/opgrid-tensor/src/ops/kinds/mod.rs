@@ -7,6 +7,7 @@ pub(crate) mod comparison;
 pub(crate) mod complex;
 pub(crate) mod convolutions;
 pub(crate) mod derivatives;
+pub(crate) mod distances;
 pub(crate) mod division;
 pub(crate) mod draws;
 pub(crate) mod dropout;
