@@ -46,7 +46,7 @@ pub(super) fn register(library: &mut Library) {
                 let apart = input.index_select(0, &left)?.sub(&input.index_select(0, &right)?, 1)?;
                 let of_pairs = by_difference(&grad.unsqueeze(1)?, &apart, &out.unsqueeze(1)?, p)?;
                 let sum = IndexAdd.call(
-                    &derivatives::zeros(input.sizes(), grad)?,
+                    &derivatives::zeros_of(input.sizes(), grad)?,
                     0,
                     &left,
                     &of_pairs,

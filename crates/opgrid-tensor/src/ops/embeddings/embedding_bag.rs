@@ -465,7 +465,7 @@ fn derivative(
         return d.by(weight, keep, move |grad, [counts, rows]| {
             // Bags without elements have no largest ones.
             let grad = grad.masked_fill(&counts.eq_scalar(0)?.unsqueeze(1)?, 0)?;
-            ScatterAdd.call(&derivatives::zeros(&sizes, &grad)?, 0, &rows.to_dtype(DType::I64)?, &grad)
+            ScatterAdd.call(&derivatives::zeros_of(&sizes, &grad)?, 0, &rows.to_dtype(DType::I64)?, &grad)
         });
     }
     let keep = [Some(weight), Some(indices), Some(offsets), Some(d.result(2)), per_sample_weights];
@@ -486,7 +486,7 @@ fn derivative(
         let is_none =
             bags.ge_scalar(grad.sizes()[0])?.logical_or(&indices.eq_scalar(padding_idx)?)?.unsqueeze(1)?;
         let of_places = match grad.sizes()[0] {
-            0 => derivatives::zeros(&[indices.numel(), sizes[1]], &grad)?,
+            0 => derivatives::zeros_of(&[indices.numel(), sizes[1]], &grad)?,
             bags_count => {
                 let bags = bags.clamp_max(bags_count - 1)?;
                 grad.index_select(0, &bags)?.masked_fill(&is_none, 0)?

@@ -34,7 +34,7 @@ pub(super) fn register(library: &mut Library) {
                 let list = list.masked_fill(&is_ignored, 0)?;
                 let mut read = grad.index_select(0, &list)?;
                 if scale_grad_by_freq {
-                    let ones = derivatives::zeros(&[list.numel(), 1], grad)?.add_scalar(1, 1)?;
+                    let ones = derivatives::zeros_of(&[list.numel(), 1], grad)?.add_scalar(1, 1)?;
                     let counts = EmbeddingDenseBackward.call(&ones, &list, rows, -1, false)?;
                     read = read.div(&counts.index_select(0, &list)?)?;
                 }

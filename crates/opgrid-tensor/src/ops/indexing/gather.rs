@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
     library.family(&GATHER).cpu(cpu).derivative(|d, (input, dim, index, _)| {
         let sizes = input.sizes().to_vec();
         d.by(input, [index], move |grad, [index]| {
-            ScatterAdd.call(&derivatives::zeros(&sizes, grad)?, dim, index, grad)
+            ScatterAdd.call(&derivatives::zeros_of(&sizes, grad)?, dim, index, grad)
         })
     });
 }

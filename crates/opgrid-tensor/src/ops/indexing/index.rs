@@ -128,7 +128,7 @@ fn derivative(d: &Recorder<'_>, input: &Tensor, indices: &[Option<Tensor>]) -> R
     let keep: Vec<&Tensor> = indices.iter().flatten().collect();
     d.by_values(&[input], &keep, move |grads, kept| {
         let Some(grad) = grads.of(0) else { return Ok(vec![None]) };
-        let zeros = derivatives::zeros(&sizes, grad)?;
+        let zeros = derivatives::zeros_of(&sizes, grad)?;
         Ok(vec![Some(IndexPut.call(&zeros, &scatter::with_gaps(&places, kept), grad, true)?)])
     })
 }

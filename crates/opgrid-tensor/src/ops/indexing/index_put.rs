@@ -40,7 +40,7 @@ pub(super) fn register(library: &mut Library) {
                 let indices = scatter::with_gaps(&places, kept);
                 let by_input = match accumulate {
                     true => grad.clone(),
-                    false => IndexPut.call(grad, &indices, &derivatives::zeros(&[], grad)?, false)?,
+                    false => IndexPut.call(grad, &indices, &derivatives::zeros_of(&[], grad)?, false)?,
                 };
                 Ok(vec![Some(by_input), Some(grad.index(&indices)?)])
             })

@@ -27,7 +27,7 @@ pub(super) fn register(library: &mut Library) {
     library.family(&INDEX_SELECT).cpu(cpu).derivative(|d, (input, dim, index)| {
         let sizes = input.sizes().to_vec();
         d.by(input, [index], move |grad, [index]| {
-            IndexAdd.call(&derivatives::zeros(&sizes, grad)?, dim, index, grad, 1.into())
+            IndexAdd.call(&derivatives::zeros_of(&sizes, grad)?, dim, index, grad, 1.into())
         })
     });
 }

@@ -27,7 +27,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, mask)| {
             let sizes = input.sizes().to_vec();
             d.by(input, [mask], move |grad, [mask]| {
-                derivatives::zeros(&sizes, grad)?.masked_scatter(mask, grad)
+                derivatives::zeros_of(&sizes, grad)?.masked_scatter(mask, grad)
             })
         });
     library.implement(MaskedSelectOut).on_every_backend(|input, mask, out| {

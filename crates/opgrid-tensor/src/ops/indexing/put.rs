@@ -29,7 +29,7 @@ pub(super) fn register(library: &mut Library) {
         let sizes = source.sizes().to_vec();
         d.by(input, [index], move |grad, [index]| match accumulate {
             true => Ok(grad.clone()),
-            false => Put.call(grad, index, &derivatives::zeros(index.sizes(), grad)?, false),
+            false => Put.call(grad, index, &derivatives::zeros_of(index.sizes(), grad)?, false),
         })?;
         d.by(source, [index], move |grad, [index]| grad.take(index)?.reshape(&sizes))
     });

@@ -27,7 +27,7 @@ pub(super) fn register(library: &mut Library) {
     library.family(&TAKE).cpu(cpu).derivative(|d, (input, index)| {
         let sizes = input.sizes().to_vec();
         d.by(input, [index], move |grad, [index]| {
-            Put.call(&derivatives::zeros(&sizes, grad)?, index, grad, true)
+            Put.call(&derivatives::zeros_of(&sizes, grad)?, index, grad, true)
         })
     });
 }

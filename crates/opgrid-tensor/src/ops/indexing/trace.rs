@@ -23,7 +23,7 @@ pub(super) fn register(library: &mut Library) {
         let sizes = input.sizes().to_vec();
         let length = sizes.iter().copied().min().unwrap_or(0);
         d.by(input, [], move |grad, []| {
-            DiagonalScatter.call(&derivatives::zeros(&sizes, grad)?, &grad.expand(&[length])?, 0, 0, 1)
+            DiagonalScatter.call(&derivatives::zeros_of(&sizes, grad)?, &grad.expand(&[length])?, 0, 0, 1)
         })
     });
     library.implement(TraceOut).on_every_backend(|input, out| result::copied(out, &trace(input)?));

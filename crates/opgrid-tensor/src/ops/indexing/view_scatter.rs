@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
         |d, (input, src, dim, start, end, step)| {
             let sizes = src.sizes().to_vec();
             d.by(input, [], move |grad, []| {
-                SliceScatter.call(grad, &derivatives::zeros(&sizes, grad)?, dim, start, end, step)
+                SliceScatter.call(grad, &derivatives::zeros_of(&sizes, grad)?, dim, start, end, step)
             })?;
             d.by(src, [], move |grad, []| SliceTensor.call(grad, dim, start, end, step))
         },
@@ -37,7 +37,7 @@ pub(super) fn register(library: &mut Library) {
         |d, (input, src, dim, index)| {
             let sizes = src.sizes().to_vec();
             d.by(input, [], move |grad, []| {
-                SelectScatter.call(grad, &derivatives::zeros(&sizes, grad)?, dim, index)
+                SelectScatter.call(grad, &derivatives::zeros_of(&sizes, grad)?, dim, index)
             })?;
             d.by(src, [], move |grad, []| SelectInt.call(grad, dim, index))
         },
@@ -51,7 +51,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (input, src, offset, dim1, dim2)| {
             let sizes = src.sizes().to_vec();
             d.by(input, [], move |grad, []| {
-                DiagonalScatter.call(grad, &derivatives::zeros(&sizes, grad)?, offset, dim1, dim2)
+                DiagonalScatter.call(grad, &derivatives::zeros_of(&sizes, grad)?, offset, dim1, dim2)
             })?;
             d.by(src, [], move |grad, []| Diagonal.call(grad, offset, dim1, dim2))
         });
@@ -66,7 +66,7 @@ pub(super) fn register(library: &mut Library) {
             let (size, stride) = (size.to_vec(), stride.to_vec());
             let (own, strides) = (size.clone(), stride.clone());
             d.by(input, [], move |grad, []| {
-                let zeros = derivatives::zeros(&sizes, grad)?;
+                let zeros = derivatives::zeros_of(&sizes, grad)?;
                 AsStridedScatter.call(&grad.contiguous()?, &zeros, &size, &stride, offset)
             })?;
             d.by(src, [], move |grad, []| AsStrided.call(&grad.contiguous()?, &own, &strides, offset))

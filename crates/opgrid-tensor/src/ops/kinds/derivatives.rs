@@ -160,6 +160,6 @@ pub(crate) fn total<const N: usize>(parts: [Option<Tensor>; N]) -> Result<Option
 /// # Errors
 ///
 /// No memory.
-pub(crate) fn zeros(sizes: &[i64], like: &Tensor) -> Result<Tensor> {
+pub(crate) fn zeros_of(sizes: &[i64], like: &Tensor) -> Result<Tensor> {
     Tensor::zeros(sizes, like.dtype(), like.device())
 }

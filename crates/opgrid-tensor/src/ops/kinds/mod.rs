@@ -26,6 +26,7 @@ pub(crate) mod pooling;
 pub(crate) mod products;
 pub(crate) mod recurrent;
 pub(crate) mod resampling;
+pub(crate) mod sampling;
 pub(crate) mod scans;
 pub(crate) mod scatter;
 pub(crate) mod searching;

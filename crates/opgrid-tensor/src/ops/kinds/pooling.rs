@@ -329,7 +329,7 @@ pub(crate) fn inputs(dtype: DType, dims: usize) -> Vec<(Sample, bool)> {
 ///
 /// Those of the operators that it is made of.
 pub(crate) fn scattered(grad: &Tensor, indices: &Tensor, sizes: &[i64], dims: usize) -> Result<Tensor> {
-    let zeros = derivatives::zeros(&flat(sizes, dims), grad)?;
+    let zeros = derivatives::zeros_of(&flat(sizes, dims), grad)?;
     let places = flat(indices.sizes(), dims);
     ScatterAdd.call(&zeros, -1, &indices.reshape(&places)?, &grad.reshape(&places)?)?.reshape(sizes)
 }

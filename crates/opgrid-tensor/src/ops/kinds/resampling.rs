@@ -389,7 +389,7 @@ pub(crate) fn derivative(
     d.by(input, [], move |grad, []| {
         // Sizes beside one of 0 may be of any size.
         if grad.numel() == 0 {
-            return derivatives::zeros(&sizes, grad);
+            return derivatives::zeros_of(&sizes, grad);
         }
         resized
             .iter()
@@ -411,7 +411,7 @@ pub(crate) fn spread(grad: &Tensor, dim: i64, line: &Line<f64>) -> Result<Tensor
     sizes[dim as usize] = line.size() as i64;
     let mut along = vec![1; sizes.len()];
     along[dim as usize] = -1;
-    let mut sum = derivatives::zeros(&sizes, grad)?;
+    let mut sum = derivatives::zeros_of(&sizes, grad)?;
     for tap in 0..line.each().map(<[_]>::len).max().unwrap_or(0) {
         // Places with fewer elements add zeros somewhere.
         let taps: Vec<(usize, f64)> =

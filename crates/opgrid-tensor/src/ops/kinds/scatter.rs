@@ -549,7 +549,7 @@ impl Reduced<'_> {
         let own = self.input.masked_fill(&self.input.eq_scalar(0)?, 1)?;
         let by_own = grad.mul(&product(&own, self.source)?.div(&own)?.conj()?)?;
         let is_zero = self.source.eq_scalar(0)?;
-        let zeros = derivatives::zeros(self.input.sizes(), grad)?;
+        let zeros = derivatives::zeros_of(self.input.sizes(), grad)?;
         let count = self.read(&self.added(&zeros, &is_zero.to_dtype(grad.dtype())?)?)?;
         let is_only = is_zero.logical_and(&count.eq_scalar(1)?)?;
         let others = product(self.input, &self.source.masked_fill(&is_only, 1)?)?;
@@ -559,9 +559,9 @@ impl Reduced<'_> {
     }
 
     fn mean(&self, grad: &Tensor) -> Result<(Tensor, Tensor)> {
-        let count = derivatives::zeros(self.input.sizes(), grad)?;
+        let count = derivatives::zeros_of(self.input.sizes(), grad)?;
         let count = if self.with_own { count.add_scalar(1, 1)? } else { count };
-        let ones = derivatives::zeros(self.source.sizes(), grad)?.add_scalar(1, 1)?;
+        let ones = derivatives::zeros_of(self.source.sizes(), grad)?.add_scalar(1, 1)?;
         let count = self.added(&count, &ones)?;
         let grad = grad.div(&count.masked_fill(&count.eq_scalar(0)?, 1)?)?;
         let of_source = self.read(&grad)?;

@@ -9,6 +9,8 @@
 //! - Errors: `ldexp_` of integers and bools.
 //! - Source: torch.ldexp, PyTorch 2.15.
 
+use std::f64::consts::LN_2;
+
 use crate::ops::prelude::*;
 use crate::ops::{MulInplaceTensor, MulOut, MulTensor, PowScalar};
 
@@ -21,7 +23,11 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(LdexpTensor, &kind::POINTWISE_BINARY)
-        .on_every_backend(|input, other| MulTensor.call(input, &power(other)?));
+        .on_every_backend(|input, other| MulTensor.call(input, &power(other)?))
+        .derivative(|d, (input, other)| {
+            d.by(input, [other], |grad, [other]| derivatives::chained(grad, &power(other)?))?;
+            d.by(other, [d.result(0)], |grad, [out]| derivatives::chained(grad, &(out * LN_2)?))
+        });
     library
         .implement(LdexpInplace)
         .on_every_backend(|input, other| MulInplaceTensor.call(input, &power(other)?));

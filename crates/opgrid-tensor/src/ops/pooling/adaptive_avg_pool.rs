@@ -74,7 +74,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (grad, input)| {
             let (output, sizes) = (grad.sizes()[grad.dim() - 2..].to_vec(), input.sizes().to_vec());
             d.by(grad, [], move |grad, []| AdaptiveAvgPool2dDirect.call(grad, &output))?;
-            d.by(input, [], move |grad, []| derivatives::zeros(&sizes, grad))
+            d.by(input, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
         });
     library
         .family(&ADAPTIVE_AVG_POOL3D_BACKWARD)
@@ -82,7 +82,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (grad, input)| {
             let (output, sizes) = (grad.sizes()[grad.dim() - 3..].to_vec(), input.sizes().to_vec());
             d.by(grad, [], move |grad, []| AdaptiveAvgPool3dDirect.call(grad, &output))?;
-            d.by(input, [], move |grad, []| derivatives::zeros(&sizes, grad))
+            d.by(input, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
         });
     library.define_with_forms(AdaptiveAvgPool1d, &kind::POOLING).implicit(lines);
     library

@@ -103,7 +103,7 @@ pub(super) fn register(library: &mut Library) {
             d.by(grad, [], move |grad, []| {
                 AvgPool2d.call(grad, &kernel, &stride, &padding, ceil, with_padding, divisor)
             })?;
-            d.by(x, [], move |grad, []| derivatives::zeros(&sizes, grad))
+            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
         });
     library
         .family(&AVG_POOL3D_BACKWARD)
@@ -118,7 +118,7 @@ pub(super) fn register(library: &mut Library) {
             d.by(grad, [], move |grad, []| {
                 AvgPool3d.call(grad, &kernel, &stride, &padding, ceil, with_padding, divisor)
             })?;
-            d.by(x, [], move |grad, []| derivatives::zeros(&sizes, grad))
+            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
         });
 }
 

@@ -96,7 +96,7 @@ pub(super) fn register(library: &mut Library) {
         .derivative(|d, (grad, x, .., indices)| {
             let sizes = x.sizes().to_vec();
             d.by(grad, [indices], |grad, [indices]| pooling::gathered(grad, indices, 2))?;
-            d.by(x, [], move |grad, []| derivatives::zeros(&sizes, grad))
+            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
         });
     library.define(MaxPool2d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
         Ok(MaxPool2dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)

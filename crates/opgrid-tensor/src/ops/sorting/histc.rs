@@ -24,7 +24,7 @@ operator! {
 pub const HISTC: Family<Histc> = Family::new(Histc, &kind::SORTING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&HISTC).cpu(cpu);
+    library.family(&HISTC).cpu(cpu).non_differentiable();
 }
 
 pub(super) fn samples(samples: &mut Samples) {
