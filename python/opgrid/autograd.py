@@ -23,10 +23,14 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "hessian",
     "inference_mode",
     "is_grad_enabled",
+    "jacobian",
+    "jvp",
     "no_grad",
     "set_grad_enabled",
+    "vjp",
 ]
 
 
@@ -130,6 +134,7 @@ class inference_mode(_Switch):
             included, excluded = _opgrid.local_keys()
             keys = _opgrid.DispatchKeySet("ADInplaceOrView")
             _opgrid.force(included - keys, excluded | _opgrid.DispatchKeySet("Autograd")).__enter__()
+            _opgrid._set_grad_enabled(False)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._guards.pop().__exit__(kind, error, trace)
@@ -203,6 +208,82 @@ def grad(
             f"input {place} appears not to have been used in the graph; set allow_unused=True if this is the desired behavior"
         )
     return tuple(found)
+
+
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False) -> tuple[Any, Any]:
+    """The results of a function, and the gradients of its inputs by gradients ``v`` of the results."""
+    given, is_single = _leaves(inputs, create_graph)
+    with enable_grad():
+        found = func(*given)
+        outputs = _listed(found)
+        grads = [] if v is None else _listed(v)
+        back = grad(outputs, given, grads, create_graph=create_graph, materialize_grads=True)
+    return found if create_graph else _detached(found), back[0] if is_single else back
+
+
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False) -> tuple[Any, Any]:
+    """The results of a function, and how they move when the inputs move by ``v``: the gradient of a gradient."""
+    given, _ = _leaves(inputs, create_graph)
+    moves = _listed(v) if v is not None else [_opgrid.function("ones_like")(x) for x in given]
+    with enable_grad():
+        found = func(*given)
+        outputs = _listed(found)
+        zeros = _opgrid.function("zeros_like")
+        factors = [zeros(y).requires_grad_() for y in outputs]
+        back = grad(outputs, given, factors, create_graph=True, materialize_grads=True)
+        moved = grad(back, factors, moves, create_graph=create_graph, materialize_grads=True)
+    result = moved[0] if isinstance(found, _opgrid.TensorBase) else moved
+    return found if create_graph else _detached(found), result
+
+
+def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False) -> Any:
+    """The derivatives of every element of the result by every element of the inputs: sizes of the result, then of the input.
+
+    For several inputs a tuple, for several results a tuple of these.
+    """
+    given, is_single = _leaves(inputs, create_graph)
+    with enable_grad():
+        found = func(*given)
+        rows = [_rows(y, given, create_graph) for y in _listed(found)]
+    every = [row[0] if is_single else tuple(row) for row in rows]
+    return every[0] if isinstance(found, _opgrid.TensorBase) else tuple(every)
+
+
+def _rows(y: Any, given: list[Any], create_graph: bool) -> list[Any]:
+    stack, zeros = _opgrid.function("stack"), _opgrid.function("zeros_like")
+    flat = y.reshape(-1)
+    columns: list[list[Any]] = [[] for _ in given]
+    for place in range(flat.numel()):
+        back = grad(flat[place], given, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        for column, x, g in zip(columns, given, back, strict=True):
+            column.append(zeros(x) if g is None else g)
+    sizes = [(*y.shape, *x.shape) for x in given]
+    return [stack(column).reshape(size) if column else zeros(x).expand(size) for column, x, size in zip(columns, given, sizes, strict=True)]
+
+
+def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False) -> Any:
+    """The second derivatives of a function with a result of one element."""
+    given, is_single = _leaves(inputs, True)
+
+    def first(*every: Any) -> Any:
+        found = func(*every)
+        if found.numel() != 1:
+            raise RuntimeError(f"hessian: the function gave a result of sizes {tuple(found.shape)}, expected one element; sum it")
+        return grad(found.reshape(()), list(every), create_graph=True, materialize_grads=True)
+
+    found = jacobian(first, tuple(given), create_graph)
+    return found[0][0] if is_single else found
+
+
+def _leaves(inputs: Any, keeps: bool) -> tuple[list[Any], bool]:
+    is_single = isinstance(inputs, _opgrid.TensorBase)
+    every = _listed(inputs)
+    # What is differentiated further leads on to the tensors that were given.
+    return [x.view_as(x) if keeps and x.requires_grad else x.detach().requires_grad_() for x in every], is_single
+
+
+def _detached(found: Any) -> Any:
+    return found.detach() if isinstance(found, _opgrid.TensorBase) else tuple(y.detach() for y in found)
 
 
 class FunctionCtx:
