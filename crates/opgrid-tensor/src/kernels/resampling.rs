@@ -39,12 +39,18 @@ impl<M: Arithmetic> Line<M> {
         self.ends.push(self.taps.len());
     }
 
+    /// The size of the dimension.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// The size of the dimension in the result.
-    fn places(&self) -> usize {
+    pub fn places(&self) -> usize {
         self.ends.len()
     }
 
-    fn each(&self) -> impl Iterator<Item = &[(usize, M)]> {
+    /// The elements of each place, with their weights.
+    pub fn each(&self) -> impl Iterator<Item = &[(usize, M)]> {
         let mut start = 0;
         self.ends.iter().map(move |end| {
             let taps = &self.taps[start..*end];
@@ -54,7 +60,7 @@ impl<M: Arithmetic> Line<M> {
     }
 
     /// Whether each place is the element with its number.
-    fn is_same(&self) -> bool {
+    pub fn is_same(&self) -> bool {
         self.places() == self.size
             && self
                 .each()

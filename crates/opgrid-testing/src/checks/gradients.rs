@@ -136,9 +136,11 @@ fn is_fit(tensor: &Tensor) -> bool {
 
 /// The sample with other elements in the tensors that have gradients.
 fn smooth(sample: &Sample, (low, high): (f64, f64)) -> Sample {
-    let mut seed = 0.37;
+    // Steps are all different, too, so that differences of elements do not tie.
+    let (mut seed, mut step) = (0.37, 0.618_033_988_749_895_f64);
     let mut next = || {
-        seed = (seed + 0.618_033_988_749_895_f64) % 1.0;
+        step = (step + 0.001_414_213_562_373) % 1.0;
+        seed = (seed + step) % 1.0;
         low + (high - low) * seed
     };
     let mut plain = |plain: &Plain| match plain.dtype() {

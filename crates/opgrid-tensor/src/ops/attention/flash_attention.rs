@@ -15,6 +15,8 @@
 
 use crate::kernels::attention::{Attention, Mask, attend};
 use crate::kernels::normalise;
+use crate::layers::autograd::Gradients;
+use crate::ops::Matmul;
 use crate::ops::prelude::*;
 
 operator! {
@@ -27,7 +29,19 @@ pub const FLASH_ATTENTION: Family<ScaledDotProductFlashAttentionForCpu> =
     Family::new(ScaledDotProductFlashAttentionForCpu, &kind::ATTENTION, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&FLASH_ATTENTION).cpu(cpu);
+    library.family(&FLASH_ATTENTION).cpu(cpu).derivative(
+        |d, (query, key, value, _, is_causal, attn_mask, scale)| {
+            let targets = [Some(query), Some(key), Some(value), attn_mask];
+            let keep = [Some(query), Some(key), Some(value), attn_mask, Some(d.result(0)), Some(d.result(1))];
+            d.together(targets, keep, move |grads, kept, _| {
+                let [Some(query), Some(key), Some(value), mask, Some(out), Some(logs)] = kept else {
+                    return Ok([None, None, None, None]);
+                };
+                let scale = scale.unwrap_or(1.0 / (query.sizes()[3] as f64).sqrt());
+                Attended { query, key, value, mask, out, logs, is_causal, scale }.gradients(grads)
+            })
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -241,4 +255,77 @@ fn cpu(
         attend::<T>(output.array()?, &Attention { query, key, value, mask, is_causal, scale })
     })?;
     normalise::write_numbers(logsumexp.array()?, &logs)
+}
+
+/// What the gradients of attention are made of.
+struct Attended<'a> {
+    query: &'a Tensor,
+    key: &'a Tensor,
+    value: &'a Tensor,
+    mask: Option<&'a Tensor>,
+    out: &'a Tensor,
+    logs: &'a Tensor,
+    is_causal: bool,
+    scale: f64,
+}
+
+impl Attended<'_> {
+    /// Those of queries, keys, values and mask. The scores are computed again.
+    fn gradients(&self, grads: Gradients<'_>) -> Result<[Option<Tensor>; 4]> {
+        let query = loss::wide(self.query)?;
+        let (key, value) = (self.repeated(self.key)?, self.repeated(self.value)?);
+        let weights = self.scores(&query, &key)?.sub(&self.logs.unsqueeze(-1)?, 1)?.exp()?;
+        let mut of_scores = None;
+        let mut of_value = None;
+        if let Some(grad) = grads.of(0) {
+            let grad = loss::wide(grad)?;
+            of_value = Some(self.summed(&Matmul.call(&weights.transpose(-2, -1)?, &grad)?)?);
+            let along = grad.mul(&loss::wide(self.out)?)?.sum_dim(&[-1], true)?;
+            let apart = Matmul.call(&grad, &value.transpose(-2, -1)?)?.sub(&along, 1)?;
+            of_scores = Some(weights.mul(&apart)?);
+        }
+        let of_logs = grads.of(1).map(|grad| weights.mul(&grad.unsqueeze(-1)?)).transpose()?;
+        let Some(of_scores) = derivatives::total([of_scores, of_logs])? else {
+            return Ok([None, None, None, None]);
+        };
+        let scaled = of_scores.mul_scalar(self.scale)?;
+        let of_query = Matmul.call(&scaled, &key)?;
+        let of_key = self.summed(&Matmul.call(&scaled.transpose(-2, -1)?, &query)?)?;
+        Ok([Some(of_query), Some(of_key), of_value, self.mask.map(|_| of_scores)])
+    }
+
+    fn scores(&self, query: &Tensor, key: &Tensor) -> Result<Tensor> {
+        let mut scores = Matmul.call(query, &key.transpose(-2, -1)?)?.mul_scalar(self.scale)?;
+        scores = match self.mask {
+            Some(mask) if mask.dtype() == DType::Bool => {
+                scores.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)?
+            }
+            Some(mask) => scores.add(&loss::wide(mask)?, 1)?,
+            None => scores,
+        };
+        if self.is_causal {
+            let ones = Tensor::zeros(&scores.sizes()[2..], DType::Bool, scores.device())?.logical_not()?;
+            scores = scores.masked_fill(&ones.triu(1)?, f64::NEG_INFINITY)?;
+        }
+        Ok(scores)
+    }
+
+    /// Keys or values with each head repeated for as many heads of queries.
+    fn repeated(&self, heads: &Tensor) -> Result<Tensor> {
+        let heads = loss::wide(heads)?;
+        let (&[b, own, s, e], &[_, all, ..]) = (heads.sizes(), self.query.sizes()) else { return Ok(heads) };
+        match own == all {
+            true => Ok(heads),
+            false => heads.unsqueeze(2)?.expand(&[b, own, all / own, s, e])?.reshape(&[b, all, s, e]),
+        }
+    }
+
+    /// The gradients of repeated heads, added up.
+    fn summed(&self, grad: &Tensor) -> Result<Tensor> {
+        let (own, &[b, all, s, e]) = (self.key.sizes()[1], grad.sizes()) else { return Ok(grad.clone()) };
+        match own == all {
+            true => Ok(grad.clone()),
+            false => grad.reshape(&[b, own, all / own, s, e])?.sum_dim(&[2], false),
+        }
+    }
 }

@@ -9,7 +9,9 @@
 //! - Source: torch.ops.aten._safe_softmax, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Amax, DivTensor, EqScalar, Exp, MaskedFillScalar, SubTensor, SumDim, ToCopy};
+use crate::ops::{
+    Amax, DivTensor, EqScalar, Exp, MaskedFillScalar, SoftmaxBackwardData, SubTensor, SumDim, ToCopy,
+};
 use crate::tensor::views::normalise_dim;
 
 operator! {
@@ -18,7 +20,19 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(SafeSoftmax).kind(&kind::ATTENTION).on_every_backend(safe_softmax);
+    library.define(SafeSoftmax).kind(&kind::ATTENTION).on_every_backend(safe_softmax).derivative(
+        |d, (input, dim, _)| {
+            let dtype = input.dtype();
+            d.by(input, [d.result(0)], move |grad, [out]| {
+                SoftmaxBackwardData.call(
+                    grad,
+                    out,
+                    dim,
+                    if grad.dtype() == out.dtype() { out.dtype() } else { dtype },
+                )
+            })
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -14,7 +14,7 @@
 //! - Source: torch.nn.functional.conv2d and conv_transpose2d, PyTorch 2.15.
 
 use crate::kernels::products::{correlate, spread};
-use crate::ops::kinds::convolutions::{self, Case, Movement, Plan};
+use crate::ops::kinds::convolutions::{self, Case, Moved, Movement, Plan};
 use crate::ops::prelude::*;
 
 operator! {
@@ -28,7 +28,21 @@ pub const CONVOLUTION: Family<Convolution> =
     Family::new(Convolution, &kind::CONVOLUTION, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CONVOLUTION).cpu(cpu);
+    library.family(&CONVOLUTION).cpu(cpu).derivative(
+        |d, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)| {
+            let moved = Moved::by(Movement { stride, padding, dilation, transposed, output_padding, groups });
+            d.together(
+                [Some(input), Some(weight), bias],
+                [Some(input), Some(weight)],
+                move |grads, kept, needs| {
+                    let (Some(grad), [Some(input), Some(weight)]) = (grads.of(0), kept) else {
+                        return Ok([None, None, None]);
+                    };
+                    moved.gradients(grad, input, weight, needs)
+                },
+            )
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

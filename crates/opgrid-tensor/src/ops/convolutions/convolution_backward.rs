@@ -13,7 +13,7 @@
 
 use crate::families::result::{made, written_all};
 use crate::kernels::products::{correlate, spread, weigh};
-use crate::ops::kinds::convolutions::{self, Movement, Plan};
+use crate::ops::kinds::convolutions::{self, Moved, Movement, Plan};
 use crate::ops::kinds::images::{FLOATS, check_float};
 use crate::ops::prelude::*;
 
@@ -24,18 +24,49 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(ConvolutionBackward, &kind::CONVOLUTION).on_cpu_and_meta(
-        |grad, x, w, _, stride, padding, dilation, transposed, output_padding, groups, mask| {
-            let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
-            let gradients = Gradients::new(grad, x, w, movement, mask)?;
-            let one = |part: Option<Part>| match part {
-                Some(part) => made(part.spec.clone(), |out| gradients.write(&part, out)),
-                None => Ok(Tensor::undefined()),
-            };
-            let [by_input, by_weight, by_bias] = gradients.parts()?.map(one);
-            Ok((by_input?, by_weight?, by_bias?))
-        },
-    );
+    library
+        .define_with_forms(ConvolutionBackward, &kind::CONVOLUTION)
+        .on_cpu_and_meta(
+            |grad, x, w, _, stride, padding, dilation, transposed, output_padding, groups, mask| {
+                let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
+                let gradients = Gradients::new(grad, x, w, movement, mask)?;
+                let one = |part: Option<Part>| match part {
+                    Some(part) => made(part.spec.clone(), |out| gradients.write(&part, out)),
+                    None => Ok(Tensor::undefined()),
+                };
+                let [by_input, by_weight, by_bias] = gradients.parts()?.map(one);
+                Ok((by_input?, by_weight?, by_bias?))
+            },
+        )
+        .derivative(
+            |d, (grad, x, w, _, stride, padding, dilation, transposed, output_padding, groups, _)| {
+                // The gradients are products of `grad` with the input or the weights: theirs are convolutions and gradients again.
+                let movement = Movement { stride, padding, dilation, transposed, output_padding, groups };
+                let (moved, sizes) = (Moved::by(movement), grad.sizes().to_vec());
+                d.by_all(grad, [x, w], move |grads, [x, w]| {
+                    let by_input = grads.of(0).map(|grad| moved.convolved(grad, w)).transpose()?;
+                    let by_weight = grads.of(1).map(|grad| moved.convolved(x, grad)).transpose()?;
+                    let mut along = vec![1; sizes.len()];
+                    along[1] = -1;
+                    let by_bias = grads.of(2).map(|grad| grad.reshape(&along)?.expand(&sizes)).transpose()?;
+                    derivatives::total([by_input, by_weight, by_bias])
+                })?;
+                let moved = Moved::by(movement);
+                d.by_all(x, [grad, x], move |grads, [grad, x]| match grads.of(1) {
+                    Some(weight) => {
+                        moved.gradients(grad, x, weight, [true, false, false]).map(|[by_input, ..]| by_input)
+                    }
+                    None => Ok(None),
+                })?;
+                let moved = Moved::by(movement);
+                d.by_all(w, [grad, w], move |grads, [grad, w]| match grads.of(0) {
+                    Some(input) => moved
+                        .gradients(grad, input, w, [false, true, false])
+                        .map(|[_, by_weight, _]| by_weight),
+                    None => Ok(None),
+                })
+            },
+        );
     library.implement(ConvolutionBackwardOut).on_cpu_and_meta(
         |grad,
          x,

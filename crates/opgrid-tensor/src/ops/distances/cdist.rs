@@ -12,6 +12,8 @@
 //! - Source: torch.cdist, PyTorch 2.15.
 
 use crate::kernels::distances::between_rows;
+use crate::ops::Matmul;
+use crate::ops::kinds::distances::by_difference;
 use crate::ops::prelude::*;
 use crate::tensor::broadcast;
 use crate::tensor::choose::unsupported;
@@ -29,7 +31,13 @@ pub const CDIST_FORWARD: Family<CdistForward> =
     Family::new(CdistForward, &kind::DISTANCE, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&CDIST_FORWARD).cpu(cpu);
+    library.family(&CDIST_FORWARD).cpu(cpu).derivative(|d, (x1, x2, p, _)| {
+        let out = d.result(0);
+        d.by(x1, [x1, x2, out], move |grad, [x1, x2, out]| by_rows(grad, x1, x2, out, p))?;
+        d.by(x2, [x1, x2, out], move |grad, [x1, x2, out]| {
+            by_rows(&grad.transpose(-2, -1)?, x2, x1, &out.transpose(-2, -1)?, p)
+        })
+    });
     library
         .define(Cdist)
         .kind(&kind::DISTANCE)
@@ -158,4 +166,17 @@ fn reference(it: &Inputs) -> Result<Expected> {
         Scalar::Float(norm(&apart, p))
     })
     .into())
+}
+
+/// The gradient of the rows whose distances from the others lie in rows.
+fn by_rows(grad: &Tensor, rows: &Tensor, others: &Tensor, distances: &Tensor, p: f64) -> Result<Tensor> {
+    if p == 2.0 {
+        // Without the differences of all pairs.
+        let is_zero = distances.eq_scalar(0)?;
+        let ratio = grad.div(&distances.masked_fill(&is_zero, 1)?)?.masked_fill(&is_zero, 0)?;
+        return ratio.sum_dim(&[-1], true)?.mul(rows)?.sub(&Matmul.call(&ratio, others)?, 1);
+    }
+    let apart = rows.unsqueeze(-2)?.sub(&others.unsqueeze(-3)?, 1)?;
+    let of_pairs = by_difference(&grad.unsqueeze(-1)?, &apart, &distances.unsqueeze(-1)?, p)?;
+    of_pairs.sum_dim(&[-2], false)
 }

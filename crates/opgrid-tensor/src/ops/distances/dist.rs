@@ -7,6 +7,7 @@
 //! - Errors: shapes that do not broadcast; integers; as `linalg_vector_norm`, the largest of no numbers.
 //! - Source: torch.dist, PyTorch 2.15.
 
+use crate::ops::kinds::distances::by_difference;
 use crate::ops::prelude::*;
 use crate::ops::{LinalgVectorNorm, SubTensor};
 
@@ -17,10 +18,31 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Dist, &kind::DISTANCE).composite(|input, other, p| {
-        let apart = SubTensor.call(input, other, Scalar::Int(1))?;
-        LinalgVectorNorm.call(&apart, p, None, false, None)
-    });
+    library
+        .define_with_forms(Dist, &kind::DISTANCE)
+        .composite(|input, other, p| {
+            let apart = SubTensor.call(input, other, Scalar::Int(1))?;
+            LinalgVectorNorm.call(&apart, p, None, false, None)
+        })
+        .derivative(|d, (input, other, p)| {
+            let (order, out) = (p.to_complex().re, d.result(0));
+            let derivative = move |grad: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor| {
+                let apart = input.sub(other, 1)?;
+                match order.is_infinite() {
+                    false => by_difference(grad, &apart, out, order),
+                    true => {
+                        let count = apart.abs()?.eq(out)?.to_dtype(out.dtype())?.sum()?;
+                        by_difference(&grad.div(&count)?, &apart, out, order)
+                    }
+                }
+            };
+            d.by(input, [input, other, out], move |grad, [input, other, out]| {
+                derivative(grad, input, other, out)
+            })?;
+            d.by(other, [input, other, out], move |grad, [input, other, out]| {
+                derivative(grad, other, input, out)
+            })
+        });
     library
         .implement(DistOut)
         .composite(|input, other, p, out| result::converted(&[(out, &Dist.call(input, other, p)?)]));

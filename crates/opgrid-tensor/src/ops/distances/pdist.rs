@@ -11,7 +11,9 @@
 
 use super::cdist::{TAKEN, check, norm};
 use crate::kernels::distances::between_pairs;
+use crate::ops::kinds::distances::by_difference;
 use crate::ops::prelude::*;
+use crate::ops::{IndexAdd, SelectInt, TriuIndices};
 
 operator! {
     home = crate::home;
@@ -26,13 +28,33 @@ pub const PDIST_FORWARD: Family<PdistForward> =
     Family::new(PdistForward, &kind::DISTANCE, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&PDIST_FORWARD).cpu(|input, p, out| {
-        let sizes = [input.sizes()[0] as usize, input.sizes()[1] as usize];
-        match input.dtype() {
-            DType::F32 => between_pairs::<f32>(out.array()?, input.array()?, sizes, p),
-            _ => between_pairs::<f64>(out.array()?, input.array()?, sizes, p),
-        }
-    });
+    library
+        .family(&PDIST_FORWARD)
+        .cpu(|input, p, out| {
+            let sizes = [input.sizes()[0] as usize, input.sizes()[1] as usize];
+            match input.dtype() {
+                DType::F32 => between_pairs::<f32>(out.array()?, input.array()?, sizes, p),
+                _ => between_pairs::<f64>(out.array()?, input.array()?, sizes, p),
+            }
+        })
+        .derivative(|d, (input, p)| {
+            d.by(input, [input, d.result(0)], move |grad, [input, out]| {
+                let rows = input.sizes()[0];
+                let pairs =
+                    TriuIndices.call(rows, rows, 1, Some(DType::I64), None, Some(input.device()), None)?;
+                let (left, right) = (SelectInt.call(&pairs, 0, 0)?, SelectInt.call(&pairs, 0, 1)?);
+                let apart = input.index_select(0, &left)?.sub(&input.index_select(0, &right)?, 1)?;
+                let of_pairs = by_difference(&grad.unsqueeze(1)?, &apart, &out.unsqueeze(1)?, p)?;
+                let sum = IndexAdd.call(
+                    &derivatives::zeros_of(input.sizes(), grad)?,
+                    0,
+                    &left,
+                    &of_pairs,
+                    1.into(),
+                )?;
+                IndexAdd.call(&sum, 0, &right, &of_pairs, (-1).into())
+            })
+        });
     library.define(Pdist).kind(&kind::DISTANCE).implicit(|input, p| PdistForward.call(input, p));
 }
 

@@ -10,7 +10,7 @@
 //! - Source: torch.nn.functional.embedding, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{IndexSelect, Reshape};
+use crate::ops::{EmbeddingDenseBackward, IndexSelect, Reshape};
 
 operator! {
     home = crate::home;
@@ -20,7 +20,13 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(Embedding, &kind::INDEXING)
-        .on_every_backend(|weight, indices, _, _, _| embedding(weight, indices));
+        .on_every_backend(|weight, indices, _, _, _| embedding(weight, indices))
+        .derivative(|d, (weight, indices, padding_idx, scale_grad_by_freq, _)| {
+            let rows = weight.sizes()[0];
+            d.by(weight, [indices], move |grad, [indices]| {
+                EmbeddingDenseBackward.call(grad, indices, rows, padding_idx, scale_grad_by_freq)
+            })
+        });
     library
         .implement(EmbeddingOut)
         .on_every_backend(|weight, indices, _, _, _, out| result::copied(out, &embedding(weight, indices)?));

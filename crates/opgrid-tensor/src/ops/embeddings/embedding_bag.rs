@@ -24,8 +24,10 @@ use crate::error::out_of_range;
 use crate::families::result::written_all;
 use crate::kernels::embedding::{self, Bags};
 use crate::kernels::{indexing, normalise};
+use crate::layers::autograd::Recorder;
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
+use crate::ops::{Arange, BucketizeTensor, EmbeddingDenseBackward, ScatterAdd};
 use crate::tensor::promote_types;
 
 operator! {
@@ -53,8 +55,32 @@ struct Arguments<'a> {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(EmbeddingBagTraining, &kind::INDEXING).on_cpu_and_meta(made::<false>);
-    library.define_with_forms(EmbeddingBagForwardOnly, &kind::INDEXING).on_cpu_and_meta(made::<true>);
+    library
+        .define_with_forms(EmbeddingBagTraining, &kind::INDEXING)
+        .on_cpu_and_meta(made::<false>)
+        .derivative(
+        |d, (weight, indices, offsets, scale_grad_by_freq, mode, _, per_sample_weights, _, padding_idx)| {
+            derivative(
+                d,
+                [weight, indices, offsets],
+                per_sample_weights,
+                (mode, padding_idx, scale_grad_by_freq),
+            )
+        },
+    );
+    library
+        .define_with_forms(EmbeddingBagForwardOnly, &kind::INDEXING)
+        .on_cpu_and_meta(made::<true>)
+        .derivative(
+        |d, (weight, indices, offsets, scale_grad_by_freq, mode, _, per_sample_weights, _, padding_idx)| {
+            derivative(
+                d,
+                [weight, indices, offsets],
+                per_sample_weights,
+                (mode, padding_idx, scale_grad_by_freq),
+            )
+        },
+    );
     library.implement(EmbeddingBagTrainingOut).on_cpu_and_meta(written::<false>);
     library.implement(EmbeddingBagForwardOnlyOut).on_cpu_and_meta(written::<true>);
     library.define(EmbeddingBag).kind(&kind::INDEXING).implicit(
@@ -424,4 +450,58 @@ impl Arguments<'_> {
         write(counts, all.clone())?;
         if self.mode == 2 { Ok(()) } else { write(rows, all) }
     }
+}
+
+/// The derivative: each index passes the gradient of its bag on to its row, or the largest elements do.
+fn derivative(
+    d: &Recorder<'_>,
+    [weight, indices, offsets]: [&Tensor; 3],
+    per_sample_weights: Option<&Tensor>,
+    (mode, padding_idx, scale_grad_by_freq): (i64, i64, bool),
+) -> Result<()> {
+    let sizes = weight.sizes().to_vec();
+    if mode == 2 {
+        let keep = [d.result(2), d.result(3)];
+        return d.by(weight, keep, move |grad, [counts, rows]| {
+            // Bags without elements have no largest ones.
+            let grad = grad.masked_fill(&counts.eq_scalar(0)?.unsqueeze(1)?, 0)?;
+            ScatterAdd.call(&derivatives::zeros_of(&sizes, &grad)?, 0, &rows.to_dtype(DType::I64)?, &grad)
+        });
+    }
+    let keep = [Some(weight), Some(indices), Some(offsets), Some(d.result(2)), per_sample_weights];
+    d.together([Some(weight), per_sample_weights], keep, move |grads, kept, needs| {
+        let (Some(grad), [Some(weight), Some(indices), Some(offsets), Some(counts), samples]) =
+            (grads.of(0), kept)
+        else {
+            return Ok([None, None]);
+        };
+        let places =
+            Arange.call(indices.numel().into(), Some(DType::I64), None, Some(grad.device()), None)?;
+        let bags = BucketizeTensor.call(&places, offsets, false, true)?.sub_scalar(1, 1)?;
+        let grad = match mode {
+            1 => grad.div(&counts.clamp_min(1)?.to_dtype(grad.dtype())?.unsqueeze(1)?)?,
+            _ => grad.clone(),
+        };
+        // Indices behind the last bag belong to none.
+        let is_none =
+            bags.ge_scalar(grad.sizes()[0])?.logical_or(&indices.eq_scalar(padding_idx)?)?.unsqueeze(1)?;
+        let of_places = match grad.sizes()[0] {
+            0 => derivatives::zeros_of(&[indices.numel(), sizes[1]], &grad)?,
+            bags_count => {
+                let bags = bags.clamp_max(bags_count - 1)?;
+                grad.index_select(0, &bags)?.masked_fill(&is_none, 0)?
+            }
+        };
+        let of_samples = match needs[1] {
+            true => Some(of_places.mul(&weight.index_select(0, indices)?)?.sum_dim(&[1], false)?),
+            false => None,
+        };
+        let weighed = match samples {
+            Some(samples) => of_places.mul(&samples.unsqueeze(1)?)?,
+            None => of_places,
+        };
+        let of_weight =
+            EmbeddingDenseBackward.call(&weighed, indices, sizes[0], padding_idx, scale_grad_by_freq)?;
+        Ok([Some(of_weight), of_samples])
+    })
 }

@@ -24,7 +24,24 @@ pub const EMBEDDING_DENSE_BACKWARD: Family<EmbeddingDenseBackward> =
     Family::new(EmbeddingDenseBackward, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&EMBEDDING_DENSE_BACKWARD).cpu(cpu);
+    library.family(&EMBEDDING_DENSE_BACKWARD).cpu(cpu).derivative(
+        |d, (grad, indices, rows, padding_idx, scale_grad_by_freq)| {
+            let sizes = grad.sizes().to_vec();
+            d.by(grad, [indices], move |grad, [indices]| {
+                let list = indices.reshape(&[-1])?;
+                let is_out = list.lt_scalar(0)?.logical_or(&list.ge_scalar(rows)?)?;
+                let is_ignored = is_out.logical_or(&list.eq_scalar(padding_idx)?)?;
+                let list = list.masked_fill(&is_ignored, 0)?;
+                let mut read = grad.index_select(0, &list)?;
+                if scale_grad_by_freq {
+                    let ones = derivatives::zeros_of(&[list.numel(), 1], grad)?.add_scalar(1, 1)?;
+                    let counts = EmbeddingDenseBackward.call(&ones, &list, rows, -1, false)?;
+                    read = read.div(&counts.index_select(0, &list)?)?;
+                }
+                read.masked_fill(&is_ignored.unsqueeze(1)?, 0)?.reshape(&sizes)
+            })
+        },
+    );
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -25,7 +25,7 @@ pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Zero, &kind::COPY).on_every_backend(|input| {
         let out = EmptyLike.call(input, None, None, None, None, None)?;
         ZeroInplace.call(&out).map(|()| out)
-    });
+    }).derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
     library
         .implement(ZeroOut)
         .on_every_backend(|input, out| factory::fill_like(out, input, None, |out| ZeroInplace.call(out)));

@@ -16,8 +16,10 @@
 use crate::kernels::fourier::{Direction, complex, of_real, to_real};
 use crate::ops::kinds::fourier::{self, dimensions, no_dimension};
 use crate::ops::prelude::*;
+use crate::ops::{ConstantPadNd, Real, ToCopy};
 use crate::tensor::choose::unsupported;
 use crate::tensor::complex_of;
+use crate::tensor::views::normalise_dim;
 
 operator! {
     home = crate::home;
@@ -89,36 +91,60 @@ pub const FFT_C2R: Family<FftC2r> = Family::new(FftC2r, &kind::FOURIER, |input, 
 });
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&FFT_C2C).cpu(|input, dim, normalization, forward, out| {
-        let dims = dimensions(dim, input.dim())?;
-        let scale = fourier::scale(normalization, dims.iter().map(|dim| input.sizes()[*dim]))?;
-        let direction = if forward { Direction::Forward } else { Direction::Backward };
-        match input.dtype() {
-            DType::Complex64 => complex::<f32>(out.array()?, input.array()?, &dims, direction, scale),
-            _ => complex::<f64>(out.array()?, input.array()?, &dims, direction, scale),
-        }
-    });
-    library.family(&FFT_R2C).cpu(|input, dim, normalization, onesided, out| {
-        let dims = dimensions(dim, input.dim())?;
-        let scale = fourier::scale(normalization, dims.iter().map(|dim| input.sizes()[*dim]))?;
-        let (out, input) = (out.array()?, input.array()?);
-        match (onesided, input.dtype()) {
-            (true, DType::F32) => of_real::<f32>(out, input, &dims, scale),
-            (true, _) => of_real::<f64>(out, input, &dims, scale),
-            (false, DType::F32) => complex::<f32>(out, input, &dims, Direction::Forward, scale),
-            (false, _) => complex::<f64>(out, input, &dims, Direction::Forward, scale),
-        }
-    });
-    library.family(&FFT_C2R).cpu(|input, dim, normalization, size, out| {
-        let dims = dimensions(dim, input.dim())?;
-        let last = dims[dims.len() - 1];
-        let sizes = dims.iter().map(|dim| if *dim == last { size } else { input.sizes()[*dim] });
-        let scale = fourier::scale(normalization, sizes)?;
-        match input.dtype() {
-            DType::Complex64 => to_real::<f32>(out.array()?, input.array()?, &dims, scale),
-            _ => to_real::<f64>(out.array()?, input.array()?, &dims, scale),
-        }
-    });
+    library
+        .family(&FFT_C2C)
+        .cpu(|input, dim, normalization, forward, out| {
+            let dims = dimensions(dim, input.dim())?;
+            let scale = fourier::scale(normalization, dims.iter().map(|dim| input.sizes()[*dim]))?;
+            let direction = if forward { Direction::Forward } else { Direction::Backward };
+            match input.dtype() {
+                DType::Complex64 => complex::<f32>(out.array()?, input.array()?, &dims, direction, scale),
+                _ => complex::<f64>(out.array()?, input.array()?, &dims, direction, scale),
+            }
+        })
+        .derivative(|d, (input, dim, normalization, forward)| {
+            let dim = dim.to_vec();
+            d.by(input, [], move |grad, []| FftC2c.call(grad, &dim, normalization, !forward))
+        });
+    library
+        .family(&FFT_R2C)
+        .cpu(|input, dim, normalization, onesided, out| {
+            let dims = dimensions(dim, input.dim())?;
+            let scale = fourier::scale(normalization, dims.iter().map(|dim| input.sizes()[*dim]))?;
+            let (out, input) = (out.array()?, input.array()?);
+            match (onesided, input.dtype()) {
+                (true, DType::F32) => of_real::<f32>(out, input, &dims, scale),
+                (true, _) => of_real::<f64>(out, input, &dims, scale),
+                (false, DType::F32) => complex::<f32>(out, input, &dims, Direction::Forward, scale),
+                (false, _) => complex::<f64>(out, input, &dims, Direction::Forward, scale),
+            }
+        })
+        .derivative(|d, (input, dim, normalization, onesided)| {
+            let (dim, sizes) = (dim.to_vec(), input.sizes().to_vec());
+            d.by(input, [], move |grad, []| {
+                let grad = match onesided {
+                    true => completed(grad, &dim, &sizes)?,
+                    false => grad.clone(),
+                };
+                Real.call(&FftC2c.call(&grad, &dim, normalization, false)?)
+            })
+        });
+    library
+        .family(&FFT_C2R)
+        .cpu(|input, dim, normalization, size, out| {
+            let dims = dimensions(dim, input.dim())?;
+            let last = dims[dims.len() - 1];
+            let sizes = dims.iter().map(|dim| if *dim == last { size } else { input.sizes()[*dim] });
+            let scale = fourier::scale(normalization, sizes)?;
+            match input.dtype() {
+                DType::Complex64 => to_real::<f32>(out.array()?, input.array()?, &dims, scale),
+                _ => to_real::<f64>(out.array()?, input.array()?, &dims, scale),
+            }
+        })
+        .derivative(|d, (input, dim, normalization, _)| {
+            let (dim, sizes) = (dim.to_vec(), input.sizes().to_vec());
+            d.by(input, [], move |grad, []| doubled(grad, &dim, &sizes, normalization))
+        });
 }
 
 /// The dimensions, each once.
@@ -248,4 +274,30 @@ fn transformed(x: &Plain, dims: &[i64], direction: Direction, normalization: i64
         };
         fourier::naive(&x, dim, n, direction, scale)
     })
+}
+
+/// Zeros instead of the half that was left out, of a transform of real numbers of these sizes.
+fn completed(half: &Tensor, dim: &[i64], sizes: &[i64]) -> Result<Tensor> {
+    let Some(last) = dim.last() else { return Err(no_dimension()) };
+    let last = normalise_dim(*last, sizes.len())?;
+    let mut pad = vec![0; 2 * (sizes.len() - last)];
+    if let Some(after) = pad.last_mut() {
+        *after = sizes[last] - half.sizes()[last];
+    }
+    ConstantPadNd.call(half, &pad, 0.into())
+}
+
+/// The gradient of halves of these sizes: those that stand for two numbers get it twice.
+fn doubled(grad: &Tensor, dim: &[i64], sizes: &[i64], normalization: i64) -> Result<Tensor> {
+    let half = FftR2c.call(grad, dim, normalization, true)?;
+    let Some(last) = dim.last() else { return Err(no_dimension()) };
+    let last = normalise_dim(*last, sizes.len())?;
+    let (whole, own) = (grad.sizes()[last], half.sizes()[last]);
+    let mut along = vec![1; sizes.len()];
+    along[last] = own;
+    let weights: Vec<f64> =
+        (0..own).map(|at| if (1..=whole - own).contains(&at) { 2.0 } else { 1.0 }).collect();
+    let weights = Tensor::from_slice(&weights, &along)?;
+    let weights = ToCopy.call(&weights, Some(grad.dtype()), None, Some(grad.device()), None, false, None)?;
+    completed(&half.mul(&weights)?, dim, sizes)
 }

@@ -21,7 +21,11 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(DiagEmbed, &kind::INDEXING).on_every_backend(diag_embed);
+    library.define_with_forms(DiagEmbed, &kind::INDEXING).on_every_backend(diag_embed).derivative(
+        |d, (input, offset, dim1, dim2)| {
+            d.by(input, [], move |grad, []| Diagonal.call(grad, offset, dim1, dim2))
+        },
+    );
     library.implement(DiagEmbedOut).on_every_backend(|input, offset, dim1, dim2, out| {
         result::copied(out, &diag_embed(input, offset, dim1, dim2)?)
     });

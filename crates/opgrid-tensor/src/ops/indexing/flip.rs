@@ -23,7 +23,10 @@ operator! {
 pub const FLIP: Family<Flip> = Family::new(Flip, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&FLIP).cpu(cpu);
+    library.family(&FLIP).cpu(cpu).derivative(|d, (input, dims)| {
+        let dims = dims.to_vec();
+        d.by(input, [], move |grad, []| Flip.call(grad, &dims))
+    });
     library.define(Fliplr).kind(&kind::INDEXING).implicit(|input| {
         check_dims(input, 2)?;
         Flip.call(input, &[1])

@@ -9,6 +9,7 @@
 //! - Source: torch.gather, PyTorch 2.15. `sparse_grad` is for derivatives only.
 
 use crate::kernels::indexing;
+use crate::ops::ScatterAdd;
 use crate::ops::kinds::indexing as check;
 use crate::ops::prelude::*;
 
@@ -21,7 +22,12 @@ operator! {
 pub const GATHER: Family<Gather> = Family::new(Gather, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&GATHER).cpu(cpu);
+    library.family(&GATHER).cpu(cpu).derivative(|d, (input, dim, index, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [index], move |grad, [index]| {
+            ScatterAdd.call(&derivatives::zeros_of(&sizes, grad)?, dim, index, grad)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

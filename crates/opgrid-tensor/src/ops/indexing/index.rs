@@ -13,7 +13,10 @@
 //! - Source: torch.Tensor.__getitem__, PyTorch 2.15.
 
 use crate::kernels::indexing;
+use crate::layers::autograd::Recorder;
+use crate::ops::IndexPut;
 use crate::ops::kinds::indexing::Indexing;
+use crate::ops::kinds::scatter;
 use crate::ops::prelude::*;
 use crate::samples::indexing::{Places, inputs, masks};
 
@@ -25,14 +28,18 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(IndexTensor, &kind::INDEXING).on_cpu_and_meta(|input, indices| {
-        let indexing = Indexing::new(input, indices)?;
-        result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
-    });
+    library
+        .define_with_forms(IndexTensor, &kind::INDEXING)
+        .on_cpu_and_meta(|input, indices| {
+            let indexing = Indexing::new(input, indices)?;
+            result::made(indexing.spec(input.spec()?)?, |out| read(input, &indexing, out))
+        })
+        .derivative(|d, (input, indices)| derivative(d, input, indices));
     library
         .define(UnsafeIndexTensor)
         .kind(&kind::INDEXING)
-        .composite(|input, indices| IndexTensor.call(input, indices));
+        .composite(|input, indices| IndexTensor.call(input, indices))
+        .derivative(|d, (input, indices)| derivative(d, input, indices));
     library.implement(IndexTensorOut).on_cpu_and_meta(|input, indices, out| {
         let indexing = Indexing::new(input, indices)?;
         let spec = indexing.spec(input.spec()?)?;
@@ -113,4 +120,15 @@ impl Tensor {
     pub fn index(&self, indices: &[Option<Self>]) -> Result<Self> {
         IndexTensor.call(self, indices)
     }
+}
+
+/// The gradient is added up where the elements came from.
+fn derivative(d: &Recorder<'_>, input: &Tensor, indices: &[Option<Tensor>]) -> Result<()> {
+    let (sizes, places) = (input.sizes().to_vec(), scatter::present(indices));
+    let keep: Vec<&Tensor> = indices.iter().flatten().collect();
+    d.by_values(&[input], &keep, move |grads, kept| {
+        let Some(grad) = grads.of(0) else { return Ok(vec![None]) };
+        let zeros = derivatives::zeros_of(&sizes, grad)?;
+        Ok(vec![Some(IndexPut.call(&zeros, &scatter::with_gaps(&places, kept), grad, true)?)])
+    })
 }

@@ -10,7 +10,7 @@
 //! - Source: torch.index_add, PyTorch 2.15.
 
 use crate::kernels::scatter as kernel;
-use crate::ops::kinds::scatter;
+use crate::ops::kinds::scatter::{self, Named};
 use crate::ops::prelude::*;
 
 operator! {
@@ -23,7 +23,13 @@ operator! {
 pub const INDEX_ADD: Family<IndexAdd> = Family::new(IndexAdd, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&INDEX_ADD).cpu(cpu);
+    library.family(&INDEX_ADD).cpu(cpu).derivative(|d, (input, dim, index, source, alpha)| {
+        let sizes = source.sizes().to_vec();
+        d.by(input, [], |grad, []| Ok(grad.clone()))?;
+        d.by(source, [index], move |grad, [index]| {
+            derivatives::times(&Named::Slices.read(grad, dim, index, &sizes)?, alpha)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -11,7 +11,7 @@
 //! - Source: torch.index_copy, PyTorch 2.15.
 
 use crate::kernels::scatter::{self as kernel, Combine};
-use crate::ops::kinds::scatter;
+use crate::ops::kinds::scatter::{self, Named};
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,10 +29,17 @@ pub const INDEX_COPY: Family<IndexCopy> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&INDEX_COPY).cpu(|input, dim, index, source, out| {
-        let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
-        kernel::scatter(out.array()?, &places, source.array()?, Combine::Replace)
-    });
+    library
+        .family(&INDEX_COPY)
+        .cpu(|input, dim, index, source, out| {
+            let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
+            kernel::scatter(out.array()?, &places, source.array()?, Combine::Replace)
+        })
+        .derivative(|d, (input, dim, index, source)| {
+            let sizes = source.sizes().to_vec();
+            d.by(input, [index], move |grad, [index]| Named::Slices.cleared(grad, dim, index))?;
+            d.by(source, [index], move |grad, [index]| Named::Slices.read(grad, dim, index, &sizes))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -42,6 +49,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(IndexCopy, STORED, scatter::inputs_with_slices, |it| {
             scatter::reference_of_slices(it, it.tensor("source")?, &|_, coming| coming[coming.len() - 1])
         })
+        // Values that others overwrite get gradients, too, as in torch.
+        .constant(&["source"])
         .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
         .refuses("expected int64", given(x.clone()).and(0).and(index.to(DType::I32)).and(x.clone()))
         .refuses("slices", given(x.clone()).and(1).and(index).and(x));

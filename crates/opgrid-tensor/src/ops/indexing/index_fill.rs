@@ -11,7 +11,7 @@
 
 use crate::kernels::scatter::{self as kernel, Combine};
 use crate::ops::LocalScalarDense;
-use crate::ops::kinds::scatter;
+use crate::ops::kinds::scatter::{self, Named};
 use crate::ops::prelude::*;
 
 operator! {
@@ -39,10 +39,18 @@ pub const INDEX_FILL_TENSOR: Family<IndexFillIntTensor> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&INDEX_FILL).cpu(cpu);
+    library.family(&INDEX_FILL).cpu(cpu).derivative(|d, (input, dim, index, _)| {
+        d.by(input, [index], move |grad, [index]| Named::Slices.cleared(grad, dim, index))
+    });
     library
         .family(&INDEX_FILL_TENSOR)
-        .cpu(|input, dim, index, value, out| cpu(input, dim, index, LocalScalarDense.call(value)?, out));
+        .cpu(|input, dim, index, value, out| cpu(input, dim, index, LocalScalarDense.call(value)?, out))
+        .derivative(|d, (input, dim, index, value)| {
+            d.by(input, [index], move |grad, [index]| Named::Slices.cleared(grad, dim, index))?;
+            d.by(value, [index], move |grad, [index]| {
+                grad.sub(&Named::Slices.cleared(grad, dim, index)?, 1)?.sum()
+            })
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

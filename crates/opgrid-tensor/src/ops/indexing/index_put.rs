@@ -14,6 +14,7 @@
 use crate::kernels::access::check_written;
 use crate::kernels::indexing;
 use crate::ops::kinds::indexing::{self as indexing_checks, Indexing};
+use crate::ops::kinds::scatter;
 use crate::ops::prelude::*;
 use crate::ops::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::samples::indexing::{self as indexing_samples, Places};
@@ -24,11 +25,26 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(IndexPut, &kind::INDEXING).composite(|input, indices, values, accumulate| {
-        let result = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
-        IndexPutInplace.call(&result, indices, values, accumulate)?;
-        Ok(result)
-    });
+    library
+        .define_with_forms(IndexPut, &kind::INDEXING)
+        .composite(|input, indices, values, accumulate| {
+            let result = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
+            IndexPutInplace.call(&result, indices, values, accumulate)?;
+            Ok(result)
+        })
+        .derivative(|d, (input, indices, values, accumulate)| {
+            let places = scatter::present(indices);
+            let keep: Vec<&Tensor> = indices.iter().flatten().collect();
+            d.by_values(&[input, values], &keep, move |grads, kept| {
+                let Some(grad) = grads.of(0) else { return Ok(vec![None, None]) };
+                let indices = scatter::with_gaps(&places, kept);
+                let by_input = match accumulate {
+                    true => grad.clone(),
+                    false => IndexPut.call(grad, &indices, &derivatives::zeros_of(&[], grad)?, false)?,
+                };
+                Ok(vec![Some(by_input), Some(grad.index(&indices)?)])
+            })
+        });
     library.implement(IndexPutInplace).on_cpu_and_meta(index_put_);
     library.implement(IndexPutOut).on_every_backend(|input, indices, values, accumulate, out| {
         result::copied(out, &IndexPut.call(input, indices, values, accumulate)?)
@@ -40,6 +56,8 @@ pub(super) fn samples(samples: &mut Samples) {
     let value = Plain::number(DType::F32, 1);
     samples
         .of(IndexPut, ANY, inputs, reference)
+        // Values that others overwrite get gradients, too, as in torch.
+        .constant(&["values"])
         .tolerance(4.0)
         .refuses_data("", given(x.clone()).and(vec![Some(index.clone())]).and(value.clone()))
         .refuses(

@@ -8,7 +8,7 @@
 //! - Aliasing: `index_reduce_` writes `self`, `index_reduce.out` writes `out`, of the dtype of `self`.
 //! - Source: torch.Tensor.index_reduce_, PyTorch 2.15.
 
-use crate::ops::kinds::scatter::{self, Reduction};
+use crate::ops::kinds::scatter::{self, Named, Reduction};
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,10 +29,22 @@ pub const INDEX_REDUCE: Family<IndexReduce> =
 const NAMES: [&str; 4] = ["prod", "mean", "amax", "amin"];
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&INDEX_REDUCE).cpu(|input, dim, index, source, reduce, include_self, out| {
-        let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
-        Reduction::named(reduce, &NAMES, include_self)?.apply(out.array()?, &places, source.array()?)
-    });
+    library
+        .family(&INDEX_REDUCE)
+        .cpu(|input, dim, index, source, reduce, include_self, out| {
+            let places = scatter::places_of_slices((input, out), (dim, index), &[source], false)?;
+            Reduction::named(reduce, &NAMES, include_self)?.apply(out.array()?, &places, source.array()?)
+        })
+        .derivative(|d, (input, dim, index, source, reduce, include_self)| {
+            scatter::reduction_derivative(
+                d,
+                Named::Slices,
+                [input, source],
+                (dim, index),
+                reduce,
+                include_self,
+            )
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -9,6 +9,7 @@
 //! - Source: torch.index_select, PyTorch 2.15.
 
 use crate::kernels::indexing::{self, Indexed, Lookup};
+use crate::ops::IndexAdd;
 use crate::ops::kinds::indexing as check;
 use crate::ops::prelude::*;
 
@@ -23,7 +24,12 @@ pub const INDEX_SELECT: Family<IndexSelect> =
     Family::new(IndexSelect, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&INDEX_SELECT).cpu(cpu);
+    library.family(&INDEX_SELECT).cpu(cpu).derivative(|d, (input, dim, index)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [index], move |grad, [index]| {
+            IndexAdd.call(&derivatives::zeros_of(&sizes, grad)?, dim, index, grad, 1.into())
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

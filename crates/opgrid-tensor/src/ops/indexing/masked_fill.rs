@@ -9,8 +9,8 @@
 //!   overlap of `self` and `mask`.
 //! - Source: torch.Tensor.masked_fill_, PyTorch 2.15.
 
-use crate::ops::LocalScalarDense;
 use crate::ops::prelude::*;
+use crate::ops::{LocalScalarDense, WhereScalarOther};
 use crate::tensor::{Element, broadcast};
 
 operator! {
@@ -35,10 +35,17 @@ pub const MASKED_FILL_TENSOR: Family<MaskedFillTensor> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MASKED_FILL).cpu(cpu);
+    library
+        .family(&MASKED_FILL)
+        .cpu(cpu)
+        .derivative(|d, (input, mask, _)| d.by(input, [mask], |grad, [mask]| grad.masked_fill(mask, 0)));
     library
         .family(&MASKED_FILL_TENSOR)
-        .cpu(|input, mask, value, out| cpu(input, mask, LocalScalarDense.call(value)?, out));
+        .cpu(|input, mask, value, out| cpu(input, mask, LocalScalarDense.call(value)?, out))
+        .derivative(|d, (input, mask, value)| {
+            d.by(input, [mask], |grad, [mask]| grad.masked_fill(mask, 0))?;
+            d.by(value, [mask], |grad, [mask]| WhereScalarOther.call(mask, grad, 0.into()))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -12,7 +12,7 @@ use crate::kernels::access::check_written;
 use crate::kernels::indexing;
 use crate::ops::kinds::scatter;
 use crate::ops::prelude::*;
-use crate::ops::{Expand, IndexPutInplace, Reshape, SliceTensor, Unsqueeze};
+use crate::ops::{ConstantPadNd, Expand, IndexPutInplace, Reshape, SliceTensor, Unsqueeze};
 use crate::tensor::broadcast;
 
 operator! {
@@ -22,7 +22,17 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(MaskedScatter, &kind::INDEXING).on_every_backend(masked_scatter);
+    library.define_with_forms(MaskedScatter, &kind::INDEXING).on_every_backend(masked_scatter).derivative(
+        |d, (input, mask, source)| {
+            let sizes = source.sizes().to_vec();
+            d.by(input, [mask], |grad, [mask]| grad.masked_fill(mask, 0))?;
+            d.by(source, [mask], move |grad, [mask]| {
+                let chosen = grad.masked_select(mask)?;
+                let rest = sizes.iter().product::<i64>() - chosen.numel();
+                ConstantPadNd.call(&chosen, &[0, rest], 0.into())?.reshape(&sizes)
+            })
+        },
+    );
     library.implement(MaskedScatterInplace).on_cpu_and_meta(masked_scatter_);
     library.implement(MaskedScatterOut).on_every_backend(|input, mask, source, out| {
         result::copied(out, &masked_scatter(input, mask, source)?)

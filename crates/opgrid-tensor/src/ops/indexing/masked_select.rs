@@ -18,10 +18,18 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(MaskedSelect, &kind::INDEXING).on_every_backend(|input, mask| {
-        let (input, mask) = stretched(input, mask)?;
-        IndexTensor.call(&input, &[Some(mask)])
-    });
+    library
+        .define_with_forms(MaskedSelect, &kind::INDEXING)
+        .on_every_backend(|input, mask| {
+            let (input, mask) = stretched(input, mask)?;
+            IndexTensor.call(&input, &[Some(mask)])
+        })
+        .derivative(|d, (input, mask)| {
+            let sizes = input.sizes().to_vec();
+            d.by(input, [mask], move |grad, [mask]| {
+                derivatives::zeros_of(&sizes, grad)?.masked_scatter(mask, grad)
+            })
+        });
     library.implement(MaskedSelectOut).on_every_backend(|input, mask, out| {
         let (input, mask) = stretched(input, mask)?;
         IndexTensorOut.call(&input, &[Some(mask)], out)

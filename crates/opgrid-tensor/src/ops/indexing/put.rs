@@ -25,7 +25,14 @@ operator! {
 pub const PUT: Family<Put> = Family::new(Put, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&PUT).cpu(cpu);
+    library.family(&PUT).cpu(cpu).derivative(|d, (input, index, source, accumulate)| {
+        let sizes = source.sizes().to_vec();
+        d.by(input, [index], move |grad, [index]| match accumulate {
+            true => Ok(grad.clone()),
+            false => Put.call(grad, index, &derivatives::zeros_of(index.sizes(), grad)?, false),
+        })?;
+        d.by(source, [index], move |grad, [index]| grad.take(index)?.reshape(&sizes))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -49,6 +56,8 @@ pub(super) fn samples(samples: &mut Samples) {
     let value = make::numbers(DType::F32, &[1], 0);
     samples
         .of(Put, ANY, inputs, reference)
+        // Values that others overwrite get gradients, too, as in torch.
+        .constant(&["source"])
         .tolerance(4.0)
         .refuses_data("out of bounds", given(x.clone()).and(index.clone()).and(value.clone()))
         .refuses("as many", given(x.clone()).and(index.clone()).and(x.clone()))

@@ -23,7 +23,16 @@ operator! {
 pub const REPEAT: Family<Repeat> = Family::new(Repeat, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&REPEAT).cpu(cpu);
+    library.family(&REPEAT).cpu(cpu).derivative(|d, (input, repeats)| {
+        let missing = repeats.len() - input.dim();
+        let sizes = std::iter::repeat_n(1, missing).chain(input.sizes().iter().copied());
+        let split: Vec<i64> = repeats.iter().zip(sizes).flat_map(|(count, size)| [*count, size]).collect();
+        let copies: Vec<i64> = (0..repeats.len() as i64).map(|dim| 2 * dim).collect();
+        d.by(input, [], move |grad, []| match copies.is_empty() {
+            true => Ok(grad.clone()),
+            false => grad.reshape(&split)?.sum_dim(&copies, false),
+        })
+    });
     library.define(Tile).kind(&kind::INDEXING).implicit(|input, dims| {
         let missing = input.spec()?.sizes().len().saturating_sub(dims.len());
         Repeat.call(input, &[vec![1; missing].as_slice(), dims].concat())

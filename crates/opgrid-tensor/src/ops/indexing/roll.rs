@@ -23,7 +23,16 @@ operator! {
 pub const ROLL: Family<Roll> = Family::new(Roll, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ROLL).cpu(cpu);
+    library.family(&ROLL).cpu(cpu).derivative(|d, (input, shifts, dims)| {
+        let dims = dims.to_vec();
+        let size = |at: usize| match dims.get(at) {
+            Some(dim) => normalise_dim(*dim, input.dim()).map(|dim| input.sizes()[dim]),
+            None => Ok(input.numel()),
+        };
+        let back = |(at, shift): (usize, &i64)| size(at).map(|size| size - shift.rem_euclid(size.max(1)));
+        let shifts = shifts.iter().enumerate().map(back).collect::<Result<Vec<i64>>>()?;
+        d.by(input, [], move |grad, []| Roll.call(grad, &shifts, &dims))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

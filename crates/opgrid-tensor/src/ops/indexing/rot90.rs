@@ -18,7 +18,12 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Rot90, &kind::INDEXING).on_every_backend(rot90);
+    library.define_with_forms(Rot90, &kind::INDEXING).on_every_backend(rot90).derivative(
+        |d, (input, k, dims)| {
+            let dims = dims.to_vec();
+            d.by(input, [], move |grad, []| Rot90.call(grad, 4 - k.rem_euclid(4), &dims))
+        },
+    );
     library
         .implement(Rot90Out)
         .on_every_backend(|input, k, dims, out| result::copied(out, &rot90(input, k, dims)?));

@@ -12,7 +12,8 @@
 //! - Source: torch.scatter, PyTorch 2.15.
 
 use crate::kernels::scatter::Combine;
-use crate::ops::kinds::scatter::{self, Reduction, Source};
+use crate::ops::FullLike;
+use crate::ops::kinds::scatter::{self, Named, Reduction, Source};
 use crate::ops::prelude::*;
 
 operator! {
@@ -57,18 +58,43 @@ pub const SCATTER_VALUE_REDUCE: Family<ScatterValueReduce> =
 const REPLACED: Reduction = Reduction::new(Combine::Replace);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SCATTER_SRC).cpu(|input, dim, index, src, out| {
-        scatter::scatter((input, out), (dim, index), Source::Tensor(src), REPLACED)
-    });
-    library.family(&SCATTER_VALUE).cpu(|input, dim, index, value, out| {
-        scatter::scatter((input, out), (dim, index), Source::Number(value), REPLACED)
-    });
-    library.family(&SCATTER_REDUCE).cpu(|input, dim, index, src, reduce, out| {
-        scatter::scatter((input, out), (dim, index), Source::Tensor(src), reduction(reduce)?)
-    });
-    library.family(&SCATTER_VALUE_REDUCE).cpu(|input, dim, index, value, reduce, out| {
-        scatter::scatter((input, out), (dim, index), Source::Number(value), reduction(reduce)?)
-    });
+    library
+        .family(&SCATTER_SRC)
+        .cpu(|input, dim, index, src, out| {
+            scatter::scatter((input, out), (dim, index), Source::Tensor(src), REPLACED)
+        })
+        .derivative(|d, (input, dim, index, src)| {
+            let sizes = src.sizes().to_vec();
+            d.by(input, [index], move |grad, [index]| Named::Elements.cleared(grad, dim, index))?;
+            d.by(src, [index], move |grad, [index]| Named::Elements.read(grad, dim, index, &sizes))
+        });
+    library
+        .family(&SCATTER_VALUE)
+        .cpu(|input, dim, index, value, out| {
+            scatter::scatter((input, out), (dim, index), Source::Number(value), REPLACED)
+        })
+        .derivative(|d, (input, dim, index, _)| {
+            d.by(input, [index], move |grad, [index]| Named::Elements.cleared(grad, dim, index))
+        });
+    library
+        .family(&SCATTER_REDUCE)
+        .cpu(|input, dim, index, src, reduce, out| {
+            scatter::scatter((input, out), (dim, index), Source::Tensor(src), reduction(reduce)?)
+        })
+        .derivative(|d, (input, dim, index, src, reduce)| {
+            let name = if reduce == "add" { "sum" } else { "prod" };
+            scatter::reduction_derivative(d, Named::Elements, [input, src], (dim, index), name, true)
+        });
+    library
+        .family(&SCATTER_VALUE_REDUCE)
+        .cpu(|input, dim, index, value, reduce, out| {
+            scatter::scatter((input, out), (dim, index), Source::Number(value), reduction(reduce)?)
+        })
+        .derivative(|d, (input, dim, index, value, reduce)| {
+            let name = if reduce == "add" { "sum" } else { "prod" };
+            let src = FullLike.call(index, value, Some(input.dtype()), None, None, None, None)?;
+            scatter::reduction_derivative(d, Named::Elements, [input, &src], (dim, index), name, true)
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -78,6 +104,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(ScatterSrc, STORED, scatter::inputs_with_values, |it| {
             scatter::reference_of_each(it, it.tensor("src")?, &|_, coming| coming[coming.len() - 1])
         })
+        // Values that others overwrite get gradients, too, as in torch.
+        .constant(&["src"])
         .refuses_data("out of bounds", given(x.clone()).and(0).and(index.clone()).and(x.clone()))
         .refuses("expected float32", given(x.clone()).and(0).and(index.clone()).and(x.to(DType::F64)))
         .refuses("as many dimensions", given(x.clone()).and(0).and(index.with_sizes(&[3])).and(x.clone()))

@@ -7,7 +7,7 @@
 //! - Source: torch.scatter_add, PyTorch 2.15.
 
 use crate::kernels::scatter::Combine;
-use crate::ops::kinds::scatter::{self, Reduction, Source};
+use crate::ops::kinds::scatter::{self, Named, Reduction, Source};
 use crate::ops::prelude::*;
 
 operator! {
@@ -27,9 +27,14 @@ pub const SCATTER_ADD: Family<ScatterAdd> =
 const SUM: Reduction = Reduction::new(Combine::Sum);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SCATTER_ADD).cpu(|input, dim, index, src, out| {
-        scatter::scatter((input, out), (dim, index), Source::Tensor(src), SUM)
-    });
+    library
+        .family(&SCATTER_ADD)
+        .cpu(|input, dim, index, src, out| {
+            scatter::scatter((input, out), (dim, index), Source::Tensor(src), SUM)
+        })
+        .derivative(|d, (input, dim, index, src)| {
+            scatter::reduction_derivative(d, Named::Elements, [input, src], (dim, index), "sum", true)
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

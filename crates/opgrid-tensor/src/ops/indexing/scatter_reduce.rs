@@ -9,7 +9,7 @@
 //! - Aliasing: `scatter_reduce_` writes `self`, `scatter_reduce.two_out` writes `out`, of the dtype of `self`.
 //! - Source: torch.scatter_reduce, PyTorch 2.15.
 
-use crate::ops::kinds::scatter::{self, Reduction, Source};
+use crate::ops::kinds::scatter::{self, Named, Reduction, Source};
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,10 +29,22 @@ pub const SCATTER_REDUCE_TWO: Family<ScatterReduceTwo> =
 const NAMES: [&str; 5] = ["sum", "prod", "mean", "amax", "amin"];
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&SCATTER_REDUCE_TWO).cpu(|input, dim, index, src, reduce, include_self, out| {
-        let reduction = Reduction::named(reduce, &NAMES, include_self)?;
-        scatter::scatter((input, out), (dim, index), Source::Tensor(src), reduction)
-    });
+    library
+        .family(&SCATTER_REDUCE_TWO)
+        .cpu(|input, dim, index, src, reduce, include_self, out| {
+            let reduction = Reduction::named(reduce, &NAMES, include_self)?;
+            scatter::scatter((input, out), (dim, index), Source::Tensor(src), reduction)
+        })
+        .derivative(|d, (input, dim, index, src, reduce, include_self)| {
+            scatter::reduction_derivative(
+                d,
+                Named::Elements,
+                [input, src],
+                (dim, index),
+                reduce,
+                include_self,
+            )
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -10,6 +10,7 @@
 
 use crate::kernels::copy;
 use crate::kernels::indexing::{self, Indexed, Lookup};
+use crate::ops::Put;
 use crate::ops::kinds::{indexing as check, scatter};
 use crate::ops::prelude::*;
 
@@ -23,7 +24,12 @@ operator! {
 pub const TAKE: Family<Take> = Family::new(Take, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&TAKE).cpu(cpu);
+    library.family(&TAKE).cpu(cpu).derivative(|d, (input, index)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [index], move |grad, [index]| {
+            Put.call(&derivatives::zeros_of(&sizes, grad)?, index, grad, true)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -10,7 +10,7 @@
 //! - Source: torch.trace, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Diagonal, Sum};
+use crate::ops::{Diagonal, DiagonalScatter, Sum};
 
 operator! {
     home = crate::home;
@@ -19,7 +19,13 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Trace, &kind::REDUCTION).on_every_backend(trace);
+    library.define_with_forms(Trace, &kind::REDUCTION).on_every_backend(trace).derivative(|d, (input,)| {
+        let sizes = input.sizes().to_vec();
+        let length = sizes.iter().copied().min().unwrap_or(0);
+        d.by(input, [], move |grad, []| {
+            DiagonalScatter.call(&derivatives::zeros_of(&sizes, grad)?, &grad.expand(&[length])?, 0, 0, 1)
+        })
+    });
     library.implement(TraceOut).on_every_backend(|input, out| result::copied(out, &trace(input)?));
 }
 

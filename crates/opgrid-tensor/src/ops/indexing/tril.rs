@@ -25,8 +25,14 @@ pub const TRIL: Family<Tril> = Family::new(Tril, &kind::INDEXING, shape).same_dt
 pub const TRIU: Family<Triu> = Family::new(Triu, &kind::INDEXING, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&TRIL).cpu(|input, diagonal, out| one_side(input, diagonal, out, Side::Lower));
-    library.family(&TRIU).cpu(|input, diagonal, out| one_side(input, diagonal, out, Side::Upper));
+    library
+        .family(&TRIL)
+        .cpu(|input, diagonal, out| one_side(input, diagonal, out, Side::Lower))
+        .derivative(|d, (input, diagonal)| d.by(input, [], move |grad, []| Tril.call(grad, diagonal)));
+    library
+        .family(&TRIU)
+        .cpu(|input, diagonal, out| one_side(input, diagonal, out, Side::Upper))
+        .derivative(|d, (input, diagonal)| d.by(input, [], move |grad, []| Triu.call(grad, diagonal)));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -21,19 +21,56 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(SliceScatter, &kind::INDEXING).on_every_backend(slice_scatter);
+    library.define_with_forms(SliceScatter, &kind::INDEXING).on_every_backend(slice_scatter).derivative(
+        |d, (input, src, dim, start, end, step)| {
+            let sizes = src.sizes().to_vec();
+            d.by(input, [], move |grad, []| {
+                SliceScatter.call(grad, &derivatives::zeros_of(&sizes, grad)?, dim, start, end, step)
+            })?;
+            d.by(src, [], move |grad, []| SliceTensor.call(grad, dim, start, end, step))
+        },
+    );
     library.implement(SliceScatterOut).on_every_backend(|input, src, dim, start, end, step, out| {
         result::copied(out, &slice_scatter(input, src, dim, start, end, step)?)
     });
-    library.define_with_forms(SelectScatter, &kind::INDEXING).on_every_backend(select_scatter);
+    library.define_with_forms(SelectScatter, &kind::INDEXING).on_every_backend(select_scatter).derivative(
+        |d, (input, src, dim, index)| {
+            let sizes = src.sizes().to_vec();
+            d.by(input, [], move |grad, []| {
+                SelectScatter.call(grad, &derivatives::zeros_of(&sizes, grad)?, dim, index)
+            })?;
+            d.by(src, [], move |grad, []| SelectInt.call(grad, dim, index))
+        },
+    );
     library.implement(SelectScatterOut).on_every_backend(|input, src, dim, index, out| {
         result::copied(out, &select_scatter(input, src, dim, index)?)
     });
-    library.define_with_forms(DiagonalScatter, &kind::INDEXING).on_every_backend(diagonal_scatter);
+    library
+        .define_with_forms(DiagonalScatter, &kind::INDEXING)
+        .on_every_backend(diagonal_scatter)
+        .derivative(|d, (input, src, offset, dim1, dim2)| {
+            let sizes = src.sizes().to_vec();
+            d.by(input, [], move |grad, []| {
+                DiagonalScatter.call(grad, &derivatives::zeros_of(&sizes, grad)?, offset, dim1, dim2)
+            })?;
+            d.by(src, [], move |grad, []| Diagonal.call(grad, offset, dim1, dim2))
+        });
     library.implement(DiagonalScatterOut).on_every_backend(|input, src, offset, dim1, dim2, out| {
         result::copied(out, &diagonal_scatter(input, src, offset, dim1, dim2)?)
     });
-    library.define_with_forms(AsStridedScatter, &kind::INDEXING).on_every_backend(as_strided_scatter);
+    library
+        .define_with_forms(AsStridedScatter, &kind::INDEXING)
+        .on_every_backend(as_strided_scatter)
+        .derivative(|d, (input, src, size, stride, offset)| {
+            let sizes = src.sizes().to_vec();
+            let (size, stride) = (size.to_vec(), stride.to_vec());
+            let (own, strides) = (size.clone(), stride.clone());
+            d.by(input, [], move |grad, []| {
+                let zeros = derivatives::zeros_of(&sizes, grad)?;
+                AsStridedScatter.call(&grad.contiguous()?, &zeros, &size, &stride, offset)
+            })?;
+            d.by(src, [], move |grad, []| AsStrided.call(&grad.contiguous()?, &own, &strides, offset))
+        });
     library.implement(AsStridedScatterOut).on_every_backend(|input, src, size, stride, offset, out| {
         result::copied(out, &as_strided_scatter(input, src, size, stride, offset)?)
     });

@@ -6,6 +6,7 @@ use super::images::numbers;
 use super::products;
 use crate::error::argument;
 use crate::kernels::products::Windows;
+use crate::ops::{ComplexParts, Convolution, ConvolutionBackward, Imag, Real};
 use crate::samples::{Difference, Plain, naive, number};
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
@@ -406,3 +407,86 @@ const WITHOUT_CHANNELS: Difference = Difference {
     when: |seen| seen.inputs().iter().any(|input| input.is_empty()) && seen.torch_gives_nothing(),
     directed: None,
 };
+
+/// A [`Movement`] that derivatives keep.
+pub(crate) struct Moved {
+    lists: [Dims; 4],
+    transposed: bool,
+    groups: i64,
+}
+
+impl Moved {
+    pub(crate) fn by(movement: Movement<'_>) -> Self {
+        let Movement { stride, padding, dilation, transposed, output_padding, groups } = movement;
+        Self { lists: [stride, padding, dilation, output_padding].map(Dims::from_slice), transposed, groups }
+    }
+
+    /// The convolution.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(crate) fn convolved(&self, input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+        let [stride, padding, dilation, output_padding] = &self.lists;
+        let (transposed, groups) = (self.transposed, self.groups);
+        Convolution.call(input, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+    }
+
+    /// The gradients of input, weights and bias, as far as they are needed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(crate) fn gradients(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        needs: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        if grad.dtype().is_complex() {
+            return self.complex_gradients(grad, input, weight, needs);
+        }
+        let [stride, padding, dilation, output_padding] = &self.lists;
+        let filters = [grad.sizes()[1]];
+        let bias_sizes = needs[2].then_some(&filters[..]);
+        let (by_input, by_weight, by_bias) = ConvolutionBackward.call(
+            grad,
+            input,
+            weight,
+            bias_sizes,
+            stride,
+            padding,
+            dilation,
+            self.transposed,
+            output_padding,
+            self.groups,
+            &needs,
+        )?;
+        Ok([by_input, by_weight, by_bias].map(|gradient| gradient.is_defined().then_some(gradient)))
+    }
+
+    /// The same of complex numbers, by gradients of their real and imaginary parts.
+    fn complex_gradients(
+        &self,
+        grad: &Tensor,
+        input: &Tensor,
+        weight: &Tensor,
+        needs: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let parts = |of: &Tensor| Ok::<_, opgrid_core::Error>([Real.call(of)?, Imag.call(of)?]);
+        let (grads, inputs, weights) = (parts(grad)?, parts(input)?, parts(weight)?);
+        let of = |part: usize, other: usize| {
+            self.gradients(&grads[part], &inputs[other], &weights[other], [needs[0], needs[1], needs[2] && other == 0])
+        };
+        let (real, both, imag, mixed) = (of(0, 0)?, of(1, 1)?, of(1, 0)?, of(0, 1)?);
+        let whole = |at: usize| match (&real[at], &both[at], &imag[at], &mixed[at]) {
+            (Some(real), Some(both), Some(imag), Some(mixed)) => {
+                ComplexParts.call(&real.add(both, 1)?, &imag.sub(mixed, 1)?).map(Some)
+            }
+            (Some(real), _, Some(imag), _) => ComplexParts.call(real, imag).map(Some),
+            _ => Ok(None),
+        };
+        Ok([whole(0)?, whole(1)?, whole(2)?])
+    }
+}

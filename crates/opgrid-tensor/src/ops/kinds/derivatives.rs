@@ -138,3 +138,28 @@ impl Kept {
         self.whole(result)?.expand(&self.sizes)
     }
 }
+
+/// The sum of the parts of a gradient that are there.
+///
+/// # Errors
+///
+/// Those of the sum.
+pub(crate) fn total<const N: usize>(parts: [Option<Tensor>; N]) -> Result<Option<Tensor>> {
+    let mut all = None;
+    for part in parts.into_iter().flatten() {
+        all = Some(match all {
+            Some(sum) => part.add(&sum, 1)?,
+            None => part,
+        });
+    }
+    Ok(all)
+}
+
+/// Zeros of these sizes, as gradients are.
+///
+/// # Errors
+///
+/// No memory.
+pub(crate) fn zeros_of(sizes: &[i64], like: &Tensor) -> Result<Tensor> {
+    Tensor::zeros(sizes, like.dtype(), like.device())
+}

@@ -2,6 +2,7 @@
 
 use opgrid_core::{DType, DeviceType, MemoryFormat, Result};
 
+use super::derivatives;
 use crate::error::argument;
 use crate::families::result::written_all;
 use crate::kernels::normalise::Layout;
@@ -197,4 +198,97 @@ pub(crate) fn masked_out(
 fn check_mask(mask: &[bool]) -> Result<[bool; 3]> {
     let expected = || argument(format!("argument `output_mask` has {} entries, expected 3", mask.len()));
     mask.try_into().map_err(|_| expected())
+}
+
+/// What derivatives of normalisations are made of: tensors that broadcast to the sizes of the input, or of their gradients.
+pub(crate) struct Normal<'a> {
+    pub input: &'a Tensor,
+    pub mean: &'a Tensor,
+    pub rstd: &'a Tensor,
+    /// The dimensions that averages are taken along.
+    pub dims: &'a [i64],
+}
+
+impl Normal<'_> {
+    /// How many elements an average is made of.
+    fn count(&self) -> i64 {
+        self.dims.iter().map(|dim| self.input.sizes()[*dim as usize]).product()
+    }
+
+    fn apart(&self) -> Result<Tensor> {
+        self.input.sub(self.mean, 1)
+    }
+
+    /// The gradient of the input by those of averages and deviations, as far as these have any.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operators that it is made of.
+    pub(crate) fn by_statistics(
+        &self,
+        mean: Option<&Tensor>,
+        rstd: Option<&Tensor>,
+    ) -> Result<Option<Tensor>> {
+        let part = 1.0 / self.count() as f64;
+        let by_mean = mean.map(|grad| grad.mul_scalar(part)?.expand(self.input.sizes())).transpose()?;
+        let by_rstd = match rstd {
+            Some(grad) => {
+                let cube = self.rstd.mul(self.rstd)?.mul(self.rstd)?.mul_scalar(-part)?;
+                Some(self.apart()?.mul(&grad.mul(&cube)?)?)
+            }
+            None => None,
+        };
+        derivatives::total([by_mean, by_rstd])
+    }
+
+    /// A gradient without what does not change the normalised numbers, times their scale.
+    fn projected(&self, normal: &Tensor, grad: &Tensor) -> Result<Tensor> {
+        let constant = grad.mean_dim(self.dims, true)?;
+        let along = normal.mul(&grad.mul(normal)?.mean_dim(self.dims, true)?)?;
+        self.rstd.mul(&grad.sub(&constant, 1)?.sub(&along, 1)?)
+    }
+
+    /// The gradients of the gradients: of `grad`, the input, the averages, the deviations and the weights, by those of the
+    /// gradients of the input, the weights and the bias. All have the sizes of the input, and count as their sums.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operators that it is made of.
+    pub(crate) fn second(
+        &self,
+        grad: &Tensor,
+        weight: Option<&Tensor>,
+        [by_input, by_weight, by_bias]: [Option<&Tensor>; 3],
+    ) -> Result<[Option<Tensor>; 5]> {
+        let times = |of: &Tensor| weight.map_or_else(|| Ok(of.clone()), |weight| of.mul(weight));
+        let normal = self.apart()?.mul(self.rstd)?;
+        let weighed = times(grad)?;
+        let projected = by_input.map(|by| self.projected(&normal, by)).transpose()?;
+        let of_grad = derivatives::total([
+            projected.as_ref().map(times).transpose()?,
+            by_weight.map(|by| by.mul(&normal)).transpose()?,
+            by_bias.map(|by| by.expand(self.input.sizes())).transpose()?,
+        ])?;
+        let of_weight = projected.as_ref().map(|projected| grad.mul(projected)).transpose()?;
+        // The gradient of the normalised numbers.
+        let through = match by_input {
+            Some(by) => {
+                let first = by.mul(&weighed.mul(&normal)?.mean_dim(self.dims, true)?)?;
+                let second = weighed.mul(&by.mul(&normal)?.mean_dim(self.dims, true)?)?;
+                Some(first.add(&second, 1)?.mul(self.rstd)?.neg()?)
+            }
+            None => None,
+        };
+        let of_normal = derivatives::total([through, by_weight.map(|by| by.mul(grad)).transpose()?])?;
+        let scale = projected.map(|projected| weighed.mul(&projected)?.div(self.rstd)).transpose()?;
+        let Some(of_normal) = of_normal else { return Ok([of_grad, None, None, None, of_weight]) };
+        let of_input = of_normal.mul(self.rstd)?;
+        let of_rstd = derivatives::total([Some(of_normal.mul(&self.apart()?)?), scale])?;
+        Ok([of_grad, Some(of_input.clone()), Some(of_input.neg()?), of_rstd, of_weight])
+    }
+}
+
+/// A gradient that was asked for.
+pub(crate) fn defined(gradient: Tensor) -> Option<Tensor> {
+    gradient.is_defined().then_some(gradient)
 }

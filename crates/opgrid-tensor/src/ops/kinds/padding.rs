@@ -2,8 +2,11 @@
 
 use opgrid_core::{DType, Operator, Result};
 
+use super::resampling::spread;
 use crate::error::argument;
+use crate::kernels::resampling::Line;
 use crate::kernels::runs::{self, Run, Runs};
+use crate::layers::autograd::Recorder;
 use crate::samples::{Expected, Inputs, NUMBERS, Plain, Sample, Samples, given, make};
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
@@ -227,4 +230,28 @@ fn cases(dtype: DType, cases: &[(&[i64], &[i64])]) -> Vec<Sample> {
     let one =
         |(sizes, padding): &(&[i64], &[i64])| given(make::numbers(dtype, sizes, 0)).and(padding.to_vec());
     cases.iter().map(one).collect()
+}
+
+/// The derivative of an operator that pads the last `spatial` dimensions.
+///
+/// # Errors
+///
+/// As [`Mode::runs`].
+pub(crate) fn derivative(
+    d: &Recorder<'_>,
+    mode: Mode,
+    spatial: usize,
+    input: &Tensor,
+    padding: &[i64],
+) -> Result<()> {
+    let (sizes, runs) = (input.sizes().to_vec(), all_runs(mode, input.sizes(), padding, spatial)?);
+    d.by(input, [], move |grad, []| {
+        runs.iter().enumerate().try_fold(grad.clone(), |grad, (dim, runs)| {
+            let mut line = Line::new(sizes[dim] as usize);
+            for run in runs {
+                (0..run.count).for_each(|at| line.push([((run.start + at * run.step) as usize, 1.0)]));
+            }
+            spread(&grad, dim as i64, &line)
+        })
+    })
 }

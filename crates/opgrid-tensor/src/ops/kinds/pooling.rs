@@ -2,11 +2,13 @@
 
 use opgrid_core::{DType, Result, Scalar};
 
+use super::derivatives;
 use super::images::numbers;
 use crate::error::argument;
 use crate::kernels::pooling::{Reach, Windows};
+use crate::ops::ScatterAdd;
 use crate::samples::{Plain, Sample, given, make, naive};
-use crate::tensor::{Dims, TensorSpec};
+use crate::tensor::{Dims, Tensor, TensorSpec};
 
 /// How a window moves over images of some dimensions.
 #[derive(Clone, Copy)]
@@ -319,4 +321,31 @@ pub(crate) fn inputs(dtype: DType, dims: usize) -> Vec<(Sample, bool)> {
         (one(image(&[0, 2], [4, 4, 4], 4), vec![2], Vec::new(), 0), false),
         (one(image(&[1, 1], [1, 2, 5], 5), mixed([1, 2, 3]), vec![2], 0), true),
     ]
+}
+
+/// Gradients of the largest elements at the places that `indices` count, in images of these sizes with `dims` dimensions.
+///
+/// # Errors
+///
+/// Those of the operators that it is made of.
+pub(crate) fn scattered(grad: &Tensor, indices: &Tensor, sizes: &[i64], dims: usize) -> Result<Tensor> {
+    let zeros = derivatives::zeros_of(&flat(sizes, dims), grad)?;
+    let places = flat(indices.sizes(), dims);
+    ScatterAdd.call(&zeros, -1, &indices.reshape(&places)?, &grad.reshape(&places)?)?.reshape(sizes)
+}
+
+/// What images have at the places that `indices` count.
+///
+/// # Errors
+///
+/// Those of the operators that it is made of.
+pub(crate) fn gathered(images: &Tensor, indices: &Tensor, dims: usize) -> Result<Tensor> {
+    let rows = images.reshape(&flat(images.sizes(), dims))?;
+    rows.gather(-1, &indices.reshape(&flat(indices.sizes(), dims))?)?.reshape(indices.sizes())
+}
+
+/// Sizes with those of an image as one.
+fn flat(sizes: &[i64], dims: usize) -> Vec<i64> {
+    let (outer, image) = sizes.split_at(sizes.len() - dims);
+    outer.iter().copied().chain([image.iter().product()]).collect()
 }

@@ -9,7 +9,7 @@ use crate::families::result::check_result;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::products::{Addend, multiply, multiply_add};
 use crate::kernels::{arithmetic, elementwise, reduce};
-use crate::ops::MulScalar;
+use crate::ops::{Matmul, MulScalar, TransposeInt};
 use crate::samples::{Difference, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number};
 use crate::tensor::{Array, Math, Tensor, TensorSpec};
 use crate::with_dtype;
@@ -244,3 +244,21 @@ const KEEPS_STRIDES: Difference = Difference {
     },
     directed: None,
 };
+
+/// The gradient of the left factor of a product of matrices, or of stacks of them.
+///
+/// # Errors
+///
+/// Those of the product.
+pub(crate) fn of_left(grad: &Tensor, right: &Tensor) -> Result<Tensor> {
+    Matmul.call(grad, &TransposeInt.call(right, -2, -1)?.conj()?)
+}
+
+/// The gradient of the right factor.
+///
+/// # Errors
+///
+/// Those of the product.
+pub(crate) fn of_right(grad: &Tensor, left: &Tensor) -> Result<Tensor> {
+    Matmul.call(&TransposeInt.call(left, -2, -1)?.conj()?, grad)
+}

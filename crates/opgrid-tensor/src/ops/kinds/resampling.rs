@@ -2,11 +2,14 @@
 
 use opgrid_core::{DType, Result, Scalar, Value};
 
+use super::derivatives;
 use super::images::{FLOATS, in_format_of};
 use crate::error::argument;
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::resampling::{Line, resample_bytes};
 use crate::kernels::sampling::{Coordinate, cubic_weights};
+use crate::layers::autograd::Recorder;
+use crate::ops::{IndexAdd, ToCopy};
 use crate::samples::{Inputs, Plain, Sample, given, make, naive};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Dims, Tensor, TensorSpec};
@@ -151,6 +154,13 @@ impl Resized {
             (f64::from(at as f32).floor().max(0.0) as usize).min(self.from - 1)
         };
         (0..self.to).map(element).collect()
+    }
+
+    /// The nearest elements as a line, in the precision that images of a dtype have.
+    pub(crate) fn nearest_line<M: Coordinate>(&self, exact: bool) -> Line<f64> {
+        let mut line = Line::new(self.from);
+        self.nearest::<M>(exact).into_iter().for_each(|element| line.push([(element, 1.0)]));
+        line
     }
 
     /// The neighbours of each place, the nearer the more.
@@ -359,5 +369,72 @@ pub(crate) fn naive_place(from: i64, to: i64, scale: Option<f64>, align_corners:
         true if to > 1 => (from - 1) as f64 * place as f64 / (to - 1) as f64,
         true => 0.0,
         false => (place as f64 + 0.5) * scale.map_or(from as f64 / to as f64, |scale| 1.0 / scale) - 0.5,
+    }
+}
+
+/// The derivative of an operator that computes images of other sizes, by the line of each dimension.
+///
+/// # Errors
+///
+/// Those of the recorder.
+pub(crate) fn derivative(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    (output, align_corners): (&[i64], bool),
+    scales: &[Option<f64>],
+    line: fn(&Resized) -> Line<f64>,
+) -> Result<()> {
+    let sizes = input.sizes().to_vec();
+    let resized = Resized::all(&sizes[2..], output, align_corners, scales);
+    d.by(input, [], move |grad, []| {
+        // Sizes beside one of 0 may be of any size.
+        if grad.numel() == 0 {
+            return derivatives::zeros_of(&sizes, grad);
+        }
+        resized
+            .iter()
+            .enumerate()
+            .try_fold(grad.clone(), |grad, (dim, resized)| spread(&grad, dim as i64 + 2, &line(resized)))
+    })
+}
+
+/// The gradient of a dimension that a line was read along: each place gives its elements their shares.
+///
+/// # Errors
+///
+/// Those of the operators that it is made of.
+pub(crate) fn spread(grad: &Tensor, dim: i64, line: &Line<f64>) -> Result<Tensor> {
+    if line.is_same() {
+        return Ok(grad.clone());
+    }
+    let mut sizes = grad.sizes().to_vec();
+    sizes[dim as usize] = line.size() as i64;
+    let mut along = vec![1; sizes.len()];
+    along[dim as usize] = -1;
+    let mut sum = derivatives::zeros_of(&sizes, grad)?;
+    for tap in 0..line.each().map(<[_]>::len).max().unwrap_or(0) {
+        // Places with fewer elements add zeros somewhere.
+        let taps: Vec<(usize, f64)> =
+            line.each().map(|taps| taps.get(tap).copied().unwrap_or((0, 0.0))).collect();
+        let elements: Vec<i64> = taps.iter().map(|(element, _)| *element as i64).collect();
+        let elements =
+            on_device(&Tensor::from_slice(&elements, &[elements.len() as i64])?, DType::I64, grad)?;
+        let weights: Vec<f64> = taps.iter().map(|(_, weight)| *weight).collect();
+        let share = match weights.iter().all(|weight| *weight == 1.0) {
+            true => grad.clone(),
+            false => {
+                let weights = Tensor::from_slice(&weights, &[weights.len() as i64])?;
+                grad.mul(&on_device(&weights, grad.dtype(), grad)?.reshape(&along)?)?
+            }
+        };
+        sum = IndexAdd.call(&sum, dim, &elements, &share, 1.into())?;
+    }
+    Ok(sum)
+}
+
+fn on_device(list: &Tensor, dtype: DType, like: &Tensor) -> Result<Tensor> {
+    match (list.dtype(), list.device()) == (dtype, like.device()) {
+        true => Ok(list.clone()),
+        false => ToCopy.call(list, Some(dtype), None, Some(like.device()), None, false, None),
     }
 }

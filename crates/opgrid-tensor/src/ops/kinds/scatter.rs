@@ -2,12 +2,16 @@
 
 use opgrid_core::{DType, Result, Scalar};
 
-use super::indexing as check;
+use super::{derivatives, indexing as check};
 use crate::error::argument;
 use crate::kernels::indexing::check_apart;
 use crate::kernels::scatter::{self, Combine, Places};
 use crate::kernels::{access, elementwise};
-use crate::ops::DivInplaceTensorMode;
+use crate::layers::autograd::Recorder;
+use crate::ops::{
+    ConstantPadNd, DivInplaceTensorMode, EqTensor, Gather, IndexAdd, IndexFillIntScalar, IndexReduce,
+    IndexSelect, ScatterAdd, ScatterReduceTwo, ScatterValue, WhereSelf,
+};
 use crate::samples::{Expected, Inputs, Plain, Sample, given, make, naive, number};
 use crate::tensor::{Array, Tensor, TensorSpec};
 
@@ -404,5 +408,173 @@ pub(crate) fn reduced(
                 sum => number::over(sum, Scalar::Float(all.len() as f64)),
             },
         }
+    }
+}
+
+/// Which of some indices are there, for derivatives that keep those.
+pub(crate) fn present(indices: &[Option<Tensor>]) -> Vec<bool> {
+    indices.iter().map(Option::is_some).collect()
+}
+
+/// The indices again.
+pub(crate) fn with_gaps(places: &[bool], kept: &[Tensor]) -> Vec<Option<Tensor>> {
+    let mut kept = kept.iter().cloned();
+    places.iter().map(|is_there| if *is_there { kept.next() } else { None }).collect()
+}
+
+/// What an index names, for derivatives.
+#[derive(Clone, Copy)]
+pub(crate) enum Named {
+    /// Elements, as `gather` and `scatter`.
+    Elements,
+    /// Slices, as `index_select` and `index_add`.
+    Slices,
+}
+
+impl Named {
+    /// What lies at the places, for values of these sizes: zeros where they have no place.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(crate) fn read(self, from: &Tensor, dim: i64, index: &Tensor, sizes: &[i64]) -> Result<Tensor> {
+        match self {
+            Self::Slices => IndexSelect.call(from, dim, index)?.reshape(sizes),
+            Self::Elements => {
+                let read = Gather.call(from, dim, index, false)?;
+                let missing = sizes.iter().zip(read.sizes()).rev();
+                let missing: Vec<i64> = missing.flat_map(|(size, read)| [0, size - read]).collect();
+                match missing.iter().all(|count| *count == 0) {
+                    true => Ok(read),
+                    false => ConstantPadNd.call(&read, &missing, 0.into()),
+                }
+            }
+        }
+    }
+
+    /// A tensor with zeros at the places.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operator.
+    pub(crate) fn cleared(self, tensor: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Slices => IndexFillIntScalar.call(tensor, dim, index, 0.into()),
+            Self::Elements => ScatterValue.call(tensor, dim, index, 0.into()),
+        }
+    }
+
+    fn added(self, into: &Tensor, dim: i64, index: &Tensor, values: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Slices => IndexAdd.call(into, dim, index, values, 1.into()),
+            Self::Elements => ScatterAdd.call(into, dim, index, values),
+        }
+    }
+
+    fn multiplied(
+        self,
+        [into, values]: [&Tensor; 2],
+        dim: i64,
+        index: &Tensor,
+        with_own: bool,
+    ) -> Result<Tensor> {
+        match self {
+            Self::Slices => IndexReduce.call(into, dim, index, values, "prod", with_own),
+            Self::Elements => ScatterReduceTwo.call(into, dim, index, values, "prod", with_own),
+        }
+    }
+}
+
+/// The derivative of an operator that combines what places have with values.
+///
+/// # Errors
+///
+/// Those of the operators that it is made of.
+pub(crate) fn reduction_derivative(
+    d: &Recorder<'_>,
+    named: Named,
+    [input, source]: [&Tensor; 2],
+    (dim, index): (i64, &Tensor),
+    reduce: &str,
+    with_own: bool,
+) -> Result<()> {
+    let (name, sizes) = (reduce.to_owned(), source.sizes().to_vec());
+    if name == "sum" {
+        d.by(input, [index], move |grad, [index]| match with_own {
+            true => Ok(grad.clone()),
+            false => named.cleared(grad, dim, index),
+        })?;
+        return d.by(source, [index], move |grad, [index]| named.read(grad, dim, index, &sizes));
+    }
+    let keep = [Some(input), Some(source), Some(index), Some(d.result(0))];
+    d.together([Some(input), Some(source)], keep, move |grads, kept, _| {
+        let (Some(grad), [Some(input), Some(source), Some(index), Some(out)]) = (grads.of(0), kept) else {
+            return Ok([None, None]);
+        };
+        let reduced = Reduced { named, input, source, dim, index, out, with_own };
+        let (own, of_source) = match name.as_str() {
+            "prod" => reduced.product(grad)?,
+            "mean" => reduced.mean(grad)?,
+            _ => reduced.extremum(grad)?,
+        };
+        Ok([Some(if with_own { own } else { named.cleared(&own, dim, index)? }), Some(of_source)])
+    })
+}
+
+/// What the gradients of such an operator are made of.
+struct Reduced<'a> {
+    named: Named,
+    input: &'a Tensor,
+    source: &'a Tensor,
+    dim: i64,
+    index: &'a Tensor,
+    out: &'a Tensor,
+    with_own: bool,
+}
+
+impl Reduced<'_> {
+    fn read(&self, from: &Tensor) -> Result<Tensor> {
+        self.named.read(from, self.dim, self.index, self.source.sizes())
+    }
+
+    fn added(&self, into: &Tensor, values: &Tensor) -> Result<Tensor> {
+        self.named.added(into, self.dim, self.index, values)
+    }
+
+    /// Each factor's gradient is the product of the others, also where one of them is zero.
+    fn product(&self, grad: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (dim, index, with_own) = (self.dim, self.index, self.with_own);
+        let product =
+            |own: &Tensor, source: &Tensor| self.named.multiplied([own, source], dim, index, with_own);
+        let own = self.input.masked_fill(&self.input.eq_scalar(0)?, 1)?;
+        let by_own = grad.mul(&product(&own, self.source)?.div(&own)?.conj()?)?;
+        let is_zero = self.source.eq_scalar(0)?;
+        let zeros = derivatives::zeros_of(self.input.sizes(), grad)?;
+        let count = self.read(&self.added(&zeros, &is_zero.to_dtype(grad.dtype())?)?)?;
+        let is_only = is_zero.logical_and(&count.eq_scalar(1)?)?;
+        let others = product(self.input, &self.source.masked_fill(&is_only, 1)?)?;
+        let usual = self.read(&grad.mul(&self.out.conj()?)?)?;
+        let usual = usual.div(&self.source.masked_fill(&is_zero, 1)?.conj()?)?;
+        Ok((by_own, WhereSelf.call(&is_only, &self.read(&grad.mul(&others.conj()?)?)?, &usual)?))
+    }
+
+    fn mean(&self, grad: &Tensor) -> Result<(Tensor, Tensor)> {
+        let count = derivatives::zeros_of(self.input.sizes(), grad)?;
+        let count = if self.with_own { count.add_scalar(1, 1)? } else { count };
+        let ones = derivatives::zeros_of(self.source.sizes(), grad)?.add_scalar(1, 1)?;
+        let count = self.added(&count, &ones)?;
+        let grad = grad.div(&count.masked_fill(&count.eq_scalar(0)?, 1)?)?;
+        let of_source = self.read(&grad)?;
+        Ok((grad, of_source))
+    }
+
+    /// Shared evenly among those that are the result.
+    fn extremum(&self, grad: &Tensor) -> Result<(Tensor, Tensor)> {
+        let dtype = grad.dtype();
+        let own = EqTensor.call(self.input, self.out)?.to_dtype(dtype)?;
+        let of_source = EqTensor.call(self.source, &self.read(self.out)?)?.to_dtype(dtype)?;
+        let count = self.added(&own, &of_source)?;
+        let grad = grad.div(&count.masked_fill(&count.eq_scalar(0)?, 1)?)?;
+        Ok((own.mul(&grad)?, of_source.mul(&self.read(&grad)?)?))
     }
 }

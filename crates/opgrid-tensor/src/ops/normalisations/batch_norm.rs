@@ -37,6 +37,7 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| inputs(dtype, &[0, 3]),
             |it| reference(it, "training", 1),
         )
+        .constant(&["running_mean", "running_var"])
         .tolerance(64.0)
         .refuses("while not training", bare(false));
     samples
@@ -46,6 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| inputs(dtype, &[]),
             |it| reference(it, "use_input_stats", 2),
         )
+        .constant(&["running_mean", "running_var"])
         .tolerance(64.0)
         .refuses("`use_input_stats` is false", bare(false));
     samples.rounds(BatchNorm, Roundings::all(Rounding::Sum(64)));

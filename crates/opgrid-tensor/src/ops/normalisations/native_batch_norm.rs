@@ -21,7 +21,10 @@ use crate::families::Results;
 use crate::families::result::written_all;
 use crate::kernels::indexing;
 use crate::kernels::normalise::{self, Affine};
+use crate::layers::autograd::{Gradients, Recorder};
+use crate::ops::kinds::normalisations::Normal;
 use crate::ops::prelude::*;
+use crate::ops::{NativeGroupNormBackward, SqueezeDim, TransposeInt, Unsqueeze};
 use crate::tensor::Array;
 
 operator! {
@@ -75,35 +78,49 @@ struct Arguments<'a> {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&NATIVE_BATCH_NORM).cpu(
-        |input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
+    library
+        .family(&NATIVE_BATCH_NORM)
+        .cpu(|input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
             let args = Arguments { input, weight, bias, running: [mean, var], training, momentum, eps };
             args.write([out, save_mean, save_invstd])
-        },
-    );
-    library.family(&NO_STATS).cpu(
-        |input, weight, bias, training, momentum, eps, out, save_mean, save_invstd| {
+        })
+        .derivative(|d, (input, weight, bias, mean, var, training, _, eps)| {
+            derivative(d, input, [weight, bias], [mean, var].map(|of| of.filter(|_| !training)), eps)
+        });
+    library
+        .family(&NO_STATS)
+        .cpu(|input, weight, bias, training, momentum, eps, out, save_mean, save_invstd| {
             let args = Arguments { input, weight, bias, running: [None; 2], training, momentum, eps };
             args.write([out, save_mean, save_invstd])
-        },
-    );
-    library.family(&NO_TRAINING).cpu(
-        |input, weight, bias, mean, var, momentum, eps, out, save_mean, save_invstd| {
+        })
+        .derivative(|d, (input, weight, bias, _, _, eps)| {
+            derivative(d, input, [weight, bias], [None, None], eps)
+        });
+    library
+        .family(&NO_TRAINING)
+        .cpu(|input, weight, bias, mean, var, momentum, eps, out, save_mean, save_invstd| {
             let args = Arguments::without_training(input, [weight, bias], [mean, var], [momentum, eps]);
             args.write([out, save_mean, save_invstd])
-        },
-    );
+        })
+        .derivative(|d, (input, weight, bias, mean, var, _, eps)| {
+            derivative(d, input, [weight, bias], [Some(mean), Some(var)], eps)
+        });
     let forms = Forms {
         functional: NativeBatchNormLegit::name(),
         in_place: None,
         out: Some(NativeBatchNormLegitOut::name()),
     };
-    library.define(NativeBatchNormLegit).kind(&kind::NORMALISATION).column(forms.clone()).on_cpu_and_meta(
-        |input, weight, bias, mean, var, training, momentum, eps| {
+    library
+        .define(NativeBatchNormLegit)
+        .kind(&kind::NORMALISATION)
+        .column(forms.clone())
+        .on_cpu_and_meta(|input, weight, bias, mean, var, training, momentum, eps| {
             let running = [Some(mean), Some(var)];
             Arguments { input, weight, bias, running, training, momentum, eps }.made()
-        },
-    );
+        })
+        .derivative(|d, (input, weight, bias, mean, var, training, _, eps)| {
+            derivative(d, input, [weight, bias], [mean, var].map(|of| Some(of).filter(|_| !training)), eps)
+        });
     library.define(NativeBatchNormLegitOut).kind(&kind::NORMALISATION).column(forms).on_cpu_and_meta(
         |input, weight, bias, mean, var, training, momentum, eps, out, save_mean, save_invstd| {
             let running = [Some(mean), Some(var)];
@@ -122,6 +139,7 @@ pub(super) fn samples(samples: &mut Samples) {
     };
     samples
         .of(NativeBatchNorm, normalisations::FLOATS, inputs, reference)
+        .constant(&["running_mean", "running_var"])
         .tolerance(64.0)
         .refuses("`weight` has shape", of(row(2, DType::F32), none(), true))
         .refuses("`weight` has dtype", of(row(3, DType::F64), none(), true))
@@ -129,6 +147,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`running_mean` is None", of(none(), none(), false));
     samples
         .of(NativeBatchNormLegit, normalisations::FLOATS, |dtype| with_statistics(dtype, None), reference)
+        .constant(&["running_mean", "running_var"])
         .tolerance(64.0);
     samples
         .of(NativeBatchNormLegitNoStats, normalisations::FLOATS, without_statistics, reference)
@@ -143,6 +162,7 @@ pub(super) fn samples(samples: &mut Samples) {
         );
     samples
         .of(NativeBatchNormLegitNoTraining, normalisations::FLOATS, no_training, reference)
+        .constant(&["running_mean", "running_var"])
         .tolerance(64.0);
     samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NativeBatchNormLegit, Roundings::all(Rounding::Sum(64)));
@@ -349,4 +369,89 @@ impl<'a> Arguments<'a> {
             })
         })
     }
+}
+
+/// The derivative, by the averages and deviations of the batch, or by `running` ones, which are constant.
+fn derivative(
+    d: &Recorder<'_>,
+    input: &Tensor,
+    [weight, bias]: [Option<&Tensor>; 2],
+    running: [Option<&Tensor>; 2],
+    eps: f64,
+) -> Result<()> {
+    let targets = [Some(input), weight, bias];
+    if let [Some(mean), Some(var)] = running {
+        return d.together(
+            targets,
+            [Some(input), Some(mean), Some(var), weight],
+            move |grads, kept, needs| {
+                let (Some(grad), [Some(input), Some(mean), Some(var), weight]) = (grads.of(0), kept) else {
+                    return Ok([None, None, None]);
+                };
+                by_running(grad, input, [mean, var], weight, (eps, needs))
+            },
+        );
+    }
+    let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
+    d.together(targets, keep, move |grads, kept, needs| {
+        let [Some(input), Some(mean), Some(invstd), weight] = kept else { return Ok([None, None, None]) };
+        by_batch(grads, input, [mean, invstd], weight, needs)
+    })
+}
+
+/// Channels of a batch are the groups of one image that has them in front.
+fn by_batch(
+    grads: Gradients<'_>,
+    input: &Tensor,
+    [mean, invstd]: [&Tensor; 2],
+    weight: Option<&Tensor>,
+    needs: [bool; 3],
+) -> Result<[Option<Tensor>; 3]> {
+    let channels = input.sizes()[1];
+    let inner = input.numel() / channels.max(1);
+    let dtype = weight.map_or(input.dtype(), Tensor::dtype);
+    let in_front = |of: &Tensor| Unsqueeze.call(&TransposeInt.call(of, 0, 1)?, 0);
+    let statistic = |of: &Tensor| of.to_dtype(dtype)?.reshape(&[1, channels]);
+    let (image, mean_of, rstd_of) = (in_front(input)?, statistic(mean)?, statistic(invstd)?);
+    let by_statistics = {
+        let wide = |of: &Tensor| of.reshape(&[&[1, channels][..], &vec![1; image.dim() - 2]].concat());
+        let dims: Vec<i64> = (2..image.dim() as i64).collect();
+        let normal = Normal { input: &image, mean: &wide(mean)?, rstd: &wide(invstd)?, dims: &dims };
+        let [by_mean, by_invstd] = [1, 2].map(|at| grads.of(at).map(wide).transpose());
+        normal.by_statistics(by_mean?.as_ref(), by_invstd?.as_ref())?
+    };
+    let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1);
+    let Some(grad) = grads.of(0) else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
+    let (by_input, by_weight, by_bias) = NativeGroupNormBackward.call(
+        &in_front(grad)?,
+        &image,
+        &mean_of,
+        &rstd_of,
+        weight,
+        1,
+        channels,
+        inner,
+        channels,
+        &needs,
+    )?;
+    let [by_input, by_weight, by_bias] = [by_input, by_weight, by_bias].map(normalisations::defined);
+    Ok([derivatives::total([by_input, by_statistics])?.map(back).transpose()?, by_weight, by_bias])
+}
+
+fn by_running(
+    grad: &Tensor,
+    input: &Tensor,
+    [mean, var]: [&Tensor; 2],
+    weight: Option<&Tensor>,
+    (eps, needs): (f64, [bool; 3]),
+) -> Result<[Option<Tensor>; 3]> {
+    let wide = |of: &Tensor| of.reshape(&[&[1, -1][..], &vec![1; input.dim() - 2]].concat());
+    let others: Vec<i64> = (0..input.dim() as i64).filter(|dim| *dim != 1).collect();
+    let invstd = wide(&var.add_scalar(eps, 1)?.rsqrt()?)?;
+    let scale = weight.map_or_else(|| Ok(invstd.clone()), |weight| wide(weight)?.mul(&invstd))?;
+    let by_input = needs[0].then(|| grad.mul(&scale)).transpose()?;
+    let normal = || input.sub(&wide(mean)?, 1)?.mul(&invstd);
+    let by_weight = needs[1].then(|| grad.mul(&normal()?)?.sum_dim(&others, false)).transpose()?;
+    let by_bias = needs[2].then(|| grad.sum_dim(&others, false)).transpose()?;
+    Ok([by_input, by_weight, by_bias])
 }

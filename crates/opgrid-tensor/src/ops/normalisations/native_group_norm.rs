@@ -13,6 +13,8 @@
 //! - Source: torch.nn.functional.group_norm, PyTorch 2.15.
 
 use crate::kernels::normalise::{self, Affine, Layout};
+use crate::ops::NativeGroupNormBackward;
+use crate::ops::kinds::normalisations::Normal;
 use crate::ops::prelude::*;
 
 operator! {
@@ -29,11 +31,32 @@ pub const NATIVE_GROUP_NORM: Family<NativeGroupNorm> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&NATIVE_GROUP_NORM).cpu(
-        |input, weight, bias, n, c, inner, group, eps, out, mean, rstd| {
+    library
+        .family(&NATIVE_GROUP_NORM)
+        .cpu(|input, weight, bias, n, c, inner, group, eps, out, mean, rstd| {
             cpu(input, [weight, bias], ([n, c, inner, group], eps), [out, mean, rstd])
-        },
-    );
+        })
+        .derivative(|d, (input, weight, bias, n, c, inner, group, _)| {
+            let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight];
+            d.together([Some(input), weight, bias], keep, move |grads, kept, needs| {
+                let [Some(input), Some(mean), Some(rstd), weight] = kept else {
+                    return Ok([None, None, None]);
+                };
+                let flat = |of: &Tensor| of.reshape(&[n, group, -1]);
+                let (rows, mean_of, rstd_of) =
+                    (input.reshape(&[n, group, c / group * inner])?, flat(mean)?, flat(rstd)?);
+                let normal = Normal { input: &rows, mean: &mean_of, rstd: &rstd_of, dims: &[2] };
+                let [by_mean, by_rstd] = [1, 2].map(|at| grads.of(at).map(flat).transpose());
+                let by_statistics = normal.by_statistics(by_mean?.as_ref(), by_rstd?.as_ref())?;
+                let by_statistics = by_statistics.map(|by| by.reshape(input.sizes())).transpose()?;
+                let Some(grad) = grads.of(0) else { return Ok([by_statistics, None, None]) };
+                let (by_input, by_weight, by_bias) = NativeGroupNormBackward
+                    .call(grad, input, mean, rstd, weight, n, c, inner, group, &needs)?;
+                let [by_input, by_weight, by_bias] =
+                    [by_input, by_weight, by_bias].map(normalisations::defined);
+                Ok([derivatives::total([by_input, by_statistics])?, by_weight, by_bias])
+            })
+        });
     library.define(GroupNorm).kind(&kind::NORMALISATION).implicit(
         |input, num_groups, weight, bias, eps, _| {
             let sizes = input.spec()?.sizes();

@@ -14,6 +14,7 @@
 
 use super::native_group_norm;
 use crate::kernels::normalise::{self, Layout};
+use crate::ops::kinds::normalisations::Normal;
 use crate::ops::prelude::*;
 
 operator! {
@@ -31,13 +32,52 @@ struct Arguments<'a> {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(NativeGroupNormBackward, &kind::NORMALISATION).on_cpu_and_meta(
-        |grad, input, mean, rstd, weight, n, c, inner, group, mask| {
+    library
+        .define_with_forms(NativeGroupNormBackward, &kind::NORMALISATION)
+        .on_cpu_and_meta(|grad, input, mean, rstd, weight, n, c, inner, group, mask| {
             let sizes = [n, c, inner, group];
             let args = Arguments { grad, input, statistics: [mean, rstd], weight, sizes };
             normalisations::masked(args.shapes()?, mask, |outs| args.write(outs))
-        },
-    );
+        })
+        .derivative(|d, (grad, input, mean, rstd, weight, n, c, inner, group, _)| {
+            let keep = [Some(grad), Some(input), Some(mean), Some(rstd), weight];
+            d.together(
+                [Some(grad), Some(input), Some(mean), Some(rstd), weight],
+                keep,
+                move |grads, kept, _| {
+                    let [Some(grad), Some(input), Some(mean), Some(rstd), weight] = kept else {
+                        return Ok([None, None, None, None, None]);
+                    };
+                    let channels = c / group;
+                    let flat = |of: &Tensor| of.reshape(&[n, group, channels, inner]);
+                    let of_groups = |of: &Tensor| of.reshape(&[n, group, 1, 1]);
+                    let of_channels = |of: &Tensor| of.reshape(&[1, group, channels, 1]);
+                    let (rows, mean_of, rstd_of) = (flat(input)?, of_groups(mean)?, of_groups(rstd)?);
+                    let by_input = grads.of(0).map(flat).transpose()?;
+                    let [by_weight, by_bias] = [1, 2].map(|at| grads.of(at).map(of_channels).transpose());
+                    let normal = Normal { input: &rows, mean: &mean_of, rstd: &rstd_of, dims: &[2, 3] };
+                    let [of_grad, of_input, of_mean, of_rstd, of_weight] = normal.second(
+                        &flat(grad)?,
+                        weight.map(of_channels).transpose()?.as_ref(),
+                        [by_input.as_ref(), by_weight?.as_ref(), by_bias?.as_ref()],
+                    )?;
+                    let whole =
+                        |of: Option<Tensor>, like: &Tensor| of.map(|of| of.reshape(like.sizes())).transpose();
+                    let summed = |of: Option<Tensor>| {
+                        of.map(|of| of.sum_dim(&[2, 3], false)?.reshape(mean.sizes())).transpose()
+                    };
+                    let of_weight =
+                        of_weight.map(|of| of.sum_dim(&[0, 3], false)?.reshape(&[c])).transpose()?;
+                    Ok([
+                        whole(of_grad, grad)?,
+                        whole(of_input, input)?,
+                        summed(of_mean)?,
+                        summed(of_rstd)?,
+                        of_weight,
+                    ])
+                },
+            )
+        });
     library.implement(NativeGroupNormBackwardOut).on_cpu_and_meta(
         |grad, input, mean, rstd, weight, n, c, inner, group, mask, out0, out1, out2| {
             let sizes = [n, c, inner, group];

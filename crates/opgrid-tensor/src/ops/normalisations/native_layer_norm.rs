@@ -13,6 +13,8 @@
 //! - Source: torch.nn.functional.layer_norm, PyTorch 2.15.
 
 use crate::kernels::normalise::{self, Affine, Divisor};
+use crate::ops::NativeLayerNormBackward;
+use crate::ops::kinds::normalisations::Normal;
 use crate::ops::prelude::*;
 
 operator! {
@@ -26,9 +28,29 @@ pub const NATIVE_LAYER_NORM: Family<NativeLayerNorm> =
     Family::new(NativeLayerNorm, &kind::NORMALISATION, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&NATIVE_LAYER_NORM).cpu(|input, normalized_shape, weight, bias, eps, out, mean, rstd| {
-        cpu(input, normalized_shape, [weight, bias], eps, [out, mean, rstd])
-    });
+    library
+        .family(&NATIVE_LAYER_NORM)
+        .cpu(|input, normalized_shape, weight, bias, eps, out, mean, rstd| {
+            cpu(input, normalized_shape, [weight, bias], eps, [out, mean, rstd])
+        })
+        .derivative(|d, (input, normalized_shape, weight, bias, _)| {
+            let shape = normalized_shape.to_vec();
+            let keep = [Some(input), Some(d.result(1)), Some(d.result(2)), weight, bias];
+            d.together([Some(input), weight, bias], keep, move |grads, kept, needs| {
+                let [Some(input), Some(mean), Some(rstd), weight, bias] = kept else {
+                    return Ok([None, None, None]);
+                };
+                let dims: Vec<i64> = (input.dim() - shape.len()..input.dim()).map(|dim| dim as i64).collect();
+                let normal = Normal { input, mean, rstd, dims: &dims };
+                let by_statistics = normal.by_statistics(grads.of(1), grads.of(2))?;
+                let Some(grad) = grads.of(0) else { return Ok([by_statistics, None, None]) };
+                let (by_input, by_weight, by_bias) =
+                    NativeLayerNormBackward.call(grad, input, &shape, mean, rstd, weight, bias, &needs)?;
+                let [by_input, by_weight, by_bias] =
+                    [by_input, by_weight, by_bias].map(normalisations::defined);
+                Ok([derivatives::total([by_input, by_statistics])?, by_weight, by_bias])
+            })
+        });
     library.define(LayerNorm).kind(&kind::NORMALISATION).implicit(
         |input, normalized_shape, weight, bias, eps, _| {
             NativeLayerNorm.call(input, normalized_shape, weight, bias, eps).map(|(out, ..)| out)

@@ -13,6 +13,7 @@
 //!   Layer Normalization (2016).
 
 use crate::kernels::normalise;
+use crate::ops::kinds::normalisations::Normal;
 use crate::ops::prelude::*;
 
 operator! {
@@ -31,12 +32,31 @@ struct Arguments<'a> {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(NativeLayerNormBackward, &kind::NORMALISATION).on_cpu_and_meta(
-        |grad, input, normalized_shape, mean, rstd, weight, bias, mask| {
+    library
+        .define_with_forms(NativeLayerNormBackward, &kind::NORMALISATION)
+        .on_cpu_and_meta(|grad, input, normalized_shape, mean, rstd, weight, bias, mask| {
             let args = Arguments { grad, input, normalized_shape, statistics: [mean, rstd], weight, bias };
             normalisations::masked(args.shapes(mask)?, mask, |outs| args.write(outs))
-        },
-    );
+        })
+        .derivative(|d, (grad, input, normalized_shape, mean, rstd, weight, _, _)| {
+            let dims: Vec<i64> =
+                (input.dim() - normalized_shape.len()..input.dim()).map(|dim| dim as i64).collect();
+            let keep = [Some(grad), Some(input), Some(mean), Some(rstd), weight];
+            d.together(
+                [Some(grad), Some(input), Some(mean), Some(rstd), weight],
+                keep,
+                move |grads, kept, _| {
+                    let [Some(grad), Some(input), Some(mean), Some(rstd), weight] = kept else {
+                        return Ok([None, None, None, None, None]);
+                    };
+                    Normal { input, mean, rstd, dims: &dims }.second(
+                        grad,
+                        weight,
+                        [0, 1, 2].map(|at| grads.of(at)),
+                    )
+                },
+            )
+        });
     library.implement(NativeLayerNormBackwardOut).on_cpu_and_meta(
         |grad, input, normalized_shape, mean, rstd, weight, bias, mask, out0, out1, out2| {
             let args = Arguments { grad, input, normalized_shape, statistics: [mean, rstd], weight, bias };

@@ -27,7 +27,31 @@ operator! {
 pub const FUSED_RMS_NORM: Family<FusedRmsNorm> = Family::new(FusedRmsNorm, &kind::NORMALISATION, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&FUSED_RMS_NORM).cpu(cpu);
+    library.family(&FUSED_RMS_NORM).cpu(cpu).derivative(|d, (input, normalized_shape, weight, _)| {
+        let dims: Vec<i64> =
+            (input.dim() - normalized_shape.len()..input.dim()).map(|dim| dim as i64).collect();
+        let count: i64 = normalized_shape.iter().product();
+        let rstd = d.result(1);
+        let keep = [Some(input), Some(rstd), weight];
+        d.together([Some(input)], keep, move |grads, kept, _| {
+            let [Some(input), Some(rstd), weight] = kept else { return Ok([None]) };
+            let by_rstd = match grads.of(1) {
+                Some(grad) => {
+                    let cube = rstd.mul(rstd)?.mul(rstd)?.mul_scalar(-1.0 / count as f64)?;
+                    Some(grad.mul(&input.mul(&cube)?.conj()?)?)
+                }
+                None => None,
+            };
+            let Some(grad) = grads.of(0) else { return Ok([by_rstd]) };
+            let grad = weight.map_or_else(|| Ok(grad.clone()), |weight| grad.mul(&weight.conj()?))?;
+            let normal = input.mul(rstd)?.conj()?;
+            let along = normal.mul(&grad.mul(&normal)?.mean_dim(&dims, true)?)?;
+            Ok([derivatives::total([Some(grad.sub(&along, 1)?.mul(&rstd.conj()?)?), by_rstd])?])
+        })?;
+        d.by_all(weight, [input, rstd], |grads, [input, rstd]| {
+            grads.of(0).map(|grad| grad.mul(&input.mul(rstd)?.conj()?)).transpose()
+        })
+    });
     library.define(RmsNorm).kind(&kind::NORMALISATION).implicit(|input, normalized_shape, weight, eps| {
         FusedRmsNorm.call(input, normalized_shape, weight, eps).map(|(out, _)| out)
     });

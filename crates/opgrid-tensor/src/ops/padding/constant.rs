@@ -21,7 +21,12 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(ConstantPadNd, &kind::PADDING).on_every_backend(constant);
+    library.define_with_forms(ConstantPadNd, &kind::PADDING).on_every_backend(constant).derivative(
+        |d, (input, pad, _)| {
+            let back: Vec<i64> = pad.iter().map(|count| -count).collect();
+            d.by(input, [], move |grad, []| ConstantPadNd.call(grad, &back, 0.into()))
+        },
+    );
     library
         .implement(ConstantPadNdOut)
         .on_every_backend(|input, pad, value, out| result::copied(out, &constant(input, pad, value)?));

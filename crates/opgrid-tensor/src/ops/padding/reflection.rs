@@ -36,9 +36,18 @@ pub const REFLECTION_PAD3D: Family<ReflectionPad3d> =
         .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&REFLECTION_PAD1D).cpu(|input, padding, out| padding::write(MODE, 1, input, padding, out));
-    library.family(&REFLECTION_PAD2D).cpu(|input, padding, out| padding::write(MODE, 2, input, padding, out));
-    library.family(&REFLECTION_PAD3D).cpu(|input, padding, out| padding::write(MODE, 3, input, padding, out));
+    library
+        .family(&REFLECTION_PAD1D)
+        .cpu(|input, padding, out| padding::write(MODE, 1, input, padding, out))
+        .derivative(|d, (input, padding)| padding::derivative(d, MODE, 1, input, padding));
+    library
+        .family(&REFLECTION_PAD2D)
+        .cpu(|input, padding, out| padding::write(MODE, 2, input, padding, out))
+        .derivative(|d, (input, padding)| padding::derivative(d, MODE, 2, input, padding));
+    library
+        .family(&REFLECTION_PAD3D)
+        .cpu(|input, padding, out| padding::write(MODE, 3, input, padding, out))
+        .derivative(|d, (input, padding)| padding::derivative(d, MODE, 3, input, padding));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -38,13 +38,16 @@ pub const REPLICATION_PAD3D: Family<ReplicationPad3d> =
 pub(super) fn register(library: &mut Library) {
     library
         .family(&REPLICATION_PAD1D)
-        .cpu(|input, padding, out| padding::write(MODE, 1, input, padding, out));
+        .cpu(|input, padding, out| padding::write(MODE, 1, input, padding, out))
+        .derivative(|d, (input, padding)| padding::derivative(d, MODE, 1, input, padding));
     library
         .family(&REPLICATION_PAD2D)
-        .cpu(|input, padding, out| padding::write(MODE, 2, input, padding, out));
+        .cpu(|input, padding, out| padding::write(MODE, 2, input, padding, out))
+        .derivative(|d, (input, padding)| padding::derivative(d, MODE, 2, input, padding));
     library
         .family(&REPLICATION_PAD3D)
-        .cpu(|input, padding, out| padding::write(MODE, 3, input, padding, out));
+        .cpu(|input, padding, out| padding::write(MODE, 3, input, padding, out))
+        .derivative(|d, (input, padding)| padding::derivative(d, MODE, 3, input, padding));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -31,6 +31,8 @@ operator! {
     pub AdaptiveAvgPool2dBackward = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", out;
     /// What `adaptive_avg_pool3d` is made of.
     pub AdaptiveAvgPool3dDirect = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", out;
+    /// Its gradient.
+    pub AdaptiveAvgPool3dBackward = "aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", out;
 }
 
 /// Over images.
@@ -51,21 +53,37 @@ pub const ADAPTIVE_AVG_POOL3D: Family<AdaptiveAvgPool3dDirect> =
 
 /// The gradient over images.
 pub const ADAPTIVE_AVG_POOL2D_BACKWARD: Family<AdaptiveAvgPool2dBackward> =
-    Family::new(AdaptiveAvgPool2dBackward, &kind::POOLING, backward_shape).same_dtype_out();
+    Family::new(AdaptiveAvgPool2dBackward, &kind::POOLING, |grad, input| backward_shape(grad, input, 2))
+        .same_dtype_out();
+
+/// The gradient over images with depth.
+pub const ADAPTIVE_AVG_POOL3D_BACKWARD: Family<AdaptiveAvgPool3dBackward> =
+    Family::new(AdaptiveAvgPool3dBackward, &kind::POOLING, |grad, input| backward_shape(grad, input, 3))
+        .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADAPTIVE_AVG_POOL2D).cpu(cpu);
-    library.family(&ADAPTIVE_AVG_POOL3D).cpu(cpu);
-    library.family(&ADAPTIVE_AVG_POOL2D_BACKWARD).cpu(|grad, input, out| {
-        // Sizes beside one of 0 may be of any size.
-        if out.numel() == 0 {
-            return Ok(());
-        }
-        let first = input.dim() - 2;
-        let windows = pooling::adaptive_windows(&input.sizes()[first..], &grad.sizes()[first..]);
-        let (out, grad) = (out.array()?, grad.array()?);
-        with_dtype!(grad.dtype(), T: Float => average_backward::<T>(out, grad, &windows, Divisor::Elements))
+    library.family(&ADAPTIVE_AVG_POOL2D).cpu(cpu).derivative(|d, (input, _)| {
+        d.by(input, [input], |grad, [x]| AdaptiveAvgPool2dBackward.call(grad, x))
     });
+    library.family(&ADAPTIVE_AVG_POOL3D).cpu(cpu).derivative(|d, (input, _)| {
+        d.by(input, [input], |grad, [x]| AdaptiveAvgPool3dBackward.call(grad, x))
+    });
+    library
+        .family(&ADAPTIVE_AVG_POOL2D_BACKWARD)
+        .cpu(|grad, input, out| backward(grad, input, 2, out))
+        .derivative(|d, (grad, input)| {
+            let (output, sizes) = (grad.sizes()[grad.dim() - 2..].to_vec(), input.sizes().to_vec());
+            d.by(grad, [], move |grad, []| AdaptiveAvgPool2dDirect.call(grad, &output))?;
+            d.by(input, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
+        });
+    library
+        .family(&ADAPTIVE_AVG_POOL3D_BACKWARD)
+        .cpu(|grad, input, out| backward(grad, input, 3, out))
+        .derivative(|d, (grad, input)| {
+            let (output, sizes) = (grad.sizes()[grad.dim() - 3..].to_vec(), input.sizes().to_vec());
+            d.by(grad, [], move |grad, []| AdaptiveAvgPool3dDirect.call(grad, &output))?;
+            d.by(input, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
+        });
     library.define_with_forms(AdaptiveAvgPool1d, &kind::POOLING).implicit(lines);
     library
         .implement(AdaptiveAvgPool1dOut)
@@ -95,11 +113,11 @@ fn checked(spec: &TensorSpec, output: &[i64], dims: usize) -> Result<Dims> {
     pooling::adaptive(spec, output, dims, usize::MAX)
 }
 
-fn backward_shape(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
+fn backward_shape(grad: &Tensor, input: &Tensor, dims: usize) -> Result<TensorSpec> {
     let (spec, found) = (input.spec()?, grad.spec()?);
-    let first = spec.sizes().len().saturating_sub(2);
+    let first = spec.sizes().len().saturating_sub(dims);
     let output = found.sizes().get(first..).unwrap_or_default();
-    let sizes = checked(spec, output, 2)?;
+    let sizes = checked(spec, output, dims)?;
     pooling::check_gradient("grad_output", found, spec, &sizes)?;
     if output.contains(&0) {
         let message = format!(
@@ -108,7 +126,10 @@ fn backward_shape(grad: &Tensor, input: &Tensor) -> Result<TensorSpec> {
         );
         return Err(argument(message));
     }
-    in_format_of(spec, spec.sizes(), false)
+    match dims {
+        3 => TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device()),
+        _ => in_format_of(spec, spec.sizes(), false),
+    }
 }
 
 fn cpu(input: &Tensor, output: &[i64], out: &Tensor) -> Result<()> {
@@ -119,6 +140,17 @@ fn cpu(input: &Tensor, output: &[i64], out: &Tensor) -> Result<()> {
     let windows = pooling::adaptive_windows(&input.sizes()[input.dim() - output.len()..], output);
     let (out, input) = (out.array()?, input.array()?);
     with_dtype!(input.dtype(), T: Float => average::<T>(out, input, &windows, Divisor::Elements))
+}
+
+fn backward(grad: &Tensor, input: &Tensor, dims: usize, out: &Tensor) -> Result<()> {
+    // Sizes beside one of 0 may be of any size.
+    if out.numel() == 0 {
+        return Ok(());
+    }
+    let first = input.dim() - dims;
+    let windows = pooling::adaptive_windows(&input.sizes()[first..], &grad.sizes()[first..]);
+    let (out, grad) = (out.array()?, grad.array()?);
+    with_dtype!(grad.dtype(), T: Float => average_backward::<T>(out, grad, &windows, Divisor::Elements))
 }
 
 /// The mean of each image, if it is all that is asked for.
@@ -159,7 +191,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("not empty", given(make::numbers(DType::F32, &[2, 0, 4], 0)).and(vec![2, 2]));
     samples.of(AdaptiveAvgPool3dDirect, FLOATS, |dtype| inputs(dtype, 3), reference).tolerance(4.0);
     samples
-        .of(AdaptiveAvgPool2dBackward, FLOATS, backward_inputs, backward_reference)
+        .of(AdaptiveAvgPool3dBackward, FLOATS, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
+        .tolerance(16.0);
+    samples
+        .of(AdaptiveAvgPool2dBackward, FLOATS, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
         .tolerance(16.0)
         .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
     let rounding = Roundings::all(Rounding::Sum(2));
@@ -169,6 +204,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(AdaptiveAvgPool2dDirect, rounding);
     samples.rounds(AdaptiveAvgPool3dDirect, rounding);
     samples.rounds(AdaptiveAvgPool2dBackward, rounding);
+    samples.rounds(AdaptiveAvgPool3dBackward, rounding);
 }
 
 fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
@@ -208,17 +244,19 @@ fn reference(it: &Inputs) -> Result<Expected> {
     Ok(pooling::naive_adaptive(x, &output, x.dtype(), average_of).into())
 }
 
-fn backward_inputs(dtype: DType) -> Vec<Sample> {
-    let one =
-        |(x, grad): (&[i64], &[i64])| given(make::numbers(dtype, grad, 1)).and(make::numbers(dtype, x, 2));
-    let cases: [(&[i64], &[i64]); 3] =
-        [(&[2, 3, 4, 6], &[2, 3, 2, 4]), (&[3, 5, 3], &[3, 2, 2]), (&[0, 2, 4, 4], &[0, 2, 2, 2])];
+fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
+    let one = |(outer, image, output): (&[i64], [i64; 3], [i64; 3])| {
+        let of = |image: [i64; 3], seed| make::numbers(dtype, &[outer, &image[3 - dims..]].concat(), seed);
+        given(of(output, 1)).and(of(image, 2))
+    };
+    let cases: [(&[i64], [i64; 3], [i64; 3]); 3] =
+        [(&[2, 3], [3, 4, 6], [2, 2, 4]), (&[3], [2, 5, 3], [3, 2, 2]), (&[0, 2], [2, 4, 4], [1, 2, 2])];
     cases.into_iter().map(one).collect()
 }
 
-fn backward_reference(it: &Inputs) -> Result<Expected> {
+fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
     let (grad, x) = (it.tensor("grad_output")?, it.tensor("self")?);
-    let first = x.sizes().len() - 2;
+    let first = x.sizes().len() - DIMS;
     let mut result = Plain::of::<i64>(DType::F64, x.sizes(), &[]);
     let seen = std::cell::RefCell::new(Vec::new());
     let _ = pooling::naive_adaptive(x, &grad.sizes()[first..], DType::F64, |elements| {
@@ -228,8 +266,11 @@ fn backward_reference(it: &Inputs) -> Result<Expected> {
     for (position, numbers) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
         let share = Scalar::Complex(grad.at(&position).to_complex() / numbers.len() as f64);
         for number in numbers {
-            let width = x.sizes()[first + 1];
-            let at = [&position[..first], &[number / width, number % width]].concat();
+            let at = [
+                &position[..first],
+                &naive::positions(&x.sizes()[first..]).nth(number as usize).unwrap_or_default(),
+            ]
+            .concat();
             result.set(&at, number::plus(result.at(&at), share));
         }
     }

@@ -38,8 +38,14 @@ pub const ADAPTIVE_MAX_POOL3D: Family<AdaptiveMaxPool3d> =
     Family::new(AdaptiveMaxPool3d, &kind::POOLING, |input, output| shape(input, output, 3)).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADAPTIVE_MAX_POOL2D).cpu(cpu);
-    library.family(&ADAPTIVE_MAX_POOL3D).cpu(cpu);
+    library.family(&ADAPTIVE_MAX_POOL2D).cpu(cpu).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [d.result(1)], move |grad, [indices]| pooling::scattered(grad, indices, &sizes, 2))
+    });
+    library.family(&ADAPTIVE_MAX_POOL3D).cpu(cpu).derivative(|d, (input, _)| {
+        let sizes = input.sizes().to_vec();
+        d.by(input, [d.result(1)], move |grad, [indices]| pooling::scattered(grad, indices, &sizes, 3))
+    });
     library.define(AdaptiveMaxPool1d).kind(&kind::POOLING).implicit(|input, output| {
         let [output] = pooling::of_rows([("output_size", output, 0)])?;
         pooling::adaptive(input.spec()?, &output[1..], 1, 1)?;

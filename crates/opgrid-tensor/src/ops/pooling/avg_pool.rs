@@ -29,6 +29,8 @@ operator! {
     pub AvgPool2d = "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", out;
     /// Averages under a window that moves over images with depth.
     pub AvgPool3d = "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", out;
+    /// The gradient of `avg_pool3d`.
+    pub AvgPool3dBackward = "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", out("grad_input", grad_input);
     /// The gradient of `avg_pool2d`.
     pub AvgPool2dBackward = "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", out("grad_input", grad_input);
 }
@@ -54,24 +56,70 @@ pub const AVG_POOL2D_BACKWARD: Family<AvgPool2dBackward> =
     })
     .same_dtype_out();
 
+/// The gradient over images with depth.
+pub const AVG_POOL3D_BACKWARD: Family<AvgPool3dBackward> =
+    Family::new(AvgPool3dBackward, &kind::POOLING, |grad, x, kernel, stride, padding, ceil, _, divisor| {
+        backward_shape(grad, x, moved(3, kernel, stride, padding, ceil), divisor)
+    })
+    .same_dtype_out();
+
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(AvgPool1d, &kind::POOLING).implicit(lines);
     library.implement(AvgPool1dOut).composite(|x, kernel, stride, padding, ceil, with_padding, out| {
         result::copied(out, &AvgPool1d.call(x, kernel, stride, padding, ceil, with_padding)?)
     });
-    library.family(&AVG_POOL2D).cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
-        cpu(x, moved(2, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)
-    });
-    library.family(&AVG_POOL3D).cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
-        cpu(x, moved(3, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)
-    });
-    library.family(&AVG_POOL2D_BACKWARD).cpu(
-        |grad, x, kernel, stride, padding, ceil, with_padding, divisor, out| {
+    library
+        .family(&AVG_POOL2D)
+        .cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
+            cpu(x, moved(2, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)
+        })
+        .derivative(|d, (x, kernel, stride, padding, ceil, with_padding, divisor)| {
+            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
+            d.by(x, [x], move |grad, [x]| {
+                AvgPool2dBackward.call(grad, x, &kernel, &stride, &padding, ceil, with_padding, divisor)
+            })
+        });
+    library
+        .family(&AVG_POOL3D)
+        .cpu(|x, kernel, stride, padding, ceil, with_padding, divisor, out| {
+            cpu(x, moved(3, kernel, stride, padding, ceil), divisor_of(with_padding, divisor), out)
+        })
+        .derivative(|d, (x, kernel, stride, padding, ceil, with_padding, divisor)| {
+            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
+            d.by(x, [x], move |grad, [x]| {
+                AvgPool3dBackward.call(grad, x, &kernel, &stride, &padding, ceil, with_padding, divisor)
+            })
+        });
+    library
+        .family(&AVG_POOL2D_BACKWARD)
+        .cpu(|grad, x, kernel, stride, padding, ceil, with_padding, divisor, out| {
             let plan = Plan::new(x.sizes(), moved(2, kernel, stride, padding, ceil))?;
             let divisor = divisor_of(with_padding, divisor);
             by_dtype(x.dtype(), &plan, divisor, [out, grad], true)
-        },
-    );
+        })
+        .derivative(|d, (grad, x, kernel, stride, padding, ceil, with_padding, divisor)| {
+            let sizes = x.sizes().to_vec();
+            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
+            d.by(grad, [], move |grad, []| {
+                AvgPool2d.call(grad, &kernel, &stride, &padding, ceil, with_padding, divisor)
+            })?;
+            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
+        });
+    library
+        .family(&AVG_POOL3D_BACKWARD)
+        .cpu(|grad, x, kernel, stride, padding, ceil, with_padding, divisor, out| {
+            let plan = Plan::new(x.sizes(), moved(3, kernel, stride, padding, ceil))?;
+            let divisor = divisor_of(with_padding, divisor);
+            by_dtype(x.dtype(), &plan, divisor, [out, grad], true)
+        })
+        .derivative(|d, (grad, x, kernel, stride, padding, ceil, with_padding, divisor)| {
+            let sizes = x.sizes().to_vec();
+            let [kernel, stride, padding] = [kernel, stride, padding].map(<[i64]>::to_vec);
+            d.by(grad, [], move |grad, []| {
+                AvgPool3d.call(grad, &kernel, &stride, &padding, ceil, with_padding, divisor)
+            })?;
+            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
+        });
 }
 
 fn moved<'a>(
@@ -125,7 +173,10 @@ fn backward_shape(
     check(spec.dtype(), divisor)?;
     let plan = Plan::new(spec.sizes(), movement)?;
     pooling::check_gradient("grad_output", grad.spec()?, spec, &plan.sizes)?;
-    in_format_of(spec, spec.sizes(), false)
+    match movement.dims {
+        3 => TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device()),
+        _ => in_format_of(spec, spec.sizes(), false),
+    }
 }
 
 fn cpu(input: &Tensor, movement: Movement<'_>, divisor: Divisor, out: &Tensor) -> Result<()> {
@@ -192,13 +243,17 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`divisor_override` is 0", refused(2, 1, 0).named("divisor_override", 0))
         .refuses("only the batch", given(make::numbers(DType::F32, &[1, 0, 4, 4], 0)).and(vec![1]));
     samples.of(AvgPool3d, TAKEN, |dtype| inputs(dtype, 3), reference::<3>).tolerance(4.0);
-    samples.of(AvgPool2dBackward, TAKEN, backward_inputs, backward_reference).tolerance(32.0).refuses(
-        "argument `grad_output`",
-        {
+    samples
+        .of(AvgPool3dBackward, TAKEN, |dtype| backward_inputs(dtype, 3), backward_reference::<3>)
+        .tolerance(32.0);
+    samples.rounds(AvgPool3dBackward, Roundings::all(Rounding::Sum(2)));
+    samples
+        .of(AvgPool2dBackward, TAKEN, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
+        .tolerance(32.0)
+        .refuses("argument `grad_output`", {
             let (no, size) = (false, vec![2]);
             given(x.clone()).and(x).and(size.clone()).and(size).and(vec![0]).and(no).and(no).and(Value::None)
-        },
-    );
+        });
     let rounding = Roundings::all(Rounding::Sum(2));
     samples.rounds(AvgPool1d, rounding);
     samples.rounds(AvgPool2d, rounding);
@@ -219,7 +274,7 @@ fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
 }
 
 /// The gradients that samples of the operator itself have as results.
-fn backward_inputs(dtype: DType) -> Vec<Sample> {
+fn backward_inputs(dtype: DType, dims: usize) -> Vec<Sample> {
     let one = |sample: Sample| {
         let Given::Tensor(x) = &sample.positional[0] else { return None };
         let list = |at: usize| match &sample.positional[at] {
@@ -230,7 +285,7 @@ fn backward_inputs(dtype: DType) -> Vec<Sample> {
             |name: &str| sample.keyword.iter().find(|(own, _)| own == name).map(|(_, given)| given.clone());
         let (kernel, stride, padding) = (list(1)?, list(2)?, list(3)?);
         let ceil = matches!(named("ceil_mode"), Some(Given::Value(Value::Bool(true))));
-        let plan = Plan::new(x.sizes(), moved(2, &kernel, &stride, &padding, ceil)).ok()?;
+        let plan = Plan::new(x.sizes(), moved(dims, &kernel, &stride, &padding, ceil)).ok()?;
         Some(
             given(make::numbers(dtype, &plan.sizes, 5))
                 .and(x.clone())
@@ -242,7 +297,7 @@ fn backward_inputs(dtype: DType) -> Vec<Sample> {
                 .and(named("divisor_override").unwrap_or(Given::Value(Value::None))),
         )
     };
-    inputs(dtype, 2).into_iter().filter_map(one).collect()
+    inputs(dtype, dims).into_iter().filter_map(one).collect()
 }
 
 /// A quotient as the dtype has it.
@@ -286,14 +341,14 @@ fn reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
     Ok(pooling::naive(x, moved.movement(DIMS), x.dtype(), average)?.into())
 }
 
-fn backward_reference(it: &Inputs) -> Result<Expected> {
+fn backward_reference<const DIMS: usize>(it: &Inputs) -> Result<Expected> {
     let (grad, x, moved) = (it.tensor("grad_output")?, it.tensor("self")?, Moved::of(it)?);
-    let first = x.sizes().len() - 2;
+    let first = x.sizes().len() - DIMS;
     let wide = if x.dtype() == DType::I64 { DType::I64 } else { DType::F64 };
     let mut result = Plain::of::<i64>(wide, x.sizes(), &[]);
     // The places of each plane in turn, as `naive` visits them.
     let seen = std::cell::RefCell::new(Vec::new());
-    let _ = pooling::naive(x, moved.movement(2), DType::F64, |elements, padded| {
+    let _ = pooling::naive(x, moved.movement(DIMS), DType::F64, |elements, padded| {
         let numbers: Vec<i64> = elements.iter().map(|(number, _)| *number).collect();
         seen.borrow_mut().push((numbers, moved.divisor(elements.len(), padded)));
         Scalar::Int(0)
@@ -301,8 +356,11 @@ fn backward_reference(it: &Inputs) -> Result<Expected> {
     for (position, (numbers, divisor)) in naive::positions(grad.sizes()).zip(seen.into_inner()) {
         let share = divided(x.dtype(), grad.at(&position), divisor);
         for number in numbers {
-            let width = x.sizes()[first + 1];
-            let at = [&position[..first], &[number / width, number % width]].concat();
+            let at = [
+                &position[..first],
+                &naive::positions(&x.sizes()[first..]).nth(number as usize).unwrap_or_default(),
+            ]
+            .concat();
             result.set(&at, number::plus(result.at(&at), share));
         }
     }

@@ -64,23 +64,40 @@ pub const MAX_POOL2D_WITH_INDICES_BACKWARD: Family<MaxPool2dWithIndicesBackward>
 .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MAX_POOL2D_WITH_INDICES).cpu(
-        |x, kernel, stride, padding, dilation, ceil, out, indices| {
+    library
+        .family(&MAX_POOL2D_WITH_INDICES)
+        .cpu(|x, kernel, stride, padding, dilation, ceil, out, indices| {
             cpu(x, Movement { dims: 2, kernel, stride, padding, dilation, ceil }, out, indices)
-        },
-    );
-    library.family(&MAX_POOL3D_WITH_INDICES).cpu(
-        |x, kernel, stride, padding, dilation, ceil, out, indices| {
+        })
+        .derivative(|d, (x, kernel, stride, padding, dilation, ceil)| {
+            let [kernel, stride, padding, dilation] =
+                [kernel, stride, padding, dilation].map(<[i64]>::to_vec);
+            d.by(x, [x, d.result(1)], move |grad, [x, indices]| {
+                MaxPool2dWithIndicesBackward
+                    .call(grad, x, &kernel, &stride, &padding, &dilation, ceil, indices)
+            })
+        });
+    library
+        .family(&MAX_POOL3D_WITH_INDICES)
+        .cpu(|x, kernel, stride, padding, dilation, ceil, out, indices| {
             cpu(x, Movement { dims: 3, kernel, stride, padding, dilation, ceil }, out, indices)
-        },
-    );
-    library.family(&MAX_POOL2D_WITH_INDICES_BACKWARD).cpu(
-        |grad, x, kernel, stride, padding, dilation, ceil, indices, out| {
+        })
+        .derivative(|d, (x, ..)| {
+            let sizes = x.sizes().to_vec();
+            d.by(x, [d.result(1)], move |grad, [indices]| pooling::scattered(grad, indices, &sizes, 3))
+        });
+    library
+        .family(&MAX_POOL2D_WITH_INDICES_BACKWARD)
+        .cpu(|grad, x, kernel, stride, padding, dilation, ceil, indices, out| {
             let plan = Plan::new(x.sizes(), Movement { dims: 2, kernel, stride, padding, dilation, ceil })?;
             let (out, grad, indices) = (out.array()?, grad.array()?, indices.array()?);
             with_dtype!(x.dtype(), T: Float => largest_backward::<T>(out, grad, indices, plan.planes()))
-        },
-    );
+        })
+        .derivative(|d, (grad, x, .., indices)| {
+            let sizes = x.sizes().to_vec();
+            d.by(grad, [indices], |grad, [indices]| pooling::gathered(grad, indices, 2))?;
+            d.by(x, [], move |grad, []| derivatives::zeros_of(&sizes, grad))
+        });
     library.define(MaxPool2d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
         Ok(MaxPool2dWithIndices.call(x, kernel, stride, padding, dilation, ceil)?.0)
     });

@@ -24,7 +24,13 @@ operator! {
 pub const ADDBMM: Family<Addbmm> = Family::new(Addbmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDBMM).cpu(cpu);
+    library.family(&ADDBMM).cpu(cpu).derivative(|d, (input, batch1, batch2, beta, alpha)| {
+        let [count, rows, columns] = [batch1.sizes()[0], batch1.sizes()[1], batch2.sizes()[2]];
+        let stack = move |grad: &Tensor| derivatives::times(&grad.expand(&[count, rows, columns])?, alpha);
+        d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
+        d.by(batch1, [batch2], move |grad, [batch2]| products::of_left(&stack(grad)?, batch2))?;
+        d.by(batch2, [batch1], move |grad, [batch1]| products::of_right(&stack(grad)?, batch1))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

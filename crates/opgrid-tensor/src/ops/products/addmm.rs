@@ -24,7 +24,11 @@ operator! {
 pub const ADDMM: Family<Addmm> = Family::new(Addmm, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDMM).cpu(cpu);
+    library.family(&ADDMM).cpu(cpu).derivative(|d, (input, mat1, mat2, beta, alpha)| {
+        d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
+        d.by(mat1, [mat2], move |grad, [mat2]| derivatives::times(&products::of_left(grad, mat2)?, alpha))?;
+        d.by(mat2, [mat1], move |grad, [mat1]| derivatives::times(&products::of_right(grad, mat1)?, alpha))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

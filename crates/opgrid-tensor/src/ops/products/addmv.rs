@@ -10,6 +10,7 @@
 //! - Errors: two dtypes or devices, other shapes; an `alpha` or `beta` beyond the dtype.
 //! - Source: torch.addmv, PyTorch 2.15.
 
+use crate::ops::Outer;
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,7 +23,11 @@ operator! {
 pub const ADDMV: Family<Addmv> = Family::new(Addmv, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDMV).cpu(cpu);
+    library.family(&ADDMV).cpu(cpu).derivative(|d, (input, mat, vec, beta, alpha)| {
+        d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
+        d.by(mat, [vec], move |grad, [vec]| derivatives::times(&Outer.call(grad, &vec.conj()?)?, alpha))?;
+        d.by(vec, [mat], move |grad, [mat]| derivatives::times(&mat.t()?.conj()?.mv(grad)?, alpha))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -22,7 +22,15 @@ operator! {
 pub const ADDR: Family<Addr> = Family::new(Addr, &kind::PRODUCT, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDR).cpu(cpu);
+    library.family(&ADDR).cpu(cpu).derivative(|d, (input, vec1, vec2, beta, alpha)| {
+        d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
+        d.by(vec1, [vec2], move |grad, [vec2]| {
+            derivatives::times(&grad.mul(&vec2.conj()?)?.sum_dim(&[1], false)?, alpha)
+        })?;
+        d.by(vec2, [vec1], move |grad, [vec1]| {
+            derivatives::times(&grad.t()?.mul(&vec1.conj()?)?.sum_dim(&[1], false)?, alpha)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

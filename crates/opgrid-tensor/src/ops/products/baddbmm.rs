@@ -22,7 +22,15 @@ operator! {
 pub const BADDBMM: Family<Baddbmm> = Family::new(Baddbmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&BADDBMM).cpu(cpu);
+    library.family(&BADDBMM).cpu(cpu).derivative(|d, (input, batch1, batch2, beta, alpha)| {
+        d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
+        d.by(batch1, [batch2], move |grad, [batch2]| {
+            derivatives::times(&products::of_left(grad, batch2)?, alpha)
+        })?;
+        d.by(batch2, [batch1], move |grad, [batch1]| {
+            derivatives::times(&products::of_right(grad, batch1)?, alpha)
+        })
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

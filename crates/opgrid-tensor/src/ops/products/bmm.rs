@@ -20,7 +20,10 @@ operator! {
 pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&BMM).cpu(cpu);
+    library.family(&BMM).cpu(cpu).derivative(|d, (input, mat2)| {
+        d.by(input, [mat2], |grad, [mat2]| products::of_left(grad, mat2))?;
+        d.by(mat2, [input], |grad, [input]| products::of_right(grad, input))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

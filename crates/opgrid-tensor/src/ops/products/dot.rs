@@ -28,11 +28,22 @@ pub const VDOT: Family<Vdot> =
     Family::new(Vdot, &kind::PRODUCT, |input, other| shape(input, ("other", other))).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&DOT).cpu(|input, tensor, out| write(out, input.array()?, tensor.array()?));
-    library.family(&VDOT).cpu(|input, other, out| match input.dtype().is_complex() {
-        true => write(out, &conjugated(input.array()?)?, other.array()?),
-        false => write(out, input.array()?, other.array()?),
-    });
+    library.family(&DOT).cpu(|input, tensor, out| write(out, input.array()?, tensor.array()?)).derivative(
+        |d, (input, tensor)| {
+            d.by(input, [tensor], |grad, [tensor]| grad.mul(&tensor.conj()?))?;
+            d.by(tensor, [input], |grad, [input]| grad.mul(&input.conj()?))
+        },
+    );
+    library
+        .family(&VDOT)
+        .cpu(|input, other, out| match input.dtype().is_complex() {
+            true => write(out, &conjugated(input.array()?)?, other.array()?),
+            false => write(out, input.array()?, other.array()?),
+        })
+        .derivative(|d, (input, other)| {
+            d.by(input, [other], |grad, [other]| grad.conj()?.mul(other))?;
+            d.by(other, [input], |grad, [input]| grad.mul(input))
+        });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -26,7 +26,12 @@ pub const LINALG_CROSS: Family<LinalgCross> =
     Family::new(LinalgCross, &kind::POINTWISE_BINARY, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LINALG_CROSS).cpu(cpu);
+    library.family(&LINALG_CROSS).cpu(cpu).derivative(|d, (input, other, dim)| {
+        // A dimension that counts from the end stays where it is when the arguments broadcast.
+        let dim = if dim < 0 { dim } else { dim - input.dim().max(other.dim()) as i64 };
+        d.by(input, [other], move |grad, [other]| LinalgCross.call(&other.conj()?, grad, dim))?;
+        d.by(other, [input], move |grad, [input]| LinalgCross.call(grad, &input.conj()?, dim))
+    });
     library
         .define_with_forms(Cross, &kind::POINTWISE_BINARY)
         .implicit(|input, other, dim| LinalgCross.call(input, other, dimension(input, dim)?));

@@ -13,7 +13,7 @@
 use opgrid_core::Error;
 
 use crate::ops::prelude::*;
-use crate::ops::{AsStrided, Bmm, Contiguous, Mm, View};
+use crate::ops::{Bmm, Contiguous, Expand, Mm, Unsqueeze, View};
 use crate::tensor::{Dims, broadcast};
 
 operator! {
@@ -99,8 +99,22 @@ fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     products::check_factors(&[("self", input.spec()?), ("other", other.spec()?)]).map_err(named)?;
     let sizes = result_sizes(&a, &b)?;
     // A vector becomes a matrix of one row or one column.
-    let a = if a.dims() == 1 { a.unsqueeze(0)? } else { a };
-    let b = if b.dims() == 1 { b.unsqueeze(1)? } else { b };
+    let (row, column);
+    let (mut input, mut other) = (input, other);
+    let a = if a.dims() == 1 {
+        row = Unsqueeze.call(input, 0)?;
+        input = &row;
+        a.unsqueeze(0)?
+    } else {
+        a
+    };
+    let b = if b.dims() == 1 {
+        column = Unsqueeze.call(other, 1)?;
+        other = &column;
+        b.unsqueeze(1)?
+    } else {
+        b
+    };
     let [m, k] = last_two(&a);
     let [_, n] = last_two(&b);
     if b.dims() == 2 {
@@ -173,12 +187,12 @@ fn last_two(geometry: &Geometry) -> [i64; 2] {
     [sizes[sizes.len() - 2], sizes[sizes.len() - 1]]
 }
 
-/// `tensor` seen as `geometry`, by dispatch.
+/// A matrix or stack of matrices in the sizes of `geometry`, which it was stretched to, by dispatch.
 fn view(tensor: &Tensor, geometry: &Geometry) -> Result<Tensor> {
     if tensor.sizes() == geometry.sizes() {
         return Ok(tensor.clone());
     }
-    AsStrided.call(tensor, geometry.sizes(), geometry.strides(), Some(geometry.offset()))
+    Expand.call(tensor, geometry.sizes(), false)
 }
 
 /// The elements of `tensor`, seen as `geometry`, under other sizes: a view if strides can express it.

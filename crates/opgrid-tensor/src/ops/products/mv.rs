@@ -8,6 +8,7 @@
 //! - Errors: two dtypes or devices, other shapes; an `out` of another dtype.
 //! - Source: torch.mv, PyTorch 2.15; there it is made of `addmv_`.
 
+use crate::ops::Outer;
 use crate::ops::prelude::*;
 
 operator! {
@@ -20,7 +21,10 @@ operator! {
 pub const MV: Family<Mv> = Family::new(Mv, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&MV).cpu(cpu);
+    library.family(&MV).cpu(cpu).derivative(|d, (input, vec)| {
+        d.by(input, [vec], |grad, [vec]| Outer.call(grad, &vec.conj()?))?;
+        d.by(vec, [input], |grad, [input]| input.t()?.conj()?.mv(grad))
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {

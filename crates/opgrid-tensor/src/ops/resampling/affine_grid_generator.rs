@@ -22,7 +22,16 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(AffineGridGenerator, &kind::RESAMPLING).composite(grid);
+    library.define_with_forms(AffineGridGenerator, &kind::RESAMPLING).composite(grid).derivative(
+        |d, (theta, size, align_corners)| {
+            let (size, dims) = (size.to_vec(), theta.sizes()[1]);
+            d.by(theta, [], move |grad, []| {
+                let places: i64 = size[2..].iter().product();
+                let flat = repeated(&size, align_corners, grad.dtype(), grad.device())?;
+                TransposeInt.call(&grad.reshape(&[size[0], places, dims])?, 1, 2)?.bmm(&flat)
+            })
+        },
+    );
     library.implement(AffineGridGeneratorOut).composite(|theta, size, align_corners, out| {
         result::copied(out, &AffineGridGenerator.call(theta, size, align_corners)?)
     });
@@ -57,9 +66,22 @@ fn grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<Tensor> {
         // Sizes beside one of 0 may be of any size.
         return Zeros.call(&sizes, Some(spec.dtype()), None, Some(spec.device()), None);
     }
+    let flat = repeated(size, align_corners, spec.dtype(), spec.device())?;
+    let mapped = Bmm.call(&flat, &TransposeInt.call(theta, 1, 2)?)?;
+    Reshape.call(&mapped, &sizes)
+}
+
+/// The places of each image before they are mapped, with a column of ones.
+fn repeated(size: &[i64], align_corners: bool, dtype: DType, device: Device) -> Result<Tensor> {
+    let (dims, images) = (size.len() - 2, &size[2..]);
+    let places: i64 = images.iter().product();
+    let sizes = [size[0], places, dims as i64 + 1];
+    if sizes.contains(&0) {
+        return Zeros.call(&sizes, Some(dtype), None, Some(device), None);
+    }
     let line = |end: f64, steps: i64| {
         let (start, end) = (Scalar::Float(-end), Scalar::Float(end));
-        Linspace.call(start, end, steps, Some(spec.dtype()), None, Some(spec.device()), None)
+        Linspace.call(start, end, steps, Some(dtype), None, Some(device), None)
     };
     let mut columns = Vec::with_capacity(dims + 1);
     for (dim, &size) in images.iter().enumerate().rev() {
@@ -72,21 +94,10 @@ fn grid(theta: &Tensor, size: &[i64], align_corners: bool) -> Result<Tensor> {
         along[dim] = size;
         columns.push(Expand.call(&Reshape.call(&line(end, size)?, &along)?, images, false)?);
     }
-    let one = Linspace.call(
-        Scalar::Int(1),
-        Scalar::Int(1),
-        1,
-        Some(spec.dtype()),
-        None,
-        Some(spec.device()),
-        None,
-    )?;
+    let one = Linspace.call(Scalar::Int(1), Scalar::Int(1), 1, Some(dtype), None, Some(device), None)?;
     columns.push(Expand.call(&Reshape.call(&one, &vec![1; dims])?, images, false)?);
-    let places: i64 = images.iter().product();
     let flat = Reshape.call(&Stack.call(&columns, -1)?, &[1, places, dims as i64 + 1])?;
-    let repeated = Expand.call(&flat, &[size[0], places, dims as i64 + 1], false)?;
-    let mapped = Bmm.call(&repeated, &TransposeInt.call(theta, 1, 2)?)?;
-    Reshape.call(&mapped, &sizes)
+    Expand.call(&flat, &sizes, false)
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -13,7 +13,9 @@
 //! - Source: torch.nn.functional.grid_sample, PyTorch 2.15.
 
 use crate::kernels::sampling::{Beyond, Interpolation, Sampling, sample};
+use crate::layers::autograd::Recorder;
 use crate::ops::kinds::images::{FLOATS, check_float};
+use crate::ops::kinds::sampling::Sampled;
 use crate::ops::prelude::*;
 
 operator! {
@@ -43,9 +45,15 @@ pub const GRID_SAMPLER_3D: Family<GridSampler3d> =
 pub(super) fn register(library: &mut Library) {
     library.family(&GRID_SAMPLER_2D).cpu(|input, grid, interpolation, padding, align, out| {
         cpu(input, grid, sampling(2, interpolation, padding, align)?, out)
+    })
+    .derivative(|d, (input, grid, interpolation, padding, align)| {
+        derivative(d, [input, grid], sampling(2, interpolation, padding, align)?)
     });
     library.family(&GRID_SAMPLER_3D).cpu(|input, grid, interpolation, padding, align, out| {
         cpu(input, grid, sampling(3, interpolation, padding, align)?, out)
+    })
+    .derivative(|d, (input, grid, interpolation, padding, align)| {
+        derivative(d, [input, grid], sampling(3, interpolation, padding, align)?)
     });
     library.define(GridSampler).kind(&kind::RESAMPLING).implicit(
         |input, grid, interpolation, padding, align| match input.spec()?.sizes().len() {
@@ -250,4 +258,11 @@ fn reference(it: &Inputs) -> Result<Expected> {
         Scalar::Float(products.sum())
     })
     .into())
+}
+
+fn derivative(d: &Recorder<'_>, [input, grid]: [&Tensor; 2], sampling: Sampling) -> Result<()> {
+    d.together([Some(input), Some(grid)], [Some(input), Some(grid)], move |grads, kept, needs| {
+        let (Some(grad), [Some(input), Some(grid)]) = (grads.of(0), kept) else { return Ok([None, None]) };
+        Sampled { input, grid, sampling }.gradients(grad, needs)
+    })
 }

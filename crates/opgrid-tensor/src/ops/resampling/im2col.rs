@@ -77,18 +77,33 @@ pub const COL2IM: Family<Col2im> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&IM2COL).cpu(|input, kernel, dilation, padding, stride, out| {
-        let image = &input.sizes()[input.dim() - 3..];
-        let movement = Movement::new(kernel, dilation, padding, stride)?;
-        let windows = movement.windows(input.numel(), [image[0], image[1], image[2]])?;
-        with_dtype!(input.dtype(), T => unfold::<T>(&windows, out.array()?, input.array()?))
-    });
-    library.family(&COL2IM).cpu(|input, _, kernel, dilation, padding, stride, out| {
-        let image = &out.sizes()[out.dim() - 3..];
-        let movement = Movement::new(kernel, dilation, padding, stride)?;
-        let windows = movement.windows(out.numel(), [image[0], image[1], image[2]])?;
-        with_dtype!(input.dtype(), T => fold::<T>(&windows, out.array()?, input.array()?))
-    });
+    library
+        .family(&IM2COL)
+        .cpu(|input, kernel, dilation, padding, stride, out| {
+            let image = &input.sizes()[input.dim() - 3..];
+            let movement = Movement::new(kernel, dilation, padding, stride)?;
+            let windows = movement.windows(input.numel(), [image[0], image[1], image[2]])?;
+            with_dtype!(input.dtype(), T => unfold::<T>(&windows, out.array()?, input.array()?))
+        })
+        .derivative(|d, (input, kernel, dilation, padding, stride)| {
+            let image = input.sizes()[input.dim() - 2..].to_vec();
+            let [kernel, dilation, padding, stride] =
+                [kernel, dilation, padding, stride].map(<[i64]>::to_vec);
+            d.by(input, [], move |grad, []| Col2im.call(grad, &image, &kernel, &dilation, &padding, &stride))
+        });
+    library
+        .family(&COL2IM)
+        .cpu(|input, _, kernel, dilation, padding, stride, out| {
+            let image = &out.sizes()[out.dim() - 3..];
+            let movement = Movement::new(kernel, dilation, padding, stride)?;
+            let windows = movement.windows(out.numel(), [image[0], image[1], image[2]])?;
+            with_dtype!(input.dtype(), T => fold::<T>(&windows, out.array()?, input.array()?))
+        })
+        .derivative(|d, (input, _, kernel, dilation, padding, stride)| {
+            let [kernel, dilation, padding, stride] =
+                [kernel, dilation, padding, stride].map(<[i64]>::to_vec);
+            d.by(input, [], move |grad, []| Im2col.call(grad, &kernel, &dilation, &padding, &stride))
+        });
 }
 
 /// Dtypes that are taken.

@@ -80,27 +80,43 @@ pub const CHANNEL_SHUFFLE: Family<ChannelShuffle> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&PIXEL_SHUFFLE).cpu(|input, factor, out| {
-        let (outer, [_, height, width]) = image("upscale_factor", input.spec()?, factor)?;
-        let channels = out.sizes()[outer.len()];
-        let from = [outer, &[channels, factor, factor, height, width]].concat();
-        let to = [outer, &[channels, height, factor, width, factor]].concat();
-        move_elements(input, &from, out, &to, &[0, 3, 1, 4, 2])
-    });
-    library.family(&PIXEL_UNSHUFFLE).cpu(|input, factor, out| {
-        let (outer, [channels, height, width]) = image("downscale_factor", input.spec()?, factor)?;
-        let (height, width) = (height / factor, width / factor);
-        let from = [outer, &[channels, height, factor, width, factor]].concat();
-        let to = [outer, &[channels, factor, factor, height, width]].concat();
-        move_elements(input, &from, out, &to, &[0, 2, 4, 1, 3])
-    });
-    library.family(&CHANNEL_SHUFFLE).cpu(|input, groups, out| {
-        let (outer, inner) = (&input.sizes()[..1], &input.sizes()[2..]);
-        let size = input.sizes()[1] / groups;
-        let order: Vec<i64> = [1, 0].into_iter().chain(2..inner.len() as i64 + 2).collect();
-        let (from, to) = ([outer, &[groups, size], inner].concat(), [outer, &[size, groups], inner].concat());
-        move_elements(input, &from, out, &to, &order)
-    });
+    library
+        .family(&PIXEL_SHUFFLE)
+        .cpu(|input, factor, out| {
+            let (outer, [_, height, width]) = image("upscale_factor", input.spec()?, factor)?;
+            let channels = out.sizes()[outer.len()];
+            let from = [outer, &[channels, factor, factor, height, width]].concat();
+            let to = [outer, &[channels, height, factor, width, factor]].concat();
+            move_elements(input, &from, out, &to, &[0, 3, 1, 4, 2])
+        })
+        .derivative(|d, (input, factor)| d.by(input, [], move |grad, []| PixelUnshuffle.call(grad, factor)));
+    library
+        .family(&PIXEL_UNSHUFFLE)
+        .cpu(|input, factor, out| {
+            let (outer, [channels, height, width]) = image("downscale_factor", input.spec()?, factor)?;
+            let (height, width) = (height / factor, width / factor);
+            let from = [outer, &[channels, height, factor, width, factor]].concat();
+            let to = [outer, &[channels, factor, factor, height, width]].concat();
+            move_elements(input, &from, out, &to, &[0, 2, 4, 1, 3])
+        })
+        .derivative(|d, (input, factor)| d.by(input, [], move |grad, []| PixelShuffle.call(grad, factor)));
+    library
+        .family(&CHANNEL_SHUFFLE)
+        .cpu(|input, groups, out| {
+            let (outer, inner) = (&input.sizes()[..1], &input.sizes()[2..]);
+            let size = input.sizes()[1] / groups;
+            let order: Vec<i64> = [1, 0].into_iter().chain(2..inner.len() as i64 + 2).collect();
+            let (from, to) =
+                ([outer, &[groups, size], inner].concat(), [outer, &[size, groups], inner].concat());
+            move_elements(input, &from, out, &to, &order)
+        })
+        .derivative(|d, (input, groups)| {
+            let back = input.sizes()[1] / groups;
+            d.by(input, [], move |grad, []| match back {
+                0 => Ok(grad.clone()),
+                back => ChannelShuffle.call(grad, back),
+            })
+        });
 }
 
 /// What is before an image, and its channels, height and width.

@@ -36,22 +36,34 @@ pub const UPSAMPLE_BICUBIC2D_AA: Family<UpsampleBicubic2dAa> =
         .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&UPSAMPLE_BILINEAR2D_AA).cpu(|input, output, align_corners, rows, columns, out| {
-        // Sizes beside one of 0 may be of any size.
-        if out.numel() == 0 {
-            return Ok(());
-        }
-        let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
-        cpu(input, &resized, (2.0, triangle), out)
-    });
-    library.family(&UPSAMPLE_BICUBIC2D_AA).cpu(|input, output, align_corners, rows, columns, out| {
-        // Sizes beside one of 0 may be of any size.
-        if out.numel() == 0 {
-            return Ok(());
-        }
-        let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
-        cpu(input, &resized, (4.0, cubic_filter), out)
-    });
+    library
+        .family(&UPSAMPLE_BILINEAR2D_AA)
+        .cpu(|input, output, align_corners, rows, columns, out| {
+            // Sizes beside one of 0 may be of any size.
+            if out.numel() == 0 {
+                return Ok(());
+            }
+            let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
+            cpu(input, &resized, (2.0, triangle), out)
+        })
+        .derivative(|d, (input, output, align_corners, rows, columns)| {
+            let line = |resized: &Resized| resized.antialiased(2.0, triangle);
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], line)
+        });
+    library
+        .family(&UPSAMPLE_BICUBIC2D_AA)
+        .cpu(|input, output, align_corners, rows, columns, out| {
+            // Sizes beside one of 0 may be of any size.
+            if out.numel() == 0 {
+                return Ok(());
+            }
+            let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
+            cpu(input, &resized, (4.0, cubic_filter), out)
+        })
+        .derivative(|d, (input, output, align_corners, rows, columns)| {
+            let line = |resized: &Resized| resized.antialiased(4.0, cubic_filter);
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], line)
+        });
     library.define(UpsampleBilinear2dAaVec).kind(&kind::RESAMPLING).implicit(
         |input, output, align, scales| {
             let sizes = output_sizes(input.spec()?.sizes(), output, scales, 2)?;

@@ -33,20 +33,25 @@ pub const UPSAMPLE_BICUBIC2D: Family<UpsampleBicubic2d> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&UPSAMPLE_BICUBIC2D).cpu(|input, output, align_corners, rows, columns, out| {
-        // Sizes beside one of 0 may be of any size.
-        if out.numel() == 0 {
-            return Ok(());
-        }
-        let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
-        if input.dtype() == DType::U8 {
-            return of_bytes(out, input, &resized, Resized::cubic);
-        }
-        with_dtype!(input.dtype(), T: Float => {
-            let lines = resized.iter().map(Resized::cubic::<Math<T>>).collect();
-            resample::<T>(out.array()?, input.array()?, &resampling::lines(lines))
+    library
+        .family(&UPSAMPLE_BICUBIC2D)
+        .cpu(|input, output, align_corners, rows, columns, out| {
+            // Sizes beside one of 0 may be of any size.
+            if out.numel() == 0 {
+                return Ok(());
+            }
+            let resized = Resized::all(&input.sizes()[2..], output, align_corners, &[rows, columns]);
+            if input.dtype() == DType::U8 {
+                return of_bytes(out, input, &resized, Resized::cubic);
+            }
+            with_dtype!(input.dtype(), T: Float => {
+                let lines = resized.iter().map(Resized::cubic::<Math<T>>).collect();
+                resample::<T>(out.array()?, input.array()?, &resampling::lines(lines))
+            })
         })
-    });
+        .derivative(|d, (input, output, align_corners, rows, columns)| {
+            resampling::derivative(d, input, (output, align_corners), &[rows, columns], Resized::cubic)
+        });
     library.define(UpsampleBicubic2dVec).kind(&kind::RESAMPLING).implicit(|input, output, align, scales| {
         let sizes = output_sizes(input.spec()?.sizes(), output, scales, 2)?;
         UpsampleBicubic2d.call(input, &sizes, align, scale_at(scales, 0), scale_at(scales, 1))

@@ -40,7 +40,10 @@ macro_rules! of_dims {
         });
         $library
             .family(&family.same_dtype_out())
-            .cpu(|x, output, align, $($scale,)+ out| cpu(x, output, align, &[$($scale),+], out));
+            .cpu(|x, output, align, $($scale,)+ out| cpu(x, output, align, &[$($scale),+], out))
+            .derivative(|d, (x, output, align, $($scale),+)| {
+                resampling::derivative(d, x, (output, align), &[$($scale),+], Resized::linear)
+            });
         $library.define($vec).kind(&kind::RESAMPLING).implicit(|x, output, align, scales| {
             let sizes = output_sizes(x.spec()?.sizes(), output, scales, [$($at),+].len())?;
             $operator.call(x, &sizes, align, $(scale_at(scales, $at)),+)

@@ -44,7 +44,14 @@ macro_rules! of_dims {
             Family::new($operator, &kind::RESAMPLING, |x, output, $($scale),+| shape(x, output, &[$($scale),+]));
         $library
             .family(&family.same_dtype_out())
-            .cpu(|x, output, $($scale,)+ out| cpu(x, output, &[$($scale),+], $exact, out));
+            .cpu(|x, output, $($scale,)+ out| cpu(x, output, &[$($scale),+], $exact, out))
+            .derivative(|d, (x, output, $($scale),+)| {
+                let line = match x.dtype() {
+                    DType::F64 => |resized: &Resized| resized.nearest_line::<f64>($exact),
+                    _ => |resized: &Resized| resized.nearest_line::<f32>($exact),
+                };
+                resampling::derivative(d, x, (output, false), &[$($scale),+], line)
+            });
         $library.define($vec).kind(&kind::RESAMPLING).implicit(|x, output, scales| {
             let sizes = output_sizes(x.spec()?.sizes(), output, scales, [$($at),+].len())?;
             $operator.call(x, &sizes, $(scale_at(scales, $at)),+)
