@@ -477,7 +477,12 @@ impl Moved {
         let parts = |of: &Tensor| Ok::<_, opgrid_core::Error>([Real.call(of)?, Imag.call(of)?]);
         let (grads, inputs, weights) = (parts(grad)?, parts(input)?, parts(weight)?);
         let of = |part: usize, other: usize| {
-            self.gradients(&grads[part], &inputs[other], &weights[other], [needs[0], needs[1], needs[2] && other == 0])
+            self.gradients(
+                &grads[part],
+                &inputs[other],
+                &weights[other],
+                [needs[0], needs[1], needs[2] && other == 0],
+            )
         };
         let (real, both, imag, mixed) = (of(0, 0)?, of(1, 1)?, of(1, 0)?, of(0, 1)?);
         let whole = |at: usize| match (&real[at], &both[at], &imag[at], &mixed[at]) {

@@ -60,8 +60,9 @@ impl Sampled<'_> {
             if needs[1] {
                 let value = grad.mul(&flat.gather(2, &element)?)?.sum_dim(&[1], false)?;
                 for (dim, by_number) in by_numbers.iter_mut().enumerate() {
-                    let factor =
-                        |(at, tap): (usize, &&Tap)| if at == dim { tap.slope.clone() } else { tap.weight.clone() };
+                    let factor = |(at, tap): (usize, &&Tap)| {
+                        if at == dim { tap.slope.clone() } else { tap.weight.clone() }
+                    };
                     let slope = product(taps.iter().enumerate().map(factor))?;
                     *by_number = derivatives::total([by_number.take(), Some(value.mul(&slope)?)])?;
                 }
