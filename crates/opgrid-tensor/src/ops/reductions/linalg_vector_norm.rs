@@ -136,6 +136,10 @@ fn cpu(
 
 /// States the derivative of the norm of an order. It is zero where a norm is, and the elements that are the largest or the
 /// smallest share it.
+///
+/// # Errors
+///
+/// A dimension out of range, an order or a correction that is no real number.
 pub(super) fn derivative(
     d: &Recorder<'_>,
     input: &Tensor,
