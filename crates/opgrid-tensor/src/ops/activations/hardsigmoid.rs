@@ -5,6 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: floating-point ones.
 //! - Aliasing: `hardsigmoid_` writes `self`, `hardsigmoid.out` writes `out`, which has the dtype of `self`.
+//! - Derivative: zero at the limits.
 //! - Errors: other dtypes.
 //! - Source: torch.nn.functional.hardsigmoid, PyTorch 2.15.
 

@@ -6,6 +6,7 @@
 //! - Dtypes: that of `self`, integers or floats; integers are limited by the integers in the bounds. The slope has the
 //!   promoted dtype, which is one of floats.
 //! - Aliasing: `hardtanh_` and `relu6_` write `self`, `hardtanh.out` writes `out`, which has the dtype of `self`.
+//! - Derivative: zero at the limits.
 //! - Dispatch: `relu6` is a composite of `hardtanh` with 0 and 6.
 //! - Errors: bools and complex numbers; a bound beyond the range of the dtype.
 //! - Source: torch.nn.functional.hardtanh, PyTorch 2.15.

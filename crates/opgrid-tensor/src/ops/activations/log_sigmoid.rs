@@ -5,6 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: floating-point ones.
 //! - Aliasing: the `out` overloads write `out`, or `output` and `buffer`, which have the dtype of `self`.
+//! - Derivative: the buffer is constant.
 //! - Dispatch: `log_sigmoid` is a composite of `log_sigmoid_forward`, whose second result is `e ^ -|self[i]|`, which its slope
 //!   needs.
 //! - Errors: other dtypes.

@@ -27,12 +27,9 @@ pub const SILU_BACKWARD: Family<SiluBackward> =
     Family::new(SiluBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&SILU)
-        .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| SiluBackward.call(grad, &derivatives::conjugate(x)?)));
+    library.family(&SILU).cpu(cpu).derivative(|d, (input,)| d.by(input, [input], gradient));
     library.family(&SILU_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, input)| {
-        d.by(grad_output, [input], |grad, [x]| SiluBackward.call(grad, &derivatives::conjugate(x)?))?;
+        d.by(grad_output, [input], gradient)?;
         d.by(input, [grad_output, input], |grad, [before, x]| {
             let gate = x.sigmoid()?;
             let rest = (1 - &gate)?;
@@ -87,4 +84,9 @@ fn backward_cpu(grad: &Tensor, input: &Tensor, out: &Tensor) -> Result<()> {
             grad.times(sigmoid).times(one.plus(x.times(one.minus(sigmoid))))
         })
     })
+}
+
+/// The gradient times the conjugate of the slope, which is the slope at the conjugate.
+fn gradient(grad: &Tensor, [x]: [&Tensor; 1]) -> Result<Tensor> {
+    SiluBackward.call(grad, &derivatives::conjugate(x)?)
 }

@@ -8,6 +8,10 @@ use crate::tensor::views::normalise_dim;
 use crate::tensor::{Dims, Tensor};
 
 /// The gradient times the conjugate of a number.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn times(grad: &Tensor, number: Scalar) -> Result<Tensor> {
     match number {
         Scalar::Int(1) => Ok(grad.clone()),
@@ -17,36 +21,64 @@ pub(crate) fn times(grad: &Tensor, number: Scalar) -> Result<Tensor> {
 }
 
 /// The conjugate, which is the tensor itself for real numbers.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn conjugate(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_complex() { x.conj() } else { Ok(x.clone()) }
 }
 
 /// The gradient times the conjugate of a slope.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn chained(grad: &Tensor, slope: &Tensor) -> Result<Tensor> {
     grad.mul(&conjugate(slope)?)
 }
 
 /// The gradient over the conjugate of the reciprocal of a slope.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn divided(grad: &Tensor, reciprocal: &Tensor) -> Result<Tensor> {
     grad.div(&conjugate(reciprocal)?)
 }
 
 /// The gradient of what is constant where it is smooth.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn zeros(grad: &Tensor) -> Result<Tensor> {
     ZerosLike.call(grad, None, None, None, None, None)
 }
 
 /// The gradient where a condition holds, and zeros elsewhere.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn where_true(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
     WhereScalarOther.call(condition, grad, Scalar::Int(0))
 }
 
 /// The gradient where a condition does not hold, and zeros elsewhere.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn where_false(condition: &Tensor, grad: &Tensor) -> Result<Tensor> {
     WhereScalarSelf.call(condition, Scalar::Int(0), grad)
 }
 
 /// The sum of two parts of a gradient, each of which may be nothing.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn sum(one: Option<Tensor>, other: Option<Tensor>) -> Result<Option<Tensor>> {
     match (one, other) {
         (Some(one), Some(other)) => one.add(&other, 1).map(Some),
@@ -56,6 +88,10 @@ pub(crate) fn sum(one: Option<Tensor>, other: Option<Tensor>) -> Result<Option<T
 
 /// States the derivative of an operator that chooses elements along a dimension, with the places of the chosen ones as its
 /// second result: each has the gradient of what was made of it. Results of one element along the dimension may lack it.
+///
+/// # Errors
+///
+/// Those of the recorder.
 pub(crate) fn of_chosen(d: &Recorder<'_>, input: &Tensor, dim: i64, has_dim: bool) -> Result<()> {
     let (sizes, has_dim) = (Dims::from_slice(input.sizes()), has_dim || input.dim() == 0);
     d.differentiable(1);

@@ -163,6 +163,10 @@ fn expected(it: &Inputs, finish: fn(f64) -> f64) -> Result<Expected> {
 }
 
 /// The gradient of a variance.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &Kept, correction: f64) -> Result<Tensor> {
     let count = kept.count as f64;
     let distance = (x - (kept.summed(x)? / count)?)?;
@@ -170,6 +174,10 @@ pub(crate) fn slope(grad: &Tensor, x: &Tensor, kept: &Kept, correction: f64) -> 
 }
 
 /// The gradient of a variance by that of its root. A variance of zero has none.
+///
+/// # Errors
+///
+/// Those of the operators.
 pub(crate) fn of_root(grad: &Tensor, deviation: &Tensor) -> Result<Tensor> {
     let is_zero = deviation.eq_scalar(0)?;
     let divisor = WhereScalarSelf.call(&is_zero, Scalar::Int(1), &(deviation * 2)?)?;
@@ -177,6 +185,10 @@ pub(crate) fn of_root(grad: &Tensor, deviation: &Tensor) -> Result<Tensor> {
 }
 
 /// States the derivative of a variance, or of its root; `has_average` where the average is a second result.
+///
+/// # Errors
+///
+/// A dimension out of range, a correction that is no real number.
 pub(crate) fn derivative(
     d: &Recorder<'_>,
     input: &Tensor,

@@ -6,6 +6,7 @@
 //! - Shapes: all broadcast; none with a reduction.
 //! - Dtypes: one for `self` and `target`, a floating-point one; `weight` is promoted.
 //! - Aliasing: `binary_cross_entropy.out` writes `out`.
+//! - Derivative: the weights have none.
 //! - Dispatch: a composite of logarithms and arithmetic.
 //! - Errors: other dtypes, two dtypes; elements of `self` that are no probabilities; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy, PyTorch 2.15.
@@ -76,7 +77,8 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE).constant(&["weight"])
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"])
         .refuses_data(
             "between 0 and 1",
             given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),

@@ -7,6 +7,7 @@
 //! - Shapes: that of `target`, to which the others broadcast; none with a reduction.
 //! - Dtypes: promoted; that of `self` is a floating-point one.
 //! - Aliasing: `binary_cross_entropy_with_logits.out` writes `out`.
+//! - Derivative: the weights have none.
 //! - Dispatch: a composite of `log_sigmoid` and arithmetic.
 //! - Errors: other dtypes; a shape of `self` that does not broadcast to that of `target`; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy_with_logits, PyTorch 2.15.
@@ -74,7 +75,8 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE).constant(&["weight", "pos_weight"]);
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight", "pos_weight"]);
     samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
 }
 

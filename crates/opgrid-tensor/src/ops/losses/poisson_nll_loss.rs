@@ -11,9 +11,7 @@
 //! - Source: torch.nn.functional.poisson_nll_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{
-    AddScalar, AddTensor, Exp, LeScalar, Log, MaskedFillScalar, MulScalar, MulTensor, SubTensor,
-};
+use crate::ops::{AddScalar, AddTensor, Exp, LeScalar, Log, MaskedFillScalar, MulScalar, MulTensor, SubTensor, WhereScalarSelf};
 
 operator! {
     home = crate::home;
@@ -75,9 +73,12 @@ fn poisson_nll_loss(
     if !full {
         return loss::reduced(plain, reduction);
     }
-    let ordered = SubTensor.call(&MulTensor.call(target, &Log.call(target)?)?, target, ONE)?;
-    let root = Log.call(&MulScalar.call(target, Scalar::Float(std::f64::consts::TAU))?)?;
+    // One instead of small targets, whose logarithms would have no gradient.
+    let is_small = LeScalar.call(target, ONE)?;
+    let large = WhereScalarSelf.call(&is_small, ONE, target)?;
+    let ordered = SubTensor.call(&MulTensor.call(&large, &Log.call(&large)?)?, &large, ONE)?;
+    let root = Log.call(&MulScalar.call(&large, Scalar::Float(std::f64::consts::TAU))?)?;
     let stirling = AddTensor.call(&ordered, &root, Scalar::Float(0.5))?;
-    let stirling = MaskedFillScalar.call(&stirling, &LeScalar.call(target, ONE)?, Scalar::Int(0))?;
+    let stirling = MaskedFillScalar.call(&stirling, &is_small, Scalar::Int(0))?;
     loss::reduced(AddTensor.call(&plain, &stirling, ONE)?, reduction)
 }

@@ -5,6 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: that of `self`; that of the parts for complex numbers. The smallest integer stays what it is.
 //! - Aliasing: `abs_` writes `self`, `abs.out` writes `out`.
+//! - Derivative: zero at zero.
 //! - Dispatch: `absolute` is another name, in all forms.
 //! - Errors: `abs_` of complex numbers; bools; an `out` of another dtype.
 //! - Source: torch.abs, PyTorch 2.15; there `abs` and `abs_` are made of `abs.out`.

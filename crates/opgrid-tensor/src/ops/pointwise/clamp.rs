@@ -6,6 +6,7 @@
 //! - Dtypes: numbers as bounds take part in promotion if `self` has no fractions, tensors always.
 //! - Values: where the bounds cross, `max` counts. NaN among elements or bounds gives NaN.
 //! - Aliasing: `clamp_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside numbers.
+//! - Derivative: elements at a limit count as within; the limits have those of the elements beyond them.
 //! - Dispatch: `clip` is another name, in all forms.
 //! - Errors: no bound; complex numbers; bools between two bools; a number beyond the range of the dtype.
 //! - Source: torch.clamp, PyTorch 2.15.

@@ -6,6 +6,7 @@
 //! - Dtypes: a number as the bound takes part in promotion if `self` has no fractions, a tensor always.
 //! - Values: NaN among elements or bounds gives NaN.
 //! - Aliasing: `clamp_max_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside a number.
+//! - Derivative: an element at the limit counts as within.
 //! - Errors: complex numbers; bools beside a bool number; a number beyond the range of the dtype.
 //! - Source: torch.clamp, PyTorch 2.15.
 

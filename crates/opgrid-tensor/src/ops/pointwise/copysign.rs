@@ -5,6 +5,7 @@
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; integers and bools give the default dtype.
 //! - Aliasing: `copysign_` writes `self`, the `out` overloads write `out`.
+//! - Derivative: zero at zero; `other` is constant.
 //! - Dispatch: overloads with numbers put them in a tensor's place.
 //! - Errors: complex numbers; `copysign_` of integers and bools.
 //! - Source: torch.copysign, PyTorch 2.15.

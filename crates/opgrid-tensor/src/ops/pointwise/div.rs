@@ -15,6 +15,7 @@
 use half::{bf16, f16};
 
 use crate::kernels::division::{self, Divide, Rounding};
+use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
 
 operator! {
@@ -46,12 +47,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&DIV)
         .cpu(cpu)
-        .derivative(|d, (input, other)| {
-            d.by(input, [other], |grad, [other]| derivatives::divided(grad, other))?;
-            d.by(other, [input, other], |grad, [input, other]| {
-                derivatives::chained(&(-grad)?, &((input / other)? / other)?)
-            })
-        })
+        .derivative(|d, (input, other)| quotient(d, input, other))
         .column(NumbersForTensors)
         .number(DivScalar, DivTensor)
         .number(DivInplaceScalar, DivInplaceTensor)
@@ -71,14 +67,11 @@ pub(super) fn register(library: &mut Library) {
         .column(NumbersForTensors)
         .cpu(mode_cpu)
         .derivative(|d, (input, other, mode)| {
-            if mode.is_some() {
-                d.by(input, [], |grad, []| derivatives::zeros(grad))?;
-                return d.by(other, [], |grad, []| derivatives::zeros(grad));
+            if mode.is_none() {
+                return quotient(d, input, other);
             }
-            d.by(input, [other], |grad, [other]| derivatives::divided(grad, other))?;
-            d.by(other, [input, other], |grad, [input, other]| {
-                derivatives::chained(&(-grad)?, &((input / other)? / other)?)
-            })
+            d.by(input, [], |grad, []| derivatives::zeros(grad))?;
+            d.by(other, [], |grad, []| derivatives::zeros(grad))
         })
         .number(DivScalarMode, DivTensorMode)
         .number(DivInplaceScalarMode, DivInplaceTensorMode)
@@ -256,4 +249,12 @@ impl Tensor {
     pub fn div_rounded<'m>(&self, other: &Self, rounding_mode: impl Into<Option<&'m str>>) -> Result<Self> {
         DivTensorMode.call(self, other, rounding_mode.into())
     }
+}
+
+/// States the derivative of the quotient that is not rounded.
+fn quotient(d: &Recorder<'_>, input: &Tensor, other: &Tensor) -> Result<()> {
+    d.by(input, [other], |grad, [other]| derivatives::divided(grad, other))?;
+    d.by(other, [input, other], |grad, [input, other]| {
+        derivatives::chained(&(-grad)?, &((input / other)? / other)?)
+    })
 }

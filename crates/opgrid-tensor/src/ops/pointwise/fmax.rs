@@ -5,6 +5,7 @@
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted. NaN only of two NaN.
 //! - Aliasing: `fmax.out` writes `out`.
+//! - Derivative: equal elements count as the first.
 //! - Errors: complex numbers, which have no order.
 //! - Source: torch.fmax, PyTorch 2.15.
 

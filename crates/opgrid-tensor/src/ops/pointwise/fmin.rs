@@ -5,6 +5,7 @@
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted. NaN only of two NaN.
 //! - Aliasing: `fmin.out` writes `out`.
+//! - Derivative: equal elements count as the first.
 //! - Errors: complex numbers, which have no order.
 //! - Source: torch.fmin, PyTorch 2.15.
 

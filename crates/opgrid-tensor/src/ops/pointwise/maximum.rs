@@ -5,6 +5,7 @@
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted. NaN wins over every number.
 //! - Aliasing: `maximum.out` writes `out`.
+//! - Derivative: equal elements share the gradient.
 //! - Errors: complex numbers, which have no order.
 //! - Source: torch.maximum, PyTorch 2.15.
 

@@ -34,8 +34,8 @@ pub(super) fn register(library: &mut Library) {
         .column(NumbersForTensors)
         .cpu(cpu)
         .derivative(|d, (input, other)| {
-            d.by(input, [other], |grad, [other]| grad.mul(&other.conj()?))?;
-            d.by(other, [input], |grad, [input]| grad.mul(&input.conj()?))
+            d.by(input, [other], |grad, [other]| derivatives::chained(grad, other))?;
+            d.by(other, [input], |grad, [input]| derivatives::chained(grad, input))
         })
         .number(MulScalar, MulTensor)
         .number(MulInplaceScalar, MulInplaceTensor)

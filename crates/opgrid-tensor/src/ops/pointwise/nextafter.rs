@@ -5,6 +5,7 @@
 //! - Shapes: `self` and `other` broadcast.
 //! - Dtypes: promoted; floating-point ones.
 //! - Aliasing: `nextafter_` writes `self`, `nextafter.out` writes `out`.
+//! - Derivative: that of `self`; `other` is constant.
 //! - Errors: integers, bools and complex numbers.
 //! - Source: torch.nextafter, PyTorch 2.15.
 

@@ -6,6 +6,7 @@
 //! - Dtypes: promoted. Integers wrap around; to a negative power they are 0 unless 1 or -1.
 //! - Aliasing: `pow_` writes `self`, the `out` overloads write `out`.
 //! - Values: a number as the exponent keeps its digits beside float32, and is rounded beside 16-bit floats.
+//! - Derivative: an exponent of zero gives none; that of an exponent is zero at a base of zero, unless it is negative.
 //! - Errors: integers to the power of a negative integer number; an exponent beyond the range of integers or 16-bit
 //!   floats; bools, unless one of both is a number that makes the result a constant or a copy.
 //! - Source: torch.pow, PyTorch 2.15.

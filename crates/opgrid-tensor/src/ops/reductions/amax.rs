@@ -5,6 +5,7 @@
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
 //! - Dtypes: that of `self`. NaN wins over every number.
 //! - Aliasing: `amax.out` writes `out`.
+//! - Derivative: equal elements share the gradient.
 //! - Errors: complex numbers; nothing to choose from; a dimension out of range or named twice; an `out` of another
 //!   dtype than `self`.
 //! - Source: torch.amax, PyTorch 2.15.

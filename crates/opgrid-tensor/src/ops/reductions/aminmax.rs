@@ -5,6 +5,7 @@
 //! - Shapes: without the dimension `dim`, or with size 1 for it with `keepdim`; no `dim` means all.
 //! - Dtypes: that of `self`. NaN wins over every number.
 //! - Aliasing: `aminmax.out` writes `min` and `max`.
+//! - Derivative: equal elements share the gradients.
 //! - Errors: complex numbers; nothing to choose from; a dimension out of range; an output of another dtype than `self`.
 //! - Source: torch.aminmax, PyTorch 2.15.
 

@@ -7,6 +7,7 @@
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`. The result has that of
 //!   the parts for complex numbers.
 //! - Aliasing: `linalg_vector_norm.out` writes `out`.
+//! - Derivative: zero where the norm is; the largest or the smallest of equal sizes share it.
 //! - Errors: integers and bools; a complex `ord`; a `dtype` that is narrower than that of `self`, or complex for real
 //!   numbers and the other way round; a negative or infinite `ord` for no elements; a dimension out of range or named
 //!   twice; an `out` of another dtype.
@@ -135,6 +136,10 @@ fn cpu(
 
 /// States the derivative of the norm of an order. It is zero where a norm is, and the elements that are the largest or the
 /// smallest share it.
+///
+/// # Errors
+///
+/// A dimension out of range, an order or a correction that is no real number.
 pub(super) fn derivative(
     d: &Recorder<'_>,
     input: &Tensor,

@@ -6,6 +6,7 @@
 //! - Dtypes: that of `self`, and int64 for indices; promoted for two. NaN wins over every number. Of several largest elements
 //!   the index is that of the first.
 //! - Aliasing: `max.unary_out` and `max.out` write `out`, `max.dim_max` writes `max` and `max_values`.
+//! - Derivative: of all elements, equal ones share the gradient; along a dimension the one at the index has it.
 //! - Dispatch: that of two tensors is made of `maximum`.
 //! - Errors: complex numbers; nothing to choose from.
 //! - Source: torch.max, PyTorch 2.15.

@@ -6,6 +6,7 @@
 //! - Dtypes: that of `self`, and int64 for indices; promoted for two. NaN wins over every number. Of several smallest elements
 //!   the index is that of the first.
 //! - Aliasing: `min.unary_out` and `min.out` write `out`, `min.dim_min` writes `min` and `min_indices`.
+//! - Derivative: of all elements, equal ones share the gradient; along a dimension the one at the index has it.
 //! - Dispatch: that of two tensors is made of `minimum`.
 //! - Errors: complex numbers; nothing to choose from.
 //! - Source: torch.min, PyTorch 2.15.

@@ -6,6 +6,7 @@
 //! - Dtypes: that of `self`; that of the parts for complex numbers, which are points in the plane.
 //! - Values: NaN for no elements; infinite, or NaN, where there are no more elements than `correction`.
 //! - Aliasing: `std.correction_out` and `std.out` write `out`.
+//! - Derivative: zero where the deviation is.
 //! - Dispatch: the overloads with `unbiased` are made of `std.correction`, with a correction of one or zero.
 //! - Errors: integers and bools; a dimension out of range or named twice; a complex `correction`.
 //! - Source: torch.std, PyTorch 2.15.

@@ -4,6 +4,7 @@
 //!
 //! - Shapes, dtypes, values, errors: those of `std` and `mean`.
 //! - Aliasing: `std_mean.correction_out` writes `out0` and `out1`.
+//! - Derivative: zero where the deviation is.
 //! - Dispatch: the overloads with `unbiased` are made of `std_mean.correction`, with a correction of one or zero.
 //! - Source: torch.std_mean, PyTorch 2.15.
 

@@ -6,6 +6,7 @@
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for integers and
 //!   bools. Integers wrap around. Floats are kept in double precision from element to element.
 //! - Aliasing: `cumprod_` writes `self`, `cumprod.out` writes `out`, each in its own dtype.
+//! - Derivative: right where there are zeros; its own one is not, behind the first zero along the dimension.
 //! - Errors: a bool `dtype`, `out` or `self` of `cumprod_`; an `out`, or `self` of `cumprod_`, of another dtype than `dtype`;
 //!   a dimension out of range.
 //! - Source: torch.cumprod, PyTorch 2.15.

@@ -6,6 +6,7 @@
 //! - Dtypes: integers and floats; indices are int64.
 //! - Values: NaN is left out; NaN for no numbers. Of equal elements the index is that of one in the middle, counted from the first.
 //! - Aliasing: `nanmedian.out` writes `out`, `nanmedian.dim_values` writes `values` and `indices`.
+//! - Derivative: of all elements, equal ones share the gradient; along a dimension the one at the index has it.
 //! - Errors: other dtypes; integers without elements; a dimension of size 0 or out of range; an output of another dtype.
 //! - Source: torch.nanmedian, PyTorch 2.15, where integers without elements give the smallest of their range.
 

@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(ViewDtype).kind(&kind::VIEW).on_every_backend(view_dtype);
+    library.define(ViewDtype).kind(&kind::VIEW).on_every_backend(view_dtype).non_differentiable();
 }
 
 pub(super) fn samples(samples: &mut Samples) {
