@@ -27,10 +27,9 @@ pub const SILU_BACKWARD: Family<SiluBackward> =
     Family::new(SiluBackward, &kind::POINTWISE_BINARY, backward_shape);
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .family(&SILU)
-        .cpu(cpu)
-        .derivative(|d, (input,)| d.by(input, [input], |grad, [x]| SiluBackward.call(grad, &derivatives::conjugate(x)?)));
+    library.family(&SILU).cpu(cpu).derivative(|d, (input,)| {
+        d.by(input, [input], |grad, [x]| SiluBackward.call(grad, &derivatives::conjugate(x)?))
+    });
     library.family(&SILU_BACKWARD).cpu(backward_cpu).derivative(|d, (grad_output, input)| {
         d.by(grad_output, [input], |grad, [x]| SiluBackward.call(grad, &derivatives::conjugate(x)?))?;
         d.by(input, [grad_output, input], |grad, [before, x]| {

@@ -76,7 +76,8 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE).constant(&["weight"])
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"])
         .refuses_data(
             "between 0 and 1",
             given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),

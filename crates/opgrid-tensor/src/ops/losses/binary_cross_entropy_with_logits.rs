@@ -74,7 +74,8 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE).constant(&["weight", "pos_weight"]);
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight", "pos_weight"]);
     samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
 }
 

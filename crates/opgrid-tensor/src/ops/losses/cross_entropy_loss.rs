@@ -34,7 +34,8 @@ pub(super) fn samples(samples: &mut Samples) {
     let classes = || Plain::of(DType::I64, &[2], &[0, 2]);
     samples
         .of(CrossEntropyLoss, FLOATS, inputs, reference)
-        .tolerance(2.0 * loss::TOLERANCE).constant(&["weight"])
+        .tolerance(2.0 * loss::TOLERANCE)
+        .constant(&["weight"])
         .refuses("`label_smoothing` is 2", x().and(classes()).named("label_smoothing", 2.0))
         .refuses("`ignore_index`", x().and(make::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64))
         .refuses("expected a distribution", x().and(Plain::of(DType::I64, &[2, 3], &[0])));

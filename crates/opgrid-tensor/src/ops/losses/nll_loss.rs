@@ -85,7 +85,8 @@ pub(super) fn samples(samples: &mut Samples) {
     let classes = |sizes: &[i64], classes: &[i64]| Plain::of(DType::I64, sizes, classes);
     samples
         .of(NllLoss, FLOATS, few, |it| Ok(expected(it)?.0))
-        .tolerance(loss::TOLERANCE).constant(&["weight"])
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"])
         .refuses("expected int64 or uint8", x().and(Plain::of(DType::I32, &[2], &[0])))
         .refuses("`target` has shape", x().and(classes(&[3], &[0])))
         .refuses("`weight` has shape", x().and(classes(&[2], &[0])).and(make::numbers(DType::F32, &[2], 0)))
@@ -94,8 +95,14 @@ pub(super) fn samples(samples: &mut Samples) {
             given(make::numbers(DType::F32, &[2, 3, 2], 0)).and(classes(&[2, 2], &[0])),
         )
         .refuses_data("", x().and(classes(&[2], &[0, 3])));
-    samples.of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE).constant(&["weight"]);
-    samples.of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0)).tolerance(loss::TOLERANCE).constant(&["weight"]);
+    samples
+        .of(NllLoss2d, FLOATS, images, |it| Ok(expected(it)?.0))
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"]);
+    samples
+        .of(NllLossNd, FLOATS, any, |it| Ok(expected(it)?.0))
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"]);
     let both = |it: &Inputs| {
         let (losses, weights) = expected(it)?;
         Ok(Expected::Several(vec![losses, weights]))
@@ -107,7 +114,8 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]])),
             both,
         )
-        .tolerance(loss::TOLERANCE).constant(&["weight"]);
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"]);
     samples
         .of(
             NllLoss2dForward,
@@ -115,7 +123,8 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| with_all_arguments(of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]])),
             both,
         )
-        .tolerance(loss::TOLERANCE).constant(&["weight"]);
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"]);
     samples
         .of(
             NllLossForwardOutput,
@@ -123,7 +132,8 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| with_outputs(dtype, with_all_arguments(of_shapes(dtype, &[&[2, 3], &[4], &[0, 3]]))),
             both,
         )
-        .tolerance(loss::TOLERANCE).constant(&["weight"]);
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"]);
     samples
         .of(
             NllLoss2dForwardOutput,
@@ -133,7 +143,8 @@ pub(super) fn samples(samples: &mut Samples) {
             },
             both,
         )
-        .tolerance(loss::TOLERANCE).constant(&["weight"]);
+        .tolerance(loss::TOLERANCE)
+        .constant(&["weight"]);
     samples.rounds(NllLoss, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NllLossForward, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NllLossNd, Roundings::all(Rounding::Sum(64)));

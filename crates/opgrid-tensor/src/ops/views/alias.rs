@@ -28,7 +28,11 @@ pub const DETACH: ViewFamily<Detach> = ViewFamily::new(Detach, |input| Ok(input.
 pub(super) fn register(library: &mut Library) {
     library.view(Alias, &ALIAS).derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
     library.view(Detach, &DETACH).non_differentiable();
-    library.define(DetachInplace).kind(&kind::VIEW).on_every_backend(|input| input.spec().map(drop)).non_differentiable();
+    library
+        .define(DetachInplace)
+        .kind(&kind::VIEW)
+        .on_every_backend(|input| input.spec().map(drop))
+        .non_differentiable();
     library
         .define_with_forms(Lift, &kind::COPY)
         .on_every_backend(|input| input.spec().map(|_| input.clone()))
