@@ -78,6 +78,10 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         tensors([1, 2, 2, 4, 5, 3]).named("attn_mask", mask(&[4, 1])),
         tensors([1, 1, 1, 70, 300, 4]).and(0.0).and(true),
         tensors([0, 2, 2, 4, 5, 3]),
+        // Few enough elements for the checks of gradients.
+        tensors([1, 1, 1, 2, 2, 2]).and(0.0).and(true),
+        tensors([1, 1, 1, 2, 2, 2]).named("attn_mask", mask(&[2, 2])),
+        tensors([1, 2, 1, 2, 3, 2]),
         tensors([1, 2, 2, 4, 0, 3]),
     ];
     if dtype.is_floating_point() {

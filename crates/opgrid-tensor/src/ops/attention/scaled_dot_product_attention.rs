@@ -80,6 +80,9 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         tensors(&[2, 6, 4, 3], &[2, 3, 5, 3], &[2, 3, 5, 3]).named("enable_gqa", true),
         tensors(&[1, 3, 4, 2], &[2, 3, 5, 2], &[2, 1, 5, 2]),
         tensors(&[2, 3, 0, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]),
+        // Few enough elements for the checks of gradients.
+        tensors(&[1, 1, 2, 2], &[1, 1, 2, 2], &[1, 1, 2, 2]).and(Value::None).and(0.0).and(true),
+        tensors(&[1, 1, 1, 2], &[1, 1, 3, 2], &[1, 1, 3, 2]),
     ]
 }
 

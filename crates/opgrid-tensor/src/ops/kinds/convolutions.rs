@@ -360,7 +360,7 @@ impl Case {
 }
 
 /// In one to three dimensions, with and without groups, and each kernel's edges.
-pub(crate) const CASES: [Case; 20] = [
+pub(crate) const CASES: [Case; 22] = [
     Case::new(&[1, 1, 5], &[1, 1, 3], 1),
     Case::new(&[2, 3, 6], &[4, 3, 3], 1).moved(&[2], &[1], &[1]),
     Case::new(&[2, 4, 7], &[4, 2, 2], 2).moved(&[1], &[3], &[2]),
@@ -383,6 +383,9 @@ pub(crate) const CASES: [Case; 20] = [
     Case::new(&[2, 2, 2, 3, 2], &[2, 3, 2, 1, 2], 1)
         .moved(&[2, 1, 1], &[1, 0, 1], &[1])
         .transposed(&[1, 0, 0]),
+    // Few enough elements for the checks of gradients.
+    Case::new(&[1, 2, 2, 2], &[2, 1, 2, 1], 2).moved(&[1], &[1, 0], &[1]),
+    Case::new(&[1, 2, 1, 2], &[2, 1, 1, 2], 2).moved(&[2, 1], &[0], &[1]).transposed(&[1, 0]),
 ];
 
 /// The differences from torch that all convolutions have.

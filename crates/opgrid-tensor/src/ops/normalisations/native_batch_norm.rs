@@ -409,9 +409,8 @@ fn by_batch(
 ) -> Result<[Option<Tensor>; 3]> {
     let channels = input.sizes()[1];
     let inner = input.numel() / channels.max(1);
-    let dtype = weight.map_or(input.dtype(), Tensor::dtype);
     let in_front = |of: &Tensor| Unsqueeze.call(&TransposeInt.call(of, 0, 1)?, 0);
-    let statistic = |of: &Tensor| of.to_dtype(dtype)?.reshape(&[1, channels]);
+    let statistic = |of: &Tensor| of.reshape(&[1, channels]);
     let (image, mean_of, rstd_of) = (in_front(input)?, statistic(mean)?, statistic(invstd)?);
     let by_statistics = {
         let wide = |of: &Tensor| of.reshape(&[&[1, channels][..], &vec![1; image.dim() - 2]].concat());
@@ -420,7 +419,7 @@ fn by_batch(
         let [by_mean, by_invstd] = [1, 2].map(|at| grads.of(at).map(wide).transpose());
         normal.by_statistics(by_mean?.as_ref(), by_invstd?.as_ref())?
     };
-    let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1);
+    let back = |of: Tensor| TransposeInt.call(&SqueezeDim.call(&of, 0)?, 0, 1)?.contiguous();
     let Some(grad) = grads.of(0) else { return Ok([by_statistics.map(back).transpose()?, None, None]) };
     let (by_input, by_weight, by_bias) = NativeGroupNormBackward.call(
         &in_front(grad)?,

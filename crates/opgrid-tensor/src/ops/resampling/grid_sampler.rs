@@ -185,6 +185,11 @@ fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
                 let count = places.iter().product::<i64>() as usize;
                 let grid = Plain::of(dtype, places, &(0..count).map(at).collect::<Vec<_>>());
                 samples.push(given(x).and(grid).and(mode).and(padding).and(align));
+                // Few enough elements for the checks of gradients.
+                let x = make::numbers(dtype, &[&[1, 1], &[1, 2, 3][3 - dims..]].concat(), 1);
+                let place =
+                    Plain::of(dtype, &[&[1], &[1, 1, 1][3 - dims..], &[dims as i64]].concat(), &[0.25]);
+                samples.push(given(x).and(place).and(mode).and(padding).and(align));
             }
         }
     }
