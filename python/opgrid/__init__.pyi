@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, overload
 
+from . import autograd as autograd
 from . import errors as errors
 from . import library as library
 from ._opgrid import (
@@ -52,6 +53,13 @@ from ._ops import _Ops
 from ._providers import prefer as prefer
 from ._providers import provider as provider
 from ._size import Size as Size
+from .autograd import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from .errors import OpgridError as OpgridError
 
 _int = builtins.int
@@ -154,6 +162,10 @@ def _adaptive_avg_pool2d_backward(grad_output: Tensor, input: Tensor, *, out: Te
 def _adaptive_avg_pool3d(input: Tensor, output_size: Sequence[_int] | _int) -> Tensor: ...
 @overload
 def _adaptive_avg_pool3d(input: Tensor, output_size: Sequence[_int] | _int, *, out: Tensor) -> Tensor: ...
+@overload
+def _adaptive_avg_pool3d_backward(grad_output: Tensor, input: Tensor) -> Tensor: ...
+@overload
+def _adaptive_avg_pool3d_backward(grad_output: Tensor, input: Tensor, *, out: Tensor) -> Tensor: ...
 @overload
 def _cdist_forward(x1: Tensor, x2: Tensor, p: _float, compute_mode: _int | None) -> Tensor: ...
 @overload
@@ -519,6 +531,10 @@ def avg_pool2d_backward(grad_output: Tensor, input: Tensor, kernel_size: Sequenc
 def avg_pool3d(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ...) -> Tensor: ...
 @overload
 def avg_pool3d(input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int = ..., padding: Sequence[_int] | _int = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor) -> Tensor: ...
+@overload
+def avg_pool3d_backward(grad_output: Tensor, input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int, padding: Sequence[_int] | _int, ceil_mode: _bool, count_include_pad: _bool, divisor_override: _int | None) -> Tensor: ...
+@overload
+def avg_pool3d_backward(grad_output: Tensor, input: Tensor, kernel_size: Sequence[_int] | _int, stride: Sequence[_int] | _int, padding: Sequence[_int] | _int, ceil_mode: _bool, count_include_pad: _bool, divisor_override: _int | None, *, grad_input: Tensor) -> Tensor: ...
 @overload
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = ..., alpha: Number = ...) -> Tensor: ...
 @overload

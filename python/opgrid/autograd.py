@@ -231,7 +231,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         zeros = _opgrid.function("zeros_like")
         factors = [zeros(y).requires_grad_() for y in outputs]
         back = grad(outputs, given, factors, create_graph=True, materialize_grads=True)
-        moved = grad(back, factors, moves, create_graph=create_graph, materialize_grads=True)
+        firsts = [g for g in back if g is not None]
+        moved = grad(firsts, factors, moves, create_graph=create_graph, materialize_grads=True)
     result = moved[0] if isinstance(found, _opgrid.TensorBase) else moved
     return found if create_graph else _detached(found), result
 

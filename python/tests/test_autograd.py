@@ -1,0 +1,296 @@
+"""Gradients from Python: adding up, asking, switches, hooks, functions and operators with a derivative of their own."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import opgrid as og
+import pytest
+from opgrid import autograd
+
+
+def leaf(*numbers: float) -> og.Tensor:
+    return og.tensor(numbers, dtype=og.float64, requires_grad=True)
+
+
+def test_gradients_add_up_in_one_object() -> None:
+    x = leaf(1, 2, 3)
+    assert x.requires_grad and x.is_leaf and x.grad is None and x.grad_fn is None
+    y = (x * x).sum()
+    assert y.requires_grad and not y.is_leaf and y.grad_fn is not None
+    assert y.grad_fn.name() == "aten::sum"
+    y.backward()
+    first = x.grad
+    assert first is not None and first.tolist() == [2, 4, 6]
+    x.sum().backward()
+    assert x.grad is first and first.tolist() == [3, 5, 7]
+    x.grad = None
+    assert x.grad is None
+    x.grad = og.ones(3, dtype=og.float64)
+    with pytest.raises(og.OpgridError, match="sizes"):
+        x.grad = og.ones(4, dtype=og.float64)
+    del x.grad
+    assert x.grad is None
+
+
+def test_printing_says_where_a_tensor_comes_from() -> None:
+    x = leaf(1)
+    assert repr(x) == "tensor([1.], dtype=torch.float64, requires_grad=True)"
+    assert repr(x * 2).endswith("grad_fn=<aten::mul.Tensor>)")
+    assert repr(x.detach()) == "tensor([1.], dtype=torch.float64)"
+
+
+def test_factories_take_requires_grad() -> None:
+    assert og.zeros(2, requires_grad=True).requires_grad
+    assert not og.zeros(2, requires_grad=False).requires_grad
+    assert og.tensor([1.0], requires_grad=True).is_leaf
+    with pytest.raises(og.OpgridError, match="floating-point"):
+        og.zeros(2, dtype=og.int64, requires_grad=True)
+    x = og.ones(2)
+    assert x.requires_grad_() is x and x.requires_grad
+    x.requires_grad = False
+    assert not x.requires_grad
+
+
+def test_grad_gives_and_adds_nothing_up() -> None:
+    x, y = leaf(1, 2), leaf(3)
+    z = (x * x * x).sum()
+    (first,) = autograd.grad(z, x, create_graph=True)
+    assert first is not None
+    (second,) = autograd.grad(first.sum(), x)
+    assert second is not None and second.tolist() == [6, 12] and x.grad is None
+    with pytest.raises(RuntimeError, match="allow_unused"):
+        autograd.grad(x.sum(), y)
+    assert autograd.grad(x.sum(), y, allow_unused=True) == (None,)
+    assert autograd.grad(x.sum(), y, materialize_grads=True)[0].tolist() == [0]  # type: ignore[union-attr]
+
+
+def test_a_graph_is_used_once() -> None:
+    x = leaf(1)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(og.OpgridError, match="retain_graph"):
+        y.backward()
+    y = x * x
+    y.backward(inputs=[x])
+    with pytest.raises(ValueError, match="empty"):
+        autograd.backward(x * x, inputs=[])
+
+
+def test_errors_are_those_of_the_field() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="one element"):
+        (x * x).backward()
+    with pytest.raises(RuntimeError, match="requires no gradient"):
+        og.ones(1).backward()
+    with pytest.raises(RuntimeError, match="a leaf"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="detach"):
+        x.numpy()
+    with pytest.raises(BufferError, match="detach"):
+        x.__dlpack__()
+    with pytest.raises(RuntimeError, match="written in place"):
+        y = x.exp()
+        y.add_(1)
+        y.sum().backward()
+
+
+def test_switches_of_a_thread() -> None:
+    x = leaf(1)
+    with og.no_grad():
+        assert not og.is_grad_enabled() and not (x * x).requires_grad
+        with og.enable_grad():
+            assert (x * x).requires_grad
+        x.mul_(3)
+    assert og.is_grad_enabled() and x.tolist() == [3]
+
+    @og.no_grad()
+    def called() -> bool:
+        return og.is_grad_enabled()
+
+    @og.no_grad
+    def called_bare() -> bool:
+        return og.is_grad_enabled()
+
+    assert not called() and not called_bare() and og.is_grad_enabled()
+    og.set_grad_enabled(False)
+    assert not og.is_grad_enabled()
+    og.set_grad_enabled(True)
+    with og.set_grad_enabled(False):
+        assert not og.is_grad_enabled()
+    assert og.is_grad_enabled()
+    seen: list[bool] = []
+    with og.no_grad():
+        thread = threading.Thread(target=lambda: seen.append(og.is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert seen == [True]
+    with og.inference_mode():
+        y = x * x
+        assert not y.requires_grad and "AutogradCPU" not in str(y.keys())
+
+
+def test_views_and_assignments_have_gradients() -> None:
+    x, w = leaf(1, 2), leaf(3, 4)
+    table = og.zeros(3, 2, dtype=og.float64)
+    table[0] = x
+    table[1] = w * x
+    assert table.requires_grad
+    (table * table).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2 * 1 + 2 * 3 * 3, 2 * 2 + 2 * 8 * 4]
+
+    def function(a: og.Tensor, b: og.Tensor) -> og.Tensor:
+        y = a * b
+        y[::2] *= b[::2]
+        y.exp_()
+        return y.reshape(2, 2).t()[0]
+
+    assert autograd.gradcheck(function, (leaf(0.5, 1, -1, 2), leaf(1, 0.3, 0.2, 0.1)))
+
+
+def test_hooks_and_nodes() -> None:
+    x = leaf(1, 2)
+    y = x * x
+    seen: list[Any] = []
+    handle = y.register_hook(lambda grad: seen.append(grad.tolist()))
+    with x.register_hook(lambda grad: grad * 10):
+        y.retain_grad()
+        y.sum().backward(retain_graph=True)
+    assert seen == [[1, 1]] and y.grad is not None and y.grad.tolist() == [1, 1]
+    assert x.grad is not None and x.grad.tolist() == [20, 40]
+    handle.remove()
+    x.grad = None
+    y.sum().backward()
+    assert len(seen) == 1 and x.grad is not None and x.grad.tolist() == [2, 4]
+    z = (x * 3).sum()
+    node = z.grad_fn
+    assert node is not None and [inner.name() for inner, _ in node.next_functions] == ["aten::mul.Tensor"]
+    node.register_prehook(lambda grads: (grads[0] * 2,))
+    x.grad = None
+    z.backward()
+    assert x.grad is not None and x.grad.tolist() == [6, 6]
+
+    def failing(_: og.Tensor) -> None:
+        raise KeyError("of a hook")
+
+    y = x * x
+    y.register_hook(failing)
+    with pytest.raises(KeyError, match="of a hook"):
+        y.sum().backward()
+
+
+class Square(autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: og.Tensor, times: float) -> og.Tensor:
+        ctx.save_for_backward(x)
+        ctx.times = times
+        return x * x * times
+
+    @staticmethod
+    def backward(ctx: Any, grad: og.Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * ctx.times * x * grad, None
+
+
+class Both(autograd.Function):
+    @staticmethod
+    def forward(x: og.Tensor) -> Any:
+        return x.exp(), x.argmax()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(output[0])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, grad: og.Tensor, _: Any) -> Any:
+        return grad * ctx.saved_tensors[0]
+
+
+def test_functions_of_ones_own() -> None:
+    x = leaf(1, 2)
+    y = Square.apply(x, 3.0)
+    assert y.grad_fn.name() == "SquareBackward"
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [6, 12]
+    assert autograd.gradcheck(lambda x: Square.apply(x, 3.0), leaf(1, 2))
+    assert autograd.gradgradcheck(lambda x: Square.apply(x, 3.0), leaf(1, 2))
+    largest, place = Both.apply(x)
+    assert place.item() == 1 and not place.requires_grad
+    assert autograd.gradcheck(lambda x: Both.apply(x)[0], leaf(1, 2))
+    with og.no_grad():
+        assert not Square.apply(x, 1.0).requires_grad
+
+    class Wrong(Square):
+        @staticmethod
+        def backward(ctx: Any, grad: og.Tensor) -> Any:
+            return grad
+
+    with pytest.raises(RuntimeError, match="incorrect number of gradients"):
+        Wrong.apply(x, 1.0).sum().backward()
+
+
+def test_operators_written_in_python_get_a_derivative() -> None:
+    @og.library.custom_op("autograd_tests::cube", mutates_args=())
+    def cube(x: og.Tensor) -> og.Tensor:
+        return x * x * x
+
+    x = leaf(1, 2)
+    with pytest.raises(og.OpgridError, match="autograd_tests::cube.*test_autograd.py"):
+        cube(x).sum().backward()
+
+    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+
+    def backward(ctx: Any, grad: og.Tensor) -> og.Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+    cube.register_autograd(backward, setup_context=setup)
+    cube(x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [3, 12]
+    assert autograd.gradcheck(cube, leaf(1, 2)) and autograd.gradgradcheck(cube, leaf(1, 2))
+
+
+def test_transforms_of_functions() -> None:
+    x = og.tensor([1.0, 2.0], dtype=og.float64)
+    assert autograd.vjp(lambda x: (x**3).sum(), x)[1].tolist() == [3, 12]
+    assert autograd.jvp(lambda x: x**3, x, og.ones(2, dtype=og.float64))[1].tolist() == [3, 12]
+    assert autograd.jacobian(lambda x: x * x, x).tolist() == [[2, 0], [0, 4]]
+    assert autograd.hessian(lambda x: (x**3).sum(), x).tolist() == [[6, 0], [0, 12]]
+    with pytest.raises(RuntimeError, match="one element"):
+        autograd.hessian(lambda x: x, x)
+
+
+def test_anomalies_name_the_line() -> None:
+    x = leaf(-1)
+    with autograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"aten::sqrt(.|\n)*test_autograd.py"):
+        x.sqrt().sum().backward()
+
+
+def test_a_wrong_gradient_is_found() -> None:
+    class Doubled(Square):
+        @staticmethod
+        def backward(ctx: Any, grad: og.Tensor) -> Any:
+            return grad, None
+
+    with pytest.raises(autograd.GradcheckError, match="found a gradient of"):
+        autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3))
+    assert not autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3), raise_exception=False)
+
+
+def test_graphs_go_with_what_leads_to_them() -> None:
+    gc.collect()
+    before = og._opgrid._nodes_alive()  # type: ignore[attr-defined]
+    for _ in range(100):
+        x = leaf(1, 2)
+        y = Square.apply(x * x, 2.0).sum()
+        y.register_hook(lambda grad: None)
+        table = og.zeros(2, dtype=og.float64)
+        table[0] = y
+        del x, y, table
+    gc.collect()
+    assert og._opgrid._nodes_alive() == before  # type: ignore[attr-defined]
