@@ -22,10 +22,13 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     factory::define_filled(library, Zeros, ZerosOut, |out| ZeroInplace.call(out));
-    library.define_with_forms(Zero, &kind::COPY).on_every_backend(|input| {
-        let out = EmptyLike.call(input, None, None, None, None, None)?;
-        ZeroInplace.call(&out).map(|()| out)
-    }).derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
+    library
+        .define_with_forms(Zero, &kind::COPY)
+        .on_every_backend(|input| {
+            let out = EmptyLike.call(input, None, None, None, None, None)?;
+            ZeroInplace.call(&out).map(|()| out)
+        })
+        .derivative(|d, (input,)| d.by(input, [], |grad, []| derivatives::zeros(grad)));
     library
         .implement(ZeroOut)
         .on_every_backend(|input, out| factory::fill_like(out, input, None, |out| ZeroInplace.call(out)));

@@ -43,18 +43,22 @@ pub const GRID_SAMPLER_3D: Family<GridSampler3d> =
     .same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&GRID_SAMPLER_2D).cpu(|input, grid, interpolation, padding, align, out| {
-        cpu(input, grid, sampling(2, interpolation, padding, align)?, out)
-    })
-    .derivative(|d, (input, grid, interpolation, padding, align)| {
-        derivative(d, [input, grid], sampling(2, interpolation, padding, align)?)
-    });
-    library.family(&GRID_SAMPLER_3D).cpu(|input, grid, interpolation, padding, align, out| {
-        cpu(input, grid, sampling(3, interpolation, padding, align)?, out)
-    })
-    .derivative(|d, (input, grid, interpolation, padding, align)| {
-        derivative(d, [input, grid], sampling(3, interpolation, padding, align)?)
-    });
+    library
+        .family(&GRID_SAMPLER_2D)
+        .cpu(|input, grid, interpolation, padding, align, out| {
+            cpu(input, grid, sampling(2, interpolation, padding, align)?, out)
+        })
+        .derivative(|d, (input, grid, interpolation, padding, align)| {
+            derivative(d, [input, grid], sampling(2, interpolation, padding, align)?)
+        });
+    library
+        .family(&GRID_SAMPLER_3D)
+        .cpu(|input, grid, interpolation, padding, align, out| {
+            cpu(input, grid, sampling(3, interpolation, padding, align)?, out)
+        })
+        .derivative(|d, (input, grid, interpolation, padding, align)| {
+            derivative(d, [input, grid], sampling(3, interpolation, padding, align)?)
+        });
     library.define(GridSampler).kind(&kind::RESAMPLING).implicit(
         |input, grid, interpolation, padding, align| match input.spec()?.sizes().len() {
             5 => GridSampler3d.call(input, grid, interpolation, padding, align),
