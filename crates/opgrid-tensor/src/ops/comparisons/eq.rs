@@ -24,6 +24,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&EQ)
         .cpu(cpu)
+        .non_differentiable()
         .number(EqScalar, EqTensor)
         .number(EqInplaceScalar, EqInplaceTensor)
         .number(EqScalarOut, EqTensorOut);

@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&GE)
         .cpu(cpu)
+        .non_differentiable()
         .number(GeScalar, GeTensor)
         .number(GeInplaceScalar, GeInplaceTensor)
         .number(GeScalarOut, GeTensorOut);

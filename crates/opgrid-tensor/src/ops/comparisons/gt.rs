@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&GT)
         .cpu(cpu)
+        .non_differentiable()
         .number(GtScalar, GtTensor)
         .number(GtInplaceScalar, GtInplaceTensor)
         .number(GtScalarOut, GtTensorOut);

@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&LE)
         .cpu(cpu)
+        .non_differentiable()
         .number(LeScalar, LeTensor)
         .number(LeInplaceScalar, LeInplaceTensor)
         .number(LeScalarOut, LeTensorOut);

@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&LT)
         .cpu(cpu)
+        .non_differentiable()
         .number(LtScalar, LtTensor)
         .number(LtInplaceScalar, LtInplaceTensor)
         .number(LtScalarOut, LtTensorOut);

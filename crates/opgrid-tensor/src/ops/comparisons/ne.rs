@@ -24,6 +24,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&NE)
         .cpu(cpu)
+        .non_differentiable()
         .number(NeScalar, NeTensor)
         .number(NeInplaceScalar, NeInplaceTensor)
         .number(NeScalarOut, NeTensorOut);

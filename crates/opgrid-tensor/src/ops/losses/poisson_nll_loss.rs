@@ -11,7 +11,10 @@
 //! - Source: torch.nn.functional.poisson_nll_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{AddScalar, AddTensor, Exp, LeScalar, Log, MaskedFillScalar, MulScalar, MulTensor, SubTensor, WhereScalarSelf};
+use crate::ops::{
+    AddScalar, AddTensor, Exp, LeScalar, Log, MaskedFillScalar, MulScalar, MulTensor, SubTensor,
+    WhereScalarSelf,
+};
 
 operator! {
     home = crate::home;

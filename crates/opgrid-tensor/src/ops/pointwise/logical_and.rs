@@ -20,7 +20,7 @@ pub const LOGICAL_AND: Family<LogicalAnd> =
     Family::new(LogicalAnd, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGICAL_AND).cpu(cpu);
+    library.family(&LOGICAL_AND).cpu(cpu).non_differentiable();
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -20,7 +20,7 @@ pub const LOGICAL_NOT: Family<LogicalNot> =
     Family::new(LogicalNot, &kind::POINTWISE_UNARY, pointwise::bool_unary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGICAL_NOT).cpu(cpu);
+    library.family(&LOGICAL_NOT).cpu(cpu).non_differentiable();
 }
 
 pub(super) fn samples(samples: &mut Samples) {

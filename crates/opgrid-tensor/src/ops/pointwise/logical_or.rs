@@ -20,7 +20,7 @@ pub const LOGICAL_OR: Family<LogicalOr> =
     Family::new(LogicalOr, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGICAL_OR).cpu(cpu);
+    library.family(&LOGICAL_OR).cpu(cpu).non_differentiable();
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -20,7 +20,7 @@ pub const LOGICAL_XOR: Family<LogicalXor> =
     Family::new(LogicalXor, &kind::POINTWISE_BINARY, pointwise::bool_binary);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&LOGICAL_XOR).cpu(cpu);
+    library.family(&LOGICAL_XOR).cpu(cpu).non_differentiable();
 }
 
 pub(super) fn samples(samples: &mut Samples) {
