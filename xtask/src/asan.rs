@@ -34,7 +34,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         command.arg("--target-dir").arg(workspace.target()?.join("asan"));
         command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
         // Tests ask for more memory than there is, and look at the error.
-        command.env("ASAN_OPTIONS", "allocator_may_return_null=1");
+        command.env("ASAN_OPTIONS", "allocator_may_return_null=1:max_allocation_size_mb=2048");
         // Freed memory is kept for a while, so that resident memory says nothing.
         command.env("OPGRID_STRESS_MEMORY", "unchecked");
         passes(&mut command)?;

@@ -14,11 +14,17 @@ pub fn chain(setting: &Setting, seed: u64) -> Case {
     builder.first();
     let views = setting.views();
     let Ok(mut run) = setting.ours.begin(&builder.case, Device::CPU) else { return builder.case };
-    for at in 0..builder.random.below(6) + 2 {
-        builder.current = Some(at);
+    for _ in 0..builder.random.below(6) + 2 {
+        builder.current = Some(builder.case.calls.len());
         builder.shape = run.last().map(|tensor| tensor.sizes().to_vec()).unwrap_or_default();
         let (operator, maker) = *builder.random.pick(&views);
         builder.call(operator, maker);
+        if builder.case.tensors.len() > 1 {
+            // A further tensor would have the number of the first view.
+            builder.case.tensors.truncate(1);
+            builder.case.calls.pop();
+            continue;
+        }
         if let Some(call) = builder.case.calls.last() {
             run.call(call);
         }

@@ -399,34 +399,47 @@ fn combine<T: Element>(
     })
 }
 
-/// The indices of elements that are not zero: for each dimension a column.
+/// The indices of a mask's elements that are not zero: a list for each dimension, one behind the other.
 ///
 /// # Errors
 ///
-/// No data.
-pub(crate) fn columns(mask: &Array) -> Result<SmallVec<[Vec<i64>; 4]>> {
-    let sizes = mask.sizes();
-    let chosen: Vec<bool> = match mask.dtype() {
-        DType::U8 => mask.to_vec::<u8>()?.into_iter().map(|byte| byte != 0).collect(),
-        _ => mask.to_vec::<crate::Bool>()?.into_iter().map(bool::from).collect(),
-    };
-    let count = chosen.iter().filter(|chosen| **chosen).count();
-    let Some((&length, outer)) = sizes.split_last() else { return Ok(SmallVec::new()) };
-    let (mut last, mut found) = (vec![0i64; count + 1], 0);
-    let mut columns: SmallVec<[Vec<i64>; 4]> = outer.iter().map(|_| Vec::with_capacity(count)).collect();
-    for (row, chosen) in (0i64..).zip(chosen.chunks(length.max(1) as usize)) {
-        for (at, chosen) in (0i64..).zip(chosen) {
-            // Written where the next one goes, and kept if it counts: without a branch that would be mispredicted.
-            last[found] = at;
-            found += usize::from(*chosen);
+/// No data, no memory.
+pub(crate) fn columns(mask: &Array) -> Result<Array> {
+    let rows = match mask.geometry().is_contiguous() {
+        true => mask.clone(),
+        false => {
+            let spec = TensorSpec::contiguous(mask.sizes(), mask.dtype(), mask.device())?;
+            let rows = Array::empty(spec)?;
+            copy::copy(&rows, mask)?;
+            rows
         }
-        let mut rest = row;
-        for (column, size) in columns.iter_mut().zip(outer).rev() {
-            column.resize(found, rest % size);
-            rest /= size;
+    };
+    let reader = rows.storage().read()?;
+    let chosen = raw_elements::<u8>(&rows, &reader)?;
+    let count = vectorised(|| chosen.iter().map(|byte| usize::from(*byte != 0)).sum::<usize>());
+    let sizes = mask.sizes();
+    let list =
+        Array::empty(TensorSpec::contiguous(&[sizes.len() as i64, count as i64], DType::I64, Device::CPU)?)?;
+    let Some((&length, outer)) = sizes.split_last().filter(|_| count > 0) else { return Ok(list) };
+    {
+        let mut writer = list.storage().write()?;
+        let (columns, last) = writer.slice::<i64>()?.split_at_mut(outer.len() * count);
+        let mut found = 0;
+        for (row, chosen) in (0i64..).zip(chosen.chunks(length as usize)) {
+            let before = found;
+            for (at, chosen) in (0i64..).zip(chosen) {
+                // Written where the next one goes, and kept if it counts: without a branch that would be mispredicted.
+                if let Some(place) = last.get_mut(found) {
+                    *place = at;
+                }
+                found += usize::from(*chosen != 0);
+            }
+            let mut rest = row;
+            for (column, size) in columns.chunks_exact_mut(count).zip(outer).rev() {
+                column[before..found].fill(rest % size);
+                rest /= size;
+            }
         }
     }
-    last.truncate(count);
-    columns.push(last);
-    Ok(columns)
+    Ok(list)
 }

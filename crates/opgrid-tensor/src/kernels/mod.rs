@@ -41,6 +41,7 @@ pub mod power;
 pub(crate) mod product;
 pub mod products;
 pub mod random;
+pub(crate) mod recurrent;
 pub mod reduce;
 pub mod resampling;
 pub mod rounding;

@@ -10,6 +10,7 @@ use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
 use super::indexing::{Indexed, check_apart, elements, row_major, with_size_of};
 use super::sequence;
+use super::simd::vectorised;
 use crate::error::argument;
 use crate::tensor::array::positions;
 use crate::tensor::{Array, Dims, Element, Geometry, TensorSpec};
@@ -74,7 +75,8 @@ fn checked(sizes: &[i64], dim: usize, index: &Array, from_end: bool) -> Result<A
     let reader = list.storage().read()?;
     let indices = elements::<i64>(&list, &reader)?;
     Indexed { dim, size, stride: 1, from_end }.check(indices)?;
-    if indices.iter().all(|index| *index >= 0) {
+    let is_negative = vectorised(|| indices.iter().fold(false, |found, index| found | (*index < 0)));
+    if !is_negative {
         drop(reader);
         return Ok(list);
     }
@@ -244,6 +246,13 @@ fn apply<T: Element>(out: &Array, places: &Places, values: &Array, f: impl Fn(T,
             let pairs = indices[which..which + row].iter().zip(&values[from..from + row]);
             // From here on the row has so many elements.
             let out = &mut out[to..];
+            if (step, along) == (0, 1) {
+                for (index, value) in pairs {
+                    let place = &mut out[*index as usize];
+                    *place = f(*place, *value);
+                }
+                continue;
+            }
             for (k, (index, value)) in pairs.enumerate() {
                 let place = &mut out[k * step + *index as usize * along];
                 *place = f(*place, *value);

@@ -4,7 +4,7 @@ use opgrid_core::{DType, Result};
 
 use super::arithmetic::Ordered;
 use super::indexing::elements;
-use super::sorting::{Sortable, with_sortable};
+use super::sorting::{self, Sortable, with_sortable};
 use super::{copy, lines};
 use crate::error::argument;
 use crate::tensor::{Array, Bool, Element, Geometry, TensorSpec};
@@ -153,11 +153,14 @@ pub(crate) fn unique(
         let count = if numbered { line.len() } else { 0 };
         let groups = match consecutive {
             true => Groups::new(count, 0..line.len(), |a, b| line[a] == line[b]),
-            false => {
-                let mut scratch = super::sorting::Scratch::new();
-                let places: Vec<usize> = scratch.places(line);
-                Groups::new(count, places.into_iter(), |a, b| line[a] == line[b])
-            }
+            false => match Groups::counted(count, line) {
+                Some(groups) => groups,
+                None => {
+                    let mut scratch = sorting::Scratch::new();
+                    let places: Vec<usize> = scratch.places(line);
+                    Groups::new(count, places.into_iter(), |a, b| line[a] == line[b])
+                }
+            },
         };
         let values: Vec<T> = groups.firsts.iter().map(|first| line[*first]).collect();
         Ok((Array::from_slice(&values, &[values.len() as i64])?, groups.inverse, groups.counts))
@@ -196,6 +199,34 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
+    /// The elements of a line in order, the first `count` of them numbered, where there are not many more keys from the lowest
+    /// to the highest than elements: they are counted in a table. NaN has no number in it.
+    fn counted<T: Sortable>(count: usize, line: &[T]) -> Option<Self> {
+        let (least, most) = sorting::ends(line);
+        let size = most.checked_sub(least).filter(|range| *range < line.len() as u64)? as usize + 1;
+        if line.iter().any(|element| element.is_unordered()) {
+            return None;
+        }
+        let key = |element: &T| (element.key() - least) as usize;
+        let (mut first, mut number) = (vec![0; size], vec![0i64; size]);
+        for (place, element) in line.iter().enumerate() {
+            let key = key(element);
+            if number[key] == 0 {
+                first[key] = place;
+            }
+            number[key] += 1;
+        }
+        let (mut firsts, mut counts) = (Vec::new(), Vec::new());
+        for (first, number) in first.into_iter().zip(&mut number).filter(|(_, number)| **number > 0) {
+            firsts.push(first);
+            counts.push(*number);
+            // From here on that of the group.
+            *number = counts.len() as i64 - 1;
+        }
+        let inverse = line[..count].iter().map(|element| number[key(element)]).collect();
+        Some(Self { firsts, inverse, counts })
+    }
+
     /// Those of neighbours in an order; the first `count` elements are numbered.
     fn new(
         count: usize,

@@ -59,10 +59,15 @@ impl<T: Element<Math: Weighed>> VectorLoop for Weigh<'_, T> {
     #[inline(always)]
     fn run(self) {
         let Self { x, y, weights, is_log } = self;
-        let largest = largest(x);
-        weights.resize(x.len(), Math::<T>::ZERO);
+        // Numbers behind the line make its last vector a whole one; their exponentials are zero.
+        weights.resize(x.len().next_multiple_of(2 * LANES), Math::<T>::LOWEST);
+        weights[x.len()..].fill(Math::<T>::LOWEST);
         for (weight, x) in weights.iter_mut().zip(x) {
-            *weight = Inexact::exp(x.widen().minus(largest));
+            *weight = x.widen();
+        }
+        let largest = largest(weights);
+        for weight in weights.iter_mut() {
+            *weight = Inexact::exp(weight.minus(largest));
         }
         let sum = sum(([], weights), |[]: [T; 0], weight| weight);
         if is_log {

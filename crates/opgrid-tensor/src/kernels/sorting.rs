@@ -181,46 +181,20 @@ pub(crate) fn is_sortable(dtype: DType) -> bool {
     with_sortable!(dtype, T => Ok(size_of::<T>())).is_ok()
 }
 
-/// What is used from line to line.
-pub(crate) struct Scratch<P> {
+/// Pairs that are sorted digit by digit, and what that takes.
+struct Digits<P> {
     pairs: Vec<P>,
     other: Vec<P>,
     counts: Vec<[u32; DIGITS]>,
 }
 
-impl<P> Scratch<P> {
-    pub(crate) fn new() -> Self {
+impl<P: Pair> Digits<P> {
+    fn new() -> Self {
         Self { pairs: Vec::new(), other: Vec::new(), counts: Vec::new() }
-    }
-}
-
-impl<P: Pair> Scratch<P> {
-    /// The elements of a line as pairs, from the largest on if that is wanted.
-    fn fill<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> &mut Vec<P> {
-        let turned = if descending { u64::MAX >> (64 - 8 * size_of::<T>()) } else { 0 };
-        self.pairs.clear();
-        self.pairs.extend((0u32..).zip(line).map(|(place, element)| P::new(element.key() ^ turned, place)));
-        &mut self.pairs
-    }
-
-    /// The pairs of a line in order.
-    pub(crate) fn sorted<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> &[P] {
-        self.fill(line, descending);
-        if line.len() < LONG {
-            self.pairs.sort_unstable();
-        } else {
-            self.sort_by_digits(8 * size_of::<T>() as u32);
-        }
-        &self.pairs
-    }
-
-    /// The places of a line's elements in order.
-    pub(crate) fn places<T: Sortable<Pair = P>>(&mut self, line: &[T]) -> Vec<usize> {
-        self.sorted(line, false).iter().map(|pair| pair.place() as usize).collect()
     }
 
     /// Sorts the pairs by the lowest bits of their keys, one digit after the other.
-    fn sort_by_digits(&mut self, bits: u32) {
+    fn sort(&mut self, bits: u32) {
         let Self { pairs, other, counts } = self;
         let digits = bits.div_ceil(DIGIT);
         let digit = |pair: P, at: u32| (pair.key() >> (at * DIGIT)) as usize % DIGITS;
@@ -249,6 +223,96 @@ impl<P: Pair> Scratch<P> {
             }
             std::mem::swap(pairs, other);
         }
+    }
+}
+
+/// What is used from line to line.
+pub(crate) struct Scratch<P> {
+    wide: Digits<P>,
+    /// Of keys that differ in few bits, whatever the elements have.
+    narrow: Digits<u64>,
+}
+
+/// The pairs of a line in order. Equal elements have equal keys, which say nothing else.
+pub(crate) enum Sorted<'a, P> {
+    Wide(&'a [P]),
+    Narrow(&'a [u64]),
+}
+
+impl<P: Pair> Sorted<'_, P> {
+    /// Calls `f` with the place of each element.
+    fn for_each_place(&self, f: impl FnMut(usize)) {
+        let place = |place: u32| place as usize;
+        match self {
+            Self::Wide(pairs) => pairs.iter().map(|pair| place(pair.place())).for_each(f),
+            Self::Narrow(pairs) => pairs.iter().map(|pair| place(pair.place())).for_each(f),
+        }
+    }
+
+    /// The last of the longest run of equal elements, of several the first one.
+    fn last_of_longest(&self) -> Option<usize> {
+        fn last<P: Pair>(pairs: &[P]) -> Option<usize> {
+            let runs = pairs.chunk_by(|one, other| one.key() == other.key());
+            // Of runs of one length the first stays.
+            runs.rev().max_by_key(|run| run.len())?.last().map(|pair| pair.place() as usize)
+        }
+        match self {
+            Self::Wide(pairs) => last(pairs),
+            Self::Narrow(pairs) => last(pairs),
+        }
+    }
+}
+
+/// The lowest key of a line, and the highest.
+pub(crate) fn ends<T: Sortable>(line: &[T]) -> (u64, u64) {
+    let both = |(least, most): (u64, u64), element: &T| {
+        let key = element.key();
+        (least.min(key), most.max(key))
+    };
+    line.iter().fold((u64::MAX, 0), both)
+}
+
+impl<P: Pair> Scratch<P> {
+    pub(crate) fn new() -> Self {
+        Self { wide: Digits::new(), narrow: Digits::new() }
+    }
+
+    /// The elements of a line as pairs, from the largest on if that is wanted.
+    fn fill<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> &mut Vec<P> {
+        let turned = if descending { u64::MAX >> (64 - 8 * size_of::<T>()) } else { 0 };
+        let pairs = &mut self.wide.pairs;
+        pairs.clear();
+        pairs.extend((0u32..).zip(line).map(|(place, element)| P::new(element.key() ^ turned, place)));
+        pairs
+    }
+
+    /// The pairs of a line in order.
+    pub(crate) fn sorted<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> Sorted<'_, P> {
+        if line.len() < LONG {
+            self.fill(line, descending).sort_unstable();
+            return Sorted::Wide(&self.wide.pairs);
+        }
+        // Digits above those in which elements differ are not looked at.
+        let (least, most) = ends(line);
+        let bits = u64::BITS - (most - least).leading_zeros();
+        if bits > u32::BITS {
+            self.fill(line, descending);
+            self.wide.sort(8 * size_of::<T>() as u32);
+            return Sorted::Wide(&self.wide.pairs);
+        }
+        let key = |element: &T| if descending { most - element.key() } else { element.key() - least };
+        self.narrow.pairs.clear();
+        let pairs = (0u32..).zip(line).map(|(place, element)| u64::new(key(element), place));
+        self.narrow.pairs.extend(pairs);
+        self.narrow.sort(bits);
+        Sorted::Narrow(&self.narrow.pairs)
+    }
+
+    /// The places of a line's elements in order.
+    pub(crate) fn places<T: Sortable<Pair = P>>(&mut self, line: &[T]) -> Vec<usize> {
+        let mut places = Vec::with_capacity(line.len());
+        self.sorted(line, false).for_each_place(|place| places.push(place));
+        places
     }
 
     /// The pair of a rank, of which there is one.
@@ -283,10 +347,12 @@ pub(crate) fn sort(
 ) -> Result<()> {
     with_sortable!(input.dtype(), T => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
-            let sorted = scratch.sorted(x, descending);
-            for ((value, index), pair) in values.iter_mut().zip(indices).zip(sorted) {
-                (*value, *index) = (x[pair.place() as usize], i64::from(pair.place()));
-            }
+            let mut to = values.iter_mut().zip(indices);
+            scratch.sorted(x, descending).for_each_place(|place| {
+                if let Some((value, index)) = to.next() {
+                    (*value, *index) = (x[place], place as i64);
+                }
+            });
         };
         lines::map_to_two((values, indices), input, dim, Scratch::new, line)
     })
@@ -375,13 +441,7 @@ pub(crate) fn place<T: Sortable>(scratch: &mut Scratch<T::Pair>, x: &[T], rank: 
             let numbers = x.iter().filter(|element| !element.is_unordered()).count();
             numbers.saturating_sub(1) / 2
         }
-        Rank::Mode => {
-            let sorted = scratch.sorted(x, false);
-            let runs = sorted.chunk_by(|one, other| one.key() == other.key());
-            // Of runs of one length the first stays.
-            let longest = runs.rev().max_by_key(|run| run.len())?;
-            return longest.last().map(|pair| pair.place() as usize);
-        }
+        Rank::Mode => return scratch.sorted(x, false).last_of_longest(),
     };
     Some(scratch.ranked(x, rank, false).place() as usize)
 }
@@ -403,16 +463,24 @@ mod tests {
     #[test]
     fn long_lines_are_sorted_as_short_ones() {
         let line: Vec<i32> = (0..5000).map(|i: i32| i.wrapping_mul(1_103_515_245) >> 20).collect();
-        let wide: Vec<i64> = line.iter().map(|x| i64::from(*x) << 30).collect();
+        let [wide, wider] =
+            [4, 30].map(|bits| line.iter().map(|x| i64::from(*x) << bits).collect::<Vec<_>>());
         for descending in [false, true] {
             let mut expected: Vec<usize> = (0..line.len()).collect();
             expected.sort_by_key(|at| if descending { -line[*at] } else { line[*at] });
-            let places = |pairs: &[u64]| pairs.iter().map(|pair| pair.place() as usize).collect::<Vec<_>>();
-            assert_eq!(places(Scratch::new().sorted(&line, descending)), expected);
             let mut scratch = Scratch::new();
-            let sorted = scratch.sorted(&wide, descending);
-            assert!(sorted.iter().map(|pair| pair.place() as usize).eq(expected));
+            let mut places = Vec::new();
+            scratch.sorted(&line, descending).for_each_place(|place| places.push(place));
+            assert_eq!(places, expected);
+            let mut scratch = Scratch::new();
+            for line in [&wide, &wider] {
+                let mut places = Vec::new();
+                scratch.sorted(line, descending).for_each_place(|place| places.push(place));
+                assert_eq!(places, expected);
+            }
         }
+        assert!(matches!(Scratch::new().sorted(&wide, false), Sorted::Narrow(_)));
+        assert!(matches!(Scratch::new().sorted(&wider, false), Sorted::Wide(_)));
     }
 
     #[test]

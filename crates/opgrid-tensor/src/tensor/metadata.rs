@@ -51,6 +51,11 @@ impl Tensor {
         self.metadata_if_any()?.get()
     }
 
+    /// Whether somebody may keep something with this tensor.
+    pub(crate) fn may_have_metadata(&self) -> bool {
+        self.metadata_if_any().is_some()
+    }
+
     /// Keeps a value with this tensor, or nothing any more; the one that was there before comes back. Types are names:
     /// a layer that does not want others to see its values keeps a type to itself.
     pub fn set_metadata<M: Any + Send + Sync>(&self, value: Option<Arc<M>>) -> Option<Arc<M>> {

@@ -7,7 +7,7 @@ use opgrid_core::Result;
 
 use super::{Output, places};
 use crate::error::argument;
-use crate::kernels::simd::VectorLoop;
+use crate::kernels::simd::{self, VectorLoop};
 use crate::tensor::Element;
 
 /// The elements of a row-major output, of which the first `done` are written.
@@ -25,16 +25,9 @@ impl<T: Element> Sequence<'_, T> {
     }
 
     /// Writes the next elements: those of a slice.
-    ///
-    /// They are copied a few at a time: for more the C library takes an instruction of the processor that AMD's take ten
-    /// times as long for where both places lie little apart in their pages, as in a roll (glibc bug 30994).
     #[inline]
     pub(crate) fn extend_from_slice(&mut self, elements: &[T]) {
-        let few = (COPIED_BYTES / size_of::<T>()).max(1);
-        let places = &mut self.places[self.done..self.done + elements.len()];
-        for (places, elements) in places.chunks_mut(few).zip(elements.chunks(few)) {
-            places.write_copy_of_slice(elements);
-        }
+        simd::copy(&mut self.places[self.done..self.done + elements.len()], elements);
         self.done += elements.len();
     }
 
@@ -51,9 +44,6 @@ impl<T: Element> Sequence<'_, T> {
         self.places.len() - self.done
     }
 }
-
-/// Bytes that are copied at a time.
-const COPIED_BYTES: usize = 2048;
 
 /// What is written in reverse order, and where to.
 struct Reversed<'a, T>(&'a [T], &'a mut [MaybeUninit<T>]);

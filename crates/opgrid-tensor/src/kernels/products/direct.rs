@@ -1,5 +1,7 @@
 //! Convolutions with very few filters, such as one for each channel: places are summed one row at a time, without panels.
 
+use std::ops::Range;
+
 use opgrid_core::Result;
 
 use super::convolution::Filters;
@@ -130,20 +132,17 @@ fn sum_row<T: Element<Math: Arithmetic>>(
     for place in (0..start).chain(end..count) {
         out[place as usize] = edge(place);
     }
-    // The last block of a row takes places again that the one before has.
-    let inside = (end - start).max(0) as usize;
+    // The last block of a row takes places again that the one before has. How far elements are apart is decided before
+    // there are sums: where it is decided among them, they do not become vectors.
     let row = (image, step, bias, weighted);
-    if inside >= LANES {
-        (0..inside / LANES)
-            .for_each(|block| sum_block::<T, LANES>(out, start + (block * LANES) as isize, row));
-        sum_block::<T, LANES>(out, end - LANES as isize, row);
-    } else if inside >= FEW_LANES {
-        let blocks = inside / FEW_LANES;
-        (0..blocks)
-            .for_each(|block| sum_block::<T, FEW_LANES>(out, start + (block * FEW_LANES) as isize, row));
-        sum_block::<T, FEW_LANES>(out, end - FEW_LANES as isize, row);
-    } else {
-        for place in start..end {
+    let inside = start..end;
+    let is_done = match step {
+        1 => sum_blocks::<T, 1>(out, inside.clone(), row),
+        2 => sum_blocks::<T, 2>(out, inside.clone(), row),
+        _ => sum_blocks::<T, 0>(out, inside.clone(), row),
+    };
+    if !is_done {
+        for place in inside {
             out[place as usize] = edge(place);
         }
     }
@@ -152,38 +151,45 @@ fn sum_row<T: Element<Math: Arithmetic>>(
 /// The image, the step from place to place, what is added, and the taps.
 type Taps<'a, T> = (&'a [T], isize, Math<T>, &'a [Weighted<Math<T>>]);
 
-/// `N` places from one on, at which all taps are in the image.
+/// Places at which all taps are in the image, unless they are too few for a block.
 #[inline(always)]
-fn sum_block<T: Element<Math: Arithmetic>, const N: usize>(
+fn sum_blocks<T: Element<Math: Arithmetic>, const STEP: usize>(
+    out: &mut [T],
+    inside: Range<isize>,
+    row: Taps<'_, T>,
+) -> bool {
+    let count = (inside.end - inside.start).max(0) as usize;
+    if count >= LANES {
+        for block in 0..count / LANES {
+            sum_block::<T, STEP, LANES>(out, inside.start + (block * LANES) as isize, row);
+        }
+        sum_block::<T, STEP, LANES>(out, inside.end - LANES as isize, row);
+    } else if count >= FEW_LANES {
+        for block in 0..count / FEW_LANES {
+            sum_block::<T, STEP, FEW_LANES>(out, inside.start + (block * FEW_LANES) as isize, row);
+        }
+        sum_block::<T, STEP, FEW_LANES>(out, inside.end - FEW_LANES as isize, row);
+    }
+    count >= FEW_LANES
+}
+
+/// `N` places from one on, at which all taps are in the image. Elements are as far apart as the places are, which is `STEP`
+/// unless that is 0.
+#[inline(always)]
+fn sum_block<T: Element<Math: Arithmetic>, const STEP: usize, const N: usize>(
     out: &mut [T],
     place: isize,
     (image, step, bias, weighted): Taps<'_, T>,
 ) {
+    let apart = if STEP == 0 { step as usize } else { STEP };
     let mut sums = [bias; N];
     for tap in weighted {
-        let from = &image[(tap.row + place * step + tap.right) as usize..];
-        match step {
-            1 => add_weighted::<T, 1, N>(&mut sums, from, tap.weight, 1),
-            2 => add_weighted::<T, 2, N>(&mut sums, from, tap.weight, 2),
-            _ => add_weighted::<T, 0, N>(&mut sums, from, tap.weight, step as usize),
+        let from = &image[(tap.row + place * step + tap.right) as usize..][..(N - 1) * apart + 1];
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = sum.plus(tap.weight.times(from[k * apart].widen()));
         }
     }
     for (out, sum) in out[place as usize..][..N].iter_mut().zip(sums) {
         *out = T::narrow(sum);
-    }
-}
-
-/// Adds elements that are `step` apart, which is `STEP` unless that is 0.
-#[inline(always)]
-fn add_weighted<T: Element<Math: Arithmetic>, const STEP: usize, const N: usize>(
-    sums: &mut [Math<T>; N],
-    from: &[T],
-    weight: Math<T>,
-    step: usize,
-) {
-    let step = if STEP == 0 { step } else { STEP };
-    let from = &from[..(N - 1) * step + 1];
-    for (k, sum) in sums.iter_mut().enumerate() {
-        *sum = sum.plus(weight.times(from[k * step].widen()));
     }
 }

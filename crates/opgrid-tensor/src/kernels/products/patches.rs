@@ -267,28 +267,28 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
             self;
         let step = windows.step[2];
         let runs = windows.runs(places[0]..places[1]);
+        // Lines lie alike in all channels.
+        let each = windows.taps_of_channel().max(1);
+        let (mut lines, mut ends) = (Vec::new(), Vec::new());
+        for tap in taps.iter().take(each) {
+            lines.extend(runs.iter().filter_map(|run| windows.line(tap, run)));
+            ends.push(lines.len());
+        }
         for (own, tap) in taps.iter().enumerate() {
-            for run in &runs {
-                let Some((place, element, count)) = windows.line(tap, run) else { continue };
-                let from = &elements[element..][..(count - 1) * step + 1];
+            let alike = own % each;
+            let moved = tap.start - taps[alike].start;
+            let first = if alike == 0 { 0 } else { ends[alike - 1] };
+            for &(place, element, count) in &lines[first..ends[alike]] {
+                let from = &elements[element + moved..][..(count - 1) * step + 1];
                 if !turned && depth == 1 {
                     let to = &mut to[own * width + place..][..count];
-                    if step == 1 {
-                        S::pack_row(to, from);
-                        continue;
-                    }
-                    if step == 2 {
-                        // Pairs become vector code; the last element is none.
-                        for (to, [from, _]) in to.iter_mut().zip(from.as_chunks::<2>().0) {
-                            *to = S::pack(*from);
-                        }
-                        if let (Some(to), Some(from)) = (to.last_mut(), from.last()) {
-                            *to = S::pack(*from);
-                        }
-                        continue;
-                    }
-                    for (to, from) in to.iter_mut().zip(from.iter().step_by(step)) {
-                        *to = S::pack(*from);
+                    match step {
+                        1 => S::pack_row(to, from),
+                        2 => pack_every_other::<S>(to, from),
+                        _ => to
+                            .iter_mut()
+                            .zip(from.iter().step_by(step))
+                            .for_each(|(to, from)| *to = S::pack(*from)),
                     }
                     continue;
                 }
@@ -298,5 +298,28 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
                 }
             }
         }
+    }
+}
+
+/// Packs every other element, from the first to the last.
+#[inline(always)]
+fn pack_every_other<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
+    /// Elements that become vector code: with those between them, which are there but behind the last one.
+    const BLOCK: usize = 8;
+    let count = to.len();
+    if count <= BLOCK {
+        to.iter_mut().zip(from.iter().step_by(2)).for_each(|(to, from)| *to = S::pack(*from));
+        return;
+    }
+    for block in 0..(count - 1) / BLOCK {
+        let (to, from) = (&mut to[block * BLOCK..][..BLOCK], &from[2 * block * BLOCK..][..2 * BLOCK]);
+        for lane in 0..BLOCK {
+            to[lane] = S::pack(from[2 * lane]);
+        }
+    }
+    // The last ones, some of them again.
+    let (to, from) = (&mut to[count - BLOCK..], &from[2 * (count - BLOCK) - 1..][..2 * BLOCK]);
+    for lane in 0..BLOCK {
+        to[lane] = S::pack(from[2 * lane + 1]);
     }
 }

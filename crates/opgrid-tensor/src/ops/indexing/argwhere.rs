@@ -45,9 +45,7 @@ fn argwhere(input: &Tensor) -> Result<Tensor> {
             return Tensor::from_slice::<i64>(&[], &[count, 0]);
         }
         let columns = indexing::columns(&mask)?;
-        let count = columns.first().map_or(0, Vec::len) as i64;
-        let list = Array::from_slice(&columns.concat(), &[columns.len() as i64, count])?;
-        Tensor::from_array(list.view(list.geometry().transpose(0, 1)?)?)
+        Tensor::from_array(columns.view(columns.geometry().transpose(0, 1)?)?)
     };
     found().map_err(|error| error.within("aten::argwhere"))
 }

@@ -1,7 +1,6 @@
 //! What operators share that take tensors of indices: what a list of them means, and checks.
 
-use opgrid_core::{DType, Result};
-use smallvec::SmallVec;
+use opgrid_core::{DType, Device, Result};
 
 use crate::error::{argument, out_of_range};
 use crate::kernels::indexing::{self, Indexed, Lookup};
@@ -121,7 +120,9 @@ impl Indexing {
 ///
 /// As [`Indexing::new`], as far as they do not depend on which elements of masks are true.
 pub(crate) fn check(input: &TensorSpec, indices: &[Option<Tensor>]) -> Result<()> {
-    let nothing = |mask: &Array| Ok((0..mask.sizes().len()).map(|_| Vec::new()).collect());
+    let nothing = |mask: &Array| {
+        Array::empty(TensorSpec::contiguous(&[mask.sizes().len() as i64, 0], DType::I64, Device::CPU)?)
+    };
     without_masks(input, indices, nothing).map(drop)
 }
 
@@ -135,7 +136,7 @@ pub(crate) fn is_mask(index: &Tensor) -> bool {
 fn without_masks(
     input: &TensorSpec,
     indices: &[Option<Tensor>],
-    columns: impl Fn(&Array) -> Result<SmallVec<[Vec<i64>; 4]>>,
+    columns: impl Fn(&Array) -> Result<Array>,
 ) -> Result<(Geometry, Vec<(usize, Array)>)> {
     let mut seen = input.geometry().clone();
     let mut result = Vec::new();
@@ -166,8 +167,9 @@ fn without_masks(
                     );
                     return Err(argument(message));
                 }
-                for column in columns(&mask)? {
-                    result.push((dim, Array::from_slice(&column, &[column.len() as i64])?));
+                let columns = columns(&mask)?;
+                for column in 0..mask.sizes().len() as i64 {
+                    result.push((dim, columns.view(columns.geometry().select(0, column)?)?));
                     dim += 1;
                 }
             }

@@ -7,16 +7,20 @@
 //! | `Lstm` | input, forget, cell, output | `c = forget * c + input * cell`, `h = output * tanh(c)` |
 //!
 //! Here `x` and `h` are the gates' products with the input and with the state before, each with its bias. The products of all
-//! inputs of a layer are one product of matrices.
+//! inputs of a layer are one product of matrices. Where no layer of the dispatcher is on the way, what a step of `Lstm` computes
+//! of its gates in single precision is one loop: a dozen calls for a few numbers each take several times as long.
 
 use num_complex::Complex64;
-use opgrid_core::{DType, Result, Scalar, Value};
+use opgrid_core::{
+    DType, DispatchKey, Error, LocalKeys, MemoryFormat, Result, Scalar, Value, tensor_key_set,
+};
 
 use super::dropout::dropped;
 use crate::error::argument;
+use crate::kernels;
 use crate::ops::{
-    AddTensor, Addcmul, Addmm, Cat, Linear, MulTensor, Relu, SelectInt, Sigmoid, SliceTensor, Stack,
-    SubTensor, T, Tanh, TransposeInt,
+    AddTensor, Addcmul, Addmm, AddmmInplace, Cat, Contiguous, Linear, MulTensor, Relu, SelectInt, Sigmoid,
+    SliceTensor, Stack, SubTensor, T, Tanh, TransposeInt,
 };
 use crate::samples::{Given, Inputs, Plain, Sample, given};
 use crate::tensor::Tensor;
@@ -143,7 +147,7 @@ impl Cell {
             Self::Lstm => {
                 let both = Sigmoid.call(&gates(&hidden, 0, 2)?)?;
                 let (through, kept) = (gate(&both, 0)?, gate(&both, 1)?);
-                let before = state.cell.as_ref().ok_or_else(|| argument("there is no state of the cell"))?;
+                let before = state.cell.as_ref().ok_or_else(no_cell)?;
                 let new = Tanh.call(&gate(&hidden, 2)?)?;
                 let cell = Addcmul.call(&MulTensor.call(&kept, before)?, &through, &new, 1.into())?;
                 let hidden = MulTensor.call(&Sigmoid.call(&gate(&hidden, 3)?)?, &Tanh.call(&cell)?)?;
@@ -193,6 +197,10 @@ impl Cell {
         }
         self.step(&self.products(input, weights)?, state, weights)
     }
+}
+
+fn no_cell() -> Error {
+    argument("there is no state of the cell")
 }
 
 /// A network of layers.
@@ -262,6 +270,9 @@ impl Network {
         is_reverse: bool,
     ) -> Result<(Tensor, State)> {
         let steps = sequence.sizes()[0];
+        if self.is_fused(sequence, &first, weights) {
+            return self.fused(sequence, first, weights, is_reverse);
+        }
         let gates = self.cell.products(sequence, weights)?;
         let (mut state, mut outputs) = (first, Vec::with_capacity(steps as usize));
         for step in 0..steps {
@@ -273,6 +284,50 @@ impl Network {
             outputs.reverse();
         }
         Ok((Stack.call(&outputs, 0)?, state))
+    }
+
+    /// Whether [`fused`](Self::fused) computes a layer: nobody but the CPU's kernels would see the calls of its steps.
+    fn is_fused(&self, sequence: &Tensor, first: &State, weights: &Weights<'_>) -> bool {
+        let (thread, usual) = (LocalKeys::current(), LocalKeys::DEFAULT);
+        let is_alone = thread.included == usual.included && thread.excluded.has_all(usual.excluded);
+        let keys = tensor_key_set(DispatchKey::Cpu);
+        let is_plain = |tensor: &Tensor| {
+            keys.has_all(tensor.keys())
+                && !tensor.may_have_metadata()
+                && tensor.array_spec().is_some_and(|spec| spec.dtype() == DType::F32)
+        };
+        let Weights { input, hidden, input_bias, hidden_bias, projection } = *weights;
+        let biases = [input_bias, hidden_bias].into_iter().flatten();
+        let mut tensors =
+            [sequence, &first.hidden, input, hidden].into_iter().chain(&first.cell).chain(biases);
+        self.cell == Cell::Lstm && projection.is_none() && is_alone && tensors.all(is_plain)
+    }
+
+    /// All states of one layer in one direction and the last one, with a product and one loop for each step.
+    fn fused(
+        &self,
+        sequence: &Tensor,
+        first: State,
+        weights: &Weights<'_>,
+        is_reverse: bool,
+    ) -> Result<(Tensor, State)> {
+        let mut cell = first.cell.ok_or_else(no_cell)?;
+        let (sizes, mut hidden) = (cell.sizes().to_vec(), first.hidden);
+        let steps = sequence.sizes()[0];
+        let gates = self.cell.products(sequence, weights)?;
+        // Rows of it are read in every step.
+        let turned = Contiguous.call(&T.call(weights.hidden)?, MemoryFormat::Contiguous)?;
+        let output = Tensor::empty(&[&[steps], sizes.as_slice()].concat(), DType::F32, cell.device())?;
+        for step in 0..steps {
+            let at = if is_reverse { steps - 1 - step } else { step };
+            let sums = SelectInt.call(&gates, 0, at)?;
+            AddmmInplace.call(&sums, &hidden, &turned, 1.into(), 1.into())?;
+            let next = Tensor::empty(&sizes, DType::F32, cell.device())?;
+            hidden = SelectInt.call(&output, 0, at)?;
+            kernels::recurrent::lstm(hidden.array()?, next.array()?, sums.array()?, cell.array()?)?;
+            cell = next;
+        }
+        Ok((output, State { hidden, cell: Some(cell) }))
     }
 
     /// Gives the number of parameters of a layer in one direction.

@@ -12,7 +12,6 @@
 use crate::kernels::indexing;
 use crate::ops::kinds::found;
 use crate::ops::prelude::*;
-use crate::tensor::Array;
 
 operator! {
     home = crate::home;
@@ -45,12 +44,10 @@ fn nonzero(input: &Tensor) -> Result<Tensor> {
     found::check_data(input)?;
     let mask = Tensor::empty(input.sizes(), DType::Bool, input.device())?;
     elementwise::copy(&mask, input)?;
+    if mask.dim() == 0 {
+        let is_there = mask.to_vec::<Bool>()?.iter().any(|found| found.is_true());
+        return Tensor::empty(&[i64::from(is_there), 0], DType::I64, input.device());
+    }
     let columns = indexing::columns(mask.array()?)?;
-    let dims = input.dim() as i64;
-    let rows = match columns.first() {
-        Some(column) => column.len() as i64,
-        None => i64::from(mask.to_vec::<Bool>()?.iter().any(|found| found.is_true())),
-    };
-    let elements = Array::from_slice(&columns.concat(), &[dims, rows])?;
-    Tensor::from_array(elements.view(elements.geometry().transpose(0, 1)?)?)
+    Tensor::from_array(columns.view(columns.geometry().transpose(0, 1)?)?)
 }
