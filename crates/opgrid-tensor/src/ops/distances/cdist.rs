@@ -7,6 +7,7 @@
 //! - Dtypes: float32 or float64, one for both.
 //! - Modes: `compute_mode` says when torch may take a product of matrices instead of differences; here it has no effect.
 //! - Aliasing: `_cdist_forward.out` writes `out`, which must not overlap the others.
+//! - Derivative: zero where a distance is; for infinity each of the largest differences has the whole gradient, as in torch.
 //! - Dispatch: a composite of `_cdist_forward`.
 //! - Errors: fewer than two dimensions; other numbers of columns; a negative `p` or none; a mode but 0, 1 and 2.
 //! - Source: torch.cdist, PyTorch 2.15.

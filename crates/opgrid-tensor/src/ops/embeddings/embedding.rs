@@ -4,6 +4,7 @@
 //!
 //! - Shapes: that of `indices`, then the length of a row; row-major.
 //! - Dtypes: that of `weight`; `indices` is int32 or int64.
+//! - Derivative: the row `padding_idx` has the gradient zero; `scale_grad_by_freq` divides by how often a row is read.
 //! - Dispatch: a composite of `index_select` and views. `padding_idx`, `scale_grad_by_freq` and `sparse` are for gradients.
 //! - Aliasing: `embedding.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: a `weight` that is no matrix, an index out of range (negative ones are), other dtypes of indices.

@@ -6,6 +6,7 @@
 //! - Dtypes: `source` has that of `self`; `index` is int64.
 //! - Values: of several for one index the last one stays.
 //! - Aliasing: `index_copy_` writes `self`, `index_copy.out` writes `out`, of the dtype of `self`.
+//! - Derivative: values that others overwrite have gradients, too, as in torch.
 //! - Errors: an index out of range (negative ones are), before anything is written; other shapes; overlap of what is
 //!   written with `index` or `source`.
 //! - Source: torch.index_copy, PyTorch 2.15.

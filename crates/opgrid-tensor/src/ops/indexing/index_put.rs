@@ -6,6 +6,7 @@
 //! - Dtypes: `values` has that of `self`; one value for a mask is converted.
 //! - Aliasing: `index_put_` writes `self`; `index_put` writes a copy, `index_put.out` writes `out`, of the dtype of `self`. If two indices are equal, the last value stays,
 //!   or all are added with `accumulate`.
+//! - Derivative: values that others overwrite have gradients, too, as in torch.
 //! - Errors: those of `index`; values of another dtype or of a shape that does not fit; overlap of `self` with itself,
 //!   values or indices.
 //! - Source: torch.Tensor.index_put_, PyTorch 2.15; there `_index_put_impl_` does the work, and a uint8 mask takes

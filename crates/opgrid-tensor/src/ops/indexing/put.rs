@@ -6,6 +6,7 @@
 //! - Dtypes: `source` has that of `self`; `index` is int64.
 //! - Values: of several for one place the last one stays, or all are added with `accumulate`.
 //! - Aliasing: `put_` writes `self`, `put.out` writes `out`, of the dtype of `self`.
+//! - Derivative: values that others overwrite have gradients, too, as in torch.
 //! - Errors: an index out of range (negative ones count from the end), before anything is written; another number of
 //!   elements; overlap of what is written with `index` or `source`.
 //! - Source: torch.Tensor.put_, PyTorch 2.15.

@@ -7,6 +7,7 @@
 //! - Dtypes: `src` has that of `self`, to which `value` is converted; `index` is int32 or int64.
 //! - Values: of several for one place the last one stays.
 //! - Aliasing: `scatter_` writes `self`, the `out` forms `out`, of the dtype of `self`.
+//! - Derivative: values that others overwrite have gradients, too, as in torch.
 //! - Errors: an index out of range (negative ones are), before anything is written; another `reduce` than `add` and
 //!   `multiply`; overlap of what is written with `index` or `src`.
 //! - Source: torch.scatter, PyTorch 2.15.

@@ -11,6 +11,7 @@
 //! - Dtypes: as `native_layer_norm`; running statistics count as parameters.
 //! - Strides: those of `input` where it is channels-last, otherwise row-major.
 //! - Aliasing: outputs and running statistics must not overlap `input`.
+//! - Derivative: the averages and deviations have derivatives as well, unlike in torch, so that second gradients follow.
 //! - Errors: other shapes, dtypes or devices; no elements while `training`; running statistics of which one is absent, or
 //!   both while not `training`.
 //! - Source: torch.nn.functional.batch_norm, PyTorch 2.15; S. Ioffe, C. Szegedy, Batch Normalization (2015).

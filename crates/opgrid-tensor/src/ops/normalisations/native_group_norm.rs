@@ -7,6 +7,7 @@
 //!   channel. `mean` and `rstd` have shape `[N, group]`.
 //! - Dtypes: as `native_layer_norm`.
 //! - Strides: those of `input` where it is channels-last, otherwise row-major.
+//! - Derivative: the averages and deviations have derivatives as well, unlike in torch, so that second gradients follow.
 //! - Dispatch: `group_norm` is a composite of `native_group_norm`, whose first result it gives.
 //! - Aliasing: `native_group_norm.out` writes its outputs, which must not overlap `input`.
 //! - Errors: sizes that do not fit, no elements in a channel, other dtypes or devices.

@@ -7,6 +7,7 @@
 //! - Dtypes: floating-point ones. Parameters have the dtype of `input`, or all are float32 beside 16-bit floats; so do `mean`
 //!   and `rstd`. The variance is that of all elements, without a correction.
 //! - Strides: row-major.
+//! - Derivative: the averages and deviations have derivatives as well, unlike in torch, so that second gradients follow.
 //! - Dispatch: `layer_norm` is a composite of `native_layer_norm`, whose first result it gives.
 //! - Aliasing: `native_layer_norm.out` writes its outputs, which must not overlap `input`.
 //! - Errors: other shapes, dtypes or devices.
