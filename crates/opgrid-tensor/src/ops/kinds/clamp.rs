@@ -2,6 +2,7 @@
 
 use opgrid_core::{DType, Operator, Result, Scalar};
 
+use super::extremum::shared;
 use super::{derivatives, pointwise};
 use crate::error::argument;
 use crate::kernels::clamp;
@@ -71,7 +72,8 @@ pub(crate) fn slope(grad: &Tensor, is_above: Option<Tensor>, is_below: Option<Te
     }
 }
 
-/// The gradients of elements and of their limits. Where these are the wrong way round, the upper one is the result.
+/// The gradients of elements and of their limits, which share that of a result that both are. Where limits are the wrong way
+/// round, the upper one is the result; where both are the element, it has all of the gradient.
 ///
 /// # Errors
 ///
@@ -82,28 +84,38 @@ pub(crate) fn slopes(
     needs: [bool; 3],
 ) -> Result<[Option<Tensor>; 3]> {
     let (Some(grad), Some(x)) = (grads.of(0), x) else { return Ok([None, None, None]) };
+    let (Some(low), Some(high)) = (low, high) else {
+        let of = |limit: &Tensor, is_other: fn(&Tensor, &Tensor) -> Result<Tensor>| -> Result<_> {
+            Ok([shared(grad, x, limit, &is_other(x, limit)?)?, shared(grad, limit, x, &is_other(limit, x)?)?])
+        };
+        return Ok(match (low, high) {
+            (Some(low), _) => {
+                let [of_x, of_low] = of(low, Tensor::lt)?;
+                [Some(of_x), Some(of_low), None]
+            }
+            (_, Some(high)) => {
+                let [of_x, of_high] = of(high, Tensor::gt)?;
+                [Some(of_x), None, Some(of_high)]
+            }
+            (None, None) => [Some(grad.clone()), None, None],
+        });
+    };
+    let (is_low, is_high, is_apart) = (x.eq(low)?, x.eq(high)?, low.lt(high)?);
+    let part = |all: &Tensor, half: &Tensor| {
+        let half = derivatives::where_true(half, grad)?.mul_scalar(0.5)?;
+        derivatives::where_true(all, grad)?.add(&half, 1)
+    };
     let inner = || {
-        let is_above = low.map(|low| x.ge(low)).transpose()?;
-        slope(grad, is_above, high.map(|high| x.le(high)).transpose()?)
+        let is_within = x.ge(low)?.logical_and(&x.le(high)?)?;
+        let is_shared = is_within.logical_and(&is_low.logical_xor(&is_high)?)?;
+        part(&is_within.logical_and(&is_shared.logical_not()?)?, &is_shared)
     };
-    let lower = |low: &Tensor| {
-        let is_low = match high {
-            Some(high) => x.lt(low)?.logical_and(&low.le(high)?)?,
-            None => x.lt(low)?,
-        };
-        derivatives::where_true(&is_low, grad)
-    };
-    let upper = |high: &Tensor| {
-        let is_high = match low {
-            Some(low) => x.gt(high)?.logical_or(&low.gt(high)?)?,
-            None => x.gt(high)?,
-        };
-        derivatives::where_true(&is_high, grad)
-    };
+    let lower = || part(&x.lt(low)?.logical_and(&low.le(high)?)?, &is_low.logical_and(&is_apart)?);
+    let upper = || part(&x.gt(high)?.logical_or(&low.gt(high)?)?, &is_high.logical_and(&is_apart)?);
     Ok([
         needs[0].then(inner).transpose()?,
-        low.filter(|_| needs[1]).map(lower).transpose()?,
-        high.filter(|_| needs[2]).map(upper).transpose()?,
+        needs[1].then(lower).transpose()?,
+        needs[2].then(upper).transpose()?,
     ])
 }
 

@@ -43,7 +43,7 @@ pub(super) fn register(library: &mut Library) {
                 let [Some(input), Some(mean), Some(rstd), weight] = kept else {
                     return Ok([None, None, None]);
                 };
-                let flat = |of: &Tensor| of.reshape(&[n, group, -1]);
+                let flat = |of: &Tensor| of.reshape(&[n, group, 1]);
                 let (rows, mean_of, rstd_of) =
                     (input.reshape(&[n, group, c / group * inner])?, flat(mean)?, flat(rstd)?);
                 let normal = Normal { input: &rows, mean: &mean_of, rstd: &rstd_of, dims: &[2] };

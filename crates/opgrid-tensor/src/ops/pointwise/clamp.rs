@@ -6,7 +6,7 @@
 //! - Dtypes: numbers as bounds take part in promotion if `self` has no fractions, tensors always.
 //! - Values: where the bounds cross, `max` counts. NaN among elements or bounds gives NaN.
 //! - Aliasing: `clamp_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside numbers.
-//! - Derivative: elements at a limit count as within; the limits have those of the elements beyond them.
+//! - Derivative: that of an element at a limit is zero where limits are numbers; limits that are tensors share it with the element.
 //! - Dispatch: `clip` is another name, in all forms.
 //! - Errors: no bound; complex numbers; bools between two bools; a number beyond the range of the dtype.
 //! - Source: torch.clamp, PyTorch 2.15.
@@ -40,8 +40,8 @@ pub(super) fn register(library: &mut Library) {
         .cpu(cpu)
         .derivative(|d, (input, min, max)| {
             d.by(input, [input], move |grad, [x]| {
-                let is_low = min.map(|min| x.ge_scalar(min)).transpose()?;
-                let is_high = max.map(|max| x.le_scalar(max)).transpose()?;
+                let is_low = min.map(|min| x.gt_scalar(min)).transpose()?;
+                let is_high = max.map(|max| x.lt_scalar(max)).transpose()?;
                 clamp::slope(grad, is_low, is_high)
             })
         })

@@ -6,7 +6,7 @@
 //! - Dtypes: a number as the bound takes part in promotion if `self` has no fractions, a tensor always.
 //! - Values: NaN among elements or bounds gives NaN.
 //! - Aliasing: `clamp_max_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside a number.
-//! - Derivative: an element at the limit counts as within.
+//! - Derivative: that of an element at the limit is zero where it is a number; a tensor shares it with the element.
 //! - Errors: complex numbers; bools beside a bool number; a number beyond the range of the dtype.
 //! - Source: torch.clamp, PyTorch 2.15.
 
@@ -41,7 +41,7 @@ pub(super) fn register(library: &mut Library) {
             kernels::clamp::by_numbers(out, input, dtype, None, Some(bound))
         })
         .derivative(|d, (input, max)| {
-            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.le_scalar(max)?, grad))
+            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.lt_scalar(max)?, grad))
         });
     library
         .family(&CLAMP_MAX_TENSOR)
@@ -50,8 +50,8 @@ pub(super) fn register(library: &mut Library) {
             kernels::clamp::by_tensors(out, input, dtype, None, Some(bound))
         })
         .derivative(|d, (input, max)| {
-            d.by(input, [input, max], |grad, [x, max]| derivatives::where_true(&x.le(max)?, grad))?;
-            d.by(max, [input, max], |grad, [x, max]| derivatives::where_true(&x.gt(max)?, grad))
+            d.by(input, [input, max], |grad, [x, max]| extremum::shared(grad, x, max, &x.gt(max)?))?;
+            d.by(max, [input, max], |grad, [x, max]| extremum::shared(grad, max, x, &max.gt(x)?))
         });
 }
 

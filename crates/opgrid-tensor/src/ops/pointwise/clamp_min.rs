@@ -6,7 +6,7 @@
 //! - Dtypes: a number as the bound takes part in promotion if `self` has no fractions, a tensor always.
 //! - Values: NaN among elements or bounds gives NaN.
 //! - Aliasing: `clamp_min_` writes `self`, the `out` overloads write `out`, which has the dtype of the result beside a number.
-//! - Derivative: an element at the limit counts as within.
+//! - Derivative: that of an element at the limit is zero where it is a number; a tensor shares it with the element.
 //! - Errors: complex numbers; bools beside a bool number; a number beyond the range of the dtype.
 //! - Source: torch.clamp, PyTorch 2.15.
 
@@ -41,7 +41,7 @@ pub(super) fn register(library: &mut Library) {
             kernels::clamp::by_numbers(out, input, dtype, Some(bound), None)
         })
         .derivative(|d, (input, min)| {
-            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.ge_scalar(min)?, grad))
+            d.by(input, [input], move |grad, [x]| derivatives::where_true(&x.gt_scalar(min)?, grad))
         });
     library
         .family(&CLAMP_MIN_TENSOR)
@@ -50,8 +50,8 @@ pub(super) fn register(library: &mut Library) {
             kernels::clamp::by_tensors(out, input, dtype, Some(bound), None)
         })
         .derivative(|d, (input, min)| {
-            d.by(input, [input, min], |grad, [x, min]| derivatives::where_true(&x.ge(min)?, grad))?;
-            d.by(min, [input, min], |grad, [x, min]| derivatives::where_true(&x.lt(min)?, grad))
+            d.by(input, [input, min], |grad, [x, min]| extremum::shared(grad, x, min, &x.lt(min)?))?;
+            d.by(min, [input, min], |grad, [x, min]| extremum::shared(grad, min, x, &min.lt(x)?))
         });
 }
 
