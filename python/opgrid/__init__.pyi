@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, overload
 
 from . import errors as errors
 from . import library as library
+from . import nn as nn
+from . import optim as optim
 from ._opgrid import (
     Argument as Argument,
     DispatchKey as DispatchKey,
