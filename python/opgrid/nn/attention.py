@@ -16,10 +16,10 @@ from .parameter import Parameter
 
 
 class MultiheadAttention(Module):
-    """Attention of queries to keys in ``num_heads`` parts of the ``embed_dim`` numbers, which are put together by a matrix.
+    """Attention of queries to keys in ``num_heads`` parts of the ``embed_dim`` numbers, which a matrix puts together.
 
-    Inputs are ``(L, N, E)``, with ``batch_first`` ``(N, L, E)``, or ``(L, E)`` without a batch. Keys and values may have
-    ``kdim`` and ``vdim`` numbers instead; then each input has a matrix of its own.
+    Inputs are ``(L, N, E)``, with ``batch_first`` ``(N, L, E)``, or ``(L, E)`` without a batch. Keys and values may
+    have ``kdim`` and ``vdim`` numbers instead; then each input has a matrix of its own.
     """
 
     in_proj_weight: Parameter | None
@@ -97,8 +97,8 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """The attention's result, and its weights: the mean over heads, all heads', or none.
 
-        ``key_padding_mask`` ``(N, S)`` and ``attn_mask`` ``(L, S)`` or ``(N * num_heads, L, S)`` are true where there is no
-        attention, or numbers that are added. ``is_causal`` says that ``attn_mask`` is the causal one.
+        ``key_padding_mask`` ``(N, S)`` and ``attn_mask`` ``(L, S)`` or ``(N * num_heads, L, S)`` are true where
+        there is no attention, or numbers that are added. ``is_causal`` says that ``attn_mask`` is the causal one.
         """
         if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
             raise ValueError(
@@ -116,7 +116,8 @@ class MultiheadAttention(Module):
             key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
         elif not self.batch_first:
             q, k, v = (x.transpose(0, 1) for x in (q, k, v))
-        result, weights = self._attended(q, k, v, _added(key_padding_mask, q.dtype), _added(attn_mask, q.dtype), need_weights)
+        padding, mask = _added(key_padding_mask, q.dtype), _added(attn_mask, q.dtype)
+        result, weights = self._attended(q, k, v, padding, mask, need_weights)
         result = self.out_proj(result)
         if weights is not None:
             weights = weights.mean(1) if average_attn_weights else weights

@@ -37,6 +37,8 @@ class _BatchNorm(Module):
         track_running_stats: bool = True,
         device: _opgrid.device | str | None = None,
         dtype: _opgrid.dtype | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -46,7 +48,7 @@ class _BatchNorm(Module):
         self.track_running_stats = track_running_stats
         shape = (num_features,)
         self.weight = Parameter(og.empty(shape, device=device, dtype=dtype)) if affine else None
-        self.bias = Parameter(og.empty(shape, device=device, dtype=dtype)) if affine else None
+        self.bias = Parameter(og.empty(shape, device=device, dtype=dtype)) if affine and bias else None
         keeps = track_running_stats
         self.register_buffer("running_mean", og.zeros(shape, device=device, dtype=dtype) if keeps else None)
         self.register_buffer("running_var", og.ones(shape, device=device, dtype=dtype) if keeps else None)
@@ -63,8 +65,9 @@ class _BatchNorm(Module):
     def reset_parameters(self) -> None:
         """Sets the weight to ones and the bias to zeros, and forgets the batches that were seen."""
         self.reset_running_stats()
-        if self.weight is not None and self.bias is not None:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -84,7 +87,7 @@ class _BatchNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 

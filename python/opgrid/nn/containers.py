@@ -29,12 +29,14 @@ class _Listed(Module):
     @overload
     def __getitem__(self, index: int) -> Any: ...
     def __getitem__(self, index: int | slice) -> Any:
-        modules = list(self._own("_modules").values())
         if isinstance(index, slice):
-            part = type(self)()
-            part._set_all(modules[index])
-            return part
+            return self._part(list(self._own("_modules").items())[index])
         return self._own("_modules")[self._at(index)]
+
+    def _part(self, named: list[tuple[str, Module]]) -> Self:
+        part = type(self)()
+        part._set_all(module for _, module in named)
+        return part
 
     def __setitem__(self, index: int, module: Module) -> None:
         self.register_module(self._at(index), module)
@@ -83,11 +85,18 @@ class Sequential(_Listed):
     def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
-            for name, module in modules[0].items():
-                self.register_module(name, module)
+            named: Iterable[tuple[str, Any]] = modules[0].items()
         else:
-            for place, module in enumerate(modules):
-                self.register_module(str(place), module)  # type: ignore[arg-type]
+            named = ((str(place), module) for place, module in enumerate(modules))
+        for name, module in named:
+            self.register_module(name, module)
+
+    def _part(self, named: list[tuple[str, Module]]) -> Self:
+        # Names stay, and with them those of the state dict.
+        part = type(self)()
+        for name, module in named:
+            part.register_module(name, module)
+        return part
 
     def forward(self, input: Any) -> Any:
         for module in self:
@@ -118,10 +127,11 @@ class ModuleList(_Listed):
                 blocks[-1] = (blocks[-1][0], place, text)
             else:
                 blocks.append((place, place, text))
-        children = [
-            f"({first}): {_indented(text)}" if first == last else f"({first}-{last}): {last - first + 1} x {_indented(text)}"
-            for first, last, text in blocks
-        ]
+        children = []
+        for first, last, text in blocks:
+            names = f"{first}" if first == last else f"{first}-{last}"
+            times = "" if first == last else f"{last - first + 1} x "
+            children.append(f"({names}): {times}{_indented(text)}")
         return self._framed([], children)
 
 

@@ -68,12 +68,12 @@ class _Conv(Module):
             if getattr(self, name) % self.groups != 0:
                 raise ValueError(f"{name} must be divisible by groups; found {getattr(self, name)} and {self.groups}")
         if self.padding_mode not in _MODES:
-            raise ValueError(f"padding_mode must be one of {sorted(_MODES)}, but got padding_mode='{self.padding_mode}'")
+            raise ValueError(f"padding_mode must be one of {sorted(_MODES)}, found '{self.padding_mode}'")
         if isinstance(self.padding, str):
             if self.padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string '{self.padding}', should be one of 'same', 'valid'")
             if self.padding == "same" and any(step != 1 for step in self.stride):
-                raise ValueError(f"padding='same' is not supported for strided convolutions; found stride={self.stride}")
+                raise ValueError(f"padding='same' is not supported for strided convolutions; found {self.stride}")
 
     def reset_parameters(self) -> None:
         """Sets weight and bias to uniform numbers between plus and minus one over the root of what is summed up."""

@@ -18,7 +18,7 @@ from .parameter import Parameter
 class Embedding(Module):
     """A table of ``num_embeddings`` vectors: whole numbers go in, the rows that they count come out.
 
-    The row ``padding_idx`` is zero at first and gets no gradient; rows longer than ``max_norm`` are shortened when used.
+    The row ``padding_idx`` is zero at first and gets no gradient. Longer rows than ``max_norm`` are cut when used.
     """
 
     weight: Parameter
@@ -31,6 +31,7 @@ class Embedding(Module):
         max_norm: float | None = None,
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
+        *,
         _weight: Tensor | None = None,
         device: _opgrid.device | str | None = None,
         dtype: _opgrid.dtype | None = None,

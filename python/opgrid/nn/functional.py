@@ -165,7 +165,7 @@ def embedding(
     padding = -1
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
-            raise ValueError(f"embedding(): padding_idx has to be within the {rows} rows of weight, found {padding_idx}")
+            raise ValueError(f"Padding_idx must be within num_embeddings ({rows}), found {padding_idx}")
         padding = padding_idx % rows
     if max_norm is not None:
         with og.no_grad():
@@ -336,6 +336,7 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
+    *,
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
@@ -346,41 +347,46 @@ def cross_entropy(
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> Tensor:
     """Minus the logarithm of the probability of the class that is right: ``(N, C, …)`` against ``(N, …)``."""
     return og.nll_loss_nd(input, target, weight, _reduced(reduction, "nll_loss"), ignore_index)
 
 
-def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The square of the difference."""
     return og.mse_loss(input, target, _reduced(reduction, "mse_loss"))
 
 
-def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The size of the difference."""
     return og.l1_loss(input, target, _reduced(reduction, "l1_loss"))
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """A parabola where the difference is below ``beta``, a line beyond."""
     return og.smooth_l1_loss(input, target, _reduced(reduction, "smooth_l1_loss"), beta)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """A parabola where the difference is below ``delta``, a line of that slope beyond."""
     return og.huber_loss(input, target, _reduced(reduction, "huber_loss"), delta)
 
 
-def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """How far probabilities are from those whose logarithms are given; ``batchmean`` divides the sum by the batch."""
     if reduction == "batchmean":
-        return og.kl_div(input, target, _REDUCTIONS["sum"], log_target=log_target) / input.shape[0]
+        return og.div(og.kl_div(input, target, _REDUCTIONS["sum"], log_target=log_target), input.shape[0])
     return og.kl_div(input, target, _reduced(reduction, "kl_div"), log_target=log_target)
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
 ) -> Tensor:
     """Minus the logarithm of the probability that was given to what is so, for yes and no."""
     return og.binary_cross_entropy(input, target, weight, _reduced(reduction, "binary_cross_entropy"))
@@ -390,6 +396,7 @@ def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
+    *,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:

@@ -91,7 +91,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         return 3.0 / 4
     if nonlinearity in ("linear", "sigmoid", "conv1d", "conv2d", "conv3d"):
         return 1.0
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}; expected linear, relu, leaky_relu, tanh, sigmoid or selu")
+    known = "linear, relu, leaky_relu, tanh, sigmoid or selu"
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}; expected {known}")
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -114,7 +115,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform numbers after He et al., 2015: spread as far after a rectifier as before; ``a`` is its slope below zero."""
+    """Uniform numbers after He et al., 2015: as far spread after a rectifier, whose slope below zero is ``a``."""
     if 0 in tensor.shape:
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))

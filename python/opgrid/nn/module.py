@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
+import opgrid as og
+
 from .. import _opgrid
 from .._opgrid import Tensor, TensorBase
 from ..autograd import no_grad
@@ -56,13 +58,25 @@ def _indented(text: str) -> str:
     return "\n".join([first, *("  " + line for line in rest)])
 
 
+def _too_early(module: Module, what: str) -> str:
+    name = type(module).__name__
+    return f"cannot assign {what} before Module.__init__() call; call super().__init__() first in {name}.__init__"
+
+
+def _refused(value: object, what: str, name: str, expected: str) -> str:
+    return f"cannot assign '{_kind(value)}' object to {what} '{name}' ({expected} or None required)"
+
+
 def _kind(value: object) -> str:
     return f"opgrid.{type(value).__name__}" if isinstance(value, TensorBase) else type(value).__name__
 
 
 class Module:
-    """What networks are made of. A class derived from it calls ``super().__init__()``, sets parameters and other modules as
-    attributes, and defines ``forward``."""
+    """What networks are made of.
+
+    A class derived from it calls ``super().__init__()``, sets parameters and other modules as attributes, and defines
+    ``forward``.
+    """
 
     training: bool
     forward: Callable[..., Any]
@@ -91,9 +105,7 @@ class Module:
         if "_modules" not in places:
             if is_parameter or isinstance(value, Module):
                 what = "parameters" if is_parameter else "module"
-                raise AttributeError(
-                    f"cannot assign {what} before Module.__init__() call; call super().__init__() first in {type(self).__name__}"
-                )
+                raise AttributeError(_too_early(self, what))
             places[name] = value
         elif is_parameter:
             self._forget(name)
@@ -113,8 +125,7 @@ class Module:
 
     def _replace(self, kind: str, name: str, value: Any, what: str, expected: str, allowed: type | None) -> None:
         if value is not None and not (allowed is not None and isinstance(value, allowed)):
-            found = _kind(value)
-            raise TypeError(f"cannot assign '{found}' object to {what} '{name}' ({expected} or None required)")
+            raise TypeError(_refused(value, what, name, expected))
         vars(self)[kind][name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -142,7 +153,7 @@ class Module:
     def _check_name(self, kind: str, name: Any, what: str) -> None:
         places = vars(self)
         if "_modules" not in places:
-            raise AttributeError(f"cannot assign {what} before Module.__init__() call; call super().__init__() first")
+            raise AttributeError(_too_early(self, what))
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string, found {type(name).__name__}")
         if name == "" or "." in name:
@@ -154,7 +165,7 @@ class Module:
         """Adds a parameter, or the name of one that is not there."""
         self._check_name("_parameters", name, "parameter")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{_kind(param)}' object to parameter '{name}' (opgrid.nn.Parameter or None required)")
+            raise TypeError(_refused(param, "parameter", name, "opgrid.nn.Parameter"))
         if param is not None and param.grad_fn is not None:
             raise ValueError(
                 f"cannot assign a tensor that was computed to parameter '{name}': parameters are leaves of the graph; "
@@ -166,7 +177,7 @@ class Module:
         """Adds a tensor that is no parameter; with ``persistent=False`` one that state dicts do not have."""
         self._check_name("_buffers", name, "buffer")
         if tensor is not None and not isinstance(tensor, TensorBase):
-            raise TypeError(f"cannot assign '{_kind(tensor)}' object to buffer '{name}' (opgrid.Tensor or None required)")
+            raise TypeError(_refused(tensor, "buffer", name, "opgrid.Tensor"))
         places = vars(self)
         places["_buffers"][name] = tensor
         places["_temporary"].discard(name)
@@ -304,6 +315,15 @@ class Module:
         parameter: Parameter = found
         return parameter
 
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with that name from here."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._own("_buffers").get(name)
+        if found is None:
+            raise AttributeError(f"`{target}` is not a buffer of {type(self).__name__}")
+        buffer: Tensor = found
+        return buffer
+
     # What changes all modules within
 
     def train(self, mode: bool = True) -> Self:
@@ -332,7 +352,7 @@ class Module:
             if set_to_none:
                 parameter.grad = None
             else:
-                parameter.grad = _opgrid.function("zeros_like")(parameter.grad)
+                parameter.grad = og.zeros_like(parameter.grad)
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Calls ``fn`` with all modules within, and with this one last."""
@@ -342,7 +362,7 @@ class Module:
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        """Puts what ``fn`` makes of them in the place of all parameters and buffers; those in several places stay one."""
+        """Replaces all parameters and buffers by what ``fn`` makes of them; those in several places stay one."""
         made: dict[int, tuple[Any, Any]] = {}
         for module in self.modules():
             for kind in ("_parameters", "_buffers"):
@@ -385,26 +405,30 @@ class Module:
 
         return self._apply(move)
 
+    def cpu(self) -> Self:
+        """Moves parameters and buffers to the CPU."""
+        return self.to("cpu")
+
     def float(self) -> Self:
         """Makes floating-point parameters and buffers float32."""
-        return self.to(_opgrid.float32)
+        return self.to(og.float32)
 
     def double(self) -> Self:
         """Makes floating-point parameters and buffers float64."""
-        return self.to(_opgrid.float64)
+        return self.to(og.float64)
 
     def half(self) -> Self:
         """Makes floating-point parameters and buffers float16."""
-        return self.to(_opgrid.float16)
+        return self.to(og.float16)
 
     def bfloat16(self) -> Self:
         """Makes floating-point parameters and buffers bfloat16."""
-        return self.to(_opgrid.bfloat16)
+        return self.to(og.bfloat16)
 
     # State
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """Parameters and lasting buffers by name. They share their elements with the module; ``opgrid.save`` writes them."""
+        """Parameters and lasting buffers by name, for ``opgrid.save``. They share their elements with the module."""
         found: dict[str, Tensor] = {}
         for place, module in self.named_modules(prefix=prefix.removesuffix("."), remove_duplicate=False):
             for name, tensor in module._state():
@@ -432,16 +456,18 @@ class Module:
         }
         missing = [key for key in places if key not in state_dict]
         unexpected = [key for key in state_dict if key not in places]
-        problems = [_misfit(key, state_dict[key], tensor) for key, (_, _, tensor) in places.items() if key in state_dict]
-        found = [problem for problem in problems if problem is not None]
-        if strict and unexpected:
-            found.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}.")
+        problems: list[str] = []
         if strict and missing:
-            found.append(f"Missing key(s) in state_dict: {_quoted(missing)}.")
-        if found:
-            remedy = "\n\tstrict=False leaves missing and unexpected keys out." if strict and (missing or unexpected) else ""
-            lines = "".join(f"\n\t{line}" for line in reversed(found))
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:{lines}{remedy}")
+            problems.append(f"Missing key(s) in state_dict: {_quoted(missing)}.")
+        if strict and unexpected:
+            problems.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}.")
+        if problems:
+            problems.append("strict=False leaves missing and unexpected keys out.")
+        for key, (_, _, tensor) in places.items():
+            problems += _misfit(key, state_dict[key], tensor) if key in state_dict else []
+        if problems:
+            lines = "".join(f"\n\t{line}" for line in problems)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:{lines}")
         with no_grad():
             for key, (module, name, tensor) in places.items():
                 if key in state_dict:
@@ -513,15 +539,16 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     return device, dtype
 
 
-def _misfit(key: str, value: Any, tensor: Tensor) -> str | None:
+def _misfit(key: str, value: Any, tensor: Tensor) -> list[str]:
+    """What is wrong with the value of a key, if anything is."""
     if not isinstance(value, TensorBase):
-        return f'While copying the parameter named "{key}", expected a tensor, found {type(value).__name__}.'
-    if value.shape != tensor.shape:
-        return (
-            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
-            f"the shape in current model is {tensor.shape}."
-        )
-    return None
+        return [f'While copying the parameter named "{key}", expected a tensor, found {type(value).__name__}.']
+    if value.shape == tensor.shape:
+        return []
+    return [
+        f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+        f"the shape in current model is {tensor.shape}."
+    ]
 
 
 def _quoted(names: list[str]) -> str:

@@ -104,6 +104,8 @@ class GroupNorm(Module):
         affine: bool = True,
         device: _opgrid.device | str | None = None,
         dtype: _opgrid.dtype | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
@@ -113,7 +115,8 @@ class GroupNorm(Module):
         self.eps = eps
         self.affine = affine
         self.weight = Parameter(og.empty((num_channels,), device=device, dtype=dtype)) if affine else None
-        self.bias = Parameter(og.empty((num_channels,), device=device, dtype=dtype)) if affine else None
+        has_bias = affine and bias
+        self.bias = Parameter(og.empty((num_channels,), device=device, dtype=dtype)) if has_bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -127,4 +130,5 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        has_bias = self.bias is not None
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={has_bias}"

@@ -1,7 +1,8 @@
 """Parameters: tensors that a module learns.
 
-A parameter is a plain tensor with a mark, not an object of another class, so that operators take it by their shortest way and
-give plain tensors. ``isinstance(x, Parameter)`` asks for the mark. A copy of the tensor alone has none; copies of modules do.
+A parameter is a plain tensor with a mark, not an object of another class, so that operators take it by their shortest
+way and give plain tensors. ``isinstance(x, Parameter)`` asks for the mark. A copy of the tensor alone has none;
+copies of modules have theirs.
 """
 
 from __future__ import annotations

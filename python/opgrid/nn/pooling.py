@@ -20,6 +20,7 @@ class MaxPool2d(Module):
         stride: Sizes | None = None,
         padding: Sizes = 0,
         dilation: Sizes = 1,
+        *,
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()

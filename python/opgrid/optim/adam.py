@@ -11,7 +11,7 @@ from .optimizer import Optimizer, Parameters, refuse
 
 
 class Adam(Optimizer):
-    """After Kingma and Ba, 2014: steps along the running mean of gradients, divided by the root of that of their squares.
+    """After Kingma and Ba, 2014: steps along the running mean of gradients, over the root of that of their squares.
 
     With ``amsgrad`` the largest mean of squares so far divides. ``weight_decay * p`` is added to the gradient; with
     ``decoupled_weight_decay`` the parameter shrinks by ``lr * weight_decay`` instead.

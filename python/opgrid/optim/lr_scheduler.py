@@ -127,7 +127,7 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The first rate times a factor that goes evenly from ``start_factor`` to ``end_factor`` in ``total_iters`` steps."""
+    """The first rate times a factor going evenly from ``start_factor`` to ``end_factor`` in ``total_iters`` steps."""
 
     def __init__(
         self,
@@ -138,9 +138,9 @@ class LinearLR(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         if not 0 < start_factor <= 1:
-            raise ValueError(f"Starting multiplicative factor expected to be more than 0 and at most 1, found {start_factor}")
+            raise ValueError(f"start_factor expected to be more than 0 and at most 1, found {start_factor}")
         if not 0 <= end_factor <= 1:
-            raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1, found {end_factor}")
+            raise ValueError(f"end_factor expected to be between 0 and 1, found {end_factor}")
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -176,7 +176,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """After Smith and Topin, 2017: up to ``max_lr`` in the part ``pct_start`` of all steps, then down to nearly nothing.
+    """After Smith and Topin, 2017: up to ``max_lr`` in the part ``pct_start`` of all steps, then far down.
 
     It begins at ``max_lr / div_factor`` and ends at a ``final_div_factor``-th of that. Momentum goes the other way.
     """

@@ -17,18 +17,18 @@ Closure = Callable[[], Any]
 class Optimizer:
     """Changes parameters by their gradients, in place.
 
-    ``params`` are tensors, or dicts with ``params`` and settings of their own; ``defaults`` are the settings of the others.
+    ``params`` are tensors, or dicts with ``params`` and settings of their own; ``defaults`` are the other settings.
     """
 
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
         if isinstance(params, TensorBase):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got a tensor")
+            raise TypeError("params of an optimizer should be an iterable of Tensors or dicts, found a tensor")
         self.defaults = defaults
         self.state: dict[Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
         groups: list[Any] = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list; give it those of a module, as in model.parameters()")
+            raise ValueError("optimizer got an empty parameter list; give it those of a module, as model.parameters()")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -46,7 +46,8 @@ class Optimizer:
         group["params"] = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in listed]
         for parameter in group["params"]:
             if not isinstance(parameter, TensorBase):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
+                found = type(parameter).__name__
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {found}")
             if not (parameter.is_leaf or parameter.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor; give the tensors that it was computed of")
         for name, default in self.defaults.items():
@@ -70,7 +71,7 @@ class Optimizer:
                     parameter.grad = None if set_to_none else og.zeros_like(parameter.grad)
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Changes each parameter that has a gradient. A closure computes the loss anew first, and ``step`` returns it."""
+        """Changes each parameter that has a gradient. A closure computes the loss first, which ``step`` returns."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -94,11 +95,11 @@ class Optimizer:
             for number, parameter in enumerate(p for group in self.param_groups for p in group["params"])
         }
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
-        state = {numbers[id(parameter)]: dict(values) for parameter, values in self.state.items()}
+        state = {numbers[id(parameter)]: dict(values) for parameter, values in self.state.items() if values}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the state and settings of an optimizer with as many parameters. Tensors are copied to each one's dtype."""
+        """Takes the state and settings of an optimizer with as many parameters, its tensors in each one's dtype."""
         groups: list[dict[str, Any]] = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError(

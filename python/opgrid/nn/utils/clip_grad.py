@@ -23,8 +23,8 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
     total = og.linalg_vector_norm(og.stack(norms), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite ({float(total)}), so it cannot "
-            "be clipped; set error_if_nonfinite=False to go on all the same"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite ({float(total)}), "
+            "so it cannot be clipped; set error_if_nonfinite=False to go on all the same"
         )
     return total
 
