@@ -166,11 +166,6 @@ class Module:
         self._check_name("_parameters", name, "parameter")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(_refused(param, "parameter", name, "opgrid.nn.Parameter"))
-        if param is not None and param.grad_fn is not None:
-            raise ValueError(
-                f"cannot assign a tensor that was computed to parameter '{name}': parameters are leaves of the graph; "
-                "compute it in forward()"
-            )
         vars(self)["_parameters"][name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
