@@ -58,7 +58,7 @@ def train(model: nn.Module, images: og.Tensor, labels: og.Tensor, epochs: int) -
             loss.backward()
             optimizer.step()
             schedule.step()
-            total += loss.item() * len(batch)
+            total += float(loss) * len(batch)
         seconds = time.perf_counter() - start
         print(f"epoch {epoch + 1:2} of {epochs}  loss {total / len(images):.4f}  {seconds:5.1f} s", flush=True)
 
