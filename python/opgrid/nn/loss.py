@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._opgrid import Tensor
 from . import functional as F
+from .functional.losses import reduced
 from .module import Module
 
 
@@ -12,7 +13,7 @@ class _Loss(Module):
 
     def __init__(self, *, reduction: str = "mean") -> None:
         super().__init__()
-        F._reduced(reduction, type(self).__name__)
+        reduced(reduction, type(self).__name__)
         self.reduction = reduction
 
 
