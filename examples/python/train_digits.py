@@ -1,4 +1,4 @@
-"""Trains a small convolutional network on images of handwritten digits, and says how many of the others it reads.
+"""Trains a small convolutional network on images of handwritten digits and prints its accuracy on others.
 
 ``python examples/python/train_digits.py`` takes less than a minute; ``--epochs 1 --images 256`` is a short run, and
 ``--save digits.safetensors`` keeps the network.
@@ -20,7 +20,7 @@ BATCH = 64
 
 
 def network() -> nn.Sequential:
-    """Two convolutions, and a matrix for what they find."""
+    """Two convolutions and a linear layer."""
     return nn.Sequential(
         nn.Conv2d(1, 16, 3, padding=1),
         nn.BatchNorm2d(16),
@@ -36,7 +36,7 @@ def network() -> nn.Sequential:
 
 
 def accuracy(model: nn.Module, images: og.Tensor, labels: og.Tensor) -> float:
-    """The part of images that the network reads as what they show."""
+    """The fraction of images that the network classifies correctly."""
     model.eval()
     with og.no_grad():
         right = model(images).argmax(1) == labels
@@ -45,7 +45,7 @@ def accuracy(model: nn.Module, images: og.Tensor, labels: og.Tensor) -> float:
 
 
 def train(model: nn.Module, images: og.Tensor, labels: og.Tensor, epochs: int) -> None:
-    """Goes through all images as many times, each time in another order."""
+    """Trains on all images ``epochs`` times, each time in another order."""
     optimizer = og.optim.AdamW(model.parameters(), lr=1e-3)
     steps = -(-len(images) // BATCH)
     schedule = og.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, epochs=epochs, steps_per_epoch=steps)
@@ -65,20 +65,20 @@ def train(model: nn.Module, images: og.Tensor, labels: og.Tensor, epochs: int) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=8, help="how many times to go through the images")
-    parser.add_argument("--images", type=int, default=None, help="how many images to learn from, if not all")
-    parser.add_argument("--save", type=pathlib.Path, help="a file for the network, as in digits.safetensors")
+    parser.add_argument("--epochs", type=int, default=8, help="number of passes over the images")
+    parser.add_argument("--images", type=int, default=None, help="number of training images, by default all")
+    parser.add_argument("--save", type=pathlib.Path, help="a file for the trained network, such as digits.safetensors")
     options = parser.parse_args()
 
     og.manual_seed(0)
     digits = og.load(DATA)
-    # Ink from 0 to 1, one channel; the images lie in the order in which people drew them.
+    # Ink from 0 to 1, one channel. The images are ordered by writer, hence the shuffle.
     order = og.randperm(len(digits["labels"]))
     images = digits["images"][order].unsqueeze(1) / 16
     labels = digits["labels"][order]
     model = network()
     count = sum(parameter.numel() for parameter in model.parameters())
-    print(f"{count} numbers to learn from {len(labels) - TESTED} images")
+    print(f"{count} parameters, {len(labels) - TESTED} training images")
 
     train(model, images[TESTED:][: options.images], labels[TESTED:][: options.images], options.epochs)
     print(f"test accuracy {100 * accuracy(model, images[:TESTED], labels[:TESTED]):.1f} %")

@@ -1,4 +1,4 @@
-"""Networks: modules with parameters under torch's names, thin over operators."""
+"""Neural networks under torch's names, thin over operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of elements, as modules."""
+"""Activation functions as modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .module import Module
 
 
 class _InPlace(Module):
-    """A function that may write its input."""
+    """A function that can write its input in place."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class LeakyReLU(_InPlace):
 
 
 class GELU(Module):
-    """``x`` times the normal distribution's function, or what ``approximate="tanh"`` takes for that."""
+    """``x`` times the cumulative normal distribution, approximated by tanh with ``approximate="tanh"``."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .parameter import Parameter
 
 
 class MultiheadAttention(Module):
-    """Attention of queries to keys in ``num_heads`` parts of the ``embed_dim`` numbers, which a matrix puts together.
+    """Attention with ``num_heads`` heads over ``embed_dim`` features, with projections before and after.
 
     Inputs are ``(L, N, E)``, with ``batch_first`` ``(N, L, E)``, or ``(L, E)`` without a batch. Keys and values may
-    have ``kdim`` and ``vdim`` numbers instead; then each input has a matrix of its own.
+    have ``kdim`` and ``vdim`` features instead; then each input has a projection matrix of its own.
     """
 
     in_proj_weight: Parameter | None
@@ -95,10 +95,10 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The attention's result, and its weights: the mean over heads, all heads', or none.
+        """The result, and the attention weights: averaged over heads, of each head, or ``None``.
 
         ``key_padding_mask`` ``(N, S)`` and ``attn_mask`` ``(L, S)`` or ``(N * num_heads, L, S)`` are true where
-        there is no attention, or numbers that are added. ``is_causal`` says that ``attn_mask`` is the causal one.
+        attention is masked, or are added to the scores. ``is_causal`` says that ``attn_mask`` is the causal one.
         """
         if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
             raise ValueError(
@@ -126,7 +126,7 @@ class MultiheadAttention(Module):
         return (result if self.batch_first else result.transpose(0, 1)), weights
 
     def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-        """Queries, keys and values times their matrices."""
+        """The projected queries, keys and values."""
         if self.in_proj_weight is not None and query is key and key is value:
             return tuple(F.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, -1))
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -140,7 +140,7 @@ class MultiheadAttention(Module):
     def _attended(
         self, q: Tensor, k: Tensor, v: Tensor, padding: Tensor | None, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Attention by heads; all inputs are ``(N, L, E)``."""
+        """Attention of each head, concatenated; all inputs are ``(N, L, E)``."""
         count, length, _ = q.shape
         more = 0
         if self.bias_k is not None and self.bias_v is not None:
@@ -184,7 +184,7 @@ class MultiheadAttention(Module):
 
 
 def _added(mask: Tensor | None, dtype: _opgrid.dtype) -> Tensor | None:
-    """A mask as numbers to add: minus infinity where it is true."""
+    """A mask as values to add: minus infinity where it is true."""
     if mask is None or mask.is_floating_point():
         return mask
     if mask.dtype is not og.bool:

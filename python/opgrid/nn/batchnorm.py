@@ -1,4 +1,4 @@
-"""Norms over a batch, which keep running means and variances for use."""
+"""Normalization over a batch, with running statistics for evaluation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .parameter import Parameter
 
 
 class _BatchNorm(Module):
-    """Each channel with mean 0 and variance 1, times ``weight`` plus ``bias``.
+    """Normalizes each channel, then scales by ``weight`` and adds ``bias``.
 
-    While training these are the batch's, and the running ones follow by ``momentum`` (``None``: they are means over all
-    batches). In use they are the running ones, or the batch's where none are kept.
+    Training uses the batch's statistics and moves the running ones towards them by ``momentum`` (``None`` averages all
+    batches). Evaluation uses the running ones, or the batch's with ``track_running_stats=False``.
     """
 
     _ndims: ClassVar[tuple[int, ...]]
@@ -56,14 +56,14 @@ class _BatchNorm(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forgets the batches that were seen."""
+        """Resets the running statistics."""
         if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Sets the weight to ones and the bias to zeros, and forgets the batches that were seen."""
+        """Sets the weight to ones and the bias to zeros, and resets the running statistics."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -92,12 +92,12 @@ class _BatchNorm(Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Channels over a batch of vectors ``(N, C)`` or series ``(N, C, L)``."""
+    """Batch normalization of ``(N, C)`` or ``(N, C, L)``."""
 
     _ndims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Channels over a batch of images ``(N, C, H, W)``."""
+    """Batch normalization of ``(N, C, H, W)``."""
 
     _ndims = (4,)

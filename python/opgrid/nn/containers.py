@@ -1,4 +1,4 @@
-"""Modules made of others: in a row, in a list, by name."""
+"""Containers of modules: sequences, lists and dicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .module import Module, _indented
 
 
 class _Listed(Module):
-    """Modules with the names 0, 1, 2 and so on."""
+    """Modules named 0, 1, 2 and so on."""
 
     def _at(self, index: int) -> str:
         count, place = len(self), operator.index(index)
@@ -66,21 +66,21 @@ class _Listed(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Adds a module before that of the index."""
+        """Inserts a module before an index."""
         modules = list(self)
         modules.insert(index, module)
         self._set_all(modules)
         return self
 
     def pop(self, index: int = -1) -> Any:
-        """Takes a module out."""
+        """Removes a module and returns it."""
         module = self[index]
         del self[index]
         return module
 
 
 class Sequential(_Listed):
-    """Modules that are called one after another: ``Sequential(a, b)(x)`` is ``b(a(x))``. A dict gives them names."""
+    """Modules that are called one after another: ``Sequential(a, b)(x)`` is ``b(a(x))``. A dict names them."""
 
     def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Sequential(_Listed):
             self.register_module(name, module)
 
     def _part(self, named: list[tuple[str, Module]]) -> Self:
-        # Names stay, and with them those of the state dict.
+        # Names stay the same, also in the state dict.
         part = type(self)()
         for name, module in named:
             part.register_module(name, module)
@@ -105,7 +105,7 @@ class Sequential(_Listed):
 
 
 class ModuleList(_Listed):
-    """Modules in a list. It is not called itself."""
+    """A list of modules. It has no ``forward``."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class ModuleList(_Listed):
         return self.extend(other)
 
     def __repr__(self) -> str:
-        # Neighbours with the same text stand there once, with their number.
+        # Consecutive modules with the same text are shown once, with their count.
         blocks: list[tuple[int, int, str]] = []
         for place, module in enumerate(self):
             text = repr(module)
@@ -136,7 +136,7 @@ class ModuleList(_Listed):
 
 
 class ModuleDict(Module):
-    """Modules by name. It is not called itself."""
+    """A dict of modules. It has no ``forward``."""
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
@@ -179,9 +179,9 @@ class ModuleDict(Module):
             self[name] = module
 
     def pop(self, key: str) -> Any:
-        """Takes a module out."""
+        """Removes a module and returns it."""
         return self._own("_modules").pop(key)
 
     def clear(self) -> None:
-        """Takes all modules out."""
+        """Removes all modules."""
         self._own("_modules").clear()

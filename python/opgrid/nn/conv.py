@@ -21,7 +21,7 @@ _MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "
 
 
 def each(sizes: Sizes, dims: int) -> tuple[int, ...]:
-    """A size for each dimension: the one for all, or those that are given."""
+    """One size for each dimension."""
     return (sizes,) * dims if isinstance(sizes, int) else tuple(sizes)
 
 
@@ -76,7 +76,7 @@ class _Conv(Module):
                 raise ValueError(f"padding='same' is not supported for strided convolutions; found {self.stride}")
 
     def reset_parameters(self) -> None:
-        """Sets weight and bias to uniform numbers between plus and minus one over the root of what is summed up."""
+        """Draws weight and bias uniformly from ``±1 / sqrt(in_channels / groups * kernel size)``."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])
@@ -85,7 +85,7 @@ class _Conv(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def _margins(self) -> list[int]:
-        """How much is added at the ends of each dimension, the last one first."""
+        """The padding at both ends of each dimension, last dimension first."""
         margins: list[int] = []
         for dim in reversed(range(self._dims)):
             if isinstance(self.padding, str):

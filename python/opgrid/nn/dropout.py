@@ -1,4 +1,4 @@
-"""Zeros by chance while training."""
+"""Dropout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .module import Module
 
 
 class Dropout(Module):
-    """While training, zeros in the place of elements with probability ``p``, the others divided by ``1 - p``."""
+    """Zeroes elements with probability ``p`` and divides the others by ``1 - p``, when training."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

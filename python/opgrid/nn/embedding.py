@@ -1,4 +1,4 @@
-"""Tables of vectors."""
+"""Embeddings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .parameter import Parameter
 
 
 class Embedding(Module):
-    """A table of ``num_embeddings`` vectors: whole numbers go in, the rows that they count come out.
+    """A table of ``num_embeddings`` vectors, looked up by index.
 
-    The row ``padding_idx`` is zero at first and gets no gradient. Longer rows than ``max_norm`` are cut when used.
+    The row ``padding_idx`` starts as zeros and gets no gradient. Rows longer than ``max_norm`` are rescaled when used.
     """
 
     weight: Parameter
@@ -52,7 +52,7 @@ class Embedding(Module):
             self.weight = Parameter(_weight)
 
     def reset_parameters(self) -> None:
-        """Sets the weight to normal numbers, and its row of padding to zeros."""
+        """Draws the weight from the standard normal distribution, and zeroes the row of padding."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -77,7 +77,7 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Self:
-        """A table of vectors that are there, which are not learned unless ``freeze`` is false."""
+        """A table of given vectors, which are not learned unless ``freeze`` is false."""
         if embeddings.ndim != 2:
             raise ValueError(f"Embeddings parameter is expected to be 2-dimensional, found {embeddings.ndim}")
         table = cls(embeddings.shape[0], embeddings.shape[1], padding_idx=padding_idx, _weight=embeddings)

@@ -1,4 +1,4 @@
-"""Dimensions put together, and apart."""
+"""Joining dimensions, and splitting one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .module import Module
 
 
 class Flatten(Module):
-    """Several dimensions as one; if nothing else is said, all but the first."""
+    """Joins dimensions, by default all but the first."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """Splits a dimension into several."""
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""First numbers of parameters. All write their tensor in place, without recording, and return it."""
+"""Initial values of parameters. All functions fill their tensor in place, without recording, and return it."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ __all__ = [
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Numbers from ``a`` to ``b``, all as likely."""
+    """Fills with values from the uniform distribution over ``[a, b)``."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Numbers of a normal distribution."""
+    """Fills with values from a normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """Fills with one value."""
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fills with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fills with zeros."""
     with no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal of a matrix, zeros elsewhere."""
+    """Fills a matrix with the identity."""
     if tensor.ndim != 2:
         raise ValueError(f"eye_(): only tensors with 2 dimensions are supported, found {tensor.ndim}")
     with no_grad():
@@ -61,11 +61,11 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
-    """How many numbers each output is made of, and how many each input goes into."""
+    """The number of inputs of each output, and of outputs of each input."""
     if tensor.ndim < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions; "
-            f"found shape {list(tensor.shape)}; take uniform_ or normal_ with bounds of your own"
+            f"found shape {list(tensor.shape)}; use uniform_ or normal_ instead"
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
@@ -79,7 +79,7 @@ def _fan(tensor: Tensor, mode: str) -> int:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much numbers have to grow before the function, so that they stay as far spread after it."""
+    """The factor on the standard deviation that makes up for an activation function."""
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":
@@ -96,14 +96,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform numbers after Glorot and Bengio, 2010: spread as far on the way there as on the way back."""
+    """Uniform values after Glorot and Bengio, 2010."""
     fan_in, fan_out = _fans(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers after Glorot and Bengio, 2010."""
+    """Normal values after Glorot and Bengio, 2010."""
     fan_in, fan_out = _fans(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
@@ -115,7 +115,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform numbers after He et al., 2015: as far spread after a rectifier, whose slope below zero is ``a``."""
+    """Uniform values after He et al., 2015; ``a`` is the slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -130,7 +130,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers after He et al., 2015."""
+    """Normal values after He et al., 2015; ``a`` is the slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)

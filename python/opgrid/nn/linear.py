@@ -1,4 +1,4 @@
-"""Layers that multiply by a matrix."""
+"""Linear layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .parameter import Parameter
 
 
 class Identity(Module):
-    """What goes in comes out; arguments of the constructor mean nothing."""
+    """Returns its input; the arguments of the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets weight and bias to uniform numbers between plus and minus ``1 / sqrt(in_features)``."""
+        """Draws weight and bias uniformly from ``±1 / sqrt(in_features)``."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0

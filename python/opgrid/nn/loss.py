@@ -1,4 +1,4 @@
-"""Losses as modules: how far results are from what they should be. Settings are given by name."""
+"""Losses as modules, with settings by keyword."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    """A loss for each element, or the mean or the sum of all (``reduction``: none, mean, sum)."""
+    """A loss for each element, or with ``reduction`` mean or sum, for all."""
 
     def __init__(self, *, reduction: str = "mean") -> None:
         super().__init__()
@@ -28,21 +28,21 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The square of the difference."""
+    """The squared error."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
-    """The size of the difference."""
+    """The absolute error."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the logarithm of the probability of the class that is right; the logarithms go in."""
+    """Negative log likelihood of the target class; takes log probabilities."""
 
     def __init__(self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(weight, reduction=reduction)
@@ -53,7 +53,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """`NLLLoss` of the logarithm of the softmax: scores ``(N, C, …)`` go in, with classes or probabilities."""
+    """`NLLLoss` of `LogSoftmax`: takes scores ``(N, C, …)``, and classes or probabilities as targets."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The loss of yes and no; probabilities go in."""
+    """Cross entropy of probabilities against targets between 0 and 1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """`BCELoss` of the sigmoid; ``pos_weight`` says how much more a yes counts."""
+    """`BCELoss` of `Sigmoid`; ``pos_weight`` weighs positive targets."""
 
     pos_weight: Tensor | None
 

@@ -1,56 +1,19 @@
-"""Modules: what holds parameters, buffers and other modules, and computes with them."""
+"""Modules: parameters, buffers and other modules, with a function that computes with them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import opgrid as og
 
 from .. import _opgrid
 from .._opgrid import Tensor, TensorBase
 from ..autograd import no_grad
+from .hooks import HookHandle, hooked
+from .loading import LoadedKeys, loaded
+from .moving import target_of
 from .parameter import Parameter, mark
-
-
-class LoadedKeys(NamedTuple):
-    """What `Module.load_state_dict` did not find, and what it had no place for."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"LoadedKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-
-class HookHandle:
-    """A hook that was registered."""
-
-    def __init__(self, hooks: dict[int, Any]) -> None:
-        self._hooks = hooks
-
-    def remove(self) -> None:
-        """Takes the hook out."""
-        self._hooks.pop(id(self), None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.remove()
-
-
-def _hooked(hooks: dict[int, Any], hook: tuple[Callable[..., Any], bool], first: bool) -> HookHandle:
-    handle = HookHandle(hooks)
-    others = dict(hooks) if first else {}
-    if first:
-        hooks.clear()
-    # The handle is kept with its hook: its number stays its own as long as that.
-    hooks[id(handle)] = (*hook, handle)
-    hooks.update(others)
-    return handle
 
 
 def _indented(text: str) -> str:
@@ -71,15 +34,19 @@ def _kind(value: object) -> str:
     return f"opgrid.{type(value).__name__}" if isinstance(value, TensorBase) else type(value).__name__
 
 
-class Module:
-    """What networks are made of.
+def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
+    """Computes the result; every module defines its own."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    A class derived from it calls ``super().__init__()``, sets parameters and other modules as attributes, and defines
-    ``forward``.
+
+class Module:
+    """The base class of networks and their layers.
+
+    A subclass calls ``super().__init__()``, assigns parameters and other modules to attributes and defines ``forward``.
     """
 
     training: bool
-    forward: Callable[..., Any]
+    forward: Callable[..., Any] = _missing_forward
 
     def __init__(self) -> None:
         places = vars(self)
@@ -88,15 +55,11 @@ class Module:
             places[name] = {}
         places["_temporary"] = set()
 
-    # Attributes
-
     def __getattr__(self, name: str) -> Any:
         places = vars(self)
         for kind in ("_parameters", "_buffers", "_modules"):
             if kind in places and name in places[kind]:
                 return places[kind][name]
-        if name == "forward":
-            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -108,11 +71,10 @@ class Module:
                 raise AttributeError(_too_early(self, what))
             places[name] = value
         elif is_parameter:
-            self._forget(name)
+            self._forget(name, "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
-            if name not in places["_modules"]:
-                self._forget(name)
+            self._forget(name, "_modules")
             self.register_module(name, value)
         elif name in places["_parameters"]:
             self._replace("_parameters", name, value, "parameter", "opgrid.nn.Parameter", None)
@@ -137,11 +99,11 @@ class Module:
                 return
         super().__delattr__(name)
 
-    def _forget(self, name: str) -> None:
-        """Makes place for another attribute of the name."""
+    def _forget(self, name: str, new: str) -> None:
+        """Removes an attribute that becomes one of another kind; one of the same kind keeps its position."""
         places = vars(self)
         places.pop(name, None)
-        for kind in ("_parameters", "_buffers", "_modules"):
+        for kind in {"_parameters", "_buffers", "_modules"} - {new}:
             places[kind].pop(name, None)
         places["_temporary"].discard(name)
 
@@ -162,14 +124,14 @@ class Module:
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter, or the name of one that is not there."""
+        """Adds a parameter; ``None`` reserves its name."""
         self._check_name("_parameters", name, "parameter")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(_refused(param, "parameter", name, "opgrid.nn.Parameter"))
         vars(self)["_parameters"][name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is no parameter; with ``persistent=False`` one that state dicts do not have."""
+        """Adds a tensor that is not a parameter; ``persistent=False`` leaves it out of state dicts."""
         self._check_name("_buffers", name, "buffer")
         if tensor is not None and not isinstance(tensor, TensorBase):
             raise TypeError(_refused(tensor, "buffer", name, "opgrid.Tensor"))
@@ -187,8 +149,6 @@ class Module:
         vars(self)["_modules"][name] = module
 
     add_module = register_module
-
-    # Calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         places = vars(self)
@@ -211,29 +171,27 @@ class Module:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
-        """Calls ``hook(module, args)`` before ``forward``; what it returns takes the place of ``args``.
+        """Calls ``hook(module, args)`` before ``forward``; a result, unless ``None``, replaces ``args``.
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)``, which returns both or ``None``.
         """
-        return _hooked(vars(self)["_forward_pre_hooks"], (hook, with_kwargs), prepend)
+        return hooked(vars(self)["_forward_pre_hooks"], (hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
-        """Calls ``hook(module, args, result)`` after ``forward``; what it returns takes the place of ``result``.
+        """Calls ``hook(module, args, result)`` after ``forward``; a result, unless ``None``, replaces ``result``.
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs, result)``.
         """
-        return _hooked(vars(self)["_forward_hooks"], (hook, with_kwargs), prepend)
-
-    # What there is
+        return hooked(vars(self)["_forward_hooks"], (hook, with_kwargs), prepend)
 
     def _own(self, kind: str) -> dict[str, Any]:
         found: dict[str, Any] = vars(self)[kind]
         return found
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules right in this one, each once."""
+        """The direct submodules with their names, each once."""
         seen: set[int] = set()
         for name, module in self._own("_modules").items():
             if module is not None and id(module) not in seen:
@@ -241,13 +199,13 @@ class Module:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The modules right in this one."""
+        """The direct submodules."""
         return (module for _, module in self.named_children())
 
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all within, with their names from here."""
+        """This module and all submodules, with their dotted names."""
         memo = set() if memo is None else memo
         if remove_duplicate and id(self) in memo:
             return
@@ -258,7 +216,7 @@ class Module:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all within."""
+        """This module and all submodules."""
         return (module for _, module in self.named_modules())
 
     def _named(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
@@ -274,7 +232,7 @@ class Module:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their names, as in ``0.weight``."""
+        """The parameters with their dotted names."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -284,7 +242,7 @@ class Module:
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their names."""
+        """The buffers with their dotted names."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -292,7 +250,7 @@ class Module:
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The module with that name from here, as in ``encoder.0``."""
+        """The submodule with a dotted name, such as ``encoder.0``."""
         module = self
         for name in target.split(".") if target else ():
             found = module._own("_modules").get(name)
@@ -302,7 +260,7 @@ class Module:
         return module
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter with that name from here, as in ``encoder.0.weight``."""
+        """The parameter with a dotted name, such as ``encoder.0.weight``."""
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._own("_parameters").get(name)
         if found is None:
@@ -311,7 +269,7 @@ class Module:
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer with that name from here."""
+        """The buffer with a dotted name."""
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._own("_buffers").get(name)
         if found is None:
@@ -319,10 +277,8 @@ class Module:
         buffer: Tensor = found
         return buffer
 
-    # What changes all modules within
-
     def train(self, mode: bool = True) -> Self:
-        """Says that the module is being trained, for those that compute something else then, as `Dropout`."""
+        """Sets training mode, in which some modules, such as `Dropout`, compute something else."""
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, found {type(mode).__name__}")
         for module in self.modules():
@@ -330,17 +286,17 @@ class Module:
         return self
 
     def eval(self) -> Self:
-        """Says that the module is in use, not being trained."""
+        """Sets evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Asks for gradients by all parameters, or by none."""
+        """Switches gradients of all parameters on or off."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of all parameters, or makes them zero."""
+        """Removes the gradients of all parameters, or sets them to zero."""
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue
@@ -350,14 +306,14 @@ class Module:
                 parameter.grad = og.zeros_like(parameter.grad)
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Calls ``fn`` with all modules within, and with this one last."""
+        """Calls ``fn`` with every submodule, then with this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        """Replaces all parameters and buffers by what ``fn`` makes of them; those in several places stay one."""
+        """Replaces all parameters and buffers by the results of ``fn``; shared ones stay shared."""
         made: dict[int, tuple[Any, Any]] = {}
         for module in self.modules():
             for kind in ("_parameters", "_buffers"):
@@ -365,7 +321,7 @@ class Module:
                 for name, tensor in own.items():
                     if tensor is None:
                         continue
-                    # The old tensor is kept beside the new one: its number stays its own as long as that.
+                    # The old tensor is kept alive, so that no other one gets its id meanwhile.
                     if id(tensor) not in made:
                         made[id(tensor)] = tensor, self._converted(tensor, fn, kind == "_parameters")
                     own[name] = made[id(tensor)][1]
@@ -385,9 +341,9 @@ class Module:
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``.
 
-        A dtype is that of floating-point tensors only. Tensors that change are new ones: make optimizers afterwards.
+        Only floating-point tensors change their dtype. Converted parameters are new ones: make optimizers later.
         """
-        device, dtype = _wanted(args, kwargs)
+        device, dtype = target_of(args, kwargs)
 
         def move(tensor: Tensor) -> Tensor:
             changes = dtype is not None and tensor.is_floating_point()
@@ -405,25 +361,23 @@ class Module:
         return self.to("cpu")
 
     def float(self) -> Self:
-        """Makes floating-point parameters and buffers float32."""
+        """Converts floating-point parameters and buffers to float32."""
         return self.to(og.float32)
 
     def double(self) -> Self:
-        """Makes floating-point parameters and buffers float64."""
+        """Converts floating-point parameters and buffers to float64."""
         return self.to(og.float64)
 
     def half(self) -> Self:
-        """Makes floating-point parameters and buffers float16."""
+        """Converts floating-point parameters and buffers to float16."""
         return self.to(og.float16)
 
     def bfloat16(self) -> Self:
-        """Makes floating-point parameters and buffers bfloat16."""
+        """Converts floating-point parameters and buffers to bfloat16."""
         return self.to(og.bfloat16)
 
-    # State
-
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """Parameters and lasting buffers by name, for ``opgrid.save``. They share their elements with the module."""
+        """Parameters and persistent buffers by dotted name, sharing memory with the module."""
         found: dict[str, Tensor] = {}
         for place, module in self.named_modules(prefix=prefix.removesuffix("."), remove_duplicate=False):
             for name, tensor in module._state():
@@ -438,48 +392,14 @@ class Module:
                     yield name, tensor
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
-        """Copies what a state dict holds into parameters and buffers; with ``assign``, takes its tensors themselves.
+        """Copies a state dict into parameters and buffers; with ``assign``, uses its tensors themselves.
 
-        Names that are missing or too many are errors unless ``strict`` is false; shapes that differ always are.
+        Missing and unexpected names are errors unless ``strict`` is false; shapes that differ always are.
         """
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(f"expected state_dict to be dict-like, found {type(state_dict).__name__}")
-        places = {
-            f"{place}.{name}" if place else name: (module, name, tensor)
-            for place, module in self.named_modules(remove_duplicate=False)
-            for name, tensor in module._state()
-        }
-        missing = [key for key in places if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in places]
-        problems: list[str] = []
-        if strict and missing:
-            problems.append(f"Missing key(s) in state_dict: {_quoted(missing)}.")
-        if strict and unexpected:
-            problems.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}.")
-        if problems:
-            problems.append("strict=False leaves missing and unexpected keys out.")
-        for key, (_, _, tensor) in places.items():
-            problems += _misfit(key, state_dict[key], tensor) if key in state_dict else []
-        if problems:
-            lines = "".join(f"\n\t{line}" for line in problems)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:{lines}")
-        with no_grad():
-            for key, (module, name, tensor) in places.items():
-                if key in state_dict:
-                    module._take(name, tensor, state_dict[key], assign)
-        return LoadedKeys(missing, unexpected)
-
-    def _take(self, name: str, tensor: Tensor, value: Tensor, assign: bool) -> None:
-        places = vars(self)
-        if not assign:
-            tensor.copy_(value)
-        elif name in places["_parameters"]:
-            places["_parameters"][name] = Parameter(value, tensor.requires_grad)
-        else:
-            places["_buffers"][name] = value
+        return loaded(self, state_dict, strict, assign)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What pickles and copies of tensors do not keep.
+        # Copies of tensors lose the mark of parameters, pickles `requires_grad` as well.
         state = dict(vars(self))
         state["_learned"] = {name: p.requires_grad for name, p in state["_parameters"].items() if p is not None}
         return state
@@ -491,10 +411,8 @@ class Module:
         for name, requires_grad in learned.items():
             mark(state["_parameters"][name]).requires_grad_(requires_grad)
 
-    # Text
-
     def extra_repr(self) -> str:
-        """What stands between the parentheses of the module's text."""
+        """The settings that ``repr`` shows between parentheses."""
         return ""
 
     def _get_name(self) -> str:
@@ -512,39 +430,3 @@ class Module:
         every = [*lines, *children]
         inner = "\n  " + "\n  ".join(every) + "\n" if every else ""
         return f"{self._get_name()}({inner})"
-
-
-def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The device and the dtype that the arguments of ``Module.to`` ask for."""
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    for name in kwargs:
-        if name not in ("non_blocking", "copy"):
-            raise TypeError(f"to() got an unexpected keyword argument '{name}'")
-    for given in args:
-        if isinstance(given, TensorBase):
-            device, dtype = given.device, given.dtype
-        elif isinstance(given, _opgrid.dtype):
-            dtype = given
-        elif isinstance(given, (str, _opgrid.device)):
-            device = given
-        elif given is not None and not isinstance(given, bool):
-            raise TypeError(f"to(): expected a device, a dtype or a tensor, found {type(given).__name__}")
-    if dtype is not None and not dtype.is_floating_point:
-        raise TypeError(f"to(): modules take floating-point dtypes only, found {dtype}")
-    return device, dtype
-
-
-def _misfit(key: str, value: Any, tensor: Tensor) -> list[str]:
-    """What is wrong with the value of a key, if anything is."""
-    if not isinstance(value, TensorBase):
-        return [f'While copying the parameter named "{key}", expected a tensor, found {type(value).__name__}.']
-    if value.shape == tensor.shape:
-        return []
-    return [
-        f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
-        f"the shape in current model is {tensor.shape}."
-    ]
-
-
-def _quoted(names: list[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)

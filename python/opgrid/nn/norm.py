@@ -1,4 +1,4 @@
-"""Norms within a sample: layers, root mean squares, groups."""
+"""Normalization within each sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _shape(sizes: int | Sequence[int]) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """The last dimensions of each sample with mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    """Normalizes over the last dimensions, then scales by ``weight`` and adds ``bias``."""
 
     weight: Parameter | None
     bias: Parameter | None
@@ -58,7 +58,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """The last dimensions of each sample divided by the root of their mean square, times ``weight``."""
+    """Divides by the root mean square over the last dimensions, then scales by ``weight``."""
 
     weight: Parameter | None
 
@@ -91,7 +91,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of channels of each sample with mean 0 and variance 1, each channel times ``weight`` plus ``bias``."""
+    """Normalizes each group of channels, then scales channels by ``weight`` and adds ``bias``."""
 
     weight: Parameter | None
     bias: Parameter | None

@@ -1,8 +1,8 @@
 """Parameters: tensors that a module learns.
 
-A parameter is a plain tensor with a mark, not an object of another class, so that operators take it by their shortest
-way and give plain tensors. ``isinstance(x, Parameter)`` asks for the mark. A copy of the tensor alone has none;
-copies of modules have theirs.
+A parameter is a plain tensor with a mark, not an instance of a subclass: calls with it take the fast path, and results
+are plain tensors. ``isinstance(x, Parameter)`` checks the mark. Copying or pickling a parameter alone loses the mark;
+copying or pickling its module keeps it.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ _MARK = "_is_parameter"
 
 
 class _Marked(type(Tensor)):  # type: ignore[misc]
-    """Has ``isinstance`` ask for the mark."""
+    """Lets ``isinstance`` check the mark."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TensorBase) and getattr(instance, _MARK, False) is True
 
 
 def mark(x: Tensor) -> Tensor:
-    """Makes this very tensor a parameter."""
+    """Marks this tensor as a parameter, in place."""
     setattr(x, _MARK, True)
     return x
 
 
 class Parameter(Tensor, metaclass=_Marked):
-    """A tensor that belongs to what a module learns, as soon as it is an attribute of one.
+    """A tensor that becomes one of a module's parameters when it is assigned to an attribute.
 
-    ``Parameter(data, requires_grad=True)`` shares its elements with ``data`` and is a leaf of the graph.
+    ``Parameter(data, requires_grad=True)`` shares memory with ``data`` and is a leaf of the graph.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:

@@ -1,4 +1,4 @@
-"""Windows of images made to one element each."""
+"""Pooling over two dimensions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Sizes = int | Sequence[int]
 
 
 class MaxPool2d(Module):
-    """The largest element of each window; windows touch unless ``stride`` says how far apart they are."""
+    """The maximum of each window; ``stride`` defaults to the kernel size."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
-    """The mean of each window; windows touch unless ``stride`` says how far apart they are."""
+    """The mean of each window; ``stride`` defaults to the kernel size."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class AvgPool2d(Module):
 
 
 class AdaptiveAvgPool2d(Module):
-    """Means of windows, as many as asked for in each of two dimensions; ``None`` keeps a dimension as it is."""
+    """The means of as many windows as asked for in each of two dimensions; ``None`` keeps a dimension's size."""
 
     def __init__(self, output_size: int | None | Sequence[int | None]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A layer of a transformer's encoder, and several of them."""
+"""Transformer encoders."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F
 
 
 class TransformerEncoderLayer(Module):
-    """Attention of a sequence to itself, then two matrices with a function between, each added to what it is made of.
+    """Self-attention and a feed-forward network, each with a residual connection.
 
-    Norms come after each sum, or before each part with ``norm_first``.
+    Each is followed by layer normalization, or preceded by it with ``norm_first``.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         if isinstance(activation, str) and activation not in _ACTIVATIONS:
-            raise RuntimeError(f"activation should be relu/gelu, not {activation}; others are given as functions")
+            raise RuntimeError(f"activation should be relu/gelu, not {activation}; pass a function for others")
         self.activation = _ACTIVATIONS[activation] if isinstance(activation, str) else activation
 
     def forward(
@@ -82,7 +82,7 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, called one after another, and a norm at the end if one is given."""
+    """A stack of copies of a layer, with an optional norm at the end."""
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Optimizers: what changes parameters by their gradients, under torch's names."""
+"""Optimizers under torch's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that are as long for small gradients as for large ones."""
+"""Adam and AdamW."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .optimizer import Optimizer, Parameters, refuse
 
 
 class Adam(Optimizer):
-    """After Kingma and Ba, 2014: steps along the running mean of gradients, over the root of that of their squares.
+    """Adam, after Kingma and Ba, 2014: running averages of gradients over the root of those of their squares.
 
-    With ``amsgrad`` the largest mean of squares so far divides. ``weight_decay * p`` is added to the gradient; with
-    ``decoupled_weight_decay`` the parameter shrinks by ``lr * weight_decay`` instead.
+    With ``amsgrad`` the largest average of squares so far is used. ``weight_decay * p`` is added to the gradient; with
+    ``decoupled_weight_decay`` the parameter is scaled by ``1 - lr * weight_decay`` instead.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class Adam(Optimizer):
         squares.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if group["amsgrad"]:
             squares = state["max_exp_avg_sq"] = og.maximum(state["max_exp_avg_sq"], squares)
-        # Both means begin at zero, which the first steps have to make up for.
+        # Both averages start at zero, which these corrections make up for.
         divisor = (squares.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         parameter.addcdiv_(mean, divisor, value=-(lr / (1 - beta1**step)))
 
 
 class AdamW(Adam):
-    """After Loshchilov and Hutter, 2017: `Adam` whose parameters shrink by ``lr * weight_decay`` with each step."""
+    """`Adam` with decoupled weight decay, after Loshchilov and Hutter, 2017."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class AdamW(Adam):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As of all optimizers; weight decay stays decoupled, whatever the groups say."""
+        """Loads state and settings; weight decay stays decoupled."""
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True

@@ -1,7 +1,7 @@
-"""Learning rates that change from step to step: each scheduler sets ``lr`` of its optimizer's groups.
+"""Learning rate schedules: each sets ``lr`` of its optimizer's groups.
 
-A scheduler sets the first rates when it is made; ``step()`` comes after that of the optimizer. Rates follow from those
-before, as in torch, so that several schedulers may act on one optimizer.
+A scheduler sets the initial rates when it is made; call ``step()`` after that of the optimizer. Rates are computed from
+the previous ones, as in torch, so that several schedulers can act on one optimizer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .optimizer import Optimizer
 
 
 class LRScheduler:
-    """What schedulers have in common: how many steps there were, the first rates, the last ones."""
+    """The base class of schedulers."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -35,15 +35,15 @@ class LRScheduler:
         self.step()
 
     def get_last_lr(self) -> list[float]:
-        """The rates that are set now, by group."""
+        """The current rate of each group."""
         return self._last_lr
 
     def get_lr(self) -> list[float]:
-        """The rates of the step that begins, by group."""
+        """The next rate of each group."""
         raise NotImplementedError(f"{type(self).__name__} has to define get_lr")
 
     def step(self) -> None:
-        """Sets the rates of the next step."""
+        """Sets the next rates."""
         self.last_epoch += 1
         for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
             group["lr"] = rate
@@ -56,16 +56,16 @@ class LRScheduler:
         return [rate * factor for rate in self._rates()]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the scheduler knows but its optimizer."""
+        """The scheduler's attributes except its optimizer."""
         return {name: value for name, value in vars(self).items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes what another scheduler of the kind knew."""
+        """Restores the attributes of another scheduler of the class."""
         vars(self).update(state_dict)
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the number of steps: one function, or one for each group."""
+    """The initial rate times a function of the number of steps: one function, or one for each group."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class LambdaLR(LRScheduler):
         return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer and the functions."""
+        """The attributes except the optimizer and the functions."""
         return {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}
 
 
 class StepLR(LRScheduler):
-    """The rate times ``gamma`` after every ``step_size`` steps."""
+    """Multiplies the rate by ``gamma`` every ``step_size`` steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -101,7 +101,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times ``gamma`` at each of the ``milestones``."""
+    """Multiplies the rate by ``gamma`` at each of the ``milestones``."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1
@@ -116,7 +116,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times ``gamma`` after every step."""
+    """Multiplies the rate by ``gamma`` every step."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -127,7 +127,7 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The first rate times a factor going evenly from ``start_factor`` to ``end_factor`` in ``total_iters`` steps."""
+    """The initial rate times a factor that is linear from ``start_factor`` to ``end_factor`` over ``total_iters`` steps."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the first rate to ``eta_min`` along half a cosine of ``T_max`` steps, and on."""
+    """Follows a cosine from the initial rate to ``eta_min`` in ``T_max`` steps, and back."""
 
     def __init__(self, optimizer: Optimizer, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -168,7 +168,7 @@ class CosineAnnealingLR(LRScheduler):
         if epoch == 0:
             return self._rates()
         if (epoch - 1 - period) % (2 * period) == 0:
-            # The cosine is at its lowest, from where no factor leads away.
+            # The rate is ``eta_min``, from where no factor leads away.
             rise = (1 - math.cos(math.pi / period)) / 2
             return [rate + (base - low) * rise for rate, base in zip(self._rates(), self.base_lrs, strict=True)]
         factor = (1 + math.cos(math.pi * epoch / period)) / (1 + math.cos(math.pi * (epoch - 1) / period))
@@ -176,9 +176,9 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """After Smith and Topin, 2017: up to ``max_lr`` in the part ``pct_start`` of all steps, then far down.
+    """The 1cycle policy, after Smith and Topin, 2017: up to ``max_lr`` in a part ``pct_start`` of the steps, then down.
 
-    It begins at ``max_lr / div_factor`` and ends at a ``final_div_factor``-th of that. Momentum goes the other way.
+    It starts at ``max_lr / div_factor`` and ends at that over ``final_div_factor``. Momentum moves the other way.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class OneCycleLR(LRScheduler):
 
     @staticmethod
     def _phases_of(total: int, part: float, three: bool) -> list[tuple[float, str, str, str, str]]:
-        """Where each phase ends, and between which settings of a group it leads."""
+        """The end of each phase, and the settings of a group that it moves between."""
         up = float(part * total) - 1
         first = (up, "initial_lr", "max_lr", "max_momentum", "base_momentum")
         if not three:

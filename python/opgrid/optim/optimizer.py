@@ -1,4 +1,4 @@
-"""What all optimizers have in common: groups of parameters with settings, state by parameter, and their dicts."""
+"""The base class of optimizers: parameter groups with settings, state by parameter, and state dicts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Closure = Callable[[], Any]
 
 
 class Optimizer:
-    """Changes parameters by their gradients, in place.
+    """Updates parameters by their gradients, in place.
 
-    ``params`` are tensors, or dicts with ``params`` and settings of their own; ``defaults`` are the other settings.
+    ``params`` are tensors, or dicts with ``params`` and settings of their own; ``defaults`` are the remaining settings.
     """
 
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with settings of their own: a dict with ``params``, and what differs from the defaults."""
+        """Adds a group of parameters: a dict with ``params`` and the settings that differ from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
         group = dict(param_group)
@@ -61,17 +61,17 @@ class Optimizer:
         self.param_groups.append(group)
 
     def _check_settings(self, group: dict[str, Any]) -> None:
-        """Refuses settings that no optimizer of the kind can have."""
+        """Raises for settings that are out of range."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of all parameters, or makes them zero."""
+        """Removes the gradients of all parameters, or sets them to zero."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     parameter.grad = None if set_to_none else og.zeros_like(parameter.grad)
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Changes each parameter that has a gradient. A closure computes the loss first, which ``step`` returns."""
+        """Updates each parameter that has a gradient. A closure computes the loss first, which ``step`` returns."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -85,11 +85,11 @@ class Optimizer:
         return loss
 
     def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Changes one parameter in place."""
+        """Updates one parameter in place."""
         raise NotImplementedError(f"{type(self).__name__} has to define _update, or step")
 
     def state_dict(self) -> dict[str, Any]:
-        """``state`` by number of parameter, and ``param_groups`` with these numbers in the place of parameters."""
+        """``state`` by index of parameter, and ``param_groups`` with these indices instead of parameters."""
         numbers = {
             id(parameter): number
             for number, parameter in enumerate(p for group in self.param_groups for p in group["params"])
@@ -99,7 +99,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the state and settings of an optimizer with as many parameters, its tensors in each one's dtype."""
+        """Loads state and settings of an optimizer with as many parameters, in the dtypes of these."""
         groups: list[dict[str, Any]] = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError(
@@ -133,7 +133,7 @@ class Optimizer:
 
 
 def _loaded(name: str, value: Any, parameter: Tensor) -> Any:
-    """A value of the state, its own tensor where it is one. Counts of steps stay as they are."""
+    """A copy of a value of the state, in the parameter's dtype unless it counts steps."""
     if not isinstance(value, TensorBase):
         return value
     if name == "step" or not parameter.is_floating_point():
@@ -142,6 +142,6 @@ def _loaded(name: str, value: Any, parameter: Tensor) -> Any:
 
 
 def refuse(holds: bool, name: str, value: Any, expected: str) -> None:
-    """Raises for a setting that is out of its range."""
+    """Raises for a setting that is out of range."""
     if not holds:
         raise ValueError(f"Invalid {name}: {value}; expected {expected}")

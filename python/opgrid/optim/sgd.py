@@ -1,4 +1,4 @@
-"""Steps along the gradient, with momentum if one is wanted."""
+"""Stochastic gradient descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to the parameters of networks as a whole."""
+"""Functions over all parameters of a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds for gradients."""
+"""Clipping gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 
 def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
-    """The norm of all elements of several tensors together."""
+    """The norm of all elements of several tensors."""
     norms = [og.linalg_vector_norm(tensor, norm_type) for tensor in tensors]
     if not norms:
         return og.tensor(0.0)
@@ -32,11 +32,11 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """Scales gradients in place so that the norm of all together is ``max_norm`` at most; returns what it was."""
+    """Scales gradients in place so that their total norm is at most ``max_norm``; returns the norm before."""
     grads = _grads(parameters)
     with no_grad():
         total = get_total_norm(grads, norm_type, error_if_nonfinite)
-        # Always multiplied, if by one: asking would wait for a device.
+        # Always multiplied, if only by one: a comparison would wait for the device.
         factor = (max_norm / (total + 1e-6)).clamp_max(1.0)
         for grad in grads:
             grad.mul_(factor)
@@ -44,7 +44,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
-    """Bounds each element of gradients in place, by ``clip_value`` and its negative."""
+    """Clamps gradients in place to ``±clip_value``."""
     with no_grad():
         for grad in _grads(parameters):
             grad.clamp_(-clip_value, clip_value)

@@ -1,4 +1,4 @@
-"""All parameters as one vector, and back."""
+"""Parameters to and from one vector."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...autograd import no_grad
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all parameters, one after another."""
+    """All parameters, flattened and concatenated."""
     return og.cat([parameter.reshape(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copies the elements of a vector into parameters, one after another."""
+    """Copies consecutive parts of a vector into parameters."""
     start = 0
     with no_grad():
         for parameter in parameters:
