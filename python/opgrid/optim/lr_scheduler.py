@@ -127,7 +127,7 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The initial rate times a factor that is linear from ``start_factor`` to ``end_factor`` over ``total_iters`` steps."""
+    """The initial rate times a factor that goes from ``start_factor`` to ``end_factor`` over ``total_iters`` steps."""
 
     def __init__(
         self,
