@@ -111,6 +111,9 @@ def test_parameters_without_gradient_stay():
     optimizer.step()
     assert (x.item(), y.item()) == (0.0, 1.0)
     assert list(optimizer.state_dict()["state"]) == [0]
+    plain = optim.SGD([x], lr=0.5)
+    plain.step()
+    assert x.item() == -1.0 and plain.state_dict()["state"] == {}
 
 
 def test_a_closure_computes_the_loss():
