@@ -96,3 +96,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_opgrid.function_names()})
+
+
+# Last: these call operators as functions of the package.
+from . import nn, optim  # noqa: E402

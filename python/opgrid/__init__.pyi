@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, overload
 from . import autograd as autograd
 from . import errors as errors
 from . import library as library
+from . import nn as nn
+from . import optim as optim
 from ._opgrid import (
     Argument as Argument,
     DispatchKey as DispatchKey,

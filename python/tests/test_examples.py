@@ -56,6 +56,16 @@ def test_the_example_of_the_readme_runs():
     assert ran.stdout.endswith("\nmyops::myadd\n")
 
 
+def test_a_network_learns_to_read_digits(tmp_path):
+    file = tmp_path / "digits.safetensors"
+    command = [sys.executable, str(EXAMPLES / "python" / "train_digits.py"), "--save", str(file)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    (accuracy,) = re.findall(r"^test accuracy ([\d.]+) %$", ran.stdout, re.MULTILINE)
+    assert float(accuracy) >= 97
+    assert file.stat().st_size > 40000
+
+
 def check(folder):
     command = [sys.executable, str(folder / "render.py"), "--check"]
     return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,0 +1,147 @@
+"""The base class of optimizers: parameter groups with settings, state by parameter, and state dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import opgrid as og
+
+from .._opgrid import Tensor, TensorBase
+from ..autograd import enable_grad, no_grad
+
+Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+Closure = Callable[[], Any]
+
+
+class Optimizer:
+    """Updates parameters by their gradients, in place.
+
+    ``params`` are tensors, or dicts with ``params`` and settings of their own; ``defaults`` are the remaining settings.
+    """
+
+    def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
+        if isinstance(params, TensorBase):
+            raise TypeError("params of an optimizer should be an iterable of Tensors or dicts, found a tensor")
+        self.defaults = defaults
+        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.param_groups: list[dict[str, Any]] = []
+        groups: list[Any] = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list; give it those of a module, as model.parameters()")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group of parameters: a dict with ``params`` and the settings that differ from the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
+        group = dict(param_group)
+        params = group["params"]
+        if isinstance(params, (set, frozenset)):
+            raise TypeError("optimizer parameters need to be in an order that stays; give a list instead of a set")
+        listed = [params] if isinstance(params, TensorBase) else list(params)
+        group["params"] = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in listed]
+        for parameter in group["params"]:
+            if not isinstance(parameter, TensorBase):
+                found = type(parameter).__name__
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {found}")
+            if not (parameter.is_leaf or parameter.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor; give the tensors that it was computed of")
+        for name, default in self.defaults.items():
+            group.setdefault(name, default)
+        mine = {id(parameter) for parameter in group["params"]}
+        if len(mine) < len(group["params"]):
+            raise ValueError("optimizer contains a parameter group with duplicate parameters")
+        if any(id(parameter) in mine for other in self.param_groups for parameter in other["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self._check_settings(group)
+        self.param_groups.append(group)
+
+    def _check_settings(self, group: dict[str, Any]) -> None:
+        """Raises for settings that are out of range."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Removes the gradients of all parameters, or sets them to zero."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad = None if set_to_none else og.zeros_like(parameter.grad)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates each parameter that has a gradient. A closure computes the loss first, which ``step`` returns."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        state = self.state.setdefault(parameter, {})
+                        self._update(parameter, parameter.grad, state, group)
+        return loss
+
+    def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Updates one parameter in place."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _update, or step")
+
+    def state_dict(self) -> dict[str, Any]:
+        """``state`` by index of parameter, and ``param_groups`` with these indices instead of parameters."""
+        numbers = {
+            id(parameter): number
+            for number, parameter in enumerate(p for group in self.param_groups for p in group["params"])
+        }
+        groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
+        state = {numbers[id(parameter)]: dict(values) for parameter, values in self.state.items() if values}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads state and settings of an optimizer with as many parameters, in the dtypes of these."""
+        groups: list[dict[str, Any]] = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError(
+                "loaded state dict has a different number of parameter groups: "
+                f"found {len(groups)}, expected {len(self.param_groups)}"
+            )
+        for place, (mine, loaded) in enumerate(zip(self.param_groups, groups, strict=True)):
+            if len(mine["params"]) != len(loaded["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
+                    f"found {len(loaded['params'])} parameters in group {place}, expected {len(mine['params'])}"
+                )
+        parameters: dict[Any, Tensor] = {}
+        for mine, loaded in zip(self.param_groups, groups, strict=True):
+            parameters.update(zip(loaded["params"], mine["params"], strict=True))
+        state = {
+            parameters[number]: {name: _loaded(name, value, parameters[number]) for name, value in values.items()}
+            for number, values in state_dict["state"].items()
+        }
+        self.state = state
+        self.param_groups = [
+            {**loaded, "params": mine["params"]} for mine, loaded in zip(self.param_groups, groups, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for place, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {place}\n"
+            text += "".join(f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params")
+        return text + ")"
+
+
+def _loaded(name: str, value: Any, parameter: Tensor) -> Any:
+    """A copy of a value of the state, in the parameter's dtype unless it counts steps."""
+    if not isinstance(value, TensorBase):
+        return value
+    if name == "step" or not parameter.is_floating_point():
+        return value.clone()
+    return value.to(parameter.device, parameter.dtype, copy=True)
+
+
+def refuse(holds: bool, name: str, value: Any, expected: str) -> None:
+    """Raises for a setting that is out of range."""
+    if not holds:
+        raise ValueError(f"Invalid {name}: {value}; expected {expected}")
