@@ -294,3 +294,14 @@ def test_graphs_go_with_what_leads_to_them() -> None:
         del x, y, table
     gc.collect()
     assert og._opgrid._nodes_alive() == before  # type: ignore[attr-defined]
+
+
+def test_results_of_classes_keep_their_graph() -> None:
+    class Named(og.Tensor):
+        pass
+
+    x = og.ones(2).as_subclass(Named).requires_grad_()
+    y = x * 2
+    assert type(y) is Named and y.requires_grad
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2, 2]

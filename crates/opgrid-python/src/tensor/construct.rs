@@ -75,7 +75,8 @@ pub(super) fn legacy(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict
                            opgrid.asarray(...) or tensor.to(...) instead";
             return Err(PyRuntimeError::new_err(message));
         }
-        return other.view_as(other.geometry().clone()).or_raise(py);
+        // Gradients pass, as in torch.
+        return opgrid::ops::Alias.call(other).or_raise(py);
     }
     if let Some(number) = whole(only) {
         return sizes(&[number]);
