@@ -43,7 +43,7 @@ _unique2 unique_dim unique_consecutive
 conj _conj conj_physical real imag view_as_real view_as_complex resolve_conj resolve_neg complex polar angle
 lift_fresh detach alias _unsafe_view contiguous expand_as view_as reshape_as broadcast_to broadcast_tensors
 _fft_r2c _fft_c2r _fft_c2c fft_fft fft_ifft fft_rfft fft_irfft
-adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
+adaptive_avg_pool2d adaptive_avg_pool3d avg_pool3d_backward _adaptive_avg_pool3d_backward adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
 max_pool1d max_pool2d max_pool3d max_pool1d_with_indices
 diag diag_embed cov corrcoef cross linalg_cross cdist pdist cosine_similarity pairwise_distance
 pixel_shuffle pixel_unshuffle channel_shuffle atleast_1d atleast_2d atleast_3d
@@ -69,7 +69,7 @@ as_strided_scatter broadcast_shapes cartesian_prod block_diag stft istft normal 
 DERIVED = """
 nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d nn.functional.conv_transpose2d
 nn.functional.layer_norm nn.functional.group_norm nn.functional.embedding nn.functional.max_pool2d nn.functional.avg_pool2d
-nn.functional.adaptive_avg_pool2d softmax log_softmax
+nn.functional.adaptive_avg_pool2d nn.functional.avg_pool3d nn.functional.adaptive_avg_pool3d softmax log_softmax
 """
 """Entries whose derivatives are always run, because these call core overloads."""
 
@@ -95,6 +95,8 @@ REACHED_BY = {
     "_adaptive_avg_pool2d": "nn.functional.adaptive_avg_pool2d",
     "_adaptive_avg_pool2d_backward": "nn.functional.adaptive_avg_pool2d",
     "_adaptive_avg_pool3d": "nn.functional.adaptive_avg_pool3d",
+    "_adaptive_avg_pool3d_backward": "nn.functional.adaptive_avg_pool3d",
+    "avg_pool3d_backward": "nn.functional.avg_pool3d",
     "cross_entropy_loss": "nn.functional.cross_entropy",
     "nll_loss_nd": "nn.functional.nll_loss",
     "nll_loss_forward": "nn.functional.nll_loss",

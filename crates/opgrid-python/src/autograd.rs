@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opgrid::layers::autograd::{self, BackwardOptions, DetectAnomaly, Derivative, Gradients, Hook, Node};
+use opgrid::layers::autograd::{self, BackwardOptions, Derivative, DetectAnomaly, Gradients, Hook, Node};
 use opgrid::{Error, Result, Tensor, TensorType, ValueRef, ValueView};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -155,7 +155,8 @@ impl TensorBase {
     fn register_hook(slf: &Bound<'_, Self>, hook: Py<PyAny>) -> PyResult<HookObject> {
         let called = move |grad: &Tensor| {
             Python::attach(|py| {
-                let given = of(py, grad.clone()).and_then(|grad| hook.bind(py).call1((grad,))).map_err(carry)?;
+                let given =
+                    of(py, grad.clone()).and_then(|grad| hook.bind(py).call1((grad,))).map_err(carry)?;
                 optional(&given).map_err(carry)
             })
         };
@@ -186,7 +187,10 @@ fn tensors(objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tensor>> {
 }
 
 fn gradients(objects: Vec<Option<Bound<'_, PyAny>>>) -> PyResult<Vec<Option<Tensor>>> {
-    objects.iter().map(|object| object.as_ref().map(|object| expect_tensor(object).cloned()).transpose()).collect()
+    objects
+        .iter()
+        .map(|object| object.as_ref().map(|object| expect_tensor(object).cloned()).transpose())
+        .collect()
 }
 
 fn go_back(
@@ -273,7 +277,8 @@ pub(crate) fn say_places() {
     autograd::say_places_by(|| {
         Python::attach(|py| {
             let stack = py.import("traceback").and_then(|module| module.call_method0("format_stack"));
-            let text = stack.and_then(|stack| PyString::new(py, "").call_method1("join", (stack,))?.extract());
+            let text =
+                stack.and_then(|stack| PyString::new(py, "").call_method1("join", (stack,))?.extract());
             text.unwrap_or_else(|_: PyErr| "an unknown place".to_owned())
         })
     });
@@ -292,7 +297,10 @@ pub(crate) fn _custom(
     let arguments = tensors(&arguments)?;
     let arguments: Vec<&Tensor> = arguments.iter().collect();
     let run = || {
-        let given = forward.bind(py).call0().and_then(|given| given.extract::<(Vec<Bound<'_, PyAny>>, Vec<Bound<'_, PyAny>>)>());
+        let given = forward
+            .bind(py)
+            .call0()
+            .and_then(|given| given.extract::<(Vec<Bound<'_, PyAny>>, Vec<Bound<'_, PyAny>>)>());
         let (results, kept) = given.map_err(carry)?;
         Ok((tensors(&results).map_err(carry)?, tensors(&kept).map_err(carry)?))
     };

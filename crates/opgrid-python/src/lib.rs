@@ -25,8 +25,8 @@ mod _opgrid {
 
     #[pymodule_export]
     use crate::autograd::{
-        HookObject, NodeObject, _backward, _custom, _grad, _nodes_alive, _register_derivative,
-        _requires_grad_key, _set_anomaly_enabled, _set_grad_enabled, is_grad_enabled,
+        _backward, _custom, _grad, _nodes_alive, _register_derivative, _requires_grad_key,
+        _set_anomaly_enabled, _set_grad_enabled, HookObject, NodeObject, is_grad_enabled,
     };
     #[pymodule_export]
     use crate::exchange::dlpack::from_dlpack;

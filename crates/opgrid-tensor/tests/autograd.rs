@@ -128,7 +128,9 @@ fn questions_without_an_answer_are_refused() -> Result<()> {
 fn leaves_are_written_only_without_recording() -> Result<()> {
     let x = leaf(&[2, 2]);
     let view = x.select(0, 0)?;
-    for (error, says) in [(ops::ExpInplace.call(&x), "a leaf"), (ops::ExpInplace.call(&view), "a view of a leaf")] {
+    for (error, says) in
+        [(ops::ExpInplace.call(&x), "a leaf"), (ops::ExpInplace.call(&view), "a view of a leaf")]
+    {
         let error = error.unwrap_err();
         assert!(error.message().contains(says) && error.message().contains("no_grad"), "{error}");
     }
@@ -381,7 +383,10 @@ fn anomalies_say_where_they_come_from() -> Result<()> {
 
 #[test]
 fn gradients_of_complex_numbers_are_those_of_torch() -> Result<()> {
-    let x = Tensor::from_slice(&[opgrid_tensor::Complex::new(1.0f64, 2.0), opgrid_tensor::Complex::new(-0.5, 0.25)], &[2])?;
+    let x = Tensor::from_slice(
+        &[opgrid_tensor::Complex::new(1.0f64, 2.0), opgrid_tensor::Complex::new(-0.5, 0.25)],
+        &[2],
+    )?;
     x.requires_grad_(true)?;
     let real = leaf(&[2]);
     gradcheck(|x| Ok(vec![x[0].mul(&x[0])?.exp()?, x[0].mul(&x[1])?]), &[x, real], Default::default())

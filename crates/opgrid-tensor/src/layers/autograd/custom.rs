@@ -61,10 +61,14 @@ pub fn custom(
             *result = detached(result);
         }
     }
-    let kept = kept.iter().map(|tensor| {
-        let output = results.iter().position(|result| result.is_same(tensor));
-        Some(output.map_or_else(|| Saved::argument(tensor, usize::MAX - 1), |output| Saved::result(tensor, output)))
-    });
+    let kept =
+        kept.iter().map(|tensor| {
+            let output = results.iter().position(|result| result.is_same(tensor));
+            Some(output.map_or_else(
+                || Saved::argument(tensor, usize::MAX - 1),
+                |output| Saved::result(tensor, output),
+            ))
+        });
     let kept: SmallVec<[Option<Saved>; 2]> = kept.collect();
     let needs: Vec<bool> = wanted.iter().map(Option::is_some).collect();
     let targets: SmallVec<[Target; 2]> = wanted

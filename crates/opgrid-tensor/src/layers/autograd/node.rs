@@ -65,6 +65,7 @@ pub struct Node {
     pub(super) place: Option<String>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
 pub(super) enum NodeKind {
     /// Adds to the gradient of a leaf.
     Leaf(Arc<Variable>),
@@ -102,6 +103,7 @@ pub(super) enum Subject {
 }
 
 /// The formulas of a call.
+#[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
 pub(super) enum Parts {
     Owned(SmallVec<[Part; 2]>),
     /// They are kept for another way back, while one or more are under way.

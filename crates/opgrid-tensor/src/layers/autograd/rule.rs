@@ -6,7 +6,8 @@ use std::fmt;
 
 use opgrid_core::operator::ArgsOf;
 use opgrid_core::{
-    Column, Error, ErrorKind, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef, ValueView,
+    Column, Error, ErrorKind, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef,
+    ValueView,
 };
 use smallvec::{SmallVec, smallvec};
 

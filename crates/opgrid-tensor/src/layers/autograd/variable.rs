@@ -249,8 +249,8 @@ pub(super) fn origin_of(tensor: &Tensor) -> Option<Edge> {
     if let Some(base) = tensor.base() {
         history::follow_base(tensor, base, &variable);
     }
-    let edge = variable.lock().origin.clone();
-    edge
+    let state = variable.lock();
+    state.origin.clone()
 }
 
 fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
