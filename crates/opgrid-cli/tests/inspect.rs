@@ -71,7 +71,11 @@ fn tables_are_shown() {
     assert!(cpu.contains("direct") && cpu.contains("ops/pointwise/add.rs:"), "{cpu}");
     assert!(!text.contains("missing"), "{text}");
     let all = json(&["table", "aten::add.Tensor", "--all"]);
-    assert_eq!(all["columns"].as_array().map(Vec::len), Some(137));
+    assert_eq!(
+        all["columns"].as_array().map(Vec::len),
+        Some(138),
+        "those of torch, and the mark of gradients"
+    );
     assert_eq!(all["columns"][1]["key"], "CPU");
     let raw = prints(&["table", "aten::add.Tensor", "--raw"]);
     assert!(raw.starts_with("CPU: ") && raw.contains("[kernel]"), "{raw}");
@@ -81,7 +85,9 @@ fn tables_are_shown() {
 #[test]
 fn calls_are_explained_without_tensors() {
     let text = prints(&["explain", "aten::add.Tensor", "cpu+grad", "cpu"]);
-    assert!(text.contains("keys  self {CPU, AutogradCPU}  other {CPU}"), "{text}");
+    assert!(text.contains("keys  self {CPU, AutogradCPU, RequiresGrad}  other {CPU}"), "{text}");
+    assert!(text.contains(" 1  AutogradCPU  aten::add.Tensor") && text.contains(" 2  CPU  "), "{text}");
+    let text = prints(&["explain", "aten::add.Tensor", "{CPU,AutogradCPU}", "cpu"]);
     assert!(text.contains(" 1  CPU  aten::add.Tensor"), "{text}");
     assert!(text.contains("AutogradCPU (fallthrough)"), "{text}");
     let meta = json(&["explain", "aten::add.Tensor", "{CPU,AutogradCPU}", "meta"]);

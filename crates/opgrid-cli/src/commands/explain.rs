@@ -3,7 +3,7 @@
 use opgrid::schema::{FunctionSchema, Type};
 use opgrid::{
     Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Result, autograd_key, compute_dispatch_key,
-    excluding, including,
+    excluding, including, tensor::requires_grad_key,
 };
 
 use super::operator;
@@ -12,7 +12,7 @@ use crate::json;
 /// Say which kernels a call would run, and why, from a description of its tensors.
 ///
 /// Each ARGSPEC describes one tensor argument, in the order of the schema: a device (`cpu`, `meta`, `cuda:1`) or a
-/// dispatch key (`SparseCPU`) stands for tensors of it without gradients; `+grad` adds its autograd key and `+KEY`
+/// dispatch key (`SparseCPU`) stands for tensors of it without gradients; `+grad` adds its autograd key and the mark that it requires a gradient, and `+KEY`
 /// any other; `none` is an argument left out. `{CPU,AutogradCPU}` gives the keys themselves.
 #[derive(clap::Args)]
 pub(crate) struct Explain {
@@ -93,7 +93,7 @@ fn read_spec(spec: &str) -> Result<DispatchKeySet> {
     let mut parts = spec.split('+').map(str::trim);
     let key = read_base(parts.next().unwrap_or_default())?;
     parts.try_fold(key.key_set(), |keys, part| match part {
-        "grad" => Ok(keys.add(autograd_key(key.backend()))),
+        "grad" => Ok(keys.add(autograd_key(key.backend())).add(requires_grad_key()?)),
         part => Ok(keys.add(read_key(part)?)),
     })
 }

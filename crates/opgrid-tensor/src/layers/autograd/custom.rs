@@ -34,7 +34,7 @@ use crate::tensor::Tensor;
 /// let rounded = autograd::custom(
 ///     "straight_through",
 ///     &[&x],
-///     || Ok((vec![x.round(0)?], vec![])),
+///     || Ok((vec![x.round()?], vec![])),
 ///     |grads, _| Ok(vec![grads.of(0).cloned()]),
 /// )?;
 /// rounded[0].sum()?.backward()?;

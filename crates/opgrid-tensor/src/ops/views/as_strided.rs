@@ -7,6 +7,7 @@
 //! - Errors: negative strides, lists of different lengths, elements beyond the storage.
 //! - Source: torch.as_strided, PyTorch 2.15.
 
+use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
 
 operator! {
@@ -19,12 +20,8 @@ operator! {
 pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry).absolute();
 
 pub(super) fn register(library: &mut Library) {
-    library.view(AsStrided, &AS_STRIDED).derivative(|d, (input, size, stride, offset)| {
-        let viewed = geometry(input, size, stride, offset)?;
-        let base = input.geometry().clone();
-        d.by(input, [], move |grad, []| slope(grad, &base, &viewed))
-    });
-    library.view_in_place(AsStridedInplace, &AS_STRIDED);
+    library.view(AsStrided, &AS_STRIDED).derivative(|d, args| derivative(d, args));
+    library.view_in_place(AsStridedInplace, &AS_STRIDED).derivative(|d, args| derivative(d, args));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -56,6 +53,15 @@ fn reference(it: &Inputs) -> Result<Expected> {
         x.at(&[position.iter().zip(&stride).fold(offset, |sum, (index, stride)| sum + index * stride)])
     })
     .into())
+}
+
+fn derivative(
+    d: &Recorder<'_>,
+    (input, size, stride, offset): (&Tensor, &[i64], &[i64], Option<i64>),
+) -> Result<()> {
+    let viewed = geometry(input, size, stride, offset)?;
+    let base = input.geometry().clone();
+    d.by(input, [], move |grad, []| slope(grad, &base, &viewed))
 }
 
 fn geometry(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Geometry> {
