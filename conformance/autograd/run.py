@@ -47,12 +47,37 @@ def has_a_zero(arguments: Any, text: str) -> bool:
     return text.startswith("second:") and any((tensor == 0).any() for tensor in convert.for_torch(arguments).tensors)
 
 
+def has_nan(arguments: Any, text: str) -> bool:
+    import convert
+
+    return "gradient" in text and any((tensor != tensor).any() for tensor in convert.for_torch(arguments).tensors)
+
+
+def scales(arguments: Any, text: str) -> bool:
+    return text.startswith("second:") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
+
+
 SPREADS = ("var", "std", "var_mean", "std_mean")
 DEPARTURES = (
     Departure(
         frozenset(name + form for name in SPREADS for form in ("", ".dim", ".correction")),
         has_no_elements,
         "the second gradient of the spread of nothing is NaN, as the spread is",
+    ),
+    Departure(
+        frozenset({"amax", "amin"}),
+        has_nan,
+        "of elements with a NaN the gradient goes to the NaN, which is the result; torch's is NaN everywhere",
+    ),
+    Departure(
+        frozenset({"prod.dim_int", "prod"}),
+        has_nan,
+        "of elements with one NaN the gradient of that one is the product of the others; torch's is NaN everywhere",
+    ),
+    Departure(
+        frozenset({"embedding"}),
+        scales,
+        "second gradients are scaled by how often an index occurs, as the first ones are; torch leaves the scale out",
     ),
     Departure(frozenset({"cumprod"}), has_a_zero, "second gradients leave out what passes elements behind a zero"),
 )

@@ -20,8 +20,8 @@ operator! {
 pub const AS_STRIDED: ViewFamily<AsStrided> = ViewFamily::new(AsStrided, geometry).absolute();
 
 pub(super) fn register(library: &mut Library) {
-    library.view(AsStrided, &AS_STRIDED).derivative(|d, args| derivative(d, args));
-    library.view_in_place(AsStridedInplace, &AS_STRIDED).derivative(|d, args| derivative(d, args));
+    library.view(AsStrided, &AS_STRIDED).derivative(derivative);
+    library.view_in_place(AsStridedInplace, &AS_STRIDED).derivative(derivative);
 }
 
 pub(super) fn samples(samples: &mut Samples) {
