@@ -152,10 +152,10 @@ mod tests {
     #[test]
     fn specs_are_read() {
         check("cpu", "CPU");
-        check("cpu+grad", "CPU AutogradCPU");
-        check("cuda:1+grad+Tracer", "CUDA AutogradCUDA Tracer");
+        check("cpu+grad", "CPU AutogradCPU RequiresGrad");
+        check("cuda:1+grad+Tracer", "CUDA AutogradCUDA RequiresGrad Tracer");
         check("meta", "Meta");
-        check("SparseCPU+grad", "SparseCPU AutogradCPU");
+        check("SparseCPU+grad", "SparseCPU AutogradCPU RequiresGrad");
         check("none", "");
         check("{}", "");
         check("{CPU, AutogradCPU}", "CPU AutogradCPU");
