@@ -263,7 +263,10 @@ def compared(case: Any, op: Any, broken: bool) -> list[Result]:
     except Exception as error:
         return [told("differing", f"opgrid: {type(error).__name__}: {str(error)[:400]}")]
     if broken:
-        if not any(grad is not None and grad.numel() for grad in found):
+        # What has no elements, or is no number, cannot be changed so that it is noticed.
+        if not all(grad is None or bool((grad == grad).all()) for grad in found) or not any(
+            grad is not None and grad.numel() for grad in found
+        ):
             return [told("constant")]
         found = tuple(None if grad is None else grad * 2 + 1 for grad in found)
     text = difference(found, expected)

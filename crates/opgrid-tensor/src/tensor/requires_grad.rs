@@ -31,7 +31,7 @@ pub fn requires_grad_key() -> Result<DispatchKey> {
 }
 
 impl Tensor {
-    /// Whether gradients lead to this tensor: somebody asked for them ([`set_requires_grad`](Self::set_requires_grad)), or
+    /// Whether gradients lead to this tensor: somebody asked for them ([`requires_grad_`](Self::requires_grad_)), or
     /// it was computed of one that they lead to.
     #[inline]
     pub fn requires_grad(&self) -> bool {

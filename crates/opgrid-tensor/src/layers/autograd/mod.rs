@@ -1,6 +1,6 @@
 //! Gradients: records what operators do with tensors that require them, and goes back from results to those tensors.
 //!
-//! A tensor that requires a gradient carries a key ([`requires_grad_key`](crate::tensor::requires_grad_key)). [`install`]
+//! A tensor that requires a gradient carries a key ([`requires_grad_key`]). [`install`]
 //! puts one kernel under every operator at the autograd keys, for calls that carry it; all others pass it by in the table, and
 //! a thread that excludes the key records nothing ([`no_grad`]). The kernel calls on, and asks the operator's
 //! [`Derivative`] for formulas, which it keeps in a node of the graph with what they need. [`backward`] and [`grad`] run the
