@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 from typing import Any
 
@@ -135,6 +137,10 @@ def test_switches_of_a_thread() -> None:
 
 def test_views_and_assignments_have_gradients() -> None:
     x, w = leaf(1, 2), leaf(3, 4)
+    for write in ("mul_", "div_", "pow_", "atan2_"):
+        y = og.ones(2, dtype=og.float64)
+        getattr(y, write)(w)
+        assert y.requires_grad
     table = og.zeros(3, 2, dtype=og.float64)
     table[0] = x
     table[1] = w * x
@@ -280,6 +286,12 @@ def test_a_wrong_gradient_is_found() -> None:
     with pytest.raises(autograd.GradcheckError, match="found a gradient of"):
         autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3))
     assert not autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3), raise_exception=False)
+
+
+def test_copies_and_pickles_require_what_the_tensor_does() -> None:
+    x = leaf(1, 2)
+    for other in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert other.requires_grad and other.is_leaf and other.tolist() == [1, 2]
 
 
 def test_graphs_go_with_what_leads_to_them() -> None:

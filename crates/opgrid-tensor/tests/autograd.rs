@@ -218,6 +218,12 @@ fn memory_that_others_see_does_not_begin_to_require_gradients() -> Result<()> {
     drop(other);
     shared.add_(&x, 1)?;
     assert!(shared.requires_grad() && !shared.is_leaf());
+    // What a formula keeps of the tensor itself is no stranger: here the result, and the tensor as it was.
+    for write in
+        [ops::DivInplaceTensor.call(&numbers(&[2]), &x), ops::PowInplaceTensor.call(&numbers(&[2]), &x)]
+    {
+        write?;
+    }
     Ok(())
 }
 

@@ -1,5 +1,7 @@
-//! Tensors in pickles: the elements in row-major order as bytes, with dtype, device, sizes and strides.
+//! Tensors in pickles: the elements in row-major order as bytes, with dtype, device, sizes and strides, and whether the tensor
+//! requires a gradient.
 
+use opgrid::layers::autograd::no_grad;
 use opgrid::{Array, DType, Device, Geometry, Result, Tensor, TensorSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,6 +50,7 @@ fn tensor_of(bytes: &[u8], dtype: DType, device: Device, sizes: &[i64], strides:
 
 /// What pickles call to make a tensor anew.
 #[pyfunction]
+#[pyo3(signature = (bytes, dtype, device, sizes, strides, requires_grad=false))]
 pub(crate) fn _rebuild(
     py: Python<'_>,
     bytes: &[u8],
@@ -55,11 +58,16 @@ pub(crate) fn _rebuild(
     device: &Bound<'_, DeviceObject>,
     sizes: Vec<i64>,
     strides: Vec<i64>,
+    requires_grad: bool,
 ) -> PyResult<Py<PyAny>> {
     if sizes.len() != strides.len() {
         return Err(PyValueError::new_err("found sizes and strides of different lengths in a pickle"));
     }
-    of(py, tensor_of(bytes, dtype.get().0, device.get().0, &sizes, &strides).or_raise(py)?)
+    let tensor = tensor_of(bytes, dtype.get().0, device.get().0, &sizes, &strides).or_raise(py)?;
+    if requires_grad {
+        tensor.requires_grad_(true).or_raise(py)?;
+    }
+    of(py, tensor)
 }
 
 #[pymethods]
@@ -72,7 +80,7 @@ impl TensorBase {
             // What has no elements is made of zeros, and loses them on its way to its device.
             true => TensorSpec::contiguous(tensor.sizes(), tensor.dtype(), Device::CPU)
                 .and_then(|spec| Ok(vec![0; spec.bytes()?])),
-            false => py.detach(|| bytes_of(tensor)),
+            false => py.detach(|| no_grad(|| bytes_of(tensor))),
         };
         let rebuild = py.import("opgrid._opgrid")?.getattr("_rebuild")?;
         let parts = (
@@ -81,6 +89,7 @@ impl TensorBase {
             DeviceObject(tensor.device()),
             PyTuple::new(py, tensor.sizes())?,
             PyTuple::new(py, tensor.strides())?,
+            tensor.requires_grad(),
         );
         let class = slf.get_type();
         if class.is(py.get_type::<TensorObject>()) {

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use opgrid_core::{BoxedCall, Dispatcher, Forms, Kind, Result, Scalar, TensorType};
+use opgrid_core::{BoxedCall, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
 use super::backward::{is_differentiable, run_parts};
@@ -32,6 +32,7 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     if target.requires_grad() {
         check_no_leaf(call, target)?;
     }
+    let is_alone = is_alone(target);
     // Asked before the operator runs, because the argument is another one afterwards.
     let result = detached(target);
     let recorder = Recorder {
@@ -46,8 +47,8 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     if targets.is_empty() && own.is_none() {
         return call.below();
     }
-    if own.is_none() {
-        check_alone(call, target)?;
+    if own.is_none() && !is_alone {
+        return Err(shared(call));
     }
     call.below()?;
     for saved in parts.iter_mut().flat_map(|part| &mut part.kept).flatten() {
@@ -91,25 +92,24 @@ fn check_no_leaf(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
     )))
 }
 
-/// # Errors
-///
-/// Others see the memory of a tensor that begins to require a gradient, and would not know of it.
-fn check_alone(call: &BoxedCall<'_>, target: &Tensor) -> Result<()> {
-    let Ok(array) = target.array() else { return Ok(()) };
+/// Whether nobody but the tensor, and the one that it was taken of, sees its memory. Others would not know that it begins to
+/// require a gradient; views of a base that requires one know it.
+fn is_alone(target: &Tensor) -> bool {
     let own = match target.base() {
         None => 1,
-        Some(base) if base.requires_grad() => return Ok(()),
+        Some(base) if base.requires_grad() => return true,
         Some(_) => 2,
     };
-    // The result that stands for the tensor until it is written is an owner, too.
-    match array.storage().owners() <= own + 1 {
-        true => Ok(()),
-        false => Err(argument(format!(
-            "{}: would make a tensor require a gradient whose memory other tensors see or the graph has kept, and these would not \
-             know of it; use the form that gives a new tensor, clone the tensor first, or switch recording off",
-            call.operator().name()
-        ))),
-    }
+    target.array().is_ok_and(|array| array.storage().owners() <= own)
+}
+
+#[cold]
+fn shared(call: &BoxedCall<'_>) -> Error {
+    argument(format!(
+        "{}: would make a tensor require a gradient whose memory other tensors see or the graph has kept, and these would not know \
+         of it; use the form that gives a new tensor, clone the tensor first, or switch recording off",
+        call.operator().name()
+    ))
 }
 
 /// Where a view lies in its base.
