@@ -1,7 +1,8 @@
 //! What a tensor is like: sizes, dtype, device, and how it is printed.
 
+use opgrid::layers::autograd::no_grad;
 use opgrid::{DType, Tensor};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -266,7 +267,10 @@ impl TensorBase {
     }
 
     fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        Self::detach(slf)
+        let (py, tensor) = (slf.py(), own(slf)?);
+        let copy = tensor.detach().or_raise(py)?;
+        copy.requires_grad_(tensor.requires_grad()).or_raise(py)?;
+        of(py, copy)
     }
 
     /// A copy with memory of its own.
@@ -275,7 +279,16 @@ impl TensorBase {
         if let Some(known) = memo.get_item(key)? {
             return Ok(known.unbind());
         }
-        let copy = of(slf.py(), opgrid::ops::Clone.call(own(slf)?, None).or_raise(slf.py())?)?;
+        let (py, tensor) = (slf.py(), own(slf)?);
+        if !tensor.is_leaf() {
+            return Err(PyRuntimeError::new_err(
+                "a tensor that was computed of others which require gradients is no leaf and cannot be copied with its graph; \
+                 detach it first",
+            ));
+        }
+        let copy = no_grad(|| opgrid::ops::Clone.call(tensor, None)).or_raise(py)?;
+        copy.requires_grad_(tensor.requires_grad()).or_raise(py)?;
+        let copy = of(py, copy)?;
         memo.set_item(key, &copy)?;
         Ok(copy)
     }
