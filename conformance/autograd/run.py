@@ -185,7 +185,8 @@ def entry(index: int, count: int | None, broken: bool) -> list[Result]:
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    dtypes = [dtype for dtype in samples.dtypes_of(op) if str(dtype).rpartition(".")[2] in DTYPES]
+    every_dtype = samples.dtypes_of
+    dtypes = [dtype for dtype in every_dtype(op) if str(dtype).rpartition(".")[2] in DTYPES]
     samples.dtypes_of = lambda _op: dtypes  # type: ignore[assignment]
     limits = samples.Limits(samples=count, recorded=1000 if count is None else 30, variants=0, reference=False, backward=False)
     results: list[Result] = []
@@ -193,6 +194,8 @@ def entry(index: int, count: int | None, broken: bool) -> list[Result]:
         if case.label.startswith("error"):
             continue
         results.extend(compared(case, op, broken))
+    # The next entry of this process has dtypes of its own.
+    samples.dtypes_of = every_dtype
     return results
 
 
