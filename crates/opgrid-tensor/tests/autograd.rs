@@ -397,3 +397,59 @@ fn gradients_of_complex_numbers_are_those_of_torch() -> Result<()> {
     let real = leaf(&[2]);
     gradcheck(|x| Ok(vec![x[0].mul(&x[0])?.exp()?, x[0].mul(&x[1])?]), &[x, real], Default::default())
 }
+
+#[test]
+fn a_write_that_is_refused_writes_nothing() -> Result<()> {
+    // Every second element of the base lies in memory that it does not have.
+    let storage = numbers(&[8]);
+    let base = storage.view_as(storage.geometry().clone())?.slice(0, 0, 8, 2)?;
+    let before = elements(&storage);
+    let x = leaf(&[2]);
+    let view = base.slice(0, 0, 2, 1)?;
+    assert!(ops::CopyInplace.call(&view, &x, false).is_err());
+    assert_eq!((elements(&storage), view.requires_grad()), (before, false));
+    // Without elements, at the end of the memory.
+    let nothing = Tensor::zeros(&[4], DType::F64, Device::CPU)?;
+    let empty = nothing.slice(0, 4, 4, 1)?;
+    ops::MulInplaceTensor.call(&empty, &leaf(&[1]))?;
+    nothing.sum()?.backward()
+}
+
+#[test]
+fn a_formula_may_panic_or_drop_its_own_registration() -> Result<()> {
+    use opgrid_core::Registration;
+    use opgrid_tensor::layers::autograd::Derivative;
+
+    static REGISTRATION: Mutex<Option<Registration>> = Mutex::new(None);
+    let mut library = Dispatcher::global().library("autograd_hostile");
+    let _ = library
+        .define("twice(Tensor x) -> Tensor")
+        .add(
+            Kernel::function::<fn(Tensor) -> Tensor>(|x| no_grad(|| x.add(x, 1)))
+                .at(opgrid_core::DispatchKey::Cpu),
+        )
+        .column(Derivative::typed::<fn(Tensor) -> Tensor>(|d, (x,)| {
+            d.by(x, [x], |grad, [x]| {
+                drop(REGISTRATION.lock().unwrap().take());
+                grad.mul(&x.mul_scalar(0)?.add_scalar(2, 1)?)
+            })
+        }));
+    *REGISTRATION.lock().unwrap() = Some(library.finish()?);
+    let twice = Dispatcher::global().find("autograd_hostile::twice")?.typed::<fn(Tensor) -> Tensor>()?;
+    let x = leaf(&[2]);
+    let once = twice.call((&x,))?;
+    assert!(once.requires_grad());
+    let y = once.sum()?;
+    y.backward()?;
+    assert_eq!(elements(&x.grad().unwrap()), [2.0; 2]);
+    assert!(Dispatcher::global().find("autograd_hostile::twice").is_err());
+    // A panic on the way back leaves the thread recording, and the leaf in use.
+    let y =
+        autograd::custom("panics", &[&x], || Ok((vec![x.exp()?], vec![])), |_, _| panic!("in a formula"))?;
+    let total = y[0].sum()?;
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| total.backward())).is_err());
+    assert!(autograd::is_grad_enabled());
+    x.sum()?.backward()?;
+    assert_eq!(elements(&x.grad().unwrap()), [3.0; 2]);
+    Ok(())
+}

@@ -50,17 +50,25 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     if own.is_none() && !is_alone {
         return Err(shared(call));
     }
+    // An operator that makes the tensor another view of its memory writes nothing.
+    let is_view = call.column::<Kind>().is_some_and(|kind| *kind == kind::VIEW);
+    // Found before the operator runs: what is refused is not written.
+    let place = match target.base() {
+        Some(base) if !is_view => Some((base, Place::of(target, base)?)),
+        _ => None,
+    };
     call.below()?;
     for saved in parts.iter_mut().flat_map(|part| &mut part.kept).flatten() {
         saved.is_written_now();
     }
     let subject = Subject::Operator(operator.clone());
     let parts = if derivative.is_some() { Parts::Owned(parts) } else { Parts::Missing };
-    // An operator that makes the tensor another view of its memory writes nothing.
-    let is_view = call.column::<Kind>().is_some_and(|kind| *kind == kind::VIEW);
-    match target.base() {
-        Some(base) if !is_view => write_view(target, base, own.as_ref(), subject, targets, parts),
-        _ => {
+    match place {
+        Some((base, place)) => {
+            let inner = Inner { targets, parts, own };
+            write_view(target, base, place, subject, inner)
+        }
+        None => {
             let node = Arc::new(Node::call(subject, 1, targets, parts));
             Variable::lead_on(target, Edge::new(node, 0))
         }
@@ -155,18 +163,24 @@ impl Place {
     }
 }
 
+/// What a call that wrote a view has told, and where gradients of the view led before.
+struct Inner {
+    targets: SmallVec<[Target; 2]>,
+    parts: Parts,
+    own: Option<Edge>,
+}
+
 /// Makes a call that wrote a view a part of the base's history.
 fn write_view(
     view: &Tensor,
     base: &Tensor,
-    own: Option<&Edge>,
+    place: Place,
     subject: Subject,
-    inner: SmallVec<[Target; 2]>,
-    parts: Parts,
+    Inner { targets: inner, parts, own }: Inner,
 ) -> Result<()> {
-    let place = Place::of(view, base)?;
     let is_own = |target: &Target| {
-        own.is_some_and(|own| Arc::ptr_eq(&own.node, &target.edge.node) && own.output == target.edge.output)
+        own.as_ref()
+            .is_some_and(|own| Arc::ptr_eq(&own.node, &target.edge.node) && own.output == target.edge.output)
     };
     // Of each inner target: where it stands among those of the node, or that it is the view itself.
     let mut targets: SmallVec<[Target; 2]> =

@@ -82,10 +82,6 @@ pub fn enable_grad<X>(body: impl FnOnce() -> X) -> X {
     body()
 }
 
-pub(super) fn without_recording<X>(body: impl FnOnce() -> X) -> X {
-    no_grad(body)
-}
-
 thread_local! {
     static ANOMALY: Cell<bool> = const { Cell::new(false) };
 }

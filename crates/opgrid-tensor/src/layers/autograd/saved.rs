@@ -2,7 +2,7 @@
 
 use opgrid_core::{Error, MemoryFormat, Result};
 
-use super::mode::without_recording;
+use super::mode::no_grad;
 use super::node::{Edge, Node};
 use super::variable::{Variable, detached, edge_of};
 use crate::error::argument;
@@ -29,13 +29,15 @@ enum Origin {
     Result(usize),
 }
 
+impl Origin {
+    fn of(tensor: &Tensor) -> Self {
+        edge_of(tensor).map_or(Self::Constant, Self::Edge)
+    }
+}
+
 impl Saved {
     pub(super) fn argument(tensor: &Tensor, argument: usize) -> Self {
-        let origin = match tensor.requires_grad().then(|| edge_of(tensor)).flatten() {
-            Some(edge) => Origin::Edge(edge),
-            None => Origin::Constant,
-        };
-        Self { tensor: detached(tensor), version: tensor.version(), origin, argument }
+        Self { tensor: detached(tensor), version: tensor.version(), origin: Origin::of(tensor), argument }
     }
 
     /// A copy of an argument that is about to be written.
@@ -44,12 +46,8 @@ impl Saved {
     ///
     /// No memory.
     pub(super) fn copied(tensor: &Tensor) -> Result<Self> {
-        let copy = without_recording(|| CloneOperator.call(tensor, Some(MemoryFormat::Preserve)))?;
-        let origin = match tensor.requires_grad().then(|| edge_of(tensor)).flatten() {
-            Some(edge) => Origin::Edge(edge),
-            None => Origin::Constant,
-        };
-        Ok(Self { version: copy.version(), tensor: copy, origin, argument: 0 })
+        let copy = no_grad(|| CloneOperator.call(tensor, Some(MemoryFormat::Preserve)))?;
+        Ok(Self { version: copy.version(), tensor: copy, origin: Origin::of(tensor), argument: 0 })
     }
 
     pub(super) fn result(tensor: &Tensor, output: usize) -> Self {
@@ -111,9 +109,7 @@ impl Saved {
             self.version,
         ))
     }
-}
 
-impl Saved {
     /// Where gradients of the tensor lead, without the tensor.
     pub(super) fn into_edge(self) -> Option<Edge> {
         match self.origin {

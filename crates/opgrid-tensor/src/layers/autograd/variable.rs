@@ -109,7 +109,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A dtype without gradients (integers and bools); taking the mark from a tensor that was computed of others: detach it.
+    /// A dtype without gradients (integers and bools); taking the mark from a tensor that was computed of others: detach it; those
+    /// of [`home`](crate::home).
     ///
     /// # Examples
     ///
@@ -136,6 +137,10 @@ impl Tensor {
             return Err(argument(
                 "only leaves can stop requiring gradients; use `detach` to get a tensor that does not",
             ));
+        }
+        if on {
+            // Operators of others may be called before the first of ours, and have to find the layer.
+            crate::home()?;
         }
         self.mark_requires_grad(on)?;
         Ok(self)
