@@ -27,7 +27,7 @@ use opgrid_core::{
 use super::array::{Array, new_storage};
 use super::element::{Bool, Element};
 use super::geometry::Geometry;
-use super::metadata::Metadata;
+use super::metadata::Attachments;
 use super::spec::TensorSpec;
 use super::storage::Storage;
 use super::wrapper::{Wrapper, no_memory};
@@ -54,9 +54,12 @@ tensor_type! {
 
 /// What a handle leads to.
 ///
-/// Invariant: `more` is null or leads to a [`More`] made by `Box::into_raw`, which lives as long as the record.
+/// Invariant: `latest` is null or one of the arrays that `more` keeps. `more` is null or leads to a [`More`] made by
+/// `Box::into_raw`, which lives as long as the record.
 struct Record {
     content: Content,
+    /// The array that took the content's place, if one has.
+    latest: AtomicPtr<Array>,
     /// What most tensors do not have.
     more: AtomicPtr<More>,
     /// A word of a language binding.
@@ -66,16 +69,14 @@ struct Record {
 /// What is kept with a tensor beside its content.
 ///
 /// Invariant: the pointers in `kept` are of arrays made by `Box::into_raw`, one for each place; they live as long as
-/// this and never change. `latest` is null or one of them.
+/// this and never change.
 #[derive(Default)]
 struct More {
-    /// The array that took the content's place, if one has.
-    latest: AtomicPtr<Array>,
-    /// Every array that ever did: somebody may still look at it.
+    /// Every array that ever took the content's place: somebody may still look at it.
     kept: Mutex<Option<Box<Kept>>>,
     /// What the tensor was taken of as a view, if it knows that.
     base: OnceLock<Tensor>,
-    metadata: Metadata,
+    attachments: Attachments,
 }
 
 /// Arrays by their specs and their storages, which they keep alive.
@@ -115,7 +116,12 @@ impl Drop for More {
 impl Record {
     #[inline]
     fn new(content: Content) -> Self {
-        Self { content, more: AtomicPtr::new(ptr::null_mut()), object: AtomicPtr::new(ptr::null_mut()) }
+        Self {
+            content,
+            latest: AtomicPtr::new(ptr::null_mut()),
+            more: AtomicPtr::new(ptr::null_mut()),
+            object: AtomicPtr::new(ptr::null_mut()),
+        }
     }
 
     /// What is kept beside the content, if anything is.
@@ -142,18 +148,6 @@ impl Record {
     /// The array that took the content's place.
     #[inline]
     fn later(&self) -> Option<&Array> {
-        self.more()?.later()
-    }
-
-    /// Where the array is that took the content's place; null where none has.
-    fn latest(&self) -> *mut Array {
-        self.more().map_or(ptr::null_mut(), |more| more.latest.load(Ordering::Acquire))
-    }
-}
-
-impl More {
-    #[inline]
-    fn later(&self) -> Option<&Array> {
         let latest = self.latest.load(Ordering::Acquire);
         // SAFETY: by the invariant null or alive and unchanging as long as `self`; the load sees what was published.
         unsafe { latest.as_ref() }
@@ -161,28 +155,26 @@ impl More {
 
     /// Puts an array into the place of the one that was there before, unless somebody else has put another one there.
     fn replace(&self, before: *mut Array, array: Array) -> bool {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.more_or_new().kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (array.spec().clone(), array.storage().identity());
         let kept = kept.get_or_insert_default().entry(place);
         let array = kept.or_insert_with(|| AtomicPtr::new(Box::into_raw(Box::new(array))));
         self.latest.compare_exchange(before, *array.get_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
-}
 
-impl Record {
     #[inline(always)]
     fn spec(&self) -> &TensorSpec {
         match &self.content {
-            Content::Array(array) if self.has_no_more() => array.spec(),
-            Content::Number(value) if self.has_no_more() => number_spec(*value),
+            Content::Array(array) if self.is_first() => array.spec(),
+            Content::Number(value) if self.is_first() => number_spec(*value),
             _ => self.other_spec(),
         }
     }
 
-    /// Whether nothing is kept beside the content, as with most tensors.
+    /// Whether no array has taken the content's place, as with most tensors.
     #[inline(always)]
-    fn has_no_more(&self) -> bool {
-        self.more.load(Ordering::Acquire).is_null()
+    fn is_first(&self) -> bool {
+        self.latest.load(Ordering::Acquire).is_null()
     }
 
     /// As [`spec`](Self::spec), of a tensor of any kind.
@@ -199,7 +191,7 @@ impl Record {
     #[inline(always)]
     fn array(&self) -> Result<&Array> {
         match &self.content {
-            Content::Array(array) if self.has_no_more() => Ok(array),
+            Content::Array(array) if self.is_first() => Ok(array),
             _ => self.other_array(),
         }
     }
@@ -210,7 +202,7 @@ impl Record {
         match (self.later(), &self.content) {
             (Some(array), _) | (None, Content::Array(array)) => Ok(array),
             (None, Content::Number(value)) => {
-                self.more_or_new().replace(ptr::null_mut(), array_of(*value)?);
+                self.replace(ptr::null_mut(), array_of(*value)?);
                 Ok(self.later().expect("this thread or a faster one has put an array there"))
             }
             (None, Content::Wrapper(wrapper)) => Err(no_memory(&**wrapper)),
@@ -373,14 +365,15 @@ impl Tensor {
         }
     }
 
-    /// What layers, backends and language bindings keep with this tensor.
-    pub(super) fn metadata_place(&self) -> &Metadata {
-        &self.record().more_or_new().metadata
+    /// What layers, backends and language bindings keep with this tensor, unless it keeps nothing.
+    #[inline]
+    pub(super) fn attachments(&self) -> Option<&Attachments> {
+        self.record().more().map(|more| &more.attachments)
     }
 
-    /// The same, unless nobody keeps anything.
-    pub(super) fn metadata_if_any(&self) -> Option<&Metadata> {
-        self.record().more().map(|more| &more.metadata)
+    /// The same, made by whoever asks first.
+    pub(super) fn attachments_or_new(&self) -> &Attachments {
+        &self.record().more_or_new().attachments
     }
 
     /// Where the tensor keeps what it was taken of.
@@ -531,8 +524,8 @@ impl Tensor {
     /// Another thread was faster.
     pub(crate) fn replace_empty(&self, array: Array) -> Result<()> {
         let record = self.record();
-        let before = record.latest();
-        if record.spec().numel() == 0 && record.more_or_new().replace(before, array) {
+        let before = record.latest.load(Ordering::Acquire);
+        if record.spec().numel() == 0 && record.replace(before, array) {
             return Ok(());
         }
         Err(argument("another thread gave the output a shape just now; give each thread its own"))
@@ -557,7 +550,7 @@ impl Tensor {
             return Err(argument(message));
         }
         let record = self.record();
-        if record.more_or_new().replace(record.latest(), array) {
+        if record.replace(record.latest.load(Ordering::Acquire), array) {
             return Ok(());
         }
         Err(argument("another thread changed the tensor just now; give each thread its own"))

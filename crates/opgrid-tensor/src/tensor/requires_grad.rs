@@ -51,7 +51,10 @@ impl Tensor {
     /// Those of [`requires_grad_key`].
     pub(crate) fn mark_requires_grad(&self, on: bool) -> Result<()> {
         let key = requires_grad_key()?;
-        IS_IN_USE.store(true, Ordering::Relaxed);
+        // Read first: a line that all threads read stays in their caches.
+        if !IS_IN_USE.load(Ordering::Relaxed) {
+            IS_IN_USE.store(true, Ordering::Relaxed);
+        }
         let keys = self.keys();
         self.as_any().set_layers(if on { keys.add(key) } else { keys.remove(key) });
         Ok(())

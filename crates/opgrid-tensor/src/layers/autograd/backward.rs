@@ -13,9 +13,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::hooks::List;
 use super::mode::{GradMode, is_anomaly_enabled};
-use super::node::{Call, Edge, Node, NodeKind, Part, Parts, Subject, Target};
+use super::node::{Call, Edge, Formulas, Kept, Node, NodeKind, Sink, Subject, Target};
 use super::rule::Gradients;
-use super::variable::{Variable, detached, edge_of};
+use super::variable::{detached, edge_of, sink_of};
 use crate::error::argument;
 use crate::ops::{
     AddInplaceTensor, AddTensor, Clone as CloneOperator, IsSameSize, Isnan, OnesLike, Real, SumDim, View,
@@ -54,7 +54,7 @@ pub fn backward(
             let found = Walk::new(options, Some(&edges))?.run(roots)?;
             for (input, grad) in inputs.iter().zip(found) {
                 if let Some(grad) = grad {
-                    accumulate(&super::variable::of(input), grad, options.create_graph)?;
+                    accumulate(sink_of(input), grad, options.create_graph)?;
                 }
             }
             Ok(())
@@ -196,7 +196,7 @@ impl Walk {
         let wanted = wanted.map(|edges| {
             let mut places: HashMap<_, SmallVec<[usize; 1]>> = HashMap::new();
             for (place, edge) in edges.iter().enumerate() {
-                places.entry((Arc::as_ptr(&edge.node), edge.output)).or_default().push(place);
+                places.entry((Arc::as_ptr(&edge.node), edge.output())).or_default().push(place);
             }
             let found = vec![None; edges.len()];
             Wanted { places, needed: HashSet::new(), found, _edges: edges.to_vec() }
@@ -223,8 +223,8 @@ impl Walk {
     fn add(&mut self, edge: &Edge, grad: Tensor) -> Result<()> {
         let node = Arc::as_ptr(&edge.node);
         match (&edge.node.kind, &self.wanted) {
-            (NodeKind::Leaf(variable), None) if variable.hooks.is_empty() => {
-                return accumulate(variable, grad, self.options.create_graph);
+            (NodeKind::Leaf(sink), None) if edge.node.hooks.is_empty() => {
+                return accumulate(sink, grad, self.options.create_graph);
             }
             (_, Some(wanted)) if !wanted.needed.contains(&node) => return Ok(()),
             _ => {}
@@ -236,7 +236,7 @@ impl Walk {
             let grads = (0..edge.node.outputs).map(|_| None).collect();
             Pending { node: edge.node.clone(), grads }
         });
-        let place = &mut pending.grads[edge.output];
+        let place = &mut pending.grads[edge.output()];
         *place = Some(match place.take() {
             None => Gradient { tensor: grad, is_own: false },
             Some(before) => sum(before, grad, self.options.create_graph)?,
@@ -248,10 +248,7 @@ impl Walk {
         let Pending { node, grads } = pending;
         let mut grads: SmallVec<[Option<Tensor>; 1]> =
             grads.into_iter().map(|grad| grad.map(|grad| grad.tensor)).collect();
-        let hooks = match &node.kind {
-            NodeKind::Leaf(variable) => variable.hooks.list(),
-            NodeKind::Call(_) => node.hooks.list(),
-        };
+        let hooks = node.hooks.list();
         if let Some(hooks) = &hooks {
             before(hooks, &mut grads)
                 .map_err(|error| error.within(format_args!("hook of {}", node.name())))?;
@@ -260,10 +257,10 @@ impl Walk {
             wanted.take(&node, &grads);
         }
         let call = match &node.kind {
-            NodeKind::Leaf(variable) => {
+            NodeKind::Leaf(sink) => {
                 let grad = grads.into_iter().next().flatten();
                 return match (grad, &self.wanted) {
-                    (Some(grad), None) => accumulate(variable, grad, self.options.create_graph),
+                    (Some(grad), None) => accumulate(sink, grad, self.options.create_graph),
                     _ => Ok(()),
                 };
             }
@@ -300,9 +297,9 @@ impl Walk {
             return Ok(());
         }
         let keeps = self.options.retain_graph || self.options.create_graph;
-        let parts = call.take(node, keeps)?;
+        let taken = call.take(node, keeps)?;
         let own = |output: usize| Ok(Edge::new(node.clone(), output));
-        let ran = run_parts(parts.as_slice(), grads, node, &own, &mut |place, grad| {
+        let ran = run_formulas(taken.formulas(), grads, node, &own, &mut |place, grad| {
             if !is_needed(place) {
                 return Ok(());
             }
@@ -350,15 +347,15 @@ fn check_numbers(grads: &[Option<Tensor>]) -> Result<()> {
 /// The formulas of a call, for one way back.
 #[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
 enum Taken {
-    Owned(SmallVec<[Part; 2]>),
-    Shared(Arc<SmallVec<[Part; 2]>>),
+    Owned(Formulas),
+    Shared(Arc<Formulas>),
 }
 
 impl Taken {
-    fn as_slice(&self) -> &[Part] {
+    fn formulas(&self) -> &Formulas {
         match self {
-            Self::Owned(parts) => parts,
-            Self::Shared(parts) => parts,
+            Self::Owned(formulas) => formulas,
+            Self::Shared(formulas) => formulas,
         }
     }
 }
@@ -366,25 +363,25 @@ impl Taken {
 impl Call {
     /// Takes the formulas, for good unless they are kept.
     fn take(&self, node: &Node, keeps: bool) -> Result<Taken> {
-        let mut parts = self.lock();
-        match (&*parts, keeps) {
-            (Parts::Freed, _) => Err(argument(format!(
+        let mut kept = self.lock();
+        match (&*kept, keeps) {
+            (Kept::Freed, _) => Err(argument(format!(
                 "{}: the graph was used by a way back before, which has freed what it kept; pass `retain_graph` to the first one",
                 node.name()
             ))),
-            (Parts::Missing, _) => Err(self.without_derivative()),
-            (Parts::Shared(shared), true) => Ok(Taken::Shared(shared.clone())),
-            (Parts::Shared(_) | Parts::Owned(_), _) => {
-                match (std::mem::replace(&mut *parts, Parts::Freed), keeps) {
-                    (Parts::Owned(owned), true) => {
+            (Kept::Missing, _) => Err(self.without_derivative()),
+            (Kept::Shared(shared), true) => Ok(Taken::Shared(shared.clone())),
+            (Kept::Shared(_) | Kept::Owned(_), _) => {
+                match (std::mem::replace(&mut *kept, Kept::Freed), keeps) {
+                    (Kept::Owned(owned), true) => {
                         let shared = Arc::new(owned);
-                        *parts = Parts::Shared(shared.clone());
+                        *kept = Kept::Shared(shared.clone());
                         Ok(Taken::Shared(shared))
                     }
-                    (Parts::Owned(owned), false) => Ok(Taken::Owned(owned)),
-                    (Parts::Shared(shared), _) => Ok(Taken::Shared(shared)),
+                    (Kept::Owned(owned), false) => Ok(Taken::Owned(owned)),
+                    (Kept::Shared(shared), _) => Ok(Taken::Shared(shared)),
                     (other, _) => {
-                        *parts = other;
+                        *kept = other;
                         Err(self.without_derivative())
                     }
                 }
@@ -411,30 +408,30 @@ impl Call {
 }
 
 /// Runs formulas and gives each gradient with its target. `result` says where the gradient of a result that was kept leads.
-pub(super) fn run_parts(
-    parts: &[Part],
+pub(super) fn run_formulas(
+    formulas: &Formulas,
     grads: Gradients<'_>,
     node: &Arc<Node>,
     result: &dyn Fn(usize) -> Result<Edge>,
     give: &mut dyn FnMut(u16, Tensor) -> Result<()>,
 ) -> Result<()> {
     let differentiable = super::is_grad_enabled();
-    for part in parts {
+    for part in &formulas.parts {
         let mut kept: SmallVec<[Option<Tensor>; 3]> = SmallVec::new();
-        for saved in &part.kept {
+        for saved in formulas.kept_by(part) {
             kept.push(saved.as_ref().map(|saved| saved.get(node, differentiable, result)).transpose()?);
         }
         let of_targets = (part.formula)(grads, &kept, node)?;
-        if of_targets.len() != part.targets.len() {
+        if of_targets.len() != usize::from(part.targets) {
             return Err(argument(format!(
                 "a formula gave {} gradients, expected {}, one for each argument",
                 of_targets.len(),
-                part.targets.len()
+                part.targets
             )));
         }
-        for (place, grad) in part.targets.iter().zip(of_targets) {
+        for (place, grad) in (part.first_target..).zip(of_targets) {
             if let Some(grad) = grad.filter(Tensor::is_defined) {
-                give(*place, grad)?;
+                give(place, grad)?;
             }
         }
     }
@@ -488,10 +485,11 @@ fn before(hooks: &List, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()>
             *grads = others.into();
         }
     }
-    for (output, variable) in &hooks.retaining {
-        if let (Some(variable), Some(grad)) = (variable.upgrade(), &grads[*output]) {
-            let before = variable.lock().grad.replace(grad.clone());
-            drop(before);
+    for (output, node) in &hooks.retaining {
+        if let (Some(node), Some(grad)) = (node.upgrade(), &grads[*output])
+            && let NodeKind::Leaf(sink) = &node.kind
+        {
+            sink.set_grad(Some(grad.clone()));
         }
     }
     Ok(())
@@ -592,10 +590,9 @@ fn is_unshared(tensor: &Tensor) -> bool {
 }
 
 /// Adds a gradient to that of a leaf, one thread at a time.
-fn accumulate(variable: &Variable, grad: Tensor, create_graph: bool) -> Result<()> {
-    let _alone = variable.adding.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = variable.lock().grad.clone();
-    let sum = match before {
+fn accumulate(sink: &Sink, grad: Tensor, create_graph: bool) -> Result<()> {
+    let _alone = sink.adding.lock().unwrap_or_else(PoisonError::into_inner);
+    let sum = match sink.grad() {
         None if create_graph || is_unshared(&grad) => grad,
         None => CloneOperator.call(&detached(&grad), Some(MemoryFormat::Preserve))?,
         Some(before) if create_graph => AddTensor.call(&before, &grad, Scalar::Int(1))?,
@@ -604,8 +601,7 @@ fn accumulate(variable: &Variable, grad: Tensor, create_graph: bool) -> Result<(
             return Ok(());
         }
     };
-    let before = variable.lock().grad.replace(sum);
-    drop(before);
+    sink.set_grad(Some(sum));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::backward::is_differentiable;
 use super::is_grad_enabled;
-use super::node::{Edge, Formula, Node, Part, Parts, Subject, Target};
+use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets};
 use super::rule::Gradients;
 use super::saved::Saved;
 use super::variable::{Variable, detached, edge_of};
@@ -71,7 +71,7 @@ pub fn custom(
         });
     let kept: SmallVec<[Option<Saved>; 2]> = kept.collect();
     let needs: Vec<bool> = wanted.iter().map(Option::is_some).collect();
-    let targets: SmallVec<[Target; 2]> = wanted
+    let targets: Targets = wanted
         .into_iter()
         .zip(arguments)
         .filter_map(|(edge, argument)| Some(Target::of(argument, edge?)))
@@ -82,9 +82,9 @@ pub fn custom(
         super::rule::check_count(all.len(), needs.len())?;
         Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
     });
-    let part = Part { targets: (0..targets.len() as u16).collect(), kept, formula };
-    let parts = Parts::Owned(SmallVec::from_iter([part]));
-    let node = Arc::new(Node::call(Subject::Other(name.into()), results.len(), targets, parts));
+    let formulas = Kept::Owned(Formulas::one(formula, &targets, kept));
+    let node = Node::call(Subject::Other(name.into()), results.len(), targets, formulas);
+    let node = Arc::new(node);
     for (output, result) in results.iter().enumerate() {
         if is_differentiable(result.dtype()) && result.is_defined() {
             Variable::lead(result, Edge::new(node.clone(), output))?;

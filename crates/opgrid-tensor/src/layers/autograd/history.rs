@@ -10,10 +10,10 @@ use std::sync::Arc;
 use opgrid_core::{BoxedCall, Dispatcher, Error, Forms, Kind, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
-use super::backward::{is_differentiable, run_parts};
-use super::node::{Edge, Formula, Node, Part, Parts, Subject, Target};
-use super::record::drafted;
-use super::rule::{Derivative, Draft, Gradients, Recorder};
+use super::backward::{is_differentiable, run_formulas};
+use super::node::{Edge, Formula, Formulas, Kept, Node, Subject, Target, Targets};
+use super::record::ask;
+use super::rule::{Derivative, Gradients, Recorder, Told};
 use super::variable::{Variable, detached, edge_of, known};
 use crate::error::argument;
 use crate::families::kind;
@@ -35,15 +35,17 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
     let is_alone = is_alone(target);
     // Asked before the operator runs, because the argument is another one afterwards.
     let result = detached(target);
+    let (mut targets, mut formulas) = (Targets::new(), Formulas::default());
+    let own = edge_of(target);
+    let told = Told { targets: &mut targets, formulas: &mut formulas, differentiable: None };
     let recorder = Recorder {
         operator,
         args: call.args(),
         results: std::slice::from_ref(&result),
         written: Some(target),
-        draft: RefCell::new(Draft::default()),
+        told: RefCell::new(told),
     };
-    let own = edge_of(target);
-    let Draft { targets, mut parts, .. } = drafted(recorder, derivative)?;
+    ask(&recorder, derivative)?;
     if targets.is_empty() && own.is_none() {
         return call.below();
     }
@@ -58,18 +60,18 @@ pub(super) fn record_in_place(call: &mut BoxedCall<'_>) -> Result<()> {
         _ => None,
     };
     call.below()?;
-    for saved in parts.iter_mut().flat_map(|part| &mut part.kept).flatten() {
+    for saved in formulas.kept.iter_mut().flatten() {
         saved.is_written_now();
     }
     let subject = Subject::Operator(operator.clone());
-    let parts = if derivative.is_some() { Parts::Owned(parts) } else { Parts::Missing };
+    let kept = if derivative.is_some() { Kept::Owned(formulas) } else { Kept::Missing };
     match place {
         Some((base, place)) => {
-            let inner = Inner { targets, parts, own };
+            let inner = Inner { targets, kept, own };
             write_view(target, base, place, subject, inner)
         }
         None => {
-            let node = Arc::new(Node::call(subject, 1, targets, parts));
+            let node = Arc::new(Node::call(subject, 1, targets, kept));
             Variable::lead_on(target, Edge::new(node, 0))
         }
     }
@@ -165,8 +167,8 @@ impl Place {
 
 /// What a call that wrote a view has told, and where gradients of the view led before.
 struct Inner {
-    targets: SmallVec<[Target; 2]>,
-    parts: Parts,
+    targets: Targets,
+    kept: Kept,
     own: Option<Edge>,
 }
 
@@ -176,15 +178,14 @@ fn write_view(
     base: &Tensor,
     place: Place,
     subject: Subject,
-    Inner { targets: inner, parts, own }: Inner,
+    Inner { targets: inner, kept, own }: Inner,
 ) -> Result<()> {
     let is_own = |target: &Target| {
         own.as_ref()
             .is_some_and(|own| Arc::ptr_eq(&own.node, &target.edge.node) && own.output == target.edge.output)
     };
     // Of each inner target: where it stands among those of the node, or that it is the view itself.
-    let mut targets: SmallVec<[Target; 2]> =
-        edge_of(base).map(|edge| Target::of(base, edge)).into_iter().collect();
+    let mut targets: Targets = edge_of(base).map(|edge| Target::of(base, edge)).into_iter().collect();
     let has_base = !targets.is_empty();
     let mut places: SmallVec<[Option<u16>; 4]> = SmallVec::new();
     for target in inner {
@@ -195,19 +196,17 @@ fn write_view(
         places.push(Some(targets.len() as u16));
         targets.push(target);
     }
-    let parts = match parts {
-        Parts::Owned(parts) => {
-            let formula = formula_of_view(place, places, parts, has_base, targets.len());
-            let all = (0..targets.len() as u16).collect();
-            Parts::Owned(smallvec![Part { targets: all, kept: SmallVec::new(), formula }])
+    let kept = match kept {
+        Kept::Owned(formulas) => {
+            let formula = formula_of_view(place, places, formulas, has_base, targets.len());
+            Kept::Owned(Formulas::one(formula, &targets, SmallVec::new()))
         }
         other => other,
     };
-    let node = Arc::new(Node::call(subject, 1, targets, parts));
+    let node = Arc::new(Node::call(subject, 1, targets, kept));
     Variable::lead_on(base, Edge::new(node, 0))?;
     // Leads to the base as soon as somebody asks.
-    let variable = super::variable::of(view);
-    variable.lock().seen = u64::MAX;
+    super::variable::of(view).lock().seen = u64::MAX;
     view.mark_requires_grad(true)
 }
 
@@ -215,7 +214,7 @@ fn write_view(
 fn formula_of_view(
     place: Place,
     places: SmallVec<[Option<u16>; 4]>,
-    parts: SmallVec<[Part; 2]>,
+    formulas: Formulas,
     has_base: bool,
     count: usize,
 ) -> Formula {
@@ -229,7 +228,7 @@ fn formula_of_view(
         let mut of_own: Option<Tensor> = None;
         // A result that was kept is what lay in the view afterwards.
         let result = |_| Ok(Edge::new(view_node(&place, grad, Edge::new(node.clone(), 0)), 0));
-        run_parts(&parts, Gradients(&inner), node, &result, &mut |target, grad| {
+        run_formulas(&formulas, Gradients(&inner), node, &result, &mut |target, grad| {
             let sum = match places[usize::from(target)] {
                 None => &mut of_own,
                 Some(target) => &mut given[usize::from(target)],
@@ -253,14 +252,15 @@ fn formula_of_view(
 
 /// A node that leads from a view to its base.
 fn view_node(place: &Place, like: &Tensor, base: Edge) -> Arc<Node> {
-    let target = Target { edge: base, sizes: place.base.sizes().into(), dtype: like.dtype() };
+    let targets =
+        Targets::from_iter([Target { edge: base, sizes: place.base.sizes().into(), dtype: like.dtype() }]);
     let place = place.clone();
     let formula: Formula = Box::new(move |grads, _, _| {
         let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
         Ok(smallvec![Some(place.spread(grad)?)])
     });
-    let part = Part { targets: smallvec![0], kept: SmallVec::new(), formula };
-    Arc::new(Node::call(Subject::Other("view".into()), 1, smallvec![target], Parts::Owned(smallvec![part])))
+    let formulas = Kept::Owned(Formulas::one(formula, &targets, SmallVec::new()));
+    Arc::new(Node::call(Subject::Other("view".into()), 1, targets, formulas))
 }
 
 /// Has a view lead to its base as that is now, if the base was written since.
@@ -275,10 +275,5 @@ pub(super) fn follow_base(view: &Tensor, base: &Tensor, variable: &Variable) {
     // Bases that are not dense were refused when they were written.
     let (Some(edge), Ok(place)) = (edge_of(base), Place::of(view, base)) else { return };
     let edge = Edge::new(view_node(&place, view, edge), 0);
-    let before = {
-        let mut state = variable.lock();
-        state.seen = generation;
-        state.origin.replace(edge)
-    };
-    drop(before);
+    variable.set_origin(Some(edge), |state| state.seen = generation);
 }

@@ -1,10 +1,10 @@
 //! What users run when gradients pass: hooks of tensors and of nodes.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use opgrid_core::Result;
 
-use super::variable::Variable;
+use super::node::Node;
 use crate::tensor::Tensor;
 
 /// Sees the gradient of a tensor, and may give another one in its place.
@@ -16,7 +16,7 @@ pub(super) type NodeHook =
 
 /// The hooks of a node or of a leaf; most have none.
 #[derive(Default)]
-pub(super) struct Hooks(Mutex<Option<Box<List>>>);
+pub(super) struct Hooks(OnceLock<Box<Mutex<List>>>);
 
 #[derive(Default, Clone)]
 pub(super) struct List {
@@ -24,68 +24,56 @@ pub(super) struct List {
     pub(super) of_results: Vec<(u64, usize, TensorHook)>,
     pub(super) before: Vec<(u64, NodeHook)>,
     pub(super) after: Vec<(u64, NodeHook)>,
-    /// Tensors that want to know their gradients, by results.
-    pub(super) retaining: Vec<(usize, Weak<Variable>)>,
+    /// Where tensors keep the gradients that they want to know, by results.
+    pub(super) retaining: Vec<(usize, Weak<Node>)>,
 }
 
 impl Hooks {
     /// The hooks as they are now; they run without a lock.
-    pub(super) fn list(&self) -> Option<Box<List>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn list(&self) -> Option<List> {
+        Some(lock(self.0.get()?).clone())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.0.get().is_none()
     }
 
     /// Changes the list and gives the number of the next hook.
     pub(super) fn change<X>(&self, change: impl FnOnce(&mut List, u64) -> X) -> (u64, X) {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = list.get_or_insert_default();
+        let mut list = lock(self.0.get_or_init(Box::default));
         list.next += 1;
         let number = list.next;
-        (number, change(list, number))
+        (number, change(&mut list, number))
     }
 
     fn remove(&self, number: u64) {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(list) = self.0.get() else { return };
+        let mut list = lock(list);
         // What is taken out is dropped after the lock: it is code of users.
         let mut out = Vec::new();
         let mut out_of_nodes = Vec::new();
-        if let Some(list) = list.as_deref_mut() {
-            out.extend(list.of_results.extract_if(.., |hook| hook.0 == number));
-            out_of_nodes.extend(list.before.extract_if(.., |hook| hook.0 == number));
-            out_of_nodes.extend(list.after.extract_if(.., |hook| hook.0 == number));
-        }
+        out.extend(list.of_results.extract_if(.., |hook| hook.0 == number));
+        out_of_nodes.extend(list.before.extract_if(.., |hook| hook.0 == number));
+        out_of_nodes.extend(list.after.extract_if(.., |hook| hook.0 == number));
         drop(list);
     }
 }
 
-/// A hook that was registered. It stays where it is dropped; [`remove`](Self::remove) takes it out.
-pub struct Hook {
-    pub(super) place: HookPlace,
-    pub(super) number: u64,
+fn lock(list: &Mutex<List>) -> MutexGuard<'_, List> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) enum HookPlace {
-    Node(Weak<super::node::Node>),
-    Leaf(Weak<Variable>),
+/// A hook that was registered. It stays where it is dropped; [`remove`](Self::remove) takes it out.
+pub struct Hook {
+    pub(super) node: Weak<Node>,
+    pub(super) number: u64,
 }
 
 impl Hook {
     /// Takes the hook out; one that is gone with its graph already is not missed.
     pub fn remove(self) {
-        match self.place {
-            HookPlace::Node(node) => {
-                if let Some(node) = node.upgrade() {
-                    node.hooks.remove(self.number);
-                }
-            }
-            HookPlace::Leaf(leaf) => {
-                if let Some(leaf) = leaf.upgrade() {
-                    leaf.hooks.remove(self.number);
-                }
-            }
+        if let Some(node) = self.node.upgrade() {
+            node.hooks.remove(self.number);
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | `rule` | the column: what an operator's file says of its gradients |
 //! | `record` | the kernel under every operator |
 //! | `history` | operators that write their first argument, and views of what was written |
-//! | `node`, `saved` | the graph, and the tensors that it keeps |
+//! | `node`, `saved`, `alive` | the graph, the tensors that it keeps, and how many calls it is of |
 //! | `variable`, `hooks` | what is kept with a tensor: its gradient, where that comes from, who wants to see it |
 //! | `backward` | the way back |
 //! | `mode` | whether a thread records |
@@ -34,6 +34,7 @@
 //! # Ok::<(), opgrid_core::Error>(())
 //! ```
 
+mod alive;
 mod backward;
 mod check;
 mod custom;
@@ -48,6 +49,7 @@ mod variable;
 
 use opgrid_core::{DispatchKey, Dispatcher, Kernel, Registration, Result};
 
+pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
 pub use custom::custom;
@@ -56,7 +58,7 @@ pub use mode::{
     DetectAnomaly, GradMode, enable_grad, is_anomaly_enabled, is_grad_enabled, no_grad, say_places_by,
     set_grad_enabled,
 };
-pub use node::{Node, nodes_alive};
+pub use node::Node;
 pub use rule::{DefineDerivative, Derivative, Gradients, Recorder};
 
 use crate::families::kind;

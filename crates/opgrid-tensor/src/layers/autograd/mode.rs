@@ -124,9 +124,9 @@ pub fn is_anomaly_enabled() -> bool {
 }
 
 /// Where this thread is, if somebody wants to know.
-pub(super) fn place_if_wanted() -> Option<String> {
+pub(super) fn place_if_wanted() -> Option<Box<str>> {
     is_anomaly_enabled().then(|| match PLACES.get() {
-        Some(places) => places(),
-        None => Backtrace::force_capture().to_string(),
+        Some(places) => places().into(),
+        None => Backtrace::force_capture().to_string().into(),
     })
 }

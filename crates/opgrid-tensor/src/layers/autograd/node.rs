@@ -1,17 +1,16 @@
 //! The graph: what calls have been recorded, and where the gradients of their arguments go.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opgrid_core::{DType, OperatorHandle, Result};
 use smallvec::SmallVec;
 
-use super::hooks::{Hook, HookPlace, Hooks, NodeHook};
+use super::alive::Counted;
+use super::hooks::{Hook, Hooks, NodeHook};
 use super::rule::Gradients;
 use super::saved::Saved;
-use super::variable::Variable;
-use crate::tensor::{Dims, Tensor};
+use crate::tensor::Tensor;
 
 /// A formula of gradients: from those of the results and what was kept, for whoever needs the node too.
 pub(super) type Formula = Box<
@@ -24,33 +23,64 @@ pub(super) type Formula = Box<
 #[derive(Clone)]
 pub struct Edge {
     pub(super) node: Arc<Node>,
-    pub(super) output: usize,
+    pub(super) output: u32,
 }
 
 impl Edge {
     pub(super) fn new(node: Arc<Node>, output: usize) -> Self {
-        Self { node, output }
+        // Results of a call are values on a stack, of which there is no number near 2^32.
+        Self { node, output: output as u32 }
+    }
+
+    pub(super) fn output(&self) -> usize {
+        self.output as usize
     }
 }
 
 /// Where the gradient of an argument goes, and what it has to be like there.
 pub(super) struct Target {
     pub(super) edge: Edge,
-    pub(super) sizes: Dims,
     pub(super) dtype: DType,
+    pub(super) sizes: SmallVec<[i64; 4]>,
 }
 
 impl Target {
     pub(super) fn of(tensor: &Tensor, edge: Edge) -> Self {
-        Self { edge, sizes: Dims::from_slice(tensor.sizes()), dtype: tensor.dtype() }
+        Self { edge, sizes: SmallVec::from_slice(tensor.sizes()), dtype: tensor.dtype() }
     }
 }
 
-/// A formula, what it needs, and which targets its gradients go to.
+/// The arguments that gradients go on to.
+pub(super) type Targets = SmallVec<[Target; 2]>;
+
+/// A formula. Its gradients go to neighbouring targets, and what it needs are neighbours among the tensors that were kept.
 pub(super) struct Part {
-    pub(super) targets: SmallVec<[u16; 2]>,
-    pub(super) kept: SmallVec<[Option<Saved>; 2]>,
     pub(super) formula: Formula,
+    pub(super) first_target: u16,
+    pub(super) targets: u16,
+    pub(super) first_kept: u32,
+    pub(super) kept: u32,
+}
+
+/// The formulas of a call, and the tensors that they need.
+#[derive(Default)]
+pub(super) struct Formulas {
+    pub(super) parts: SmallVec<[Part; 2]>,
+    pub(super) kept: SmallVec<[Option<Saved>; 2]>,
+}
+
+impl Formulas {
+    /// One formula for all targets, and what it needs.
+    pub(super) fn one(formula: Formula, targets: &Targets, kept: SmallVec<[Option<Saved>; 2]>) -> Self {
+        let (targets, count) = (targets.len() as u16, kept.len() as u32);
+        let part = Part { formula, first_target: 0, targets, first_kept: 0, kept: count };
+        Self { parts: SmallVec::from_iter([part]), kept }
+    }
+
+    /// The tensors that a part needs.
+    pub(super) fn kept_by(&self, part: &Part) -> &[Option<Saved>] {
+        &self.kept[part.first_kept as usize..][..part.kept as usize]
+    }
 }
 
 /// A recorded call, or a leaf.
@@ -59,41 +89,49 @@ pub struct Node {
     /// gradient when its turn comes.
     pub(super) level: u64,
     pub(super) outputs: usize,
-    pub(super) kind: NodeKind,
     pub(super) hooks: Hooks,
     /// Where the call was, if somebody asked for it.
-    pub(super) place: Option<String>,
+    pub(super) place: Option<Box<str>>,
+    pub(super) kind: NodeKind,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
 pub(super) enum NodeKind {
     /// Adds to the gradient of a leaf.
-    Leaf(Arc<Variable>),
+    Leaf(Sink),
     Call(Call),
+}
+
+/// Where the gradient of a tensor is added up.
+#[derive(Default)]
+pub(super) struct Sink {
+    grad: Mutex<Option<Tensor>>,
+    /// Held while a gradient is added.
+    pub(super) adding: Mutex<()>,
+}
+
+impl Sink {
+    pub(super) fn grad(&self) -> Option<Tensor> {
+        self.lock().clone()
+    }
+
+    pub(super) fn set_grad(&self, grad: Option<Tensor>) {
+        let before = std::mem::replace(&mut *self.lock(), grad);
+        // After the lock: a gradient may have a graph.
+        drop(before);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
+        self.grad.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A recorded call.
 pub(super) struct Call {
     pub(super) subject: Subject,
-    pub(super) targets: SmallVec<[Target; 2]>,
-    pub(super) parts: Mutex<Parts>,
+    pub(super) targets: Targets,
+    formulas: Mutex<Kept>,
     _counted: Counted,
-}
-
-/// Counts a recorded call as long as it is there.
-struct Counted;
-
-impl Counted {
-    fn new() -> Self {
-        NODES.fetch_add(1, Ordering::Relaxed);
-        Self
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        NODES.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// What was called.
@@ -102,42 +140,46 @@ pub(super) enum Subject {
     Other(Arc<str>),
 }
 
-/// The formulas of a call.
+/// Whether the formulas of a call are there still.
 #[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
-pub(super) enum Parts {
-    Owned(SmallVec<[Part; 2]>),
-    /// They are kept for another way back, while one or more are under way.
-    Shared(Arc<SmallVec<[Part; 2]>>),
+pub(super) enum Kept {
+    Owned(Formulas),
+    /// They stay for another way back, while one or more are under way.
+    Shared(Arc<Formulas>),
     /// They were used.
     Freed,
     /// The operator has no derivative.
     Missing,
 }
 
-/// How many nodes of recorded calls there are.
-static NODES: AtomicU64 = AtomicU64::new(0);
-
-/// How many recorded calls are kept in memory, in the whole process.
-pub fn nodes_alive() -> u64 {
-    NODES.load(Ordering::Relaxed)
-}
-
 impl Node {
-    pub(super) fn leaf(variable: Arc<Variable>) -> Self {
-        Self { level: 0, outputs: 1, kind: NodeKind::Leaf(variable), hooks: Hooks::default(), place: None }
+    /// Where the gradient of a leaf is added up.
+    pub(super) fn sink() -> Self {
+        let kind = NodeKind::Leaf(Sink::default());
+        Self { level: 0, outputs: 1, hooks: Hooks::default(), place: None, kind }
     }
 
-    pub(super) fn call(
-        subject: Subject,
-        outputs: usize,
-        targets: SmallVec<[Target; 2]>,
-        parts: Parts,
-    ) -> Self {
-        let level = 1 + targets.iter().map(|target| target.edge.node.level).max().unwrap_or(0);
+    /// A call whose targets and formulas are to be told.
+    pub(super) fn untold(subject: Subject, outputs: usize) -> Self {
+        let formulas = Mutex::new(Kept::Owned(Formulas::default()));
+        let call = Call { subject, targets: SmallVec::new(), formulas, _counted: Counted::new() };
         let place = super::mode::place_if_wanted();
-        let kind =
-            NodeKind::Call(Call { subject, targets, parts: Mutex::new(parts), _counted: Counted::new() });
-        Self { level, outputs, kind, hooks: Hooks::default(), place }
+        Self { level: 0, outputs, hooks: Hooks::default(), place, kind: NodeKind::Call(call) }
+    }
+
+    pub(super) fn call(subject: Subject, outputs: usize, targets: Targets, formulas: Kept) -> Self {
+        let mut node = Self::untold(subject, outputs);
+        node.tell(|told, kept| (*told, *kept) = (targets, formulas));
+        node
+    }
+
+    /// Lets somebody write the targets and formulas of a call that nobody else sees yet.
+    pub(super) fn tell<X>(&mut self, write: impl FnOnce(&mut Targets, &mut Kept) -> X) -> X {
+        let NodeKind::Call(call) = &mut self.kind else { unreachable!("a leaf has no formulas") };
+        let kept = call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let written = write(&mut call.targets, kept);
+        self.level = 1 + call.targets.iter().map(|target| target.edge.node.level).max().unwrap_or(0);
+        written
     }
 
     /// The operator's name, or what else the node stands for.
@@ -155,7 +197,7 @@ impl Node {
 
     /// The nodes that gradients go on to, each with the number of its result.
     pub fn next(&self) -> impl Iterator<Item = (&Arc<Self>, usize)> {
-        self.targets().iter().map(|target| (&target.edge.node, target.edge.output))
+        self.targets().iter().map(|target| (&target.edge.node, target.edge.output()))
     }
 
     /// Runs `hook` with the gradients of the results before they pass the node; what it gives takes their place.
@@ -165,7 +207,7 @@ impl Node {
     ) -> Hook {
         let hook: NodeHook = Arc::new(hook);
         let (number, ()) = self.hooks.change(|list, number| list.before.push((number, hook)));
-        Hook { place: HookPlace::Node(Arc::downgrade(self)), number }
+        Hook { node: Arc::downgrade(self), number }
     }
 
     /// Runs `hook` with the gradients that the node gives on; what it gives takes their place.
@@ -175,7 +217,7 @@ impl Node {
     ) -> Hook {
         let hook: NodeHook = Arc::new(hook);
         let (number, ()) = self.hooks.change(|list, number| list.after.push((number, hook)));
-        Hook { place: HookPlace::Node(Arc::downgrade(self)), number }
+        Hook { node: Arc::downgrade(self), number }
     }
 
     /// The name of an argument of the recorded operator.
@@ -196,8 +238,8 @@ impl Node {
 }
 
 impl Call {
-    pub(super) fn lock(&self) -> std::sync::MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.formulas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -213,27 +255,45 @@ impl fmt::Display for Subject {
 impl Drop for Node {
     /// Without recursion: a graph may be as long as a program runs.
     fn drop(&mut self) {
+        if !self.has_last_edge() {
+            return;
+        }
         let mut waiting: Vec<Edge> = Vec::new();
-        take_edges(&mut self.kind, &mut waiting);
+        self.take_edges(&mut waiting);
         while let Some(edge) = waiting.pop() {
             if let Some(mut node) = Arc::into_inner(edge.node) {
-                take_edges(&mut node.kind, &mut waiting);
+                node.take_edges(&mut waiting);
             }
         }
     }
 }
 
-/// Takes the edges out of a node that is about to go: those of targets, and of tensors that it keeps.
-fn take_edges(kind: &mut NodeKind, waiting: &mut Vec<Edge>) {
-    let NodeKind::Call(call) = kind else { return };
-    waiting.extend(call.targets.drain(..).map(|target| target.edge));
-    let parts = std::mem::replace(call.parts.get_mut().unwrap_or_else(PoisonError::into_inner), Parts::Freed);
-    let parts = match parts {
-        Parts::Owned(parts) => Some(parts),
-        Parts::Shared(parts) => Arc::into_inner(parts),
-        Parts::Freed | Parts::Missing => None,
-    };
-    for part in parts.into_iter().flatten() {
-        waiting.extend(part.kept.into_iter().flatten().filter_map(Saved::into_edge));
+impl Node {
+    /// Whether a node goes with this one.
+    fn has_last_edge(&mut self) -> bool {
+        let is_last = |edge: &Edge| Arc::strong_count(&edge.node) == 1;
+        let NodeKind::Call(call) = &mut self.kind else { return false };
+        let kept = match call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Kept::Owned(formulas) => formulas.kept.as_slice(),
+            // Whoever has the last handle of these sees to it.
+            Kept::Shared(formulas) if Arc::strong_count(formulas) == 1 => formulas.kept.as_slice(),
+            Kept::Shared(_) | Kept::Freed | Kept::Missing => &[],
+        };
+        call.targets.iter().any(|target| is_last(&target.edge))
+            || kept.iter().flatten().filter_map(Saved::edge).any(is_last)
+    }
+
+    /// Takes the edges out of a node that is about to go: those of targets, and of tensors that it keeps.
+    fn take_edges(&mut self, waiting: &mut Vec<Edge>) {
+        let NodeKind::Call(call) = &mut self.kind else { return };
+        waiting.extend(call.targets.drain(..).map(|target| target.edge));
+        let kept = call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let formulas = match std::mem::replace(kept, Kept::Freed) {
+            Kept::Owned(formulas) => Some(formulas),
+            Kept::Shared(formulas) => Arc::into_inner(formulas),
+            Kept::Freed | Kept::Missing => None,
+        };
+        let saved = formulas.into_iter().flat_map(|formulas| formulas.kept);
+        waiting.extend(saved.flatten().filter_map(Saved::into_edge));
     }
 }

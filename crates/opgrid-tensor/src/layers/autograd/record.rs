@@ -4,13 +4,15 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use opgrid_core::schema::FunctionSchema;
-use opgrid_core::{BoxedCall, Result, TensorType, Value, ValueRef, ValueView};
+use opgrid_core::{
+    BoxedCall, Error, OperatorHandle, Result, Returns, TensorType, Value, ValueRef, ValueView,
+};
 use smallvec::SmallVec;
 
 use super::backward::is_differentiable;
 use super::history;
-use super::node::{Edge, Node, Parts, Subject, Target};
-use super::rule::{Derivative, Draft, Recorder};
+use super::node::{Edge, Kept, Node, Subject, Target};
+use super::rule::{Derivative, Recorder, Told};
 use super::variable::{Variable, edge_of};
 use crate::error::argument;
 use crate::tensor::Tensor;
@@ -61,49 +63,89 @@ fn record_new(call: &mut BoxedCall<'_>) -> Result<()> {
     if derivative.is_some_and(|derivative| derivative.rule().is_none()) {
         return Ok(());
     }
-    let results = results_of(call);
+    let (operator, args) = (call.operator(), call.args());
+    let returns = call.returns();
+    // Nearly every operator has one result.
+    match returns.value(0).and_then(|value| value.borrow().as_tensor()).and_then(Tensor::from_any_ref) {
+        Some(result) if returns.len() == 1 => {
+            record_results(operator, args, std::slice::from_ref(result), derivative)
+        }
+        _ => record_results(operator, args, &results_of(returns), derivative),
+    }
+}
+
+/// Has the results lead to a node, if gradients go on from them.
+fn record_results(
+    operator: &OperatorHandle,
+    args: &[ValueRef<'_>],
+    results: &[Tensor],
+    derivative: Option<&Derivative>,
+) -> Result<()> {
     if !results.iter().any(|result| is_differentiable(result.dtype())) {
         return Ok(());
     }
-    let (operator, args) = (call.operator(), call.args());
-    let recorder =
-        Recorder { operator, args, results: &results, written: None, draft: RefCell::new(Draft::default()) };
-    let draft = drafted(recorder, derivative)?;
-    let Draft { targets, parts, differentiable } = draft;
-    if targets.is_empty() {
+    // What the rule tells is written where it stays.
+    let mut node = Arc::new(Node::untold(Subject::Operator(operator.clone()), results.len()));
+    let own = Arc::get_mut(&mut node).expect("nobody else has the node yet");
+    let told = own.tell(|targets, kept| {
+        let Kept::Owned(formulas) = kept else { unreachable!("nobody has used the node yet") };
+        let told = RefCell::new(Told { targets, formulas, differentiable: None });
+        let told = ask(&Recorder { operator, args, results, written: None, told }, derivative)?;
+        if derivative.is_none() {
+            *kept = Kept::Missing;
+        }
+        Ok::<_, Error>(told)
+    })?;
+    if !told.any_target {
         return Ok(());
     }
-    let parts = if derivative.is_some() { Parts::Owned(parts) } else { Parts::Missing };
-    let node = Arc::new(Node::call(Subject::Operator(operator.clone()), results.len(), targets, parts));
     let is_argument = |result: &Tensor| args.iter().any(|value| is_tensor(*value, result));
-    for (output, result) in results.iter().enumerate().take(differentiable.unwrap_or(usize::MAX)) {
-        if is_differentiable(result.dtype()) && result.is_defined() && !is_argument(result) {
-            Variable::lead(result, Edge::new(node.clone(), output))?;
+    let mut leading = results
+        .iter()
+        .enumerate()
+        .take(told.differentiable.unwrap_or(usize::MAX))
+        .filter(|(_, result)| {
+            is_differentiable(result.dtype()) && result.is_defined() && !is_argument(result)
+        })
+        .peekable();
+    // The last result takes the node itself, the others count another handle of it.
+    let mut node = Some(node);
+    while let Some((output, result)) = leading.next() {
+        let own = if leading.peek().is_some() { node.clone() } else { node.take() };
+        if let Some(node) = own {
+            Variable::lead(result, Edge::new(node, output))?;
         }
     }
     Ok(())
 }
 
+/// What follows from what a rule has told.
+pub(super) struct Answer {
+    pub(super) any_target: bool,
+    pub(super) differentiable: Option<usize>,
+}
+
 /// Asks the rule; without one, every argument that requires a gradient is a target.
-pub(super) fn drafted(recorder: Recorder<'_>, derivative: Option<&Derivative>) -> Result<Draft> {
+pub(super) fn ask(recorder: &Recorder<'_>, derivative: Option<&Derivative>) -> Result<Answer> {
     match derivative {
         Some(derivative) => {
             if let Some(rule) = derivative.rule() {
-                rule(&recorder, recorder.args).map_err(|error| {
+                rule(recorder, recorder.args).map_err(|error| {
                     error.within(format_args!("derivative of {}", recorder.operator.name()))
                 })?;
             }
         }
         None => {
-            let mut draft = recorder.draft.borrow_mut();
+            let told = &mut *recorder.told.borrow_mut();
             for tensor in tensors_of(recorder.args) {
                 if let Some(edge) = edge_of(tensor) {
-                    draft.targets.push(Target::of(tensor, edge));
+                    told.targets.push(Target::of(tensor, edge));
                 }
             }
         }
     }
-    Ok(recorder.draft.into_inner())
+    let told = recorder.told.borrow();
+    Ok(Answer { any_target: !told.targets.is_empty(), differentiable: told.differentiable })
 }
 
 /// The tensors among the arguments, those in lists too.
@@ -126,9 +168,9 @@ fn is_tensor(value: ValueRef<'_>, tensor: &Tensor) -> bool {
 }
 
 /// The tensors among the results; the elements of a list one by one.
-fn results_of(call: &mut BoxedCall<'_>) -> SmallVec<[Tensor; 2]> {
+fn results_of(returns: &Returns) -> SmallVec<[Tensor; 2]> {
     let mut results = SmallVec::new();
-    for value in call.returns().iter() {
+    for value in returns.iter() {
         match value {
             Value::Tensor(tensor) => results.extend(Tensor::from_any_ref(tensor).cloned()),
             other => match other.borrow().view() {

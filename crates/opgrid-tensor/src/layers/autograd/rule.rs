@@ -9,9 +9,9 @@ use opgrid_core::{
     Column, Error, ErrorKind, Operator, OperatorHandle, Result, Signature, TensorType, Value, ValueRef,
     ValueView,
 };
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
-use super::node::{Formula, Part, Target};
+use super::node::{Formula, Formulas, Part, Target, Targets};
 use super::saved::Saved;
 use super::variable::edge_of;
 use crate::error::argument as refused;
@@ -108,14 +108,13 @@ pub struct Recorder<'r> {
     pub(super) results: &'r [Tensor],
     /// The argument that the operator is about to write.
     pub(super) written: Option<&'r Tensor>,
-    pub(super) draft: RefCell<Draft>,
+    pub(super) told: RefCell<Told<'r>>,
 }
 
-/// What a recorder has been told.
-#[derive(Default)]
-pub(super) struct Draft {
-    pub(super) targets: SmallVec<[Target; 2]>,
-    pub(super) parts: SmallVec<[Part; 2]>,
+/// Where a recorder writes what it is told.
+pub(super) struct Told<'r> {
+    pub(super) targets: &'r mut Targets,
+    pub(super) formulas: &'r mut Formulas,
     /// How many results gradients come from, if not all.
     pub(super) differentiable: Option<usize>,
 }
@@ -143,7 +142,7 @@ impl<'r> Recorder<'r> {
 
     /// Says that gradients come from the first results only, and that the others are constant.
     pub fn differentiable(&self, count: usize) {
-        self.draft.borrow_mut().differentiable = Some(count);
+        self.told.borrow_mut().differentiable = Some(count);
     }
 
     /// Whether an argument needs a gradient.
@@ -158,12 +157,15 @@ impl<'r> Recorder<'r> {
         keep: [&Tensor; N],
         formula: impl Fn(&Tensor, [&Tensor; N]) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<()> {
-        let Some(target) = self.target(argument.into())? else { return Ok(()) };
+        let first = self.next_target();
+        if !self.target(argument.into())? {
+            return Ok(());
+        }
         let formula: Formula = Box::new(move |grads, kept, _| {
             let Some(grad) = grads.of(0) else { return Ok(smallvec![None]) };
             Ok(smallvec![Some(formula(grad, array::from_fn(|place| present(kept, place)))?)])
         });
-        self.add(smallvec![target], &keep.map(Some), formula)
+        self.add(first, &keep.map(Some), formula)
     }
 
     /// As [`by`](Self::by), by the gradients of several results.
@@ -173,11 +175,14 @@ impl<'r> Recorder<'r> {
         keep: [&Tensor; N],
         formula: impl Fn(Gradients<'_>, [&Tensor; N]) -> Result<Option<Tensor>> + Send + Sync + 'static,
     ) -> Result<()> {
-        let Some(target) = self.target(argument.into())? else { return Ok(()) };
+        let first = self.next_target();
+        if !self.target(argument.into())? {
+            return Ok(());
+        }
         let formula: Formula = Box::new(move |grads, kept, _| {
             Ok(smallvec![formula(grads, array::from_fn(|place| present(kept, place)))?])
         });
-        self.add(smallvec![target], &keep.map(Some), formula)
+        self.add(first, &keep.map(Some), formula)
     }
 
     /// The gradients of several arguments at once, for operators whose gradients one operator computes together. The
@@ -191,11 +196,11 @@ impl<'r> Recorder<'r> {
         + Sync
         + 'static,
     ) -> Result<()> {
-        let mut targets = [None; M];
-        for (target, argument) in targets.iter_mut().zip(arguments) {
-            *target = self.target(argument)?;
+        let first = self.next_target();
+        let mut needs = [false; M];
+        for (needs, argument) in needs.iter_mut().zip(arguments) {
+            *needs = self.target(argument)?;
         }
-        let needs = targets.map(|target| target.is_some());
         if needs == [false; M] {
             return Ok(());
         }
@@ -203,7 +208,7 @@ impl<'r> Recorder<'r> {
             let all = formula(grads, array::from_fn(|place| kept[place].as_ref()), needs)?;
             Ok(all.into_iter().zip(needs).filter(|(_, needs)| *needs).map(|(grad, _)| grad).collect())
         });
-        self.add(targets.into_iter().flatten().collect(), &keep, formula)
+        self.add(first, &keep, formula)
     }
 
     /// The gradients of all tensors of a list by that of the first result.
@@ -212,11 +217,11 @@ impl<'r> Recorder<'r> {
         arguments: &[Tensor],
         formula: impl Fn(&Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<()> {
-        let (mut places, mut targets) = (Vec::new(), SmallVec::new());
+        let first = self.next_target();
+        let mut places = Vec::new();
         for (place, argument) in arguments.iter().enumerate() {
-            if let Some(target) = self.target(Some(argument))? {
+            if self.target(Some(argument))? {
                 places.push(place);
-                targets.push(target);
             }
         }
         if places.is_empty() {
@@ -226,7 +231,7 @@ impl<'r> Recorder<'r> {
             let Some(grad) = grads.of(0) else { return Ok(smallvec![None; places.len()]) };
             places.iter().map(|place| formula(grad, *place).map(Some)).collect()
         });
-        self.add(targets, &[], formula)
+        self.add(first, &[], formula)
     }
 
     /// The same over values: gradients of any tensors, in their order.
@@ -236,12 +241,12 @@ impl<'r> Recorder<'r> {
         keep: &[&Tensor],
         formula: impl Fn(Gradients<'_>, &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
     ) -> Result<()> {
-        let targets = arguments.iter().map(|argument| self.target(Some(argument)));
-        let targets = targets.collect::<Result<Vec<Option<u16>>>>()?;
-        if targets.iter().all(Option::is_none) {
+        let first = self.next_target();
+        let needs = arguments.iter().map(|argument| self.target(Some(argument)));
+        let needs = needs.collect::<Result<Vec<bool>>>()?;
+        if !needs.contains(&true) {
             return Ok(());
         }
-        let needs: Vec<bool> = targets.iter().map(Option::is_some).collect();
         let formula: Formula = Box::new(move |grads, kept, _| {
             let kept: Vec<Tensor> = kept.iter().flatten().cloned().collect();
             let all = formula(grads, &kept)?;
@@ -249,27 +254,38 @@ impl<'r> Recorder<'r> {
             Ok(all.into_iter().zip(&needs).filter(|(_, needs)| **needs).map(|(grad, _)| grad).collect())
         });
         let keep: Vec<_> = keep.iter().map(|tensor| Some(*tensor)).collect();
-        self.add(targets.into_iter().flatten().collect(), &keep, formula)
+        self.add(first, &keep, formula)
     }
 
-    /// Where the gradient of an argument goes, if it needs one.
-    fn target(&self, argument: Option<&Tensor>) -> Result<Option<u16>> {
+    /// How many targets there are: the place of the next one.
+    fn next_target(&self) -> usize {
+        self.told.borrow().targets.len()
+    }
+
+    /// Has a gradient go to an argument, if it needs one.
+    fn target(&self, argument: Option<&Tensor>) -> Result<bool> {
         let Some((argument, edge)) = argument.and_then(|argument| Some((argument, edge_of(argument)?)))
         else {
-            return Ok(None);
+            return Ok(false);
         };
-        let targets = &mut self.draft.borrow_mut().targets;
-        let place = u16::try_from(targets.len());
-        let place =
-            place.map_err(|_| refused(format!("gradients go to more than {} arguments", u16::MAX)))?;
+        let targets = &mut self.told.borrow_mut().targets;
+        if targets.len() == usize::from(u16::MAX) {
+            return Err(refused(format!("gradients go to more than {} arguments", u16::MAX)));
+        }
         targets.push(Target::of(argument, edge));
-        Ok(Some(place))
+        Ok(true)
     }
 
-    fn add(&self, targets: SmallVec<[u16; 2]>, keep: &[Option<&Tensor>], formula: Formula) -> Result<()> {
-        let kept = keep.iter().map(|tensor| tensor.map(|tensor| self.save(tensor)).transpose());
-        let kept = kept.collect::<Result<_>>()?;
-        self.draft.borrow_mut().parts.push(Part { targets, kept, formula });
+    /// Takes the formula of the gradients that go to the targets from `first` on.
+    fn add(&self, first: usize, keep: &[Option<&Tensor>], formula: Formula) -> Result<()> {
+        let told = &mut *self.told.borrow_mut();
+        let first_kept = told.formulas.kept.len() as u32;
+        for tensor in keep {
+            told.formulas.kept.push(tensor.map(|tensor| self.save(tensor)).transpose()?);
+        }
+        let targets = (told.targets.len() - first) as u16;
+        let kept = keep.len() as u32;
+        told.formulas.parts.push(Part { formula, first_target: first as u16, targets, first_kept, kept });
         Ok(())
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Saved {
     version: u64,
     origin: Origin,
     /// Which argument it was, for errors.
-    argument: usize,
+    argument: u32,
 }
 
 /// Where gradients of a saved tensor lead.
@@ -26,7 +26,7 @@ enum Origin {
     Constant,
     Edge(Edge),
     /// A result of the node that keeps it, which must not keep itself.
-    Result(usize),
+    Result(u32),
 }
 
 impl Origin {
@@ -37,6 +37,7 @@ impl Origin {
 
 impl Saved {
     pub(super) fn argument(tensor: &Tensor, argument: usize) -> Self {
+        let argument = argument as u32;
         Self { tensor: detached(tensor), version: tensor.version(), origin: Origin::of(tensor), argument }
     }
 
@@ -54,8 +55,8 @@ impl Saved {
         Self {
             tensor: detached(tensor),
             version: tensor.version(),
-            origin: Origin::Result(output),
-            argument: usize::MAX,
+            origin: Origin::Result(output as u32),
+            argument: u32::MAX,
         }
     }
 
@@ -85,7 +86,7 @@ impl Saved {
             _ if !differentiable => return Ok(tensor.clone()),
             Origin::Constant => return Ok(tensor.clone()),
             Origin::Edge(edge) => edge.clone(),
-            Origin::Result(output) => result(*output)?,
+            Origin::Result(output) => result(*output as usize)?,
         };
         // A handle of its own: what is put behind it is for this way back only.
         let tensor = detached(tensor);
@@ -95,7 +96,7 @@ impl Saved {
 
     #[cold]
     fn written(&self, node: &Node, tensor: &Tensor) -> Error {
-        let subject = match (&self.origin, node.argument_name(self.argument)) {
+        let subject = match (&self.origin, node.argument_name(self.argument as usize)) {
             (Origin::Result(_), _) => "the result".to_owned(),
             (_, Some(name)) => format!("argument `{name}`"),
             (_, None) => "a tensor".to_owned(),
@@ -110,7 +111,15 @@ impl Saved {
         ))
     }
 
-    /// Where gradients of the tensor lead, without the tensor.
+    /// Where gradients of the tensor lead.
+    pub(super) fn edge(&self) -> Option<&Edge> {
+        match &self.origin {
+            Origin::Edge(edge) => Some(edge),
+            Origin::Constant | Origin::Result(_) => None,
+        }
+    }
+
+    /// The same, without the tensor.
     pub(super) fn into_edge(self) -> Option<Edge> {
         match self.origin {
             Origin::Edge(edge) => Some(edge),

@@ -1,32 +1,31 @@
 //! What the layer keeps with a tensor: its gradient, and where the gradient comes from.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opgrid_core::Result;
 
 use super::history;
-use super::hooks::{Hook, HookPlace, Hooks, TensorHook};
-use super::node::{Edge, Node};
+use super::hooks::{Hook, List, TensorHook};
+use super::node::{Edge, Node, NodeKind, Sink};
 use crate::error::argument;
 use crate::tensor::Tensor;
 
 /// What the layer keeps with a tensor that gradients lead to.
 #[derive(Default)]
 pub(super) struct Variable {
+    /// Whether the state has an origin: leaves are asked without a lock.
+    has_origin: AtomicBool,
     state: Mutex<State>,
-    /// Held while a gradient is added to that of a leaf.
-    pub(super) adding: Mutex<()>,
-    /// Those of a leaf; others have theirs in the graph.
-    pub(super) hooks: Hooks,
+    /// Where the gradient of a leaf is added up, and that which another tensor wants to know: what the tensor shows as its
+    /// gradient. Graphs that lead to the leaf have it, too.
+    sink: OnceLock<Arc<Node>>,
 }
 
 #[derive(Default)]
 pub(super) struct State {
     /// The call whose result the tensor is; none for a leaf.
-    pub(super) origin: Option<Edge>,
-    pub(super) grad: Option<Tensor>,
-    /// The leaf's node in graphs that lead to it.
-    leaf: Weak<Node>,
+    origin: Option<Edge>,
     retains_grad: bool,
     /// How often the origin was replaced by an operator that wrote the tensor.
     pub(super) generation: u64,
@@ -39,38 +38,73 @@ impl Variable {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The call whose result the tensor is.
+    fn origin(&self) -> Option<Edge> {
+        match self.has_origin.load(Ordering::Acquire) {
+            true => self.lock().origin.clone(),
+            false => None,
+        }
+    }
+
+    /// Has gradients come from another call, or from none, and changes the rest of the state with that.
+    pub(super) fn set_origin(&self, origin: Option<Edge>, change: impl FnOnce(&mut State)) {
+        let before = {
+            let mut state = self.lock();
+            self.has_origin.store(origin.is_some(), Ordering::Release);
+            change(&mut state);
+            std::mem::replace(&mut state.origin, origin)
+        };
+        // After the lock: a graph may go with it.
+        drop(before);
+    }
+
     /// Has gradients of a tensor lead to that edge.
     pub(super) fn lead(tensor: &Tensor, edge: Edge) -> Result<()> {
         let seen = tensor.base().and_then(|base| Some(known(base)?.lock().generation)).unwrap_or(0);
-        let state = State { origin: Some(edge), seen, ..State::default() };
-        tensor.set_metadata(Some(Arc::new(Self { state: Mutex::new(state), ..Self::default() })));
+        match known(tensor) {
+            Some(variable) => variable.set_origin(Some(edge), |state| state.seen = seen),
+            None => {
+                let state = Mutex::new(State { origin: Some(edge), seen, ..State::default() });
+                tensor.attach(Self { has_origin: AtomicBool::new(true), state, sink: OnceLock::new() });
+            }
+        }
         tensor.mark_requires_grad(true)
     }
 
     /// Has gradients of a tensor that was written lead to another edge.
     pub(super) fn lead_on(tensor: &Tensor, edge: Edge) -> Result<()> {
-        let variable = of(tensor);
-        let before = {
-            let mut state = variable.lock();
-            state.generation += 1;
-            state.origin.replace(edge)
-        };
-        drop(before);
+        of(tensor).set_origin(Some(edge), |state| state.generation += 1);
         tensor.mark_requires_grad(true)
+    }
+
+    /// The node that adds up the gradient of the tensor.
+    fn sink(&self) -> &Arc<Node> {
+        self.sink.get_or_init(|| Arc::new(Node::sink()))
+    }
+}
+
+/// Where the gradient of a tensor is added up.
+pub(super) fn sink_of(tensor: &Tensor) -> &Sink {
+    of(tensor).sink().as_sink()
+}
+
+impl Node {
+    fn as_sink(&self) -> &Sink {
+        match &self.kind {
+            NodeKind::Leaf(sink) => sink,
+            NodeKind::Call(_) => unreachable!("the node is made by `Node::sink`"),
+        }
     }
 }
 
 /// What the layer keeps with a tensor, if it keeps anything.
-pub(super) fn known(tensor: &Tensor) -> Option<Arc<Variable>> {
-    tensor.metadata()
+pub(super) fn known(tensor: &Tensor) -> Option<&Variable> {
+    tensor.attached()
 }
 
 /// The same, made where it is not there.
-pub(super) fn of(tensor: &Tensor) -> Arc<Variable> {
-    known(tensor).unwrap_or_else(|| {
-        tensor.set_metadata(Some(Arc::new(Variable::default())));
-        known(tensor).unwrap_or_default()
-    })
+pub(super) fn of(tensor: &Tensor) -> &Variable {
+    known(tensor).unwrap_or_else(|| tensor.attach(Variable::default()))
 }
 
 /// Where gradients of a tensor that requires them lead.
@@ -80,19 +114,9 @@ pub(super) fn edge_of(tensor: &Tensor) -> Option<Edge> {
     }
     let variable = of(tensor);
     if let Some(base) = tensor.base() {
-        history::follow_base(tensor, base, &variable);
+        history::follow_base(tensor, base, variable);
     }
-    let mut state = variable.lock();
-    if let Some(edge) = &state.origin {
-        return Some(edge.clone());
-    }
-    let node = state.leaf.upgrade().unwrap_or_else(|| {
-        let node = Arc::new(Node::leaf(variable.clone()));
-        state.leaf = Arc::downgrade(&node);
-        node
-    });
-    drop(state);
-    Some(Edge::new(node, 0))
+    Some(variable.origin().unwrap_or_else(|| Edge::new(variable.sink().clone(), 0)))
 }
 
 /// The same memory, apart from the graph.
@@ -153,7 +177,7 @@ impl Tensor {
 
     /// What [`backward`](Self::backward) has added up for this tensor.
     pub fn grad(&self) -> Option<Self> {
-        known(self)?.lock().grad.clone()
+        known(self)?.sink.get()?.as_sink().grad()
     }
 
     /// Replaces what [`backward`](Self::backward) has added up; `None` makes it begin anew.
@@ -181,9 +205,7 @@ impl Tensor {
         if grad.is_none() && known(self).is_none() {
             return Ok(());
         }
-        let variable = of(self);
-        let before = std::mem::replace(&mut variable.lock().grad, grad);
-        drop(before);
+        sink_of(self).set_grad(grad);
         Ok(())
     }
 
@@ -207,8 +229,8 @@ impl Tensor {
         if std::mem::replace(&mut variable.lock().retains_grad, true) {
             return Ok(());
         }
-        let (output, weak) = (edge.output, Arc::downgrade(&variable));
-        edge.node.hooks.change(|list, _| list.retaining.push((output, weak)));
+        let (output, sink) = (edge.output(), Arc::downgrade(variable.sink()));
+        edge.node.hooks.change(|list, _| list.retaining.push((output, sink)));
         Ok(())
     }
 
@@ -230,21 +252,10 @@ impl Tensor {
     ) -> Result<Hook> {
         check_requires(self, "register_hook")?;
         let hook: TensorHook = Arc::new(hook);
-        let variable = of(self);
-        Ok(match origin_of(self) {
-            Some(edge) => {
-                let add = |list: &mut super::hooks::List, number| {
-                    list.of_results.push((number, edge.output, hook));
-                };
-                let (number, ()) = edge.node.hooks.change(add);
-                Hook { place: HookPlace::Node(Arc::downgrade(&edge.node)), number }
-            }
-            None => {
-                let add = |list: &mut super::hooks::List, number| list.of_results.push((number, 0, hook));
-                let (number, ()) = variable.hooks.change(add);
-                Hook { place: HookPlace::Leaf(Arc::downgrade(&variable)), number }
-            }
-        })
+        let edge = origin_of(self).unwrap_or_else(|| Edge::new(of(self).sink().clone(), 0));
+        let add = |list: &mut List, number| list.of_results.push((number, edge.output(), hook));
+        let (number, ()) = edge.node.hooks.change(add);
+        Ok(Hook { node: Arc::downgrade(&edge.node), number })
     }
 }
 
@@ -252,10 +263,9 @@ impl Tensor {
 pub(super) fn origin_of(tensor: &Tensor) -> Option<Edge> {
     let variable = known(tensor)?;
     if let Some(base) = tensor.base() {
-        history::follow_base(tensor, base, &variable);
+        history::follow_base(tensor, base, variable);
     }
-    let state = variable.lock();
-    state.origin.clone()
+    variable.origin()
 }
 
 fn check_requires(tensor: &Tensor, what: &str) -> Result<()> {
@@ -278,7 +288,8 @@ pub(super) fn detach_in_place(tensor: &Tensor) -> Result<()> {
             "a view cannot be detached in place; use `detach`, or detach what it was taken of",
         ));
     }
-    let before = known(tensor).and_then(|variable| variable.lock().origin.take());
-    drop(before);
+    if let Some(variable) = known(tensor) {
+        variable.set_origin(None, |_| {});
+    }
     tensor.mark_requires_grad(false)
 }
