@@ -245,20 +245,39 @@ const KEEPS_STRIDES: Difference = Difference {
     directed: None,
 };
 
-/// The gradient of the left factor of a product of matrices, or of stacks of them.
-///
-/// # Errors
-///
-/// Those of the product.
-pub(crate) fn of_left(grad: &Tensor, right: &Tensor) -> Result<Tensor> {
-    Matmul.call(grad, &TransposeInt.call(right, -2, -1)?.conj()?)
+/// Whether a matrix, or each of a stack, lies in memory as its transpose would.
+pub(crate) fn is_transposed(factor: &Tensor) -> bool {
+    match (factor.sizes(), factor.strides()) {
+        ([.., rows, _], [.., 1, column]) => column == rows,
+        _ => false,
+    }
 }
 
-/// The gradient of the right factor.
+/// The gradient of the left factor of a product of matrices, or of stacks of them. That of a transposed factor is transposed,
+/// so that the gradient of what it is a view of lies as that does.
 ///
 /// # Errors
 ///
 /// Those of the product.
-pub(crate) fn of_right(grad: &Tensor, left: &Tensor) -> Result<Tensor> {
-    Matmul.call(&TransposeInt.call(left, -2, -1)?.conj()?, grad)
+pub(crate) fn of_left(grad: &Tensor, right: &Tensor, is_transposed: bool) -> Result<Tensor> {
+    match is_transposed {
+        true => exchanged(&Matmul.call(&right.conj()?, &exchanged(grad)?)?),
+        false => Matmul.call(grad, &exchanged(right)?.conj()?),
+    }
+}
+
+/// The same of the right factor.
+///
+/// # Errors
+///
+/// Those of the product.
+pub(crate) fn of_right(grad: &Tensor, left: &Tensor, is_transposed: bool) -> Result<Tensor> {
+    match is_transposed {
+        true => exchanged(&Matmul.call(&exchanged(grad)?, &left.conj()?)?),
+        false => Matmul.call(&exchanged(left)?.conj()?, grad),
+    }
+}
+
+fn exchanged(matrices: &Tensor) -> Result<Tensor> {
+    TransposeInt.call(matrices, -2, -1)
 }

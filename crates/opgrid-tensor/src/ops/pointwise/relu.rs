@@ -9,7 +9,7 @@
 //! - Source: torch.relu, PyTorch 2.15.
 
 use crate::kernels::arithmetic::Ordered;
-use crate::ops::WhereScalarOther;
+use crate::ops::ThresholdBackward;
 use crate::ops::prelude::*;
 
 operator! {
@@ -23,9 +23,7 @@ pub const RELU: Family<Relu> = Family::new(Relu, &kind::POINTWISE_UNARY, shape).
 
 pub(super) fn register(library: &mut Library) {
     library.family(&RELU).cpu(cpu).derivative(|d, (input,)| {
-        d.by(input, [d.result(0)], |grad, [out]| {
-            WhereScalarOther.call(&out.gt_scalar(0)?, grad, Scalar::Int(0))
-        })
+        d.by(input, [d.result(0)], |grad, [out]| ThresholdBackward.call(grad, out, Scalar::Int(0)))
     });
 }
 

@@ -26,8 +26,13 @@ pub const ADDMM: Family<Addmm> = Family::new(Addmm, &kind::PRODUCT, shape).same_
 pub(super) fn register(library: &mut Library) {
     library.family(&ADDMM).cpu(cpu).derivative(|d, (input, mat1, mat2, beta, alpha)| {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
-        d.by(mat1, [mat2], move |grad, [mat2]| derivatives::times(&products::of_left(grad, mat2)?, alpha))?;
-        d.by(mat2, [mat1], move |grad, [mat1]| derivatives::times(&products::of_right(grad, mat1)?, alpha))
+        let transposed = [mat1, mat2].map(products::is_transposed);
+        d.by(mat1, [mat2], move |grad, [mat2]| {
+            derivatives::times(&products::of_left(grad, mat2, transposed[0])?, alpha)
+        })?;
+        d.by(mat2, [mat1], move |grad, [mat1]| {
+            derivatives::times(&products::of_right(grad, mat1, transposed[1])?, alpha)
+        })
     });
 }
 

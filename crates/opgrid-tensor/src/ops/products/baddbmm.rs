@@ -24,11 +24,12 @@ pub const BADDBMM: Family<Baddbmm> = Family::new(Baddbmm, &kind::PRODUCT_OF_STAC
 pub(super) fn register(library: &mut Library) {
     library.family(&BADDBMM).cpu(cpu).derivative(|d, (input, batch1, batch2, beta, alpha)| {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
+        let transposed = [batch1, batch2].map(products::is_transposed);
         d.by(batch1, [batch2], move |grad, [batch2]| {
-            derivatives::times(&products::of_left(grad, batch2)?, alpha)
+            derivatives::times(&products::of_left(grad, batch2, transposed[0])?, alpha)
         })?;
         d.by(batch2, [batch1], move |grad, [batch1]| {
-            derivatives::times(&products::of_right(grad, batch1)?, alpha)
+            derivatives::times(&products::of_right(grad, batch1, transposed[1])?, alpha)
         })
     });
 }

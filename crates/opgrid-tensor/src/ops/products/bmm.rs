@@ -21,8 +21,9 @@ pub const BMM: Family<Bmm> = Family::new(Bmm, &kind::PRODUCT_OF_STACKS, shape).s
 
 pub(super) fn register(library: &mut Library) {
     library.family(&BMM).cpu(cpu).derivative(|d, (input, mat2)| {
-        d.by(input, [mat2], |grad, [mat2]| products::of_left(grad, mat2))?;
-        d.by(mat2, [input], |grad, [input]| products::of_right(grad, input))
+        let transposed = [input, mat2].map(products::is_transposed);
+        d.by(input, [mat2], move |grad, [mat2]| products::of_left(grad, mat2, transposed[0]))?;
+        d.by(mat2, [input], move |grad, [input]| products::of_right(grad, input, transposed[1]))
     });
 }
 

@@ -22,8 +22,9 @@ pub const MM: Family<Mm> = Family::new(Mm, &kind::PRODUCT, shape).same_dtype_out
 
 pub(super) fn register(library: &mut Library) {
     library.family(&MM).cpu(cpu).derivative(|d, (input, mat2)| {
-        d.by(input, [mat2], |grad, [mat2]| grad.mm(&mat2.t()?.conj()?))?;
-        d.by(mat2, [input], |grad, [input]| input.t()?.conj()?.mm(grad))
+        let transposed = [input, mat2].map(products::is_transposed);
+        d.by(input, [mat2], move |grad, [mat2]| products::of_left(grad, mat2, transposed[0]))?;
+        d.by(mat2, [input], move |grad, [input]| products::of_right(grad, input, transposed[1]))
     });
 }
 
