@@ -16,6 +16,7 @@ mod kernels;
 mod layers;
 mod networks;
 mod operators;
+mod optimizers;
 mod products;
 mod safetensors;
 mod strides;

@@ -7,7 +7,7 @@ from typing import Any
 import opgrid as og
 
 from .._opgrid import Tensor
-from .optimizer import Optimizer, Parameters, refuse
+from .optimizer import Optimizer, Parameters, real, refuse
 
 
 class Adam(Optimizer):
@@ -47,31 +47,35 @@ class Adam(Optimizer):
             refuse(0 <= beta < 1, f"beta parameter at index {place}", beta, "zero or more and less than one")
         refuse(group["weight_decay"] >= 0, "weight_decay value", group["weight_decay"], "zero or more")
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        lr, weight_decay = group["lr"], group["weight_decay"]
-        if not state:
-            state["step"] = og.tensor(0.0)
-            state["exp_avg"] = og.zeros_like(parameter)
-            state["exp_avg_sq"] = og.zeros_like(parameter)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = og.zeros_like(parameter)
-        if group["maximize"]:
-            grad = -grad
-        state["step"].add_(1)
-        step = float(state["step"])
-        if weight_decay != 0 and group["decoupled_weight_decay"]:
-            parameter.mul_(1 - lr * weight_decay)
-        elif weight_decay != 0:
-            grad = grad.add(parameter, alpha=weight_decay)
-        mean, squares = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
-        squares.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        if group["amsgrad"]:
-            squares = state["max_exp_avg_sq"] = og.maximum(state["max_exp_avg_sq"], squares)
-        # Both averages start at zero, which these corrections make up for.
-        divisor = (squares.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
-        parameter.addcdiv_(mean, divisor, value=-(lr / (1 - beta1**step)))
+    def _update(
+        self, parameters: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]
+    ) -> None:
+        for parameter, state in zip(parameters, states, strict=True):
+            if not state:
+                state["step"] = og.tensor(0.0)
+                state["exp_avg"] = og.zeros_like(parameter)
+                state["exp_avg_sq"] = og.zeros_like(parameter)
+                if group["amsgrad"]:
+                    state["max_exp_avg_sq"] = og.zeros_like(parameter)
+        steps = [state["step"] for state in states]
+        og.ops.aten._foreach_add_(steps, 1)
+        decoupled = group["decoupled_weight_decay"]
+        update = og.ops.aten._fused_adamw_ if decoupled else og.ops.aten._fused_adam_
+        update(
+            real(parameters),
+            real(grads),
+            real([state["exp_avg"] for state in states]),
+            real([state["exp_avg_sq"] for state in states]),
+            real([state["max_exp_avg_sq"] for state in states]) if group["amsgrad"] else [],
+            steps,
+            lr=group["lr"],
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            amsgrad=group["amsgrad"],
+            maximize=group["maximize"],
+        )
 
 
 class AdamW(Adam):

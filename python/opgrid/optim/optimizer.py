@@ -78,14 +78,17 @@ class Optimizer:
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        state = self.state.setdefault(parameter, {})
-                        self._update(parameter, parameter.grad, state, group)
+                pairs = [(parameter, parameter.grad) for parameter in group["params"]]
+                updated = [(parameter, grad) for parameter, grad in pairs if grad is not None]
+                if updated:
+                    states = [self.state.setdefault(parameter, {}) for parameter, _ in updated]
+                    self._update([pair[0] for pair in updated], [pair[1] for pair in updated], states, group)
         return loss
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Updates one parameter in place."""
+    def _update(
+        self, parameters: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]
+    ) -> None:
+        """Updates the parameters of a group in place, in few calls for all of them."""
         raise NotImplementedError(f"{type(self).__name__} has to define _update, or step")
 
     def state_dict(self) -> dict[str, Any]:
@@ -139,6 +142,11 @@ def _loaded(name: str, value: Any, parameter: Tensor) -> Any:
     if name == "step" or not parameter.is_floating_point():
         return value.clone()
     return value.to(parameter.device, parameter.dtype, copy=True)
+
+
+def real(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors, complex ones as pairs of real numbers on the same memory."""
+    return [og.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in tensors]
 
 
 def refuse(holds: bool, name: str, value: Any, expected: str) -> None:

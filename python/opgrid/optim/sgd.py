@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import opgrid as og
+
 from .._opgrid import Tensor
-from .optimizer import Optimizer, Parameters, refuse
+from .optimizer import Optimizer, Parameters, real, refuse
 
 
 class SGD(Optimizer):
@@ -42,17 +44,26 @@ class SGD(Optimizer):
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        momentum = group["momentum"]
-        if group["maximize"]:
-            grad = -grad
-        if group["weight_decay"] != 0:
-            grad = grad.add(parameter, alpha=group["weight_decay"])
-        if momentum != 0:
-            speed = state.get("momentum_buffer")
-            if speed is None:
-                speed = state["momentum_buffer"] = grad.clone().detach()
-            else:
-                speed.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-            grad = grad.add(speed, alpha=momentum) if group["nesterov"] else speed
-        parameter.add_(grad, alpha=-group["lr"])
+    def _update(
+        self, parameters: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]], group: dict[str, Any]
+    ) -> None:
+        has_momentum = group["momentum"] != 0
+        # A buffer begins as the gradient, in the first step of its parameter.
+        new = [has_momentum and state.get("momentum_buffer") is None for state in states]
+        for parameter, state, is_new in zip(parameters, states, new, strict=True):
+            if is_new:
+                state["momentum_buffer"] = og.empty_like(parameter)
+        for is_first in sorted(set(new)):
+            chosen = [place for place, is_new in enumerate(new) if is_new == is_first]
+            og.ops.aten._fused_sgd_(
+                real([parameters[place] for place in chosen]),
+                real([grads[place] for place in chosen]),
+                real([states[place]["momentum_buffer"] for place in chosen]) if has_momentum else [],
+                weight_decay=group["weight_decay"],
+                momentum=group["momentum"],
+                lr=group["lr"],
+                dampening=group["dampening"],
+                nesterov=group["nesterov"],
+                maximize=group["maximize"],
+                is_first_step=is_first,
+            )

@@ -62,3 +62,5 @@ pub static NORMALISATION: Kind = Kind::new("normalisation");
 pub static ATTENTION: Kind = Kind::new("attention");
 /// Goes through a sequence step by step, with a state.
 pub static RECURRENT: Kind = Kind::new("recurrent");
+/// Updates parameters by their gradients.
+pub static OPTIMIZER: Kind = Kind::new("optimizer");

@@ -518,6 +518,12 @@ operators! {
         embedding_dense_backward,
         embedding_renorm,
     }
+    /// Updates parameters by their gradients.
+    optimizers {
+        foreach,
+        fused_adam,
+        fused_sgd,
+    }
 }
 
 /// The differences from torch that come of what operators share.

@@ -19,6 +19,7 @@ pub(crate) mod images;
 pub(crate) mod indexing;
 pub(crate) mod loss;
 pub(crate) mod normalisations;
+pub(crate) mod optimizers;
 pub(crate) mod order;
 pub(crate) mod padding;
 pub(crate) mod pointwise;
