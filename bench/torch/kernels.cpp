@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <cstring>
@@ -37,6 +38,28 @@ Pair square(int64_t size) {
   return two([&] { return at::rand({size, size}); });
 }
 
+// A small network and one step of its training, from operators alone: 64 inputs, 128 hidden values, 10 classes, a batch of 32.
+struct Mlp {
+  Tensor inputs = at::rand({32, 64});
+  Tensor labels = at::arange(32).remainder(10);
+  std::array<Tensor, 4> parameters = {weight({128, 64}), weight({128}), weight({10, 128}), weight({10})};
+
+  static Tensor weight(at::IntArrayRef sizes) {
+    return at::rand(sizes).sub(0.5).mul(0.1).requires_grad_(true);
+  }
+
+  void step() const {
+    const Tensor hidden = at::linear(inputs, parameters[0], parameters[1]).relu();
+    const Tensor scores = at::linear(hidden, parameters[2], parameters[3]);
+    at::cross_entropy_loss(scores, labels).backward();
+    at::NoGradGuard off;
+    for (const Tensor& parameter : parameters) {
+      Tensor(parameter).add_(parameter.grad(), -0.01);
+      parameter.mutable_grad().reset();
+    }
+  }
+};
+
 // What the cases work on: the same numbers in the same order as in the other program.
 struct Subject {
   Tensor a = at::rand({100'000});
@@ -48,6 +71,8 @@ struct Subject {
   Tensor places = numbers({100'000}, 100'000);
   Tensor rows = numbers({500}, 1000);
   Pair three = two([] { return at::rand({3}); });
+  Pair three_marked = two([] { return at::rand({3}).requires_grad_(true); });
+  Mlp mlp;
   Tensor copy = a.clone();
   Tensor out = a.clone();
   Tensor all_true = a.eq(a);
@@ -92,6 +117,13 @@ const Case kOneThread[] = {
     CALL("empty3", at::empty({3})),
     CALL("add3", at::add(s.three[0], s.three[1])),
     CALL("add_scalar3", at::add(s.three[0], 1)),
+    CALL("add3_grad", at::add(s.three_marked[0], s.three_marked[1])),
+    {"add3_no_grad",
+     [](const Subject& s, uint32_t n) {
+       at::NoGradGuard off;
+       times(n, [&] { return at::add(s.three_marked[0], s.three_marked[1]); });
+     }},
+    CALL("mlp_step", s.mlp.step()),
     CALL("add", at::add(s.a, s.b)),
     CALL("add_in_place", s.out.add_(s.b)),
     CALL("add_number", at::add(s.a, 1)),

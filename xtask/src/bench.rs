@@ -23,12 +23,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
-const SUITES: &[&str] = &["dispatch", "kernels", "operators", "python", "build"];
+const SUITES: &[&str] = &["dispatch", "kernels", "operators", "python", "train", "build"];
 
 /// The suites whose programs are one script in Python, with the script and the profile that the module is built with: calls
 /// are measured in what people install, operators in what is built again in little time.
-const SCRIPTS: &[(&str, &str, &str)] =
-    &[("operators", "bench/python/operators.py", "release"), ("python", "bench/python/measure.py", "wheel")];
+const SCRIPTS: &[(&str, &str, &str)] = &[
+    ("operators", "bench/python/operators.py", "release"),
+    ("python", "bench/python/measure.py", "wheel"),
+    ("train", "bench/python/train.py", "release"),
+];
 
 /// How often each program runs unless `--rounds` says otherwise.
 const ROUNDS: u32 = 7;
@@ -308,8 +311,11 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, kernels, operators, python, build"),
-            ("speed", "unknown suite `speed`; suites are: dispatch, kernels, operators, python, build"),
+            ("", "no suite given; suites are: dispatch, kernels, operators, python, train, build"),
+            (
+                "speed",
+                "unknown suite `speed`; suites are: dispatch, kernels, operators, python, train, build",
+            ),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
             ("dispatch --fast", "options are"),

@@ -27,7 +27,7 @@ pub enum Argument {
 pub struct Definition {
     pub name: String,
     pub unit: String,
-    /// The most that the value may be for the work to count as done.
+    /// The most that the value may be for the work to count as done; of a throughput the least.
     pub budget: f64,
     /// The most that it may be for the design to count as sound.
     pub must_hold: Option<f64>,
@@ -43,6 +43,9 @@ pub enum Of {
     Ratio,
     /// Ours alone, in the figure's unit.
     Ours,
+    /// Ours divided by the peer's, of what is done in a second: more is better. The programs print the nanoseconds that one
+    /// of the unit takes.
+    Throughput,
 }
 
 impl Suite {
@@ -85,6 +88,7 @@ impl Definition {
                 of: match figure["of"].as_str()? {
                     "ratio" => Of::Ratio,
                     "ours" => Of::Ours,
+                    "throughput" => Of::Throughput,
                     _ => return None,
                 },
                 counted: match figure["counted"].as_array() {
@@ -94,7 +98,7 @@ impl Definition {
             })
         };
         parsed().ok_or_else(|| {
-            let expected = "expected `name`, `unit`, `budget`, and `of` with `ratio` or `ours`";
+            let expected = "expected `name`, `unit`, `budget`, and `of` with `ratio`, `ours` or `throughput`";
             Failure::new(format!("the figure {figure} is incomplete, {expected}"))
         })
     }
@@ -121,6 +125,7 @@ mod tests {
             include_str!("../../../bench/kernels.json"),
             include_str!("../../../bench/operators.json"),
             include_str!("../../../bench/python.json"),
+            include_str!("../../../bench/train.json"),
             include_str!("../../../bench/build.json"),
         ] {
             let suite = Suite::parse(text).unwrap();

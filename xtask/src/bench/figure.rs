@@ -26,11 +26,14 @@ enum Verdict {
 impl Figure {
     /// The figure of a definition, if our side measured it.
     pub fn new(definition: &Definition, ours: &Samples, peer: Option<&Samples>) -> Option<Self> {
-        let value = |samples: &Samples| Some(samples.value(&definition.name)? / definition.scale());
+        let value = |samples: &Samples| {
+            let value = samples.value(&definition.name)?;
+            Some(if definition.of == Of::Throughput { 1e9 / value } else { value / definition.scale() })
+        };
         Some(Self { ours: value(ours)?, peer: peer.and_then(value), definition: definition.clone() })
     }
 
-    /// Ours in parts of the peer's: smaller is better, for every unit that there is.
+    /// Ours in parts of the peer's: smaller is better, but of throughputs.
     fn ratio(&self) -> Option<f64> {
         self.peer.map(|peer| self.ours / peer)
     }
@@ -38,10 +41,14 @@ impl Figure {
     fn verdict(&self) -> Verdict {
         let value = match self.definition.of {
             Of::Ours => Some(self.ours),
-            Of::Ratio => self.ratio(),
+            Of::Ratio | Of::Throughput => self.ratio(),
         };
         match value {
             None => Verdict::Unknown,
+            Some(value) if self.definition.of == Of::Throughput => match value >= self.definition.budget {
+                true => Verdict::Holds,
+                false => Verdict::Missed,
+            },
             Some(value) if value <= self.definition.budget => Verdict::Holds,
             Some(value) if self.definition.must_hold.is_some_and(|bound| value > bound) => {
                 Verdict::MustHoldFails
@@ -54,6 +61,7 @@ impl Figure {
         let Definition { name, unit, budget, must_hold, of, .. } = &self.definition;
         let budget = match of {
             Of::Ratio => format!("ratio ≤ {budget}"),
+            Of::Throughput => format!("ratio ≥ {budget}"),
             Of::Ours => format!("≤ {budget}"),
         };
         let verdict = match self.verdict() {
@@ -139,6 +147,16 @@ mod tests {
 
     fn figure(of: Of, ours: f64, peer: Option<f64>) -> Figure {
         Figure::new(&definition("ns", of), &samples(ours), peer.map(samples).as_ref()).unwrap()
+    }
+
+    #[test]
+    fn a_throughput_is_what_is_done_in_a_second() {
+        let mut definition = definition("images/s", Of::Throughput);
+        definition.budget = 1.5;
+        let figure = |ours, peer| Figure::new(&definition, &samples(ours), Some(&samples(peer))).unwrap();
+        let fast = figure(1e6, 2e6);
+        assert_eq!((fast.ours, fast.ratio(), fast.verdict()), (1000.0, Some(2.0), Verdict::Holds));
+        assert_eq!(figure(2e6, 2e6).verdict(), Verdict::Missed);
     }
 
     #[test]

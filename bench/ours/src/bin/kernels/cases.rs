@@ -1,5 +1,6 @@
 //! The calls that are measured. What a name means stands in `bench/kernels.json`.
 
+use opgrid::layers::autograd::no_grad;
 use opgrid::ops::{Clone, RsubScalar, ToCopy};
 use opgrid::prelude::*;
 use opgrid_bench::{Case, times};
@@ -15,6 +16,9 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("empty3", |_, n| times(n, || Tensor::empty(&[3], DType::F32, Device::CPU))),
     ("add3", |s, n| times(n, || s.three[0].add(&s.three[1], 1))),
     ("add_scalar3", |s, n| times(n, || s.three[0].add_scalar(1, 1))),
+    ("add3_grad", |s, n| times(n, || s.three_marked[0].add(&s.three_marked[1], 1))),
+    ("add3_no_grad", |s, n| no_grad(|| times(n, || s.three_marked[0].add(&s.three_marked[1], 1)))),
+    ("mlp_step", |s, n| times(n, || s.mlp.step())),
     ("add", |s, n| times(n, || s.a.add(&s.b, 1))),
     ("add_in_place", |s, n| times(n, || s.out.add_(&s.b, 1))),
     ("add_number", |s, n| times(n, || s.a.add_scalar(1, 1))),

@@ -6,6 +6,7 @@
 
 mod cases;
 mod memory;
+mod mlp;
 mod subject;
 
 use std::process::ExitCode;

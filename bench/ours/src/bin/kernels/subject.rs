@@ -4,8 +4,13 @@ use opgrid::kernels::random::manual_seed;
 use opgrid::ops::ToCopy;
 use opgrid::prelude::*;
 
+use crate::mlp::Mlp;
+
 pub struct Subject {
     pub three: [Tensor; 2],
+    /// The same, requiring gradients.
+    pub three_marked: [Tensor; 2],
+    pub mlp: Mlp,
     /// 1e5 numbers from 0 to 1, twice.
     pub a: Tensor,
     pub b: Tensor,
@@ -68,6 +73,11 @@ fn numbers(size: &[i64], end: i64) -> Result<Tensor> {
     cast(&rand(size)?.mul_scalar(end)?, DType::I64)
 }
 
+fn marked(tensor: Tensor) -> Result<Tensor> {
+    tensor.requires_grad_(true)?;
+    Ok(tensor)
+}
+
 fn two(make: impl Fn() -> Result<Tensor>) -> Result<[Tensor; 2]> {
     Ok([make()?, make()?])
 }
@@ -91,6 +101,8 @@ impl Subject {
         let square = |size: i64| two(|| rand(&[sized(size), sized(size)]));
         Ok(Self {
             three: two(|| rand(&[3]))?,
+            three_marked: two(|| marked(rand(&[3])?))?,
+            mlp: Mlp::new()?,
             copy: a.add_scalar(0, 1)?,
             out: a.add_scalar(0, 1)?,
             all_true: a.eq(&a)?,
