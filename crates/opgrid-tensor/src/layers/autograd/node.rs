@@ -186,6 +186,20 @@ impl Node {
         operator.find_schema()?.arguments.get(place).map(|argument| argument.name.clone())
     }
 
+    /// Shows the tensors that formulas of the call keep; `false` where there are no formulas any more.
+    pub(super) fn each_saved(&self, see: &mut dyn FnMut(&Saved)) -> bool {
+        let NodeKind::Call(call) = &self.kind else { return true };
+        let parts = call.lock();
+        let parts: &[Part] = match &*parts {
+            Parts::Owned(parts) => parts,
+            Parts::Shared(parts) => parts,
+            Parts::Missing => &[],
+            Parts::Freed => return false,
+        };
+        parts.iter().flat_map(|part| &part.kept).flatten().for_each(see);
+        true
+    }
+
     /// The nodes that gradients go on to.
     pub(super) fn targets(&self) -> &[Target] {
         match &self.kind {
@@ -234,6 +248,6 @@ fn take_edges(kind: &mut NodeKind, waiting: &mut Vec<Edge>) {
         Parts::Freed | Parts::Missing => None,
     };
     for part in parts.into_iter().flatten() {
-        waiting.extend(part.kept.into_iter().flatten().filter_map(Saved::into_edge));
+        part.kept.into_iter().flatten().for_each(|saved| saved.take_edges(waiting));
     }
 }
