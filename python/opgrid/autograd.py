@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar
 
 from . import _opgrid
-from ._opgrid import Node, RemovableHandle, Tensor, is_grad_enabled
+from ._opgrid import Graph, Node, RemovableHandle, Tensor, is_grad_enabled
 
 __all__ = [
     "Function",
+    "Graph",
     "Node",
     "RemovableHandle",
     "backward",
@@ -23,6 +24,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "hessian",
     "inference_mode",
     "is_grad_enabled",
@@ -208,6 +210,34 @@ def grad(
             f"input {place} appears not to have been used in the graph; set allow_unused=True if this is the desired behavior"
         )
     return tuple(found)
+
+
+def graph(
+    outputs: Tensor | Sequence[Tensor],
+    names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] | None = None,
+    limit: int = 200,
+) -> Graph:
+    """The graph that leads from ``outputs`` to their leaves, as a value that keeps none of it alive.
+
+    ``names`` are names of tensors in it: a dictionary, or ``module.named_parameters()``. ``limit`` is how many nodes are shown;
+    counts and bytes are of the whole graph. ``print`` shows it as text, notebooks show the picture, and ``dot()``, ``svg()`` and
+    ``html()`` give it for files:
+
+    >>> import opgrid as og
+    >>> w = og.ones(2, requires_grad=True)
+    >>> g = og.autograd.graph((w * w).sum(), names={"w": w})
+    >>> g.calls, g.leaves, g.saved_bytes
+    (2, 1, 8)
+    >>> print(g)
+    2 calls, 1 leaf, 8 bytes saved
+    [0] aten::sum float32 []
+      [1] aten::mul.Tensor float32 [2]; saves self float32 [2], 8 bytes
+        [2] leaf `w` float32 [2]
+        [2] leaf `w` float32 [2], above
+    <BLANKLINE>
+    """
+    pairs = names.items() if isinstance(names, Mapping) else () if names is None else names
+    return _opgrid._graph(_listed(outputs), list(pairs), limit)
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False) -> tuple[Any, Any]:

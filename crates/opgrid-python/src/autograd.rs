@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opgrid::layers::autograd::{self, BackwardOptions, Derivative, DetectAnomaly, Gradients, Hook, Node};
+use opgrid::layers::autograd::{
+    self, BackwardOptions, CheckpointOptions, Derivative, DetectAnomaly, Gradients, Hook, Node,
+};
 use opgrid::{Error, Result, Tensor, TensorType, ValueRef, ValueView};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -141,6 +143,26 @@ impl TensorBase {
         of(slf.py(), own(slf)?.detach().or_raise(slf.py())?)
     }
 
+    #[setter]
+    fn set_data(slf: &Bound<'_, Self>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Some(new) = tensor_of(data) else {
+            let found = data.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("Variable data has to be a tensor, but got {found}")));
+        };
+        #[expect(deprecated, reason = "what replaces it is unsafe")]
+        let is_temporary = data.get_refcnt() <= TEMPORARY;
+        let done = match is_temporary {
+            true => autograd::replace_data(own(slf)?, new),
+            false => own(slf)?.set_data(new),
+        };
+        done.or_raise(slf.py())
+    }
+
+    #[deleter]
+    fn delete_data(_slf: &Bound<'_, Self>) -> PyResult<()> {
+        Err(PyRuntimeError::new_err("Deleting tensor data is not allowed. Delete tensor instead!"))
+    }
+
     /// Keeps the gradient of a tensor that is no leaf, too.
     fn retain_grad(slf: &Bound<'_, Self>) -> PyResult<()> {
         own(slf)?.retain_grad().or_raise(slf.py())
@@ -177,6 +199,9 @@ impl TensorBase {
         go_back(slf.py(), vec![own(slf)?.clone()], vec![gradient], options, inputs)
     }
 }
+
+/// The references to a value that nobody else has: the interpreter's own.
+const TEMPORARY: isize = 1;
 
 fn options(retain_graph: Option<bool>, create_graph: bool) -> BackwardOptions {
     BackwardOptions { retain_graph: retain_graph.unwrap_or(create_graph), create_graph }
@@ -306,6 +331,33 @@ pub(crate) fn _custom(
     };
     let results = autograd::custom(name, &arguments, run, move |grads, kept| back(&formula, grads, kept));
     results.or_raise(py)?.into_iter().map(|result| of(py, result)).collect()
+}
+
+/// Runs `function(inputs)` so that its graph keeps `inputs` only, and runs it again on the way back; gives what the first run gives.
+#[pyfunction]
+pub(crate) fn _checkpoint(
+    py: Python<'_>,
+    function: Py<PyAny>,
+    inputs: Vec<Bound<'_, PyAny>>,
+    preserve_random: bool,
+) -> PyResult<Option<Py<PyAny>>> {
+    let inputs = tensors(&inputs)?;
+    // Results of later runs have no place to go to, so that the graph does not keep its own results.
+    let first = Arc::new(Mutex::new(None));
+    let place = Arc::downgrade(&first);
+    let run = move |inputs: &[Tensor]| {
+        Python::attach(|py| {
+            let objects = inputs.iter().map(|input| of(py, input.clone())).collect::<PyResult<Vec<_>>>();
+            let given = objects.and_then(|objects| function.bind(py).call1((objects,))).map_err(carry)?;
+            if let Some(place) = place.upgrade() {
+                *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given.unbind());
+            }
+            Ok(Vec::new())
+        })
+    };
+    autograd::checkpoint(run, &inputs, CheckpointOptions { preserve_random }).or_raise(py)?;
+    let given = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok(given)
 }
 
 /// Asks a formula in Python for gradients.

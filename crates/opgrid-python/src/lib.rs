@@ -7,6 +7,7 @@
 mod autograd;
 mod errors;
 mod exchange;
+mod graph;
 mod guards;
 mod inspection;
 mod keys;
@@ -25,7 +26,7 @@ mod _opgrid {
 
     #[pymodule_export]
     use crate::autograd::{
-        _backward, _custom, _grad, _nodes_alive, _register_derivative, _requires_grad_key,
+        _backward, _checkpoint, _custom, _grad, _nodes_alive, _register_derivative, _requires_grad_key,
         _set_anomaly_enabled, _set_grad_enabled, HookObject, NodeObject, is_grad_enabled,
     };
     #[pymodule_export]
@@ -36,6 +37,8 @@ mod _opgrid {
     use crate::exchange::numpy::from_numpy;
     #[pymodule_export]
     use crate::exchange::pickle::_rebuild;
+    #[pymodule_export]
+    use crate::graph::{_graph, GraphObject};
     #[pymodule_export]
     use crate::guards::{
         Guard, ProviderGuard, below_adinplace_or_view, below_autograd, exclude, force, include, local_keys,

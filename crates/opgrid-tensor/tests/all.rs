@@ -10,6 +10,7 @@ mod differences;
 mod ends_of_ranges;
 mod engine;
 mod files;
+mod graph;
 mod handles;
 mod images;
 mod kernels;

@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError};
 use opgrid_core::{DType, Error, ErrorKind, MemoryFormat, Result, Scalar, TensorType};
 use smallvec::{SmallVec, smallvec};
 
+use super::checkpoint::WayBack;
 use super::hooks::List;
 use super::mode::{GradMode, is_anomaly_enabled};
 use super::node::{Call, Edge, Formulas, Kept, Node, NodeKind, Sink, Subject, Target};
@@ -209,6 +210,7 @@ impl Walk {
             wanted.find_needed(&roots);
         }
         let _mode = GradMode::new(self.options.create_graph);
+        let _computed_again = WayBack::begin();
         for (edge, grad) in roots {
             self.add(&edge, grad)?;
         }

@@ -132,8 +132,14 @@ struct Place {
 impl Place {
     /// # Errors
     ///
-    /// Elements of the base that share memory.
+    /// Elements of the base that share memory; a view that was given other memory since.
     fn of(view: &Tensor, base: &Tensor) -> Result<Self> {
+        if !view.array()?.storage().is_same(base.array()?.storage()) {
+            return Err(argument(
+                "the view, or what it was taken of, was given other memory since (`data`, `set_`), so that they have nothing in common; \
+                 clone it first",
+            ));
+        }
         let (base, view) = (base.spec()?.geometry(), view.spec()?.geometry());
         match base.is_dense() {
             true => Ok(Self { base: base.clone(), view: view.clone() }),

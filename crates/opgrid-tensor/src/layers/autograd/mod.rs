@@ -15,7 +15,10 @@
 //! | `variable`, `hooks` | what is kept with a tensor: its gradient, where that comes from, who wants to see it |
 //! | `backward` | the way back |
 //! | `mode` | whether a thread records |
+//! | `checkpoint` | functions whose graph keeps nothing, and that run again on the way back |
+//! | `graph` | the graph as a value, as text and as a picture |
 //! | `custom` | calls whose derivative is stated where they are made |
+//! | `data` | a tensor's memory, changed behind the back of the graph |
 //! | `check` | gradients against differences |
 //!
 //! # Examples
@@ -37,7 +40,10 @@
 mod alive;
 mod backward;
 mod check;
+mod checkpoint;
 mod custom;
+mod data;
+mod graph;
 mod history;
 mod hooks;
 mod mode;
@@ -52,7 +58,10 @@ use opgrid_core::{DispatchKey, Dispatcher, Kernel, Registration, Result};
 pub use alive::nodes_alive;
 pub use backward::{BackwardOptions, backward, grad, sum_to};
 pub use check::{CheckOptions, gradcheck, gradgradcheck};
+pub use checkpoint::{CheckpointOptions, checkpoint};
 pub use custom::custom;
+pub use data::replace_data;
+pub use graph::{Graph, GraphNode, GraphOptions, GraphTarget, SavedTensor, graph};
 pub use hooks::Hook;
 pub use mode::{
     DetectAnomaly, GradMode, enable_grad, is_anomaly_enabled, is_grad_enabled, no_grad, say_places_by,

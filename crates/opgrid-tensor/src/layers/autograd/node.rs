@@ -35,6 +35,11 @@ impl Edge {
     pub(super) fn output(&self) -> usize {
         self.output as usize
     }
+
+    /// Whether the node goes with the edge.
+    pub(super) fn is_last(&self) -> bool {
+        Arc::strong_count(&self.node) == 1
+    }
 }
 
 /// Where the gradient of an argument goes, and what it has to be like there.
@@ -228,6 +233,20 @@ impl Node {
         operator.find_schema()?.arguments.get(place).map(|argument| argument.name.clone())
     }
 
+    /// Shows the tensors that formulas of the call keep; `false` where there are no formulas any more.
+    pub(super) fn each_saved(&self, see: &mut dyn FnMut(&Saved)) -> bool {
+        let NodeKind::Call(call) = &self.kind else { return true };
+        let kept = call.lock();
+        let formulas = match &*kept {
+            Kept::Owned(formulas) => formulas,
+            Kept::Shared(formulas) => formulas,
+            Kept::Missing => return true,
+            Kept::Freed => return false,
+        };
+        formulas.kept.iter().flatten().for_each(see);
+        true
+    }
+
     /// The nodes that gradients go on to.
     pub(super) fn targets(&self) -> &[Target] {
         match &self.kind {
@@ -271,7 +290,6 @@ impl Drop for Node {
 impl Node {
     /// Whether a node goes with this one.
     fn has_last_edge(&mut self) -> bool {
-        let is_last = |edge: &Edge| Arc::strong_count(&edge.node) == 1;
         let NodeKind::Call(call) = &mut self.kind else { return false };
         let kept = match call.formulas.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Kept::Owned(formulas) => formulas.kept.as_slice(),
@@ -279,8 +297,8 @@ impl Node {
             Kept::Shared(formulas) if Arc::strong_count(formulas) == 1 => formulas.kept.as_slice(),
             Kept::Shared(_) | Kept::Freed | Kept::Missing => &[],
         };
-        call.targets.iter().any(|target| is_last(&target.edge))
-            || kept.iter().flatten().filter_map(Saved::edge).any(is_last)
+        call.targets.iter().any(|target| target.edge.is_last())
+            || kept.iter().flatten().any(Saved::has_last_edge)
     }
 
     /// Takes the edges out of a node that is about to go: those of targets, and of tensors that it keeps.
@@ -294,6 +312,6 @@ impl Node {
             Kept::Freed | Kept::Missing => None,
         };
         let saved = formulas.into_iter().flat_map(|formulas| formulas.kept);
-        waiting.extend(saved.flatten().filter_map(Saved::into_edge));
+        saved.flatten().for_each(|saved| saved.take_edges(waiting));
     }
 }

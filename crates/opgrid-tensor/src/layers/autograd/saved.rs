@@ -2,6 +2,7 @@
 
 use opgrid_core::{Error, MemoryFormat, Result};
 
+use super::checkpoint::{self, How, Slot};
 use super::mode::no_grad;
 use super::node::{Edge, Node};
 use super::variable::{Variable, detached, edge_of};
@@ -13,11 +14,33 @@ use crate::tensor::Tensor;
 ///
 /// It is another handle of the memory: the tensor's own may come to lead to a later part of the graph, and the graph leads here.
 pub(super) struct Saved {
-    tensor: Tensor,
-    version: u64,
+    content: Content,
     origin: Origin,
     /// Which argument it was, for errors.
     argument: u32,
+}
+
+/// The elements of a saved tensor.
+enum Content {
+    Kept {
+        tensor: Tensor,
+        version: u64,
+    },
+    /// They are computed again when they are needed.
+    Recomputed(Box<Slot>),
+}
+
+impl Content {
+    fn of(tensor: &Tensor) -> Self {
+        let (tensor, version) = match checkpoint::is_active() {
+            false => (detached(tensor), tensor.version()),
+            true => match checkpoint::save(tensor) {
+                How::Kept(handle) => (handle, tensor.version()),
+                How::Recomputed(slot) => return Self::Recomputed(Box::new(slot)),
+            },
+        };
+        Self::Kept { tensor, version }
+    }
 }
 
 /// Where gradients of a saved tensor lead.
@@ -37,8 +60,7 @@ impl Origin {
 
 impl Saved {
     pub(super) fn argument(tensor: &Tensor, argument: usize) -> Self {
-        let argument = argument as u32;
-        Self { tensor: detached(tensor), version: tensor.version(), origin: Origin::of(tensor), argument }
+        Self { content: Content::of(tensor), origin: Origin::of(tensor), argument: argument as u32 }
     }
 
     /// A copy of an argument that is about to be written.
@@ -48,22 +70,24 @@ impl Saved {
     /// No memory.
     pub(super) fn copied(tensor: &Tensor) -> Result<Self> {
         let copy = no_grad(|| CloneOperator.call(tensor, Some(MemoryFormat::Preserve)))?;
-        Ok(Self { version: copy.version(), tensor: copy, origin: Origin::of(tensor), argument: 0 })
+        Ok(Self { content: Content::of(&copy), origin: Origin::of(tensor), argument: 0 })
     }
 
     pub(super) fn result(tensor: &Tensor, output: usize) -> Self {
-        Self {
-            tensor: detached(tensor),
-            version: tensor.version(),
-            origin: Origin::Result(output as u32),
-            argument: u32::MAX,
-        }
+        Self { content: Content::of(tensor), origin: Origin::Result(output as u32), argument: u32::MAX }
     }
 
     /// Takes note that the operator has run: what it wrote by then is as it should be.
     pub(super) fn is_written_now(&mut self) {
-        if let Origin::Result(_) = self.origin {
-            self.version = self.tensor.version();
+        if !matches!(self.origin, Origin::Result(_)) {
+            return;
+        }
+        match &mut self.content {
+            Content::Kept { tensor, version } => {
+                *version = tensor.version();
+                checkpoint::is_written_now(tensor);
+            }
+            Content::Recomputed(slot) => slot.is_written_now(),
         }
     }
 
@@ -71,31 +95,89 @@ impl Saved {
     ///
     /// # Errors
     ///
-    /// It was written since.
+    /// It was written since; those of a function that computes it again.
     pub(super) fn get(
         &self,
         node: &Node,
         differentiable: bool,
         result: &dyn Fn(usize) -> Result<Edge>,
     ) -> Result<Tensor> {
-        let tensor = &self.tensor;
-        if self.version != tensor.version() {
-            return Err(self.written(node, tensor));
+        let (tensor, expected) = match &self.content {
+            Content::Kept { tensor, version } => (tensor.clone(), *version),
+            Content::Recomputed(slot) => slot.compute()?,
+        };
+        if expected != tensor.version() {
+            return Err(self.written(node, &tensor, expected));
         }
         let edge = match &self.origin {
-            _ if !differentiable => return Ok(tensor.clone()),
-            Origin::Constant => return Ok(tensor.clone()),
+            _ if !differentiable => return Ok(tensor),
+            Origin::Constant => return Ok(tensor),
             Origin::Edge(edge) => edge.clone(),
             Origin::Result(output) => result(*output as usize)?,
         };
         // A handle of its own: what is put behind it is for this way back only.
-        let tensor = detached(tensor);
+        let tensor = detached(&tensor);
         Variable::lead(&tensor, edge)?;
         Ok(tensor)
     }
 
+    /// The input of a checkpoint as it was given to the function, for another run.
+    ///
+    /// # Errors
+    ///
+    /// It was written since; those of an outer function that computes it again.
+    pub(super) fn input(&self) -> Result<Tensor> {
+        let (tensor, expected) = match &self.content {
+            Content::Kept { tensor, version } => (tensor.clone(), *version),
+            Content::Recomputed(slot) => slot.compute()?,
+        };
+        if expected != tensor.version() {
+            return Err(argument(format!(
+                "input {} of shape {:?} was written in place after it was given to the function, by the function or by others: found \
+                 version {}, expected version {expected}; use the operator that makes a new tensor there, or clone it first",
+                self.argument,
+                tensor.sizes(),
+                tensor.version(),
+            )));
+        }
+        let tensor = detached(&tensor);
+        if let Origin::Edge(edge) = &self.origin {
+            Variable::lead(&tensor, edge.clone())?;
+        }
+        Ok(tensor)
+    }
+
+    /// The tensor that is kept; none for one that is computed again.
+    pub(super) fn kept(&self) -> Option<&Tensor> {
+        match &self.content {
+            Content::Kept { tensor, .. } => Some(tensor),
+            Content::Recomputed(_) => None,
+        }
+    }
+
+    /// Where a tensor that is computed again comes from.
+    pub(super) fn slot(&self) -> Option<&Slot> {
+        match &self.content {
+            Content::Kept { .. } => None,
+            Content::Recomputed(slot) => Some(slot),
+        }
+    }
+
+    /// Which argument of the operator it was; none for results and for tensors that are no arguments.
+    pub(super) fn place(&self) -> Option<usize> {
+        (self.argument < u32::MAX - 1).then_some(self.argument as usize)
+    }
+
+    /// Which result of the node it is, if it is one.
+    pub(super) fn output(&self) -> Option<usize> {
+        match self.origin {
+            Origin::Result(output) => Some(output as usize),
+            Origin::Constant | Origin::Edge(_) => None,
+        }
+    }
+
     #[cold]
-    fn written(&self, node: &Node, tensor: &Tensor) -> Error {
+    fn written(&self, node: &Node, tensor: &Tensor, expected: u64) -> Error {
         let subject = match (&self.origin, node.argument_name(self.argument as usize)) {
             (Origin::Result(_), _) => "the result".to_owned(),
             (_, Some(name)) => format!("argument `{name}`"),
@@ -103,27 +185,31 @@ impl Saved {
         };
         argument(format!(
             "{}: {subject} of shape {:?}, which the gradient needs, was written in place after the call: found version {}, expected \
-             version {}; use the operator that makes a new tensor there, or clone it first",
+             version {expected}; use the operator that makes a new tensor there, or clone it first",
             node.name(),
             tensor.sizes(),
             tensor.version(),
-            self.version,
         ))
     }
 
-    /// Where gradients of the tensor lead.
-    pub(super) fn edge(&self) -> Option<&Edge> {
-        match &self.origin {
-            Origin::Edge(edge) => Some(edge),
-            Origin::Constant | Origin::Result(_) => None,
+    /// Whether a node may go with the tensor.
+    pub(super) fn has_last_edge(&self) -> bool {
+        match (&self.content, &self.origin) {
+            (Content::Recomputed(_), _) => true,
+            (Content::Kept { .. }, Origin::Edge(edge)) => edge.is_last(),
+            (Content::Kept { .. }, Origin::Constant | Origin::Result(_)) => false,
         }
     }
 
-    /// The same, without the tensor.
-    pub(super) fn into_edge(self) -> Option<Edge> {
-        match self.origin {
-            Origin::Edge(edge) => Some(edge),
-            Origin::Constant | Origin::Result(_) => None,
+    /// Takes the edges out: that of the tensor, and those that are only kept to compute it again.
+    pub(super) fn take_edges(self, waiting: &mut Vec<Edge>) {
+        if let Origin::Edge(edge) = self.origin {
+            waiting.push(edge);
+        }
+        if let Content::Recomputed(slot) = self.content {
+            for input in slot.into_last_inputs() {
+                input.take_edges(waiting);
+            }
         }
     }
 }
