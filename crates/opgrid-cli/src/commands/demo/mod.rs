@@ -1,23 +1,40 @@
 //! `opgrid demo`: what the dispatcher is for, on real images of handwritten digits.
 //!
 //! An operator of the demo's own and a nearest-centroid classifier made of it and of the operators that are there:
-//! called typed and boxed, with a kernel swapped, watched, redispatched, explained and run without data. Nothing
-//! that it prints is written down beforehand; where two ways have to agree, the demo compares them and says so.
+//! called typed and boxed, with a kernel swapped, watched, redispatched, explained and run without data. Then a network
+//! that learns by gradients. Nothing that it prints is written down beforehand; where two ways have to agree, the demo
+//! compares them and says so.
+
+mod curve;
+mod network;
+mod progress;
+mod training;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opgrid::nn::Module;
 use opgrid::prelude::*;
-use opgrid::{ErrorKind, Returns};
+use opgrid::{ErrorKind, Returns, ops};
 use serde_json::json;
 
 use crate::digits::Digits;
 use crate::json;
+use network::Network;
+use training::Examples;
 
-/// Classify handwritten digits with dispatched operators: define, call, swap, watch, redispatch and explain.
+/// Classify handwritten digits with dispatched operators: define, call, swap, watch, redispatch, explain and train.
 #[derive(clap::Args)]
-pub(crate) struct Demo {}
+pub(crate) struct Demo {
+    /// How often the network sees each image; 0 leaves the network out.
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=1000))]
+    epochs: u64,
+    /// The seed of the network's random numbers.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
 
 operator! {
     pub Normalize = "demo::normalize(Tensor self, float scale) -> Tensor";
@@ -43,6 +60,12 @@ impl Demo {
         report.watch(&digits)?;
         report.explain(&digits)?;
         report.without_data(&digits)?;
+        if !json {
+            report.show_at_terminal();
+        }
+        if self.epochs > 0 {
+            report.network(&digits, self)?;
+        }
         Ok(if json { json::line(&report.json) } else { report.text })
     }
 }
@@ -86,6 +109,17 @@ fn parts(digits: &Digits) -> Result<(Tensor, Tensor)> {
     Ok((pixels.slice(0, 0, TRAINING, 1)?, pixels.slice(0, TRAINING, digits.count(), 1)?))
 }
 
+/// The same images as a network takes them, with their labels.
+fn examples(digits: &Digits) -> Result<[Examples; 2]> {
+    let (training, held_out) = parts(digits)?;
+    let (first, others) = digits.labels.split_at(TRAINING as usize);
+    let of = |images: Tensor, labels: &[i64]| -> Result<Examples> {
+        let images = images.view(&[-1, 1, 8, 8])?;
+        Ok(Examples { images, labels: Tensor::from_slice(labels, &[labels.len() as i64])? })
+    };
+    Ok([of(training, first)?, of(held_out, others)?])
+}
+
 /// The mean image of each digit, one per row: a product with a matrix that says who belongs to whom.
 fn centroids(images: &Tensor, labels: &[i64]) -> Result<Tensor> {
     let mut shares = vec![0.0f32; CLASSES * labels.len()];
@@ -111,6 +145,13 @@ struct Report {
 }
 
 impl Report {
+    /// Prints what there is so far where somebody waits for it; elsewhere all of it comes at the end, or nothing.
+    fn show_at_terminal(&mut self) {
+        if io::stdout().is_terminal() {
+            print!("{}", std::mem::take(&mut self.text));
+        }
+    }
+
     fn heading(&mut self, heading: &str) {
         let _ = writeln!(self.text, "\n{heading}");
     }
@@ -227,6 +268,44 @@ impl Report {
             return Err(disagreement("there is no kernel for cuda"));
         };
         self.line(format_args!("cuda  {}", error.message().split(". ").next().unwrap_or_default()));
+        Ok(())
+    }
+
+    /// A convolutional network that learns from the images by gradients.
+    fn network(&mut self, digits: &Digits, demo: &Demo) -> Result<()> {
+        self.heading("A network that learns by gradients, which are a layer under every operator");
+        opgrid::manual_seed(demo.seed);
+        let [training, held_out] = examples(digits)?;
+        let network = Network::new()?;
+        let numbers: i64 = network.parameters().iter().map(Tensor::numel).sum();
+        self.line(format_args!("{numbers} parameters, {} passes over {TRAINING} images", demo.epochs));
+        let losses = training::train(&network, &training, demo.epochs)?;
+        for (epoch, losses) in losses.chunks(losses.len() / demo.epochs as usize).enumerate() {
+            let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+            self.line(format_args!("pass {:2}  loss {mean:.4}", epoch + 1));
+        }
+        let accuracy = training::accuracy(&network, &held_out)?;
+        for row in curve::draw(&losses, 72, 6) {
+            self.line(row);
+        }
+        let others = percent(self.accuracy);
+        self.line(format_args!("accuracy  {} where centroids reach {others}", percent(accuracy)));
+        self.json["network"] = json!({"losses": losses, "accuracy": accuracy, "parameters": numbers});
+        self.explain_gradients(&network, &held_out)
+    }
+
+    /// Which kernels a call of the network runs, while gradients are recorded.
+    fn explain_gradients(&mut self, network: &Network, examples: &Examples) -> Result<()> {
+        self.heading("Which kernels run in its last layer, whose weight requires a gradient");
+        let features = network.features(&examples.images)?;
+        let linear = opgrid::dispatcher()?.operator(ops::Linear)?;
+        let bias = network.head.bias.as_ref().map_or(Value::None, Value::from);
+        let arguments = [Value::from(&features), Value::from(&network.head.weight), bias];
+        let borrowed: Vec<_> = arguments.iter().map(Value::borrow).collect();
+        let (result, explanation) = linear.call_explained(&borrowed, &mut Returns::new())?;
+        result?;
+        self.line(&explanation);
+        self.json["network"]["explanation"] = explanation.to_json();
         Ok(())
     }
 }
