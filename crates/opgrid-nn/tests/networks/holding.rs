@@ -179,6 +179,29 @@ fn what_does_not_fit_is_named_and_changes_nothing() -> Result<()> {
 }
 
 #[test]
+fn networks_may_be_used_by_several_threads() -> Result<()> {
+    fn shared<M: Module + Send + Sync>(module: M) -> M {
+        module
+    }
+    let net = shared(Net::new()?);
+    let model = shared(Sequential::new().then(Linear::new(2, 3)?).then(Dropout::new(0.5)?));
+    shared(TransformerEncoderLayer::new(4, 2, 8)?);
+    let x = ones(&[4, 2])?;
+    let here = (net.forward(&x)?.sizes().to_vec(), model.forward(&x)?.sizes().to_vec());
+    let there = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            Ok::<_, opgrid_core::Error>((
+                net.forward(&x)?.sizes().to_vec(),
+                model.forward(&x)?.sizes().to_vec(),
+            ))
+        });
+        worker.join().expect("the thread ends")
+    })?;
+    assert_eq!(here, there);
+    Ok(())
+}
+
+#[test]
 fn masks_hide_keys() -> Result<()> {
     let attention = MultiheadAttention::new(4, 2)?.batch_first();
     let x = Tensor::randn(&[2, 3, 4], DType::F32, Device::CPU)?;

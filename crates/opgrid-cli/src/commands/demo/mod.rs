@@ -278,7 +278,7 @@ impl Report {
         let [training, held_out] = examples(digits)?;
         let network = Network::new()?;
         let numbers: i64 = network.parameters().iter().map(Tensor::numel).sum();
-        self.line(format_args!("{numbers} parameters, {} passes over {TRAINING} images", demo.epochs));
+        self.line(format_args!("{numbers} parameters; passes over {TRAINING} images: {}", demo.epochs));
         let losses = training::train(&network, &training, demo.epochs)?;
         for (epoch, losses) in losses.chunks(losses.len() / demo.epochs as usize).enumerate() {
             let mean = losses.iter().sum::<f64>() / losses.len() as f64;
