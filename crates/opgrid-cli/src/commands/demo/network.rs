@@ -3,7 +3,7 @@
 use opgrid::nn::{BatchNorm2d, Conv2d, Dropout, Linear, Module, Parts};
 use opgrid::prelude::*;
 
-use super::CLASSES;
+use super::classifier::CLASSES;
 
 /// A convolution, batch normalization and ReLU.
 struct Block {
