@@ -158,6 +158,35 @@ pub trait Module {
 /// A module that makes one tensor of another, as [`Sequential`](crate::Sequential) holds them.
 ///
 /// Modules of this crate have a function `forward` of the same meaning, so that calling it needs no import.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Result;
+/// use opgrid_nn::{Forward, Linear, Module, Parts, ReLU, Sequential};
+/// use opgrid_tensor::Tensor;
+///
+/// /// What goes in is added to what comes out.
+/// struct Residual(Sequential);
+///
+/// impl Module for Residual {
+///     fn parts(&self, parts: &mut Parts) {
+///         self.0.parts(parts);
+///     }
+/// }
+///
+/// impl Forward for Residual {
+///     fn forward(&self, input: &Tensor) -> Result<Tensor> {
+///         input.add(&self.0.forward(input)?, 1)
+///     }
+/// }
+///
+/// let block = Residual(Sequential::new().then(Linear::new(4, 4)?).then(ReLU));
+/// let model = Sequential::new().then(block).then(Linear::new(4, 2)?);
+/// assert_eq!(model.named_parameters()[0].0, "0.0.weight");
+/// assert_eq!(model.forward(&Tensor::from_nested(&[[1.0f32, 2.0, 3.0, 4.0]])?)?.sizes(), [1, 2]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub trait Forward: Module {
     /// What the module makes of its input.
     ///
