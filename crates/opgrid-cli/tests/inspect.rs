@@ -130,19 +130,42 @@ fn keys_are_listed() {
 
 #[test]
 fn the_demo_runs_anywhere_and_tells_the_same() {
-    let here = prints(&["demo"]);
+    let here = prints(&["demo", "--epochs", "0"]);
     for part in
         ["accuracy  88.1 %", "accuracy  83.4 %", "3 x aten::mm", "size=(597, 10)", "alias CompositeImplicit"]
     {
         assert!(here.contains(part), "`{part}` is not in {here}");
     }
-    let elsewhere = opgrid_in(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")), &["demo"]);
+    let elsewhere = opgrid_in(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")), &["demo", "--epochs", "0"]);
     assert_eq!((elsewhere.status, elsewhere.err.as_str()), (Some(0), ""));
     let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
     assert_eq!(body(&elsewhere.out), body(&here));
-    let told = json(&["demo"]);
+}
+
+#[test]
+fn the_network_of_the_demo_learns() {
+    let demo = ["demo", "--epochs", "1", "--seed", "3"];
+    let text = prints(&demo);
+    for part in
+        ["passes over 1200 images: 1", "pass  1  loss ", "┤█", "where centroids reach 88.1 %", "AutogradCPU"]
+    {
+        assert!(text.contains(part), "`{part}` is not in {text}");
+    }
+    let told = json(&demo);
     assert_eq!(told["accuracy"], told["restored_accuracy"]);
     assert_eq!(told["calls"]["demo::normalize"], 1);
+    let numbers = |list: &serde_json::Value| -> Vec<f64> {
+        list.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    };
+    let losses = numbers(&told["network"]["losses"]);
+    assert_eq!(losses.len(), 38);
+    let sum = |losses: &[f64]| losses.iter().sum::<f64>();
+    assert!(sum(&losses[28..]) < 0.8 * sum(&losses[..10]), "{losses:?}");
+    // The same seed gives the same numbers in another process.
+    let mean = format!("pass  1  loss {:.4}", sum(&losses) / 38.0);
+    assert!(text.contains(&mean), "`{mean}` is not in {text}");
+    let accuracy = told["network"]["accuracy"].as_f64().unwrap();
+    assert!(text.contains(&format!("accuracy  {:.1} %", 100.0 * accuracy)) && accuracy > 0.3, "{accuracy}");
 }
 
 #[test]
@@ -162,6 +185,7 @@ fn mistakes_in_the_arguments_are_one_message() {
     fails(&["tabel"], &["tabel", "table"]);
     fails(&["call"], &["<OPERATOR>"]);
     fails(&["call", "aten::neg", "[1]", "--ouut", "x.npy"], &["--ouut", "--out"]);
+    fails(&["demo", "--epochs", "many"], &["--epochs", "many"]);
     fails(&["table", "aten::neg", "--all", "--raw"], &["--all", "--raw"]);
     assert!(prints(&["--help"]).contains("explain"));
     assert!(prints(&["call", "--help"]).contains("--out <FILE>"));

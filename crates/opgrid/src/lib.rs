@@ -1,7 +1,7 @@
 //! The operator dispatcher together with dense tensors and their operators.
 //!
-//! This crate re-exports the dispatcher (`opgrid-core`) and the tensors (`opgrid-tensor`), and fills the global
-//! dispatcher with the operators on first use.
+//! This crate re-exports the dispatcher (`opgrid-core`), the tensors (`opgrid-tensor`) and neural networks on them
+//! (`opgrid-nn`, as [`nn`] and [`optim`]), and fills the global dispatcher with the operators on first use.
 //!
 //! # Examples
 //!
@@ -39,8 +39,13 @@ pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
 pub use opgrid_tensor::{
     Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec, families, files, home, kernels,
-    layers, ops, register, samples, with_dtype,
+    layers, manual_seed, ops, register, samples, with_dtype,
 };
+
+/// Neural networks: modules, losses, initial values.
+pub use opgrid_nn as nn;
+/// Optimizers and learning rates.
+pub use opgrid_nn::optim;
 
 /// What a tensor is made of, and the macro that makes one of literals.
 pub use opgrid_tensor::tensor;

@@ -13,8 +13,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-tensor", &["opgrid-core"]),
     ("opgrid-plugin", &["opgrid-tensor"]),
     ("opgrid-gpu", &["opgrid-tensor"]),
+    ("opgrid-nn", &["opgrid-tensor"]),
     ("opgrid-testing", &["opgrid-tensor"]),
-    ("opgrid", &["opgrid-tensor", "opgrid-plugin"]),
+    ("opgrid", &["opgrid-tensor", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-cli", &["opgrid"]),
     ("opgrid-python", &["opgrid"]),
 ];
