@@ -3,7 +3,7 @@
 use opgrid_core::Result;
 use opgrid_tensor::{Tensor, ops};
 
-use super::group::{Group, Groups, Settings, Slot, expect, optimizer};
+use super::group::{Group, Groups, Settings, Slot, expect, optimizer, real};
 
 /// Adam, after Kingma and Ba, 2014: running means of gradients over the root of those of their squares.
 ///
@@ -185,36 +185,52 @@ fn update<S: Ruled>(group: &mut Group<S>) -> Result<()> {
 
 fn update_all(rule: Rule, slots: &mut [Slot]) -> Result<()> {
     let Rule { lr, betas: [beta1, beta2], eps, weight_decay, is_decoupled, amsgrad, maximize, .. } = rule;
+    let mut lists: [Vec<Tensor>; 6] = Default::default();
     for slot in slots {
-        let parameter = &slot.parameter;
-        let Some(mut grad) = parameter.grad() else { continue };
+        let Some(grad) = slot.parameter.grad() else { continue };
         while slot.kept.len() < 2 + usize::from(amsgrad) {
-            slot.kept.push(zeros_like(parameter)?);
-        }
-        if maximize {
-            grad = grad.neg()?;
+            slot.kept.push(zeros_like(&slot.parameter)?);
         }
         slot.steps += 1;
-        if weight_decay != 0.0 && is_decoupled {
-            parameter.mul_scalar_(1.0 - lr * weight_decay)?;
-        } else if weight_decay != 0.0 {
-            grad = grad.add(parameter, weight_decay)?;
+        let steps = Tensor::number(slot.steps as f64);
+        let tensors =
+            [Some(&slot.parameter), Some(&grad), slot.kept.first(), slot.kept.get(1), slot.kept.get(2)];
+        for (list, tensor) in lists.iter_mut().zip(tensors) {
+            list.extend(tensor.map(real).transpose()?);
         }
-        let (mean, mut squares) = (&slot.kept[0], &slot.kept[1]);
-        mean.lerp_(&grad, 1.0 - beta1)?;
-        squares.mul_scalar_(beta2)?.addcmul_(&grad, &grad, 1.0 - beta2)?;
-        if amsgrad {
-            let largest = slot.kept[2].maximum(squares)?;
-            slot.kept[2] = largest;
-            squares = &slot.kept[2];
-        }
-        // Both means start at zero, which these corrections make up for.
-        let correction = |beta: f64| 1.0 - beta.powf(slot.steps as f64);
-        let divisor = squares.sqrt()?;
-        divisor.div_scalar_(correction(beta2).sqrt())?.add_scalar_(eps, 1)?;
-        parameter.addcdiv_(&slot.kept[0], &divisor, -(lr / correction(beta1)))?;
+        lists[5].push(steps);
     }
-    Ok(())
+    let [parameters, grads, means, squares, largest, steps] = &lists;
+    if parameters.is_empty() {
+        return Ok(());
+    }
+    // Without `amsgrad` nothing of an earlier setting is used.
+    let largest: &[Tensor] = if amsgrad { largest } else { &[] };
+    macro_rules! step {
+        ($operator:expr) => {
+            $operator.call(
+                parameters,
+                grads,
+                means,
+                squares,
+                largest,
+                steps,
+                lr,
+                beta1,
+                beta2,
+                weight_decay,
+                eps,
+                amsgrad,
+                maximize,
+                None,
+                None,
+            )
+        };
+    }
+    match is_decoupled {
+        true => step!(ops::FusedAdamwInplace),
+        false => step!(ops::FusedAdamInplace),
+    }
 }
 
 fn zeros_like(tensor: &Tensor) -> Result<Tensor> {

@@ -31,6 +31,14 @@ pub(super) struct Slot {
     pub(super) kept: Vec<Tensor>,
 }
 
+/// The tensor, a complex one as pairs of real numbers on the same memory.
+pub(super) fn real(tensor: &Tensor) -> Result<Tensor> {
+    match tensor.dtype().is_complex() {
+        true => opgrid_tensor::ops::ViewAsReal.call(tensor),
+        false => Ok(tensor.clone()),
+    }
+}
+
 /// The settings of an optimizer's groups.
 pub(super) trait Settings {
     /// What its errors call the optimizer.

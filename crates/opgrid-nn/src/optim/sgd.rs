@@ -1,9 +1,9 @@
 //! Stochastic gradient descent.
 
-use opgrid_core::{MemoryFormat, Result};
-use opgrid_tensor::ops;
+use opgrid_core::Result;
+use opgrid_tensor::{Tensor, ops};
 
-use super::group::{Group, Groups, Settings, expect, optimizer};
+use super::group::{Group, Groups, Settings, expect, optimizer, real};
 use crate::error::argument;
 
 /// Stochastic gradient descent: `p -= lr * v` with `v = momentum * v + (1 - dampening) * grad`.
@@ -77,30 +77,40 @@ impl Settings for SGDOptions {
 
 optimizer!(SGD, SGDOptions);
 
-/// Updates the parameters of a group.
+/// Updates the parameters of a group: those with a buffer, and those in their first step.
 fn update(group: &mut Group<SGDOptions>) -> Result<()> {
     let SGDOptions { lr, momentum, dampening, weight_decay, nesterov, maximize } = group.settings;
+    let mut later: [Vec<Tensor>; 3] = Default::default();
+    let mut first: [Vec<Tensor>; 3] = Default::default();
     for slot in &mut group.slots {
-        let parameter = &slot.parameter;
-        let Some(mut grad) = parameter.grad() else { continue };
-        if maximize {
-            grad = grad.neg()?;
+        let Some(grad) = slot.parameter.grad() else { continue };
+        let is_first = momentum != 0.0 && slot.kept.is_empty();
+        if is_first {
+            slot.kept.push(ops::EmptyLike.call(&slot.parameter, None, None, None, None, None)?);
         }
-        if weight_decay != 0.0 {
-            grad = grad.add(parameter, weight_decay)?;
+        let lists = if is_first { &mut first } else { &mut later };
+        for (list, tensor) in lists.iter_mut().zip([Some(&slot.parameter), Some(&grad), slot.kept.first()]) {
+            list.extend(tensor.map(real).transpose()?);
         }
-        if momentum != 0.0 {
-            match slot.kept.first() {
-                Some(speed) => {
-                    speed.mul_scalar_(momentum)?.add_(&grad, 1.0 - dampening)?;
-                }
-                // The gradient is somebody else's, and may be written.
-                None => slot.kept.push(ops::Clone.call(&grad.detach()?, Some(MemoryFormat::Preserve))?),
-            }
-            let speed = &slot.kept[0];
-            grad = if nesterov { grad.add(speed, momentum)? } else { speed.clone() };
+    }
+    for ([parameters, grads, buffers], is_first) in [(later, false), (first, true)] {
+        if parameters.is_empty() {
+            continue;
         }
-        parameter.add_(&grad, -lr)?;
+        ops::FusedSgdInplace.call(
+            &parameters,
+            &grads,
+            &buffers,
+            weight_decay,
+            momentum,
+            lr,
+            dampening,
+            nesterov,
+            maximize,
+            is_first,
+            None,
+            None,
+        )?;
     }
     Ok(())
 }
