@@ -27,6 +27,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "operators", prepare: operators },
     Suite { name: "autograd", prepare: autograd },
     Suite { name: "models", prepare: models },
+    Suite { name: "training", prepare: training },
 ];
 
 /// What prints the decided differences; it needs no PyTorch.
@@ -165,6 +166,11 @@ fn autograd(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 fn models(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     torch.require(&["safetensors"])?;
     beside_torch(workspace, torch, "conformance/models/run.py")
+}
+
+/// The losses of the first steps of training.
+fn training(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    beside_torch(workspace, torch, "conformance/training/run.py")
 }
 
 /// A script that imports both libraries in PyTorch's interpreter.
