@@ -71,23 +71,43 @@ def described(result, tensors, blocks):
         return ["float", digits(result)]
     if isinstance(result, complex):
         return ["complex", [digits(result.real), digits(result.imag)]]
+    if isinstance(result, list):
+        return ["list", [described(entry, tensors, blocks) for entry in result]]
+    return None
+
+
+def results(result):
+    """The results of a call, of which there may be several or none."""
+    if result is None:
+        return []
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def first_tensor(values):
+    """The first tensor among results, of which one may be a list."""
+    for value in values:
+        if isinstance(value, list):
+            value = first_tensor(value)
+        if isinstance(value, torch.Tensor):
+            return value
     return None
 
 
 def called(call, tensors, blocks, before):
-    """The answer to a call; its result becomes the next tensor, or else the last one again."""
+    """The answer to a call; its first result becomes the next tensor, or else the last one again."""
     operator, positional, keyword = call
     family, _, overload = operator.removeprefix("aten::").partition(".")
     function = getattr(getattr(torch.ops.aten, family), overload or "default")
-    result = None
+    values = []
     try:
         positional = [value(arg, tensors) for arg in positional]
         keyword = {name: value(arg, tensors) for name, arg in keyword.items()}
-        result = function(*positional, **keyword)
-        answer = {"returns": [described(result, tensors, blocks)]}
+        values = results(function(*positional, **keyword))
+        answer = {"returns": [described(result, tensors, blocks) for result in values]}
     except Exception as error:  # whatever torch refuses
         answer = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-    tensors.append(result if isinstance(result, torch.Tensor) else (tensors[-1] if tensors else None))
+    following = first_tensor(values)
+    tensors.append(following if following is not None else (tensors[-1] if tensors else None))
     answer["written"] = []
     for at, block in enumerate(blocks):
         now = block.view(torch.uint8).numpy().tobytes() if block.numel() else b""
@@ -105,12 +125,17 @@ def memory(dtype, text):
     return torch.frombuffer(bytearray.fromhex(text), dtype=dtype).clone()
 
 
+def placed(block, sizes, strides, offset):
+    """A tensor on the memory of a block, which torch does not take for a view of another one."""
+    return torch.empty(0, dtype=block.dtype).set_(block.untyped_storage(), offset, sizes, strides)
+
+
 def ran(case):
     torch.set_default_dtype(getattr(torch, case["default"]))
     torch.default_generator.manual_seed(case["stream"])
     blocks = [memory(*block) for block in case["blocks"]]
     before = [bytes.fromhex(text) for _, text in case["blocks"]]
-    tensors = [blocks[block].as_strided(*place) for block, *place in case["tensors"]]
+    tensors = [placed(blocks[block], *place) for block, *place in case["tensors"]]
     return [called(call, tensors, blocks, before) for call in case["calls"]]
 
 

@@ -50,7 +50,16 @@ fn wrong_elements_are_noticed() {
     let setting = Setting::new().unwrap();
     for line in RECORD.lines().filter(|line| line.starts_with("call")) {
         let Some((start, digits, end)) = last_elements(line) else { continue };
-        // The sign of the last element, which becomes another number unless it is zero or NaN.
+        // The sign of the last element, which becomes another number unless it is NaN; zeros have none.
+        // The elements of views are compared where they lie.
+        let mut before = start.rsplit(',').skip(1);
+        if before.next().is_some_and(|block| block.parse::<u64>().is_ok()) && before.next() == Some("null") {
+            continue;
+        }
+        let is_zero = digits[digits.len().saturating_sub(8)..].bytes().all(|digit| digit == b'0');
+        if is_zero {
+            continue;
+        }
         let (rest, last) = digits.split_at(digits.len() - 2);
         let turned = u8::from_str_radix(last, 16).unwrap() ^ 0x80;
         let mut report = Report::default();
@@ -62,7 +71,7 @@ fn wrong_elements_are_noticed() {
     assert!(noticed * 100 >= changed * NOTICED, "{noticed} of {changed}");
 }
 
-/// How many of a hundred changed answers have to be noticed; zeros, NaN and elements that were never written are not.
+/// How many of a hundred changed answers have to be noticed; NaN and elements that were never written are not.
 const NOTICED: usize = 80;
 
 /// The digits of a result's elements, and what stands around them.

@@ -9,6 +9,7 @@ use opgrid_conformance::tensors::answer::Answer;
 use opgrid_conformance::tensors::case::Case;
 use opgrid_conformance::tensors::chains;
 use opgrid_conformance::tensors::compare::text;
+use opgrid_conformance::tensors::mistakes::Noticed;
 use opgrid_conformance::tensors::record;
 use opgrid_conformance::tensors::report::Report;
 use opgrid_conformance::tensors::run::{self, Make, Setting};
@@ -22,6 +23,7 @@ struct Arguments {
     count: u64,
     show: Option<u64>,
     record: Option<PathBuf>,
+    breaks: bool,
 }
 
 /// Cases of one call each, of every operator in turn.
@@ -43,7 +45,7 @@ const PER_PRINTED: u64 = 10;
 const ENOUGH: usize = 50;
 
 const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
-                     [--record FILE]";
+                     [--record FILE] [--break all]";
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
@@ -54,6 +56,7 @@ impl Arguments {
             count: SEEDS,
             show: None,
             record: None,
+            breaks: false,
         };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` needs a value; usage: {USAGE}"))?;
@@ -66,6 +69,7 @@ impl Arguments {
                 "--seeds" => arguments.count = number()?,
                 "--show" => arguments.show = Some(number()?),
                 "--record" => arguments.record = Some(value.into()),
+                "--break" if value == "all" => arguments.breaks = true,
                 _ => return Err(format!("unknown option `{word}`; usage: {USAGE}")),
             }
         }
@@ -82,6 +86,7 @@ fn main() -> ExitCode {
         }
     };
     let result = match (arguments.show, &arguments.record) {
+        _ if arguments.breaks => mistakes(&arguments),
         (Some(seed), _) => show(&arguments, seed),
         (None, Some(file)) => record(&arguments, file),
         (None, None) => compare(&arguments),
@@ -125,6 +130,19 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
             "{count} differences in {} cases that were not decided; `--show SEED` prints a case",
             report.differing_cases()
         )),
+    }
+}
+
+/// Makes mistakes in our answers, each of which has to be noticed.
+fn mistakes(arguments: &Arguments) -> Result<(), String> {
+    let (setting, mut noticed) = (Setting::new()?, Noticed::default());
+    let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
+    let seeds = arguments.first..arguments.first + arguments.count;
+    run::mistakes(&setting, &mut torch, seeds, &mut noticed)?;
+    print!("{noticed}");
+    match noticed.failures().as_slice() {
+        [] => Ok(()),
+        failures => Err(format!("the comparison does not notice:\n  {}", failures.join("\n  "))),
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Returned {
     Number(Scalar),
     /// A tensor of a dtype that opgrid does not have.
     Foreign(String),
+    /// A list of results.
+    List(Vec<Returned>),
     /// Nothing.
     None,
 }
@@ -45,6 +47,16 @@ pub struct TensorAnswer {
     pub block: Option<usize>,
     /// Its elements in row-major order.
     pub bytes: Vec<u8>,
+}
+
+impl Returned {
+    fn tensors(&self) -> Vec<&TensorAnswer> {
+        match self {
+            Self::Tensor(tensor) => vec![tensor],
+            Self::List(list) => list.iter().flat_map(Self::tensors).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl PartialEq for Block {
@@ -72,12 +84,9 @@ impl Answer {
         Ok(Self { outcome, written: written.collect::<Result<_, String>>()? })
     }
 
-    /// The tensor that the call gave.
-    pub fn tensor(&self) -> Option<&TensorAnswer> {
-        match self.outcome.as_deref() {
-            Ok([Returned::Tensor(tensor)]) => Some(tensor),
-            _ => None,
-        }
+    /// The tensors that the call gave, those of lists among them.
+    pub fn tensors(&self) -> Vec<&TensorAnswer> {
+        self.outcome.as_deref().unwrap_or_default().iter().flat_map(Returned::tensors).collect()
     }
 }
 
@@ -124,6 +133,7 @@ fn returned(json: &Json) -> Result<Returned, String> {
             let value = opgrid_core::Complex64::new(double(&value[0])?, double(&value[1])?);
             Returned::Number(Scalar::Complex(value))
         }
+        "list" => Returned::List(array(value)?.iter().map(returned).collect::<Result<_, _>>()?),
         _ => Returned::None,
     })
 }

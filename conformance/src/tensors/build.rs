@@ -5,6 +5,7 @@ use opgrid_core::{Complex64, DType, Device, Layout, MemoryFormat, OperatorHandle
 
 use super::answer::Answer;
 use super::case::{Arg, Block, Call, Case, Place};
+use super::directed;
 use super::elements::{self, DTYPES, Style};
 use super::families::Maker;
 use super::images::Images;
@@ -84,6 +85,7 @@ impl<'a> Builder<'a> {
         let mut given = 0;
         for argument in schema.arguments.iter().filter(|argument| !argument.is_out()) {
             let arg = (maker.argument)(self, argument).unwrap_or_else(|| self.usual(argument));
+            let arg = self.number_as_tensor(argument, arg);
             if !argument.kwarg_only {
                 call.positional.push(arg);
                 given += usize::from(argument.default.is_none());
@@ -94,11 +96,36 @@ impl<'a> Builder<'a> {
         while call.positional.len() > given && self.random.chance(30) {
             call.positional.pop();
         }
-        for argument in schema.arguments.iter().filter(|argument| argument.is_out()) {
-            let out = self.out(&call);
-            call.keyword.push((argument.name.clone(), out));
+        let outputs = schema.arguments.iter().filter(|argument| argument.is_out());
+        let names: Vec<&str> = outputs.map(|argument| argument.name.as_str()).collect();
+        let results = if names.is_empty() { Vec::new() } else { self.results(&call, &names) };
+        for (at, name) in names.into_iter().enumerate() {
+            let out = self.out(results.get(at));
+            call.keyword.push((name.to_owned(), out));
         }
         self.case.calls.push(call);
+    }
+
+    /// A number in the place of a tensor as a tensor without dimensions, where torch takes no number there; most often
+    /// of the dtype that the number would have itself.
+    fn number_as_tensor(&mut self, argument: &Argument, arg: Arg) -> Arg {
+        let is_tensor = argument.real_type.to_string().trim_end_matches('?') == "Tensor";
+        if !is_tensor || self.takes_numbers() {
+            return arg;
+        }
+        let (dtype, element) = match arg {
+            Arg::Int(value) => (DType::I64, Complex64::new(value as f64, 0.0)),
+            Arg::Bool(value) => (DType::Bool, Complex64::new(f64::from(value), 0.0)),
+            Arg::Float(value) => (DType::F64, Complex64::new(value, 0.0)),
+            Arg::Complex(value) => (DType::Complex128, value),
+            other => return other,
+        };
+        let dtype = if self.random.chance(80) { dtype } else { *self.random.pick(&DTYPES) };
+        let Ok(block) = directed::block(dtype, &[element]) else { return arg };
+        self.case.blocks.push(block);
+        let block = self.case.blocks.len() - 1;
+        self.case.tensors.push(Place { block, sizes: Vec::new(), strides: Vec::new(), offset: 0 });
+        Arg::Tensor(self.case.tensors.len() - 1)
     }
 
     /// The overload that is called.
@@ -278,13 +305,9 @@ impl<'a> Builder<'a> {
         self.ours.run(&case, Device::CPU).ok()?.pop()
     }
 
-    /// An output for a call: without elements, of the right shape anywhere in memory, or of a wrong one.
-    fn out(&mut self, call: &Call) -> Arg {
-        let candidates = [self.dtype, self.case.default, DType::Bool, DType::I64, DType::Complex128];
-        let accepted = candidates
-            .into_iter()
-            .find_map(|dtype| self.size_of_result(call, dtype).map(|sizes| (dtype, sizes)));
-        let (mut dtype, sizes) = accepted.unwrap_or_else(|| (self.dtype, self.shape.clone()));
+    /// An output for a result: without elements, of the right shape anywhere in memory, or of a wrong one.
+    fn out(&mut self, result: Option<&(DType, Vec<i64>)>) -> Arg {
+        let (mut dtype, sizes) = result.cloned().unwrap_or_else(|| (self.dtype, self.shape.clone()));
         if self.random.chance(30) {
             dtype = *self.random.pick(&DTYPES);
         }
@@ -304,15 +327,43 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The sizes of the result of a call into an output of that dtype.
-    fn size_of_result(&self, call: &Call, dtype: DType) -> Option<Vec<i64>> {
+    /// Dtypes that outputs of these names may have in a call, with the sizes of its results; nothing where none are
+    /// found.
+    fn results(&self, call: &Call, names: &[&str]) -> Vec<(DType, Vec<i64>)> {
+        let candidates = [self.dtype, self.case.default, DType::Bool, DType::I64, DType::Complex128];
+        let mut tried = candidates.into_iter().flat_map(|first| {
+            let rest: &[DType] = if names.len() == 1 { &[first] } else { &[first, DType::I64, DType::F32] };
+            rest.iter().map(move |rest| (first, *rest)).collect::<Vec<_>>()
+        });
+        tried.find_map(|(first, rest)| self.sizes_of_results(call, names, first, rest)).unwrap_or_default()
+    }
+
+    /// The dtypes and sizes of the results of a call into outputs of which the first has one dtype and the rest another.
+    fn sizes_of_results(
+        &self,
+        call: &Call,
+        names: &[&str],
+        first: DType,
+        rest: DType,
+    ) -> Option<Vec<(DType, Vec<i64>)>> {
         let (mut case, mut call) = (self.case.clone(), call.clone());
-        case.blocks.push(Block { dtype, bytes: Vec::new() });
-        let block = case.blocks.len() - 1;
-        case.tensors.push(Place { block, sizes: vec![0], strides: vec![1], offset: 0 });
-        call.keyword.push(("out".to_owned(), Arg::Tensor(case.tensors.len() - 1)));
+        let from = case.tensors.len();
+        for (at, name) in names.iter().enumerate() {
+            let dtype = if at == 0 { first } else { rest };
+            case.blocks.push(Block { dtype, bytes: Vec::new() });
+            let block = case.blocks.len() - 1;
+            case.tensors.push(Place { block, sizes: vec![0], strides: vec![1], offset: 0 });
+            call.keyword.push(((*name).to_owned(), Arg::Tensor(case.tensors.len() - 1)));
+        }
         case.calls = vec![call];
-        let answer = self.ours.run(&case, Device::CPU).ok()?.pop()?;
-        Some(answer.tensor()?.sizes.clone())
+        let mut run = self.ours.begin(&case, Device::CPU).ok()?;
+        run.call(&case.calls[0]).outcome.ok()?;
+        Some(
+            run.tensors()
+                .get(from..from + names.len())?
+                .iter()
+                .map(|out| (out.dtype(), out.sizes().to_vec()))
+                .collect(),
+        )
     }
 }

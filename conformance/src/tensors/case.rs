@@ -84,7 +84,7 @@ pub struct Case {
     pub blocks: Vec<Block>,
     /// The tensors.
     pub tensors: Vec<Place>,
-    /// The calls; the result of each is a tensor more, and one without a tensor repeats the last.
+    /// The calls; the first tensor among the results of each is a tensor more, and a call without one repeats the last.
     pub calls: Vec<Call>,
 }
 

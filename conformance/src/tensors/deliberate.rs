@@ -9,6 +9,7 @@ use opgrid_tensor::{Geometry, ops};
 
 pub use opgrid_tensor::samples::Difference as Decided;
 
+use super::answer::Answer;
 use super::case::{Arg, Call, Case, family};
 use super::compare::Difference;
 use super::elements;
@@ -46,13 +47,24 @@ impl Differences {
     }
 
     /// The one that explains a difference between answers: the operator's own first.
-    pub fn explaining(&self, ours: &Ours, case: &Case, difference: &Difference) -> Option<&Decided> {
+    /// `answers` are ours.
+    pub fn explaining(
+        &self,
+        ours: &Ours,
+        case: &Case,
+        answers: &[Answer],
+        difference: &Difference,
+    ) -> Option<&Decided> {
         let call = &case.calls[difference.call];
-        let arguments = arguments(ours, case, call);
+        let arguments = arguments(ours, (case, answers), call);
+        let kind = ours.kind(&call.operator);
         let seen = Seen {
             operator: &call.operator,
             default: case.default,
             arguments: &arguments,
+            outputs: &ours.outputs(call),
+            kind: kind.as_ref(),
+            sizes: &difference.sizes,
             part: difference.part,
             ours: &difference.ours,
             torch: &difference.torch,
@@ -70,8 +82,11 @@ impl Default for Differences {
     }
 }
 
+/// A case with our answers to its calls.
+type Run<'a> = (&'a Case, &'a [Answer]);
+
 /// The arguments of a call by their names in the schema.
-fn arguments(ours: &Ours, case: &Case, call: &Call) -> Vec<(String, Argument)> {
+fn arguments(ours: &Ours, case: Run<'_>, call: &Call) -> Vec<(String, Argument)> {
     let schema = ours.dispatcher().find(&call.operator).and_then(|operator| operator.schema());
     let name = |at: usize| {
         let argument = schema.as_ref().ok().and_then(|schema| schema.arguments.get(at));
@@ -82,7 +97,7 @@ fn arguments(ours: &Ours, case: &Case, call: &Call) -> Vec<(String, Argument)> {
     positional.chain(keyword).collect()
 }
 
-fn argument(case: &Case, arg: &Arg) -> Argument {
+fn argument(case: Run<'_>, arg: &Arg) -> Argument {
     match arg {
         Arg::Tensor(at) => operand(case, *at).map_or(Argument::Other, Argument::Tensor),
         Arg::Tensors(list) => {
@@ -99,12 +114,29 @@ fn argument(case: &Case, arg: &Arg) -> Argument {
     }
 }
 
-/// A tensor that the case begins with.
-fn operand(case: &Case, at: usize) -> Option<Operand> {
-    let place = case.tensors.get(at)?;
+/// A tensor that the case begins with, or the first one that a call gave.
+fn operand((case, answers): Run<'_>, at: usize) -> Option<Operand> {
+    let Some(place) = case.tensors.get(at) else { return result(case, &answers[..=at - case.tensors.len()]) };
     let block = &case.blocks[place.block];
     let geometry = Geometry::strided(&place.sizes, &place.strides, place.offset).ok()?;
     let all = hex::numbers(block.dtype, &block.bytes);
     let elements = elements::places(place).into_iter().filter_map(|at| all.get(at).copied()).collect();
     Some(Operand { memory: place.block, geometry, dtype: block.dtype, elements })
+}
+
+/// The first tensor that the last of these calls gave; that of a call before, where one gave none.
+fn result(case: &Case, answers: &[Answer]) -> Option<Operand> {
+    let Some((last, before)) = answers.split_last() else {
+        return operand((case, &[]), case.tensors.len().checked_sub(1)?);
+    };
+    let Some(tensor) = last.tensors().first().copied() else { return result(case, before) };
+    let geometry = Geometry::strided(&tensor.sizes, &tensor.strides, tensor.offset).ok()?;
+    // New memory has a number of its own.
+    let memory = tensor.block.unwrap_or(case.blocks.len() + before.len());
+    Some(Operand {
+        memory,
+        geometry,
+        dtype: tensor.dtype,
+        elements: hex::numbers(tensor.dtype, &tensor.bytes),
+    })
 }

@@ -92,7 +92,7 @@ fn blocks(arguments: &[(&str, Argument)]) -> Result<Vec<Block>, String> {
         .collect()
 }
 
-fn block(dtype: DType, elements: &[Complex64]) -> opgrid_core::Result<Block> {
+pub(super) fn block(dtype: DType, elements: &[Complex64]) -> opgrid_core::Result<Block> {
     let count = elements.len();
     let tensor = with_dtype!(dtype, T => {
         let elements = elements.iter().map(|element| T::from_number(Number::Complex128(*element)));

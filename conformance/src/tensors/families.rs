@@ -494,7 +494,7 @@ fn values(b: &mut Builder<'_>) -> Arg {
         positional: vec![Arg::Tensor(0), Arg::Tensors(b.indices.clone())],
         keyword: Vec::new(),
     };
-    let sizes = b.tried(&index).and_then(|answer| answer.tensor().map(|tensor| tensor.sizes.clone()));
+    let sizes = b.tried(&index).and_then(|answer| Some(answer.tensors().first()?.sizes.clone()));
     let mut sizes = layouts::narrowed(&mut b.random, &sizes.unwrap_or_default());
     if b.random.chance(4) {
         sizes = layouts::spoilt(&mut b.random, &sizes);

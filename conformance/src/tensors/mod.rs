@@ -16,6 +16,7 @@ pub mod families;
 pub mod hex;
 pub mod images;
 pub mod layouts;
+pub mod mistakes;
 pub mod ours;
 pub mod printing;
 pub mod promotion;

@@ -6,7 +6,7 @@ use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
 
 use super::answer::{Answer, Returned, TensorAnswer};
-use super::case::{Arg, Block, Call, Case, Place};
+use super::case::{Arg, Block, Call, Case, Place, family};
 
 /// A dispatcher with our operators.
 pub struct Ours {
@@ -40,10 +40,31 @@ impl Ours {
         self.samples.roundings(operator)
     }
 
+    /// The kind of an overload.
+    pub fn kind(&self, operator: &str) -> Option<Kind> {
+        let own = self.dispatcher.find(operator).and_then(|operator| operator.column::<Kind>());
+        own.ok().flatten().map(|kind| (*kind).clone())
+    }
+
     /// Whether an overload is of a kind, or of one under it.
     pub fn is_of_kind(&self, operator: &str, kind: &Kind) -> bool {
-        let own = self.dispatcher.find(operator).and_then(|operator| operator.column::<Kind>());
-        own.ok().flatten().is_some_and(|own| own.is(kind))
+        self.kind(operator).is_some_and(|own| own.is(kind))
+    }
+
+    /// Whether the size of an overload's result depends on elements, which meta tensors have not.
+    pub fn depends_on_elements(&self, operator: &str) -> bool {
+        let own = family(operator);
+        self.samples.operators().iter().any(|known| family(known.name()) == own && !known.is_on_meta())
+    }
+
+    /// The names of the arguments of a call that are outputs.
+    pub fn outputs(&self, call: &Call) -> Vec<String> {
+        let schema = self.dispatcher.find(&call.operator).and_then(|operator| operator.schema());
+        let outputs = schema.map(|schema| {
+            let outputs = schema.arguments.iter().filter(|argument| argument.is_out());
+            outputs.map(|argument| argument.name.clone()).collect()
+        });
+        outputs.unwrap_or_default()
     }
 
     /// Whether torch takes a number where an overload asks for a tensor.
@@ -105,12 +126,17 @@ impl Run<'_> {
         Tensor::from_array(Array::new(spec, storage.clone())?)
     }
 
+    /// The tensors of the case, then those that calls gave.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
     /// The tensor that the next call would take for the last one.
     pub fn last(&self) -> Option<&Tensor> {
         self.tensors.last()
     }
 
-    /// Calls an operator; its result becomes the next tensor, or else the last one again.
+    /// Calls an operator; its first tensor becomes the next one, or else the last one again.
     pub fn call(&mut self, call: &Call) -> Answer {
         let result = self.results(call);
         let outcome = match &result {
@@ -118,10 +144,7 @@ impl Run<'_> {
             Err(error) => Err(error.to_string()),
         };
         let written = if self.device == Device::META { Vec::new() } else { self.written() };
-        let next = match result.ok().and_then(|mut values| values.pop()) {
-            Some(value @ Value::Tensor(_)) => Tensor::try_from(value).ok(),
-            _ => None,
-        };
+        let next = result.ok().and_then(|values| values.iter().find_map(first_tensor));
         self.tensors.extend(next.or_else(|| self.tensors.last().cloned()));
         Answer { outcome, written }
     }
@@ -176,6 +199,13 @@ impl Run<'_> {
             Value::Float(value) => Returned::Number(Scalar::Float(*value)),
             Value::Bool(value) => Returned::Number(Scalar::Bool(*value)),
             Value::Complex(value) => Returned::Number(Scalar::Complex(**value)),
+            Value::List(list) => match &**list {
+                List::Tensors(list) => {
+                    let each = list.iter().map(|tensor| self.returned(&Value::Tensor(tensor.clone())));
+                    Returned::List(each.collect::<std::result::Result<_, _>>()?)
+                }
+                _ => Returned::None,
+            },
             _ => Returned::None,
         })
     }
@@ -205,6 +235,18 @@ impl Run<'_> {
             }
         }
         written
+    }
+}
+
+/// The first tensor of a result.
+fn first_tensor(value: &Value) -> Option<Tensor> {
+    match value {
+        Value::Tensor(tensor) => Tensor::try_from(tensor.clone()).ok(),
+        Value::List(list) => match &**list {
+            List::Tensors(list) => Tensor::try_from(list.first()?.clone()).ok(),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

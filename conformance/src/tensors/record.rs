@@ -13,7 +13,7 @@ use super::run::{Setting, answers, compared, text};
 use super::torch::Torch;
 
 /// How many calls of each operator are kept.
-const CALLS: u64 = 5;
+const CALLS: u64 = 2;
 
 /// How many printed tensors are kept.
 const PRINTED: u64 = 150;

@@ -8,14 +8,16 @@ use serde_json::{Value as Json, json};
 use super::answer::Answer;
 use super::build::Builder;
 use super::case::{Case, family};
-use super::compare::{Part, compare};
+use super::compare::{Difference, Part, compare};
 use super::deliberate::{self, Differences};
 use super::directed;
 use super::families::{self, Maker};
+use super::mistakes::{self, MISTAKES, Noticed};
 use super::ours::Ours;
 use super::printing::Printed;
 use super::promotion;
 use super::report::Report;
+use super::tolerance::{self, Rounding};
 use super::torch::{DIED, Torch};
 
 /// How many cases are asked for at once.
@@ -126,9 +128,52 @@ pub(super) fn compared(
     report.calls(case, &ours, torch);
     for difference in compare(&setting.ours, case, &ours, &meta, torch) {
         let operator = &case.calls[difference.call].operator;
-        match setting.differences.explaining(&setting.ours, case, &difference) {
+        match setting.differences.explaining(&setting.ours, case, &ours, &difference) {
             Some(decided) => report.explained(decided.id, operator),
             None => report.difference(case, &difference),
+        }
+    }
+    Ok(())
+}
+
+/// Makes each mistake in our answers to the cases of these seeds, and counts which are noticed.
+///
+/// # Errors
+///
+/// The other side cannot be asked; a case of ours is none.
+pub fn mistakes(
+    setting: &Setting,
+    torch: &mut Torch,
+    seeds: std::ops::Range<u64>,
+    noticed: &mut Noticed,
+) -> Result<(), String> {
+    let mut next = seeds.start;
+    while next < seeds.end {
+        let end = seeds.end.min(next + BATCH);
+        let batch: Vec<Case> = (next..end).map(|seed| setting.one_call(seed)).collect();
+        next = end;
+        let lines: Vec<String> = batch.iter().map(Case::line).collect();
+        for (case, answer) in batch.iter().zip(torch.ask(&lines)?) {
+            let torch = answers(case, answer.as_ref())?;
+            let ours = setting.ours.run(case, Device::CPU);
+            let ours = ours.map_err(|error| format!("seed {}: {error}", case.seed))?;
+            // Elements that were never written are not compared; a result without any is not seen to be missing.
+            let is_unset = tolerance::of(&setting.ours, &case.calls[0], false) == Rounding::Unset;
+            let is_empty = ours[0].tensors().iter().any(|tensor| tensor.sizes.contains(&0));
+            for (name, mistake) in MISTAKES {
+                let mut wrong = ours.clone();
+                if is_unset && mistakes::ON_ELEMENTS.contains(&name) || is_empty && name == mistakes::REFUSAL
+                {
+                    continue;
+                }
+                if torch[0].outcome.is_ok() && wrong[0].outcome.is_ok() && mistake(&mut wrong[0]) {
+                    let differences = compare(&setting.ours, case, &wrong, &[], &torch);
+                    let is_unexplained = |difference: &Difference| {
+                        setting.differences.explaining(&setting.ours, case, &wrong, difference).is_none()
+                    };
+                    noticed.made(name, &case.calls[0].operator, differences.iter().any(is_unexplained));
+                }
+            }
         }
     }
     Ok(())

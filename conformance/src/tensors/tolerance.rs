@@ -62,7 +62,9 @@ fn limits_of_call(case: &Case, call: &Call, result: DType) -> impl Iterator<Item
 /// A number that no sum of terms of a call exceeds, as far as the arguments are finite.
 pub fn largest_sum(ours: &Ours, case: &Case, call: &Call, terms: f64) -> f64 {
     let largest = largest(case, call);
-    let products = if ours.is_of_kind(&call.operator, &kind::PRODUCT) { largest } else { 1.0 };
+    let is_sum_of_products =
+        [&kind::PRODUCT, &kind::CONVOLUTION].iter().any(|kind| ours.is_of_kind(&call.operator, kind));
+    let products = if is_sum_of_products { largest } else { 1.0 };
     largest * products * terms.max(1.0) * factors(call)
 }
 

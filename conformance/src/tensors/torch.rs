@@ -57,10 +57,26 @@ impl Torch {
             }
             if answers.len() < lines.len() {
                 self.stop();
-                answers.push(None);
+                // A line before may have spoilt the memory that this one read: it is asked once more, alone.
+                let alone = self.ask_alone(&lines[answers.len()])?;
+                answers.push(alone);
             }
         }
         Ok(answers)
+    }
+
+    /// The answer of a new program to a line, `None` where it died.
+    fn ask_alone(&mut self, line: &str) -> Result<Option<Json>, String> {
+        let running = self.running.insert(start(&self.python, &self.program)?);
+        let _ = running.lines.send(line.to_owned());
+        let mut answer = String::new();
+        if running.answers.read_line(&mut answer).unwrap_or(0) == 0 {
+            self.stop();
+            return Ok(None);
+        }
+        serde_json::from_str(&answer)
+            .map(Some)
+            .map_err(|error| format!("torch answered what is not JSON: {error}"))
     }
 
     fn stop(&mut self) {

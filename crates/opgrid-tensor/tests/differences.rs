@@ -1,11 +1,20 @@
 //! Shows what opgrid's tensors do where they differ from torch's on purpose; the comparison with torch names these tests.
 
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
+use opgrid_tensor::kernels::random::generator;
 use opgrid_tensor::ops::{
-    AbsOut, AddbmmInplace, AllAllOut, AllDimsOut, CatOut, DivTensorMode, EmbeddingBag, ExpOut,
-    FillInplaceScalar, IsConj, IsnanOut, LinearOut, LocalScalarDense, LogicalNotOut, LogsumexpOut, MatmulOut,
-    MeanOut, MmOut, MulOut, NormalInplace, PowScalar, PowScalarOut, ReluOut, ResizeInplace, StackOut, ToCopy,
-    VarCorrectionOut,
+    AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool3dOut, AddbmmInplace, AffineGridGenerator, AllAllOut,
+    AllDimsOut, Angle, AvgPool3d, BernoulliOut, BernoulliP, BucketizeScalar, BucketizeTensor, CatOut,
+    ChannelShuffle, ConjKernel, Contiguous, Conv3d, Copy, DivTensorMode, EmbeddingBag, Erf, ExpOut,
+    FftC2cOut, FftFft, FftFftOut, FftIhfft2Out, FillInplaceScalar, HardtanhBackward, Im2col, Im2colOut,
+    IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, LdexpTensor, LerpTensor, LinearOut,
+    LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
+    MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, Mish, MmOut, MulOut, MulScalarOut, NativeDropout,
+    NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut,
+    Randint, RandintLikeTensor, ReluOut, ResizeInplace, SetInplaceSourceTensorStorageOffset,
+    SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
+    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
+    ViewAsComplex,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -105,6 +114,9 @@ fn outputs_that_repeat_or_share_elements_are_refused() {
     for refused in [message(AllAllOut.call(&flags, &flags)), message(ReluOut.call(&low, &high))] {
         assert!(refused.contains("some elements of the input tensor and the written-to tensor"), "{refused}");
     }
+    let (values, places) = (empty(&[4], DType::F32), empty(&[0], DType::I64));
+    let refused = message(UniqueConsecutiveOut.call(&shifted, true, true, None, &values, &places, &places));
+    assert!(refused.contains("two outputs refer to the same memory"), "{refused}");
 }
 
 #[test]
@@ -313,9 +325,7 @@ fn numbers_that_are_written_fit_the_dtype() {
         opgrid_tensor::ops::Linspace.call(4.into(), (-2.0).into(), 1, Some(DType::U8), None, None, None);
     assert!(message(one).contains("cannot be converted to Byte (uint8) without overflow"));
     assert_eq!(x.contiguous().unwrap().strides(), [0i64; 0]);
-    assert!(
-        opgrid_tensor::ops::Contiguous.call(&count(&[2, 3]).t().unwrap(), MemoryFormat::Preserve).is_err()
-    );
+    assert!(Contiguous.call(&count(&[2, 3]).t().unwrap(), MemoryFormat::Preserve).is_err());
 }
 
 #[test]
@@ -348,4 +358,268 @@ fn spreads_of_halves_are_written_to_wider_outputs() {
     let out = empty(&[], DType::F64);
     VarCorrectionOut.call(&x, None, None, false, &out).unwrap();
     assert!(out.to_vec::<f64>().unwrap()[0] > 0.0);
+}
+
+/// A tensor with the elements of another one, every second element of its memory.
+fn with_gaps(tensor: &Tensor) -> Tensor {
+    let sizes: Vec<i64> = tensor.sizes().iter().map(|size| size * 2).collect();
+    let mut gaps = empty(&sizes, tensor.dtype());
+    for dim in 0..sizes.len() as i64 {
+        gaps = gaps.slice(dim, None, None, 2).unwrap();
+    }
+    gaps.copy_(tensor).unwrap();
+    assert!(!gaps.is_contiguous());
+    gaps
+}
+
+fn elements(tensor: &Tensor) -> Vec<f64> {
+    to(tensor, DType::F64).to_vec().unwrap()
+}
+
+#[test]
+fn outputs_take_what_converts_to_them() {
+    let out = empty(&[3], DType::F64);
+    MulScalarOut.call(&floats(&[3]), Scalar::Int(2), &out).unwrap();
+    assert_eq!(out.to_vec::<f64>().unwrap(), [0.0, 2.0, 4.0]);
+    let out = empty(&[4], DType::Complex128);
+    FftFftOut.call(&floats(&[4]), None, -1, None, &out).unwrap();
+    assert_eq!(out.to_vec::<Complex64>().unwrap()[0], Complex64::new(6.0, 0.0));
+}
+
+#[test]
+fn outputs_of_any_strides_are_written() {
+    let x = floats(&[1, 1, 2, 4, 4]);
+    let rows = empty(&[1, 1, 2, 2, 2], DType::F32);
+    let gaps = with_gaps(&rows);
+    AdaptiveAvgPool3dOut.call(&x, &[2, 2, 2], &rows).unwrap();
+    AdaptiveAvgPool3dOut.call(&x, &[2, 2, 2], &gaps).unwrap();
+    assert_eq!(elements(&gaps), elements(&rows));
+
+    let image = floats(&[1, 2, 3, 3]);
+    let columns = Im2col.call(&image, &[2, 2], &[1, 1], &[0, 0], &[1, 1]).unwrap();
+    let gaps = with_gaps(&empty(columns.sizes(), DType::F32));
+    Im2colOut.call(&image, &[2, 2], &[1, 1], &[0, 0], &[1, 1], &gaps).unwrap();
+    assert_eq!(elements(&gaps), elements(&columns));
+
+    let rows = empty(&[2, 3], DType::F32);
+    let gaps = with_gaps(&rows);
+    LogSoftmaxOut.call(&floats(&[2, 3]), 1, false, &rows).unwrap();
+    LogSoftmaxOut.call(&floats(&[2, 3]), 1, false, &gaps).unwrap();
+    assert_eq!(elements(&gaps), elements(&rows));
+
+    let out = empty(&[0], DType::Complex64);
+    FftIhfft2Out.call(&floats(&[2, 2]), None, &[-2, -1], None, &out).unwrap();
+    assert_eq!(out.sizes(), [2, 2]);
+    let out = empty(&[0], DType::F32);
+    NormalTensorFloatOut.call(&floats(&[]), 1.0, Some(&generator(1)), &out).unwrap();
+    assert_eq!(out.sizes(), [0i64; 0]);
+}
+
+#[test]
+fn strides_of_single_places() {
+    let block = floats(&[8]);
+    let column = block.as_strided(&[3, 1], &[2, 7], None).unwrap();
+    let (values, _) = column.sort(0, false).unwrap();
+    assert_eq!((values.strides(), values.to_vec::<f32>().unwrap()), (&[1, 3][..], vec![0.0, 2.0, 4.0]));
+}
+
+#[test]
+fn floats_of_16_bits_are_taken_everywhere() {
+    for dtype in [DType::F16, DType::BF16] {
+        let x = to(&count(&[1, 1, 2, 2, 2]), dtype);
+        let averages = AvgPool3d.call(&x, &[2, 2, 2], &[], &[0], false, true, None).unwrap();
+        assert_eq!((averages.dtype(), elements(&averages)), (dtype, vec![3.5]));
+        let smooth = UpsampleBilinear2dAa.call(&to(&count(&[1, 1, 2, 2]), dtype), &[1, 1], false, None, None);
+        assert_eq!(elements(&smooth.unwrap()), [1.5]);
+    }
+}
+
+#[test]
+fn what_torch_does_not_check_is_refused() {
+    let x = floats(&[2, 2]);
+    let complex = empty(&[2, 2], DType::Complex64);
+    let cast = "can't be cast to the desired output type";
+    assert!(message(FftC2cOut.call(&complex, &[0], 0, true, &x)).contains(cast));
+    let softmax = SoftmaxBackwardData.call(&x, &x, 0, DType::F64);
+    assert!(message(softmax).contains("argument `input_dtype` has dtype float64"));
+    let averages = AdaptiveAvgPool2dBackward.call(&floats(&[2, 1, 1, 1]), &floats(&[1, 1, 2, 2]));
+    assert!(message(averages).contains("argument `grad_output` has shape"));
+    assert!(message(PdistForward.call(&x, -1.0)).contains("argument `p` is -1"));
+    assert!(message(MatrixPower.call(&x, -1)).contains("negative powers need the inverse"));
+    let bytes = to(&count(&[1, 1, 2, 2]), DType::U8);
+    let smooth = UpsampleBilinear2dAa.call(&bytes, &[1, 1], false, None, None);
+    assert!(message(smooth).contains("expected a floating-point dtype"));
+    let grid = AffineGridGenerator.call(&to(&count(&[1, 2, 3]), DType::I8), &[1, 1, 2, 2], true);
+    assert!(message(grid).contains("expected a floating-point dtype"));
+    let bools = to(&count(&[2]), DType::Bool);
+    assert!(message(BucketizeScalar.call(3.into(), &bools, false, false)).contains("'Bool'"));
+    assert!(message(to(&count(&[0]), DType::I64).nanmedian()).contains("has no elements"));
+    let largest = MaxUnaryOut.call(&floats(&[0]), &empty(&[], DType::F32));
+    assert!(message(largest).contains("has no elements to choose from"));
+    let weight = to(&count(&[]), DType::F64);
+    assert!(message(LerpTensor.call(&x, &x, &weight)).contains("has dtype float64"));
+    let halves = to(&x, DType::F16);
+    assert!(message(ViewAsComplex.call(&halves)).contains("which complex dtypes have as parts"));
+    let (angle, length) = (halves.select(0, 0).unwrap(), halves.select(0, 1).unwrap());
+    assert_eq!(Polar.call(&length, &angle).unwrap().dtype(), DType::Complex64);
+    let refused = message(SetInplaceSourceTensorStorageOffset.call(&floats(&[1]), &x, 2, &[9], &[1]));
+    assert!(refused.contains("out of bounds for storage"), "{refused}");
+    assert!(
+        message(RandintLikeTensor.call(
+            &x,
+            &to(&count(&[]), DType::F32).add_scalar(2.5, 1).unwrap(),
+            None,
+            None,
+            None,
+            None,
+            None
+        ))
+        .contains("without loss")
+    );
+    let vector = Tensor::from_slice(&[0i64], &[1]).unwrap();
+    let sum =
+        IndexAdd.call(&to(&count(&[1]), DType::U8), 0, &vector, &to(&count(&[1]), DType::U8), true.into());
+    assert!(message(sum).contains("argument `alpha` is a bool"));
+    let spread = VarCorrection.call(&x, None, Some(Complex64::new(1.0, 0.0).into()), false);
+    assert!(message(spread).contains("argument `correction`"));
+    let (image, filter) = (floats(&[1, 1, 2, 2, 2]), floats(&[1, 1, 1, 1, 1]));
+    let bias = to(&count(&[1]), DType::I32);
+    let convolved = Conv3d.call(&image, &filter, Some(&bias), &[1], &[0], &[1], 1);
+    assert!(message(convolved).contains("argument `bias`"));
+}
+
+#[test]
+fn what_torch_refuses_by_accident_is_computed() {
+    let x = floats(&[2, 3]);
+    let logarithm = elements(&Logsumexp.call(&x, &[], false).unwrap());
+    assert!((logarithm[0] - 5.456_193).abs() < 1e-5, "{logarithm:?}");
+    let volumes = floats(&[2, 2, 2, 2]);
+    let swapped = Contiguous.call(&volumes, MemoryFormat::ChannelsLast).unwrap();
+    let pooled = |x: &Tensor| elements(&MaxPool3d.call(x, &[2, 2, 2], &[], &[0], &[1], false).unwrap());
+    assert_eq!(pooled(&swapped), pooled(&volumes));
+    let (one, other) = (with_gaps(&x), x.t().unwrap());
+    assert_eq!(
+        elements(&Kron.call(&one, &other).unwrap()),
+        elements(&Kron.call(&x, &other.contiguous().unwrap()).unwrap())
+    );
+    let is_in = IsinTensorTensor.call(&one, &other, false, false).unwrap();
+    assert_eq!(elements(&is_in), [1.0; 6]);
+    let parts = TensorSplitIndices.call(&x, &[i64::MIN], 0).unwrap();
+    assert_eq!(parts.iter().map(|part| part.sizes()[0]).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(elements(&ConjKernel.call(&x).unwrap()), elements(&x));
+    assert_eq!(elements(&UnsafeIndexTensor.call(&x, &[None, None]).unwrap()), elements(&x));
+}
+
+#[test]
+fn results_do_not_depend_on_the_layout() {
+    let set = Tensor::from_slice(&[3i64, 3, 1], &[3]).unwrap();
+    let elements_of = Tensor::from_slice(&[1i64, 3, 2, 3], &[4]).unwrap();
+    let told = IsinTensorTensor.call(&elements_of, &set, true, false).unwrap();
+    assert_eq!(elements(&told), [1.0, 1.0, 0.0, 1.0]);
+    let bytes = |count: i64| Tensor::arange(0, count, 1).unwrap().to_dtype(DType::U8).unwrap();
+    for count in [4, 40] {
+        let is_in = IsinScalarTensor.call(259.into(), &bytes(count), false, false).unwrap();
+        assert_eq!(elements(&is_in), [1.0], "259 is 3 modulo 256, among {count}");
+    }
+    let image = floats(&[1, 2, 4, 4]);
+    let smooth = |x: &Tensor| elements(&UpsampleBilinear2dAa.call(x, &[2, 2], false, None, None).unwrap());
+    assert_eq!(smooth(&Contiguous.call(&image, MemoryFormat::ChannelsLast).unwrap()), smooth(&image));
+    let tiny = Tensor::from_slice(&[1.2e-38f32; 20], &[20]).unwrap();
+    assert!(
+        elements(&Erf.call(&tiny).unwrap()).iter().all(|element| (*element / 1.354e-38 - 1.0).abs() < 1e-3)
+    );
+    let (volume, filter) =
+        (to(&count(&[1, 2, 3, 3, 3]), DType::BF16), to(&count(&[2, 2, 1, 1, 1]), DType::BF16));
+    let last = Contiguous.call(&volume, MemoryFormat::ChannelsLast3d).unwrap();
+    let result = Conv3d.call(&last, &filter, None, &[1], &[0], &[1], 1).unwrap();
+    assert_eq!(result.strides(), last.strides());
+    let column = floats(&[2, 3]).t().unwrap();
+    let rows =
+        ToDtypeLayout.call(&column, None, None, None, None, false, false, Some(MemoryFormat::Contiguous));
+    assert_eq!(rows.unwrap().strides(), [2, 1]);
+}
+
+#[test]
+fn boundaries_in_disorder_give_some_place() {
+    let boundaries = Tensor::from_slice(&[3i64, 1, 2], &[3]).unwrap();
+    let places = BucketizeTensor.call(&Tensor::arange(0, 5, 1).unwrap(), &boundaries, false, false).unwrap();
+    assert!(elements(&places).iter().all(|place| (0.0..=3.0).contains(place)));
+}
+
+#[test]
+fn remainders_of_large_quotients() {
+    let x = Tensor::from_slice(&[3.0f32; 20], &[20]).unwrap();
+    let tiny = Tensor::from_slice(&[f32::from_bits(1); 20], &[20]).unwrap();
+    for remainder in [x.fmod(&tiny).unwrap(), x.remainder(&tiny).unwrap()] {
+        assert_eq!(elements(&remainder), [0.0; 20]);
+    }
+}
+
+#[test]
+fn random_numbers_follow_the_memory() {
+    let x = floats(&[2, 3]);
+    let (rows, columns) = (empty(&[2, 3], DType::F32), empty(&[3, 2], DType::F32).t().unwrap());
+    for out in [&rows, &columns] {
+        UniformOut.call(&x, 0.0, 1.0, Some(&generator(1)), out).unwrap();
+    }
+    assert_eq!(
+        elements(&columns.t().unwrap().reshape(&[6]).unwrap()),
+        elements(&rows.reshape(&[6]).unwrap())
+    );
+}
+
+#[test]
+fn random_integers_without_a_dtype() {
+    assert_eq!(Randint.call(5, &[2], None, None, None, None).unwrap().dtype(), DType::I64);
+}
+
+#[test]
+fn random_bits_of_complex_numbers() {
+    let drawn = BernoulliP.call(&empty(&[20], DType::Complex64), 0.5, Some(&generator(1))).unwrap();
+    let is_bit = |bit: &Complex64| bit.im == 0.0 && (bit.re == 0.0 || bit.re == 1.0);
+    assert!(to(&drawn, DType::Complex128).to_vec::<Complex64>().unwrap().iter().all(is_bit));
+}
+
+#[test]
+fn masks_of_nothing() {
+    let nothing = floats(&[0]);
+    let (result, mask) = NativeDropout.call(&nothing, 0.5, Some(true)).unwrap();
+    assert!(!result.is_same(&nothing));
+    assert_eq!((mask.dtype(), mask.sizes()), (DType::Bool, &[0][..]));
+}
+
+#[test]
+fn exponents_of_integers() {
+    let powers = Logspace.call(3.5.into(), 3.5.into(), 1, 2.0, Some(DType::I64), None, None, None);
+    assert_eq!(elements(&powers.unwrap()), [11.0]);
+    let powers = Logspace.call((-1).into(), 3.into(), 2, 2.0, Some(DType::U8), None, None, None);
+    assert_eq!(elements(&powers.unwrap()), [0.0, 8.0]);
+}
+
+#[test]
+fn images_of_nothing() {
+    let nothing = empty(&[0, 1, 4, 6], DType::F32);
+    assert_eq!(PixelUnshuffle.call(&nothing, 2).unwrap().sizes(), [0, 4, 2, 3]);
+    let image = floats(&[1, 3, 1, 1]);
+    let shuffled = ChannelShuffle.call(&image, 3).unwrap();
+    assert!(!shuffled.array().unwrap().storage().is_same(image.array().unwrap().storage()));
+}
+
+#[test]
+fn calls_that_end_the_process_elsewhere() {
+    let x = to(&count(&[1, 1, 1, 1, 1]), DType::BF16);
+    let windows =
+        AvgPool3d.call(&floats(&[1, 1, 3, 1, 1]), &[3, 1, 1], &[2], &[0], true, false, None).unwrap();
+    assert_eq!(elements(&windows), [1.0]);
+    let out = empty(&[1, 1, 2, 2, 2], DType::BF16);
+    AdaptiveAvgPool3dOut.call(&x, &[2, 2, 2], &out).unwrap();
+    assert_eq!(elements(&out), [0.0; 8]);
+}
+
+#[test]
+fn results_are_computed_before_they_are_written() {
+    let bits = Tensor::from_slice(&[1.0f32, 0.0, 1.0, 0.0], &[4]).unwrap();
+    let (low, high) = (bits.slice(0, 0, 3, 1).unwrap(), bits.slice(0, 1, 4, 1).unwrap());
+    BernoulliOut.call(&low, Some(&generator(1)), &high).unwrap();
+    assert_eq!(elements(&bits), [1.0, 1.0, 0.0, 1.0]);
 }

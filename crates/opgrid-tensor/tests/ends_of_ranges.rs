@@ -1,10 +1,12 @@
 //! What operators answer where numbers leave the range of a dtype or have more digits than it; torch 2.15 gives the same
 //! unless a comment says otherwise.
 
-use opgrid_core::{Complex64, DType, Device, Result, Scalar};
+use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
-    DivScalarMode, DivTensorMode, Exp, Gather, IndexPut, Isfinite, Linspace, Mean, MeanOut, MulTensor,
-    PowScalar, PowTensorScalar, Sigmoid, Tanh, ToCopy, UniformInplace,
+    Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
+    Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, Linspace, MT, Mean, MeanOut, MulTensor, NativeDropout,
+    PowScalar, PowTensorScalar, RandLikeOut, SetInplaceSourceTensorStorageOffset, Sigmoid, Tanh, ToCopy,
+    UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -241,4 +243,78 @@ fn weights_of_products_of_16_bits_have_the_range_of_single_precision() {
     assert_eq!(sum.to_vec::<f16>().unwrap(), [f16::from_f32(1e6 * f32::from(f16::from_f32(0.01)))]);
     let refused = message(of(&[0.01]).addmm(&of(&[1.0]), &of(&[0.0]), 1e39, 1));
     assert!(refused.contains("without overflow"), "{refused}");
+}
+
+#[test]
+fn bounds_beyond_the_integers_limit_nothing_or_are_refused() {
+    let bytes = tensor(&[1u8, 5, 200]);
+    let limited = |low: Option<i64>, high: Option<i64>| {
+        Clamp
+            .call(&bytes, low.map(Scalar::Int), high.map(Scalar::Int))
+            .map(|limited| limited.to_vec::<u8>().unwrap())
+    };
+    assert_eq!(limited(Some(-1), None).unwrap(), [1, 5, 200]);
+    assert_eq!(limited(Some(-3), Some(5)).unwrap(), [1, 5, 5]);
+    assert_eq!(limited(None, Some(300)).unwrap(), [1, 5, 200]);
+    let words = "outside of the range of uint8, from 0 to 255";
+    assert!(message(limited(Some(300), None)).contains(words));
+    assert!(message(limited(None, Some(-1))).contains(words));
+    assert!(message(ClampMax.call(&meta(&[2], DType::U8), (-3).into())).contains("the upper bound -3"));
+    assert!(message(ClampMin.call(&bytes, 300.into())).contains("the lower bound 300"));
+    // The default bounds of hardtanh are -1 and 1.
+    let limited = Hardtanh.call(&tensor(&[0u8, 7]), (-1.0).into(), 1.0.into()).unwrap();
+    assert_eq!(limited.to_vec::<u8>().unwrap(), [0, 1]);
+}
+
+#[test]
+fn inverse_functions_of_numbers_near_the_end_of_the_range_are_in_it() {
+    let far = tensor(&[Complex64::new(f64::MAX, -f64::MAX)]);
+    let log = f64::MAX.ln() + 1.5 * std::f64::consts::LN_2;
+    let quarter = std::f64::consts::FRAC_PI_4;
+    let close = |result: Result<Tensor>, re: f64, im: f64| {
+        let found = result.unwrap().to_vec::<Complex64>().unwrap()[0];
+        assert!((found - Complex64::new(re, im)).norm() < 1e-12, "{found}");
+    };
+    close(Asinh.call(&far), log, -quarter);
+    close(Acosh.call(&far), log, -quarter);
+    close(Asin.call(&far), quarter, -log);
+    close(far.acos(), quarter, log);
+}
+
+#[test]
+fn memory_of_others_counts_from_their_first_element() {
+    let (memory, tensor) = (tensor(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0]), tensor(&[9.0f32]));
+    let rest = memory.slice(0, 3, None, 1).unwrap();
+    SetInplaceSourceTensorStorageOffset.call(&tensor, &rest, 1, &[2], &[1]).unwrap();
+    assert_eq!(tensor.to_vec::<f32>().unwrap(), [4.0, 5.0]);
+    let gaps = memory.slice(0, None, None, 2).unwrap();
+    let refused = message(SetInplaceSourceTensorStorageOffset.call(&tensor, &gaps, 0, &[1], &[1]));
+    assert!(refused.contains("expected elements in rows"), "{refused}");
+    let refused = message(SetInplaceSourceTensorStorageOffset.call(&tensor, &rest, -1, &[1], &[1]));
+    assert!(refused.contains("`storage_offset` is -1"), "{refused}");
+}
+
+#[test]
+fn outputs_are_asked_for_formats_that_they_can_have() {
+    let out = tensor(&[0.0f32, 0.0]);
+    let refused = message(EmptyOut.call(&[2], Some(MemoryFormat::Contiguous), &out));
+    assert!(refused.contains("has its own strides"), "{refused}");
+    let refused = message(RandLikeOut.call(&out, Some(MemoryFormat::ChannelsLast), &out));
+    assert!(refused.contains("required rank 4"), "{refused}");
+}
+
+#[test]
+fn numbers_are_looked_at_where_they_count() {
+    let x = tensor(&[1.0f32, 2.0]);
+    let (kept, mask) = NativeDropout.call(&x, 3.25, Some(false)).unwrap();
+    assert_eq!(
+        (kept.to_vec::<f32>().unwrap(), mask.to_vec::<Bool>().unwrap()),
+        (vec![1.0, 2.0], vec![Bool::TRUE; 2])
+    );
+    assert!(message(NativeDropout.call(&x, 3.25, Some(true))).contains("between 0 and 1"));
+    let (flags, first) = (tensor(&[Bool::TRUE]), tensor(&[0i64]));
+    let refused = message(IndexFillIntScalar.call(&flags, 0, &first, Complex64::new(1.0, 0.0).into()));
+    assert!(refused.contains("argument `value` is complex"), "{refused}");
+    let number = Tensor::from_slice(&[1.0f32], &[]).unwrap();
+    assert!(MT.call(&number).unwrap().is_same(&number));
 }

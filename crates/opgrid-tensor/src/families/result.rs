@@ -5,8 +5,10 @@ use opgrid_core::{DeviceType, Error, Result};
 use smallvec::SmallVec;
 
 use crate::error::argument;
+use crate::families::kind;
 use crate::kernels::access::{check_apart, check_written};
 use crate::ops::CopyInplace;
+use crate::samples::differences::DIED;
 use crate::samples::{Difference, Operand, Part};
 use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
 
@@ -198,8 +200,12 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         why: "tensors would change under the hands of those who look at them",
         test: ("opgrid-tensor/tests/views.rs", "outputs_beside_their_inputs"),
         when: |seen| {
-            let is_named = seen.we_refuse("argument `out`") && seen.we_refuse("shape");
-            is_named && seen.out().is_some_and(|out| !out.is_empty())
+            let is_refused = |out: &Operand| {
+                let shape =
+                    format!("has shape {:?}, which doesn't match the result's shape", out.geometry.sizes());
+                !out.is_empty() && seen.we_refuse(&shape)
+            };
+            seen.outs().any(is_refused)
         },
         directed: None,
     },
@@ -210,7 +216,8 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         why: "others who look at the memory keep what they see",
         test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
         when: |seen| {
-            matches!(seen.part, Part::Offset | Part::Written) && seen.out().is_some_and(Operand::is_empty)
+            let is_such = seen.part == Part::Written || seen.begins_memory_here();
+            is_such && seen.outs().any(Operand::is_empty)
         },
         directed: None,
     },
@@ -223,15 +230,134 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         when: |seen| seen.we_refuse("") && seen.torch_gives_nothing(),
         directed: None,
     },
+    Difference {
+        id: "outputs-that-get-a-shape-get-an-order",
+        what: "torch copies to an output without elements in many operators that it makes of others, so that the output \
+               lies in rows; here it gets the order of the inputs as with all other operators",
+        why: "one rule for all operators",
+        test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
+        when: |seen| seen.outs().any(Operand::is_empty) && seen.lies_in_rows_there(),
+        directed: None,
+    },
+    Difference {
+        id: "outputs-of-other-dtypes",
+        what: "torch asks for outputs of exactly the dtype of the result in operators that it makes of others; here \
+               outputs of every operator take what converts to them",
+        why: "one rule for all operators",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_take_what_converts_to_them"),
+        when: |seen| seen.torch_refuses("Expected out tensor to have dtype"),
+        directed: None,
+    },
+    Difference {
+        id: "outputs-of-any-strides-are-written",
+        what: "torch writes the results of some operators on images to an output as if it lay in rows, or in the order \
+               of the input; here its elements are written",
+        why: "elements must not be lost, nor others overwritten",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
+        when: |seen| {
+            let is_such = matches!(
+                seen.family(),
+                "adaptive_avg_pool3d"
+                    | "adaptive_max_pool3d"
+                    | "avg_pool3d"
+                    | "avg_pool3d_backward"
+                    | "avg_pool2d_backward"
+                    | "fft_fftfreq"
+                    | "fft_rfftfreq"
+                    | "im2col"
+                    | "col2im"
+                    | "kthvalue"
+                    | "median"
+                    | "mode"
+                    | "nanmedian"
+                    | "tril"
+                    | "triu"
+                    | "_softmax"
+                    | "_log_softmax"
+            );
+            let is_apart = |out: &Operand| !out.is_empty() && !out.geometry.is_contiguous();
+            is_such && !seen.elements.is_empty() && seen.outs().any(is_apart)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "outputs-of-images-keep-their-strides",
+        what: "torch gives outputs of the right shape other strides in some operators, and writes them so; here an output \
+               keeps its strides",
+        why: "others who look at the memory see what they asked for",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
+        when: |seen| {
+            let is_such = matches!(
+                seen.family(),
+                "adaptive_avg_pool2d" | "log_sigmoid_forward" | "max_pool3d_with_indices"
+            );
+            is_such && matches!(seen.part, Part::Strides | Part::Written) && seen.out().is_some()
+        },
+        directed: None,
+    },
+    Difference {
+        id: "strides-of-single-places",
+        what: "torch leaves to each kernel which stride a dimension of size 1 gets, or any dimension of a tensor without \
+               elements; here one rule decides for all operators",
+        why: "no element is reached by such a stride",
+        test: ("opgrid-tensor/tests/differences.rs", "strides_of_single_places"),
+        when: |seen| {
+            // Pointwise operators and views have rules of their own in torch, which hold here as well.
+            let is_own = matches!(
+                seen.family(),
+                "nan_to_num"
+                    | "hardtanh"
+                    | "relu6"
+                    | "resize_as"
+                    | "resize"
+                    | "angle"
+                    | "_prelu_kernel"
+                    | "isinf"
+                    | "isnan"
+                    | "rad2deg"
+                    | "deg2rad"
+                    | "conj_physical"
+                    | "_conj_physical"
+            );
+            if !is_own && (seen.is_of_kind(&kind::POINTWISE) || seen.is_of_kind(&kind::VIEW)) {
+                return false;
+            }
+            let is_reached = |at: usize| seen.sizes[at] > 1 && !seen.sizes.contains(&0);
+            let agree = |[ours, torch]: [Vec<i64>; 2]| {
+                let places = 0..seen.sizes.len();
+                ours.len() == torch.len()
+                    && places.into_iter().all(|at| ours[at] == torch[at] || !is_reached(at))
+            };
+            seen.strides().is_some_and(agree)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "floats-of-16-bits-everywhere",
+        what: "torch has no kernel for one or both floats of 16 bits in some operators; here all that take floats take \
+               them",
+        why: "one loop serves all floats",
+        test: ("opgrid-tensor/tests/differences.rs", "floats_of_16_bits_are_taken_everywhere"),
+        when: |seen| {
+            let dtypes = ["'Half'", "'BFloat16'", "dtype Half", "dtype BFloat16"];
+            let lacks = |dtype: &&str| {
+                seen.torch_refuses(&format!("not implemented for {dtype}"))
+                    || seen.torch_refuses(&format!("Unsupported {dtype}"))
+            };
+            dtypes.iter().any(lacks)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "calls-that-end-the-process",
+        what: "torch dies of a signal in some calls; here they end in results or errors",
+        why: "a process must not die of its data",
+        test: ("opgrid-tensor/tests/differences.rs", "calls_that_end_the_process_elsewhere"),
+        when: |seen| {
+            let is_such =
+                matches!(seen.family(), "_adaptive_avg_pool3d" | "adaptive_avg_pool3d" | "avg_pool3d");
+            is_such && seen.torch_refuses(DIED)
+        },
+        directed: None,
+    },
 ];
-
-/// Of operators that torch makes of others.
-pub(crate) const ORDER_OF_INPUTS: Difference = Difference {
-    id: "outputs-that-get-a-shape-get-an-order",
-    what: "torch copies to an output without elements, which then lies in rows; here it gets the order of \
-           the inputs as with all other operators",
-    why: "one rule for all operators",
-    test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
-    when: |seen| seen.part == Part::Strides && seen.out().is_some_and(Operand::is_empty),
-    directed: None,
-};

@@ -187,7 +187,36 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         test: ("opgrid-tensor/tests/differences.rs", "outputs_that_repeat_or_share_elements_are_refused"),
         when: |seen| {
             let words = "more than one element of the written-to tensor refers to a single";
-            seen.we_refuse(words) && seen.written().is_some_and(Operand::repeats)
+            let repeats = seen.outs().any(Operand::repeats) || seen.written().is_some_and(Operand::repeats);
+            seen.we_refuse(words) && repeats
+        },
+        directed: None,
+    },
+    Difference {
+        id: "outputs-of-composites-over-inputs",
+        what: "torch refuses outputs that share elements with an input in operators that it makes of others; here the result is \
+               computed first and then written",
+        why: "nothing is read after it is written",
+        test: ("opgrid-tensor/tests/differences.rs", "results_are_computed_before_they_are_written"),
+        when: |seen| {
+            let is_such =
+                matches!(seen.family(), "bernoulli" | "scatter_add" | "scatter_reduce" | "index_reduce");
+            let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
+            is_such && seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "outputs-that-are-one",
+        what: "torch writes several results to one output, of which the last one stays; here outputs that share memory are \
+               refused",
+        why: "every result is asked for",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_that_repeat_or_share_elements_are_refused"),
+        when: |seen| {
+            let memories = || seen.outs().map(|out| out.memory);
+            let is_shared =
+                memories().enumerate().any(|(at, one)| memories().take(at).any(|other| one == other));
+            is_shared && seen.we_refuse("two outputs refer to the same memory")
         },
         directed: None,
     },

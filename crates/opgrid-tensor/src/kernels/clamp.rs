@@ -4,14 +4,16 @@ use opgrid_core::{DType, Result, Scalar};
 
 use super::arithmetic::{self, Ordered};
 use super::elementwise;
-use crate::tensor::{Element, Tensor};
+use crate::error::argument;
+use crate::tensor::{Element, Tensor, iinfo};
 use crate::with_dtype;
 
 /// Limits elements of integers or floats, computed in `dtype`, by numbers. Where the bounds cross, the upper one counts.
+/// A bound that every integer of the dtype keeps is none.
 ///
 /// # Errors
 ///
-/// Another dtype; a number beyond its range; as [`elementwise::unary`].
+/// Another dtype; as [`check_numbers`] and [`elementwise::unary`].
 pub fn by_numbers(
     out: &Tensor,
     input: &Tensor,
@@ -23,7 +25,7 @@ pub fn by_numbers(
         let bound = |number: Option<Scalar>| -> Result<_> {
             Ok(number.map(arithmetic::element::<T>).transpose()?.map(Element::widen))
         };
-        match (bound(low)?, bound(high)?) {
+        match (bound(effective(dtype, low, Side::Low)?)?, bound(effective(dtype, high, Side::High)?)?) {
             (Some(low), Some(high)) => {
                 elementwise::unary::<T, T>(out, input, move |a| a.larger(low).smaller(high))
             }
@@ -34,14 +36,48 @@ pub fn by_numbers(
     })
 }
 
+/// Checks a lower and an upper bound for elements of a dtype, which has integers or floats.
+///
 /// # Errors
 ///
-/// A bound that is no number of the dtype, which has integers or floats.
-pub fn check_numbers(dtype: DType, bounds: [Option<Scalar>; 2]) -> Result<()> {
+/// A bound of integers that none of them keeps; one of floats beyond their range.
+pub fn check_numbers(dtype: DType, [low, high]: [Option<Scalar>; 2]) -> Result<()> {
+    let bounds = [effective(dtype, low, Side::Low)?, effective(dtype, high, Side::High)?];
     bounds
         .into_iter()
         .flatten()
         .try_for_each(|number| with_dtype!(dtype, T: Real => arithmetic::element::<T>(number).map(drop)))
+}
+
+/// Which of two bounds a number is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Low,
+    High,
+}
+
+/// The bound that elements of a dtype have in a number: none where every integer of the dtype keeps it.
+///
+/// # Errors
+///
+/// An integer that no element of the dtype can keep: the result would be a number that the dtype does not have.
+fn effective(dtype: DType, bound: Option<Scalar>, side: Side) -> Result<Option<Scalar>> {
+    let (Some(Scalar::Int(number)), Ok(range)) = (bound, iinfo(dtype)) else { return Ok(bound) };
+    let is_below = number < range.min;
+    if !is_below && u64::try_from(number).unwrap_or(0) <= range.max {
+        return Ok(bound);
+    }
+    match (side, is_below) {
+        (Side::Low, true) | (Side::High, false) => Ok(None),
+        _ => {
+            let name = if side == Side::Low { "lower" } else { "upper" };
+            Err(argument(format!(
+                "the {name} bound {number} is outside of the range of {dtype}, from {} to {}, so that no element can \
+                 keep it; give one inside, or convert `self`",
+                range.min, range.max
+            )))
+        }
+    }
 }
 
 /// Limits elements of any dtype with an order, computed in `dtype`, by those of tensors.

@@ -17,6 +17,15 @@ fn turned<T: std::ops::Neg<Output = T>>(z: Complex<T>) -> Complex<T> {
 }
 
 /// `-i z`.
+/// Numbers near the end of the range, whose inverse functions are logarithms of twice the number: products of square roots
+/// leave the range there.
+trait Far {
+    type Part;
+
+    /// The logarithm of twice the magnitude, for such numbers.
+    fn far(self) -> Option<Self::Part>;
+}
+
 #[inline]
 fn turned_back<T: std::ops::Neg<Output = T>>(z: Complex<T>) -> Complex<T> {
     Complex::new(z.im, -z.re)
@@ -24,7 +33,17 @@ fn turned_back<T: std::ops::Neg<Output = T>>(z: Complex<T>) -> Complex<T> {
 
 macro_rules! complex {
     ($($part:ident),*) => {
-        $(impl Functions for Complex<$part> {
+        $(impl Far for Complex<$part> {
+            type Part = $part;
+
+            fn far(self) -> Option<$part> {
+                let largest = self.re.abs().max(self.im.abs());
+                let is_far = largest > <$part>::MAX / 8.0 && largest.is_finite();
+                is_far.then(|| (self.re / 8.0).hypot(self.im / 8.0).ln() + 4.0 * std::$part::consts::LN_2)
+            }
+        }
+
+        impl Functions for Complex<$part> {
             #[inline]
             fn sin(self) -> Self {
                 turned_back(Functions::sinh(turned(self)))
@@ -41,12 +60,18 @@ macro_rules! complex {
             }
 
             fn asin(self) -> Self {
+                if let Some(log) = self.far() {
+                    return Self::new(self.re.atan2(self.im.abs()), log.copysign(self.im));
+                }
                 let (less, more) = (Inexact::sqrt(Self::new(1.0 - self.re, -self.im)), Inexact::sqrt(Self::new(1.0 + self.re, self.im)));
                 let re = self.re.atan2(less.re * more.re - less.im * more.im);
                 Self::new(re, Functions::asinh(less.re * more.im - less.im * more.re))
             }
 
             fn acos(self) -> Self {
+                if let Some(log) = self.far() {
+                    return Self::new(self.im.abs().atan2(self.re), -log.copysign(self.im));
+                }
                 let (less, more) = (Inexact::sqrt(Self::new(1.0 - self.re, -self.im)), Inexact::sqrt(Self::new(1.0 + self.re, self.im)));
                 let re = 2.0 * less.re.atan2(more.re);
                 Self::new(re, Functions::asinh(more.re * less.im - more.im * less.re))
@@ -81,6 +106,9 @@ macro_rules! complex {
             }
 
             fn acosh(self) -> Self {
+                if let Some(log) = self.far() {
+                    return Self::new(log, self.im.atan2(self.re));
+                }
                 let (less, more) = (Inexact::sqrt(Self::new(self.re - 1.0, self.im)), Inexact::sqrt(Self::new(self.re + 1.0, self.im)));
                 let re = Functions::asinh(less.re * more.re + less.im * more.im);
                 Self::new(re, 2.0 * less.im.atan2(more.re))

@@ -527,8 +527,13 @@ operators! {
 }
 
 /// The differences from torch that come of what operators share.
-pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 3] =
-    [crate::families::result::DIFFERENCES, kinds::pointwise::DIFFERENCES, kinds::factory::DIFFERENCES];
+pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 5] = [
+    crate::families::result::DIFFERENCES,
+    kinds::pointwise::DIFFERENCES,
+    kinds::factory::DIFFERENCES,
+    kinds::draws::DIFFERENCES,
+    kinds::fourier::DIFFERENCES,
+];
 
 /// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
 ///

@@ -6,7 +6,7 @@
 //! difference explains is a fault, and so is a difference that explains more than was decided.
 
 use num_complex::Complex64;
-use opgrid_core::{DType, Scalar};
+use opgrid_core::{DType, Kind, Scalar};
 
 use crate::tensor::Geometry;
 
@@ -111,6 +111,12 @@ pub struct Seen<'a> {
     pub default: DType,
     /// The arguments that were given, by their names in the schema.
     pub arguments: &'a [(String, Argument)],
+    /// The names of those that are outputs.
+    pub outputs: &'a [String],
+    /// The kind of the operator.
+    pub kind: Option<&'a Kind>,
+    /// The sizes of the result, where its strides differ.
+    pub sizes: &'a [i64],
     /// What differs.
     pub part: Part,
     /// What is answered here, as text.
@@ -227,12 +233,17 @@ impl Seen<'_> {
         }
     }
 
-    /// The output that was given.
+    /// The output that was given: the first, where there are several.
     pub fn out(&self) -> Option<&Operand> {
-        self.tensor("out")
+        self.outs().next()
     }
 
-    /// The tensor that the call writes: the output, or `self` in place.
+    /// The outputs that were given.
+    pub fn outs(&self) -> impl Iterator<Item = &Operand> {
+        self.outputs.iter().filter_map(|name| self.tensor(name))
+    }
+
+    /// The tensor that the call writes: the first output, or `self` in place.
     pub fn written(&self) -> Option<&Operand> {
         let name = self.operator.split('.').next().unwrap_or_default();
         self.out().or_else(|| self.tensor("self").filter(|_| name.ends_with('_')))
@@ -255,7 +266,8 @@ impl Seen<'_> {
 
     /// The tensors that are read only.
     pub fn inputs(&self) -> Vec<&Operand> {
-        self.tensors().into_iter().filter(|(name, _)| *name != "out").map(|(_, tensor)| tensor).collect()
+        let is_output = |name: &str| self.outputs.iter().any(|output| output == name);
+        self.tensors().into_iter().filter(|(name, _)| !is_output(name)).map(|(_, tensor)| tensor).collect()
     }
 
     /// The numbers among the arguments.
@@ -274,12 +286,80 @@ impl Seen<'_> {
 
     /// Whether only this side refuses the call, with these words.
     pub fn we_refuse(&self, words: &str) -> bool {
-        self.part == Part::Outcome && self.ours.starts_with("aten::") && self.ours.contains(words)
+        self.part == Part::Outcome && !is_error_of_torch(self.torch) && self.ours.contains(words)
     }
 
     /// Whether only torch refuses the call, with these words.
     pub fn torch_refuses(&self, words: &str) -> bool {
-        self.part == Part::Outcome && !self.ours.starts_with("aten::") && self.torch.contains(words)
+        self.part == Part::Outcome && is_error_of_torch(self.torch) && self.torch.contains(words)
+    }
+
+    /// Whether the operator is of a kind, or of one under it.
+    pub fn is_of_kind(&self, kind: &Kind) -> bool {
+        self.kind.is_some_and(|own| own.is(kind))
+    }
+
+    /// The strides of both sides' results, where they differ.
+    pub fn strides(&self) -> Option<[Vec<i64>; 2]> {
+        let parsed = |text: &str| -> Option<Vec<i64>> {
+            let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+            inner.split(", ").filter(|stride| !stride.is_empty()).map(|stride| stride.parse().ok()).collect()
+        };
+        let is_stride = self.part == Part::Strides;
+        is_stride.then(|| Some([parsed(self.ours)?, parsed(self.torch)?])).flatten()
+    }
+
+    /// Whether strides differ where torch's result lies in rows and this side's without gaps.
+    pub fn lies_in_rows_there(&self) -> bool {
+        self.strides().is_some_and(|[ours, torch]| self.are_rows(&torch) && self.are_dense(&ours))
+    }
+
+    /// The same with the sides exchanged.
+    pub fn lies_in_rows_here(&self) -> bool {
+        self.strides().is_some_and(|[ours, torch]| self.are_rows(&ours) && self.are_dense(&torch))
+    }
+
+    /// Whether the result of this side begins where its memory does, which is new.
+    pub fn begins_memory_here(&self) -> bool {
+        self.part == Part::Offset && self.ours == "0"
+    }
+
+    /// Whether strides differ where neither side's result has gaps.
+    pub fn are_both_dense(&self) -> bool {
+        self.strides().is_some_and(|both| both.iter().all(|strides| self.are_dense(strides)))
+    }
+
+    /// Whether strides are those of a result without gaps, as far as its elements are reached by them.
+    fn are_dense(&self, strides: &[i64]) -> bool {
+        if strides.len() != self.sizes.len() {
+            return false;
+        }
+        let mut reached: Vec<(i64, i64)> =
+            strides.iter().copied().zip(self.sizes.iter().copied()).filter(|(_, size)| *size > 1).collect();
+        reached.sort_unstable();
+        let mut step = 1;
+        let mut is_next = |(stride, size): (i64, i64)| {
+            let is_next = stride == step;
+            step *= size;
+            is_next
+        };
+        self.sizes.contains(&0) || reached.into_iter().all(&mut is_next)
+    }
+
+    /// Whether strides are those of a row-major result, as far as its elements are reached by them.
+    fn are_rows(&self, strides: &[i64]) -> bool {
+        let Ok(rows) = Geometry::contiguous(self.sizes) else { return false };
+        let is_row = |at: usize| self.sizes[at] <= 1 || rows.strides()[at] == strides[at];
+        strides.len() == self.sizes.len() && (self.sizes.contains(&0) || (0..strides.len()).all(is_row))
+    }
+
+    /// Whether several elements of a tensor are equal, or no numbers.
+    pub fn has_equal_elements(&self, name: &str) -> bool {
+        let equal = |one: &Complex64, other: &Complex64| one == other || one.is_nan() && other.is_nan();
+        self.tensor(name).is_some_and(|tensor| {
+            let each = tensor.elements.iter().enumerate();
+            each.into_iter().any(|(at, one)| tensor.elements[..at].iter().any(|other| equal(one, other)))
+        })
     }
 
     /// Whether elements differ, and each pair is of this kind.
@@ -289,19 +369,25 @@ impl Seen<'_> {
 
     /// Whether torch's result, which stands in its answer, has no elements.
     pub fn torch_gives_nothing(&self) -> bool {
-        gives_nothing(self.torch)
+        self.part == Part::Outcome && !is_error_of_torch(self.torch) && gives_nothing(self.torch)
     }
 
     /// The same for this side.
     pub fn we_give_nothing(&self) -> bool {
-        gives_nothing(self.ours)
+        self.part == Part::Outcome && is_error_of_torch(self.torch) && gives_nothing(self.ours)
     }
+}
+
+/// Whether an answer of torch's is an error, which begins with the class of the exception.
+fn is_error_of_torch(answer: &str) -> bool {
+    let class = answer.split_once(':').map(|(class, _)| class);
+    answer == DIED || class.is_some_and(|class| class.ends_with("Error") && !class.contains(' '))
 }
 
 /// Whether an answer begins with a tensor one of whose sizes is zero.
 fn gives_nothing(answer: &str) -> bool {
     let sizes = answer.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    !answer.starts_with("aten::") && sizes.is_some_and(|(sizes, _)| sizes.split(", ").any(|size| size == "0"))
+    sizes.is_some_and(|(sizes, _)| sizes.split(", ").any(|size| size == "0"))
 }
 
 /// The family of an operator, as `add` of `aten::add_.Tensor`.

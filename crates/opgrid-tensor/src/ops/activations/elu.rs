@@ -125,7 +125,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(8.0)
         .refuses("`alpha` is 0", given(x()).and(0));
     samples.rounds(Elu, pointwise::ELEMENTARY);
-    samples.rounds(EluBackward, Roundings::all(Rounding::Sum(8)));
+    samples.rounds(EluBackward, Roundings::all(Rounding::Sum(32)));
     samples.rounds(Selu, pointwise::ELEMENTARY);
     samples.rounds(Celu, pointwise::ELEMENTARY);
 }

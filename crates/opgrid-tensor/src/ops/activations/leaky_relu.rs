@@ -80,7 +80,7 @@ fn shape(input: &Tensor, slope: Scalar) -> Result<TensorSpec> {
 fn backward_shape(grad: &Tensor, input: &Tensor, slope: Scalar, is_result: bool) -> Result<TensorSpec> {
     let spec = activation::slope(("grad_output", grad), ("self", input))?;
     with_dtype!(spec.dtype(), T: Float => arithmetic::element::<Math<T>>(slope).map(drop))?;
-    if is_result && slope.to_complex().re < 0.0 {
+    if is_result && !(0.0..=f64::INFINITY).contains(&slope.to_complex().re) {
         return Err(argument(format!(
             "argument `negative_slope` is {slope}, with which results do not say on which side of zero elements were; \
              call `leaky_relu` instead of `leaky_relu_`"

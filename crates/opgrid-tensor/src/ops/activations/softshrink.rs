@@ -5,7 +5,7 @@
 //! - Shapes: that of `self`.
 //! - Dtypes: floating-point ones. NaN stays NaN.
 //! - Aliasing: `softshrink.out` writes `out`, which has the dtype of `self`.
-//! - Errors: other dtypes; a negative `lambd`.
+//! - Errors: other dtypes; a negative or infinite `lambd`.
 //! - Source: torch.nn.functional.softshrink, PyTorch 2.15.
 
 use crate::ops::prelude::*;
@@ -48,15 +48,15 @@ pub(super) fn samples(samples: &mut Samples) {
             },
         )
         .tolerance(2.0)
-        .refuses("expected zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1));
+        .refuses("expected a finite number, zero or more", given(make::numbers(DType::F32, &[2], 0)).and(-1));
     samples.differs_as(Softshrink, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
 }
 
 fn shape(input: &Tensor, lambd: Scalar) -> Result<TensorSpec> {
     let spec = pointwise::float_unary(input)?;
     with_dtype!(spec.dtype(), T: Float => arithmetic::element::<T>(lambd).map(drop))?;
-    if lambd.to_complex().re < 0.0 {
-        let message = format!("argument `lambd` is {lambd}, expected zero or more");
+    if !(0.0..f64::INFINITY).contains(&lambd.to_complex().re) {
+        let message = format!("argument `lambd` is {lambd}, expected a finite number, zero or more");
         return Err(argument(message));
     }
     Ok(spec)

@@ -69,6 +69,18 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(
+        ResolveConj,
+        Difference {
+            id: "conjugates-are-resolved",
+            what: "torch computes a conjugate that a view only marks when it is asked to; here it was computed \
+               at once",
+            why: "no operator has to ask for the mark",
+            test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
+            when: |seen| seen.part == Part::Identity,
+            directed: None,
+        },
+    );
     let conjugate = |x| match x {
         Scalar::Complex(x) => Scalar::Complex(x.conj()),
         x => x,
@@ -95,7 +107,11 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch gives a view with a mark of a complex tensor; here a new tensor has the conjugates",
         why: "no operator has to ask for the mark",
         test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
-        when: |seen| matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written),
+        when: |seen| {
+            let is_real = seen.tensor("self").is_some_and(|input| !input.dtype.is_complex());
+            let is_layout = matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
+            !is_real && is_layout || is_real && seen.torch_refuses("isComplexType")
+        },
         directed: None,
     };
     samples.differs(Conj, eager);

@@ -146,7 +146,10 @@ fn convolve_by_word(
     for (dim, _) in all.iter().enumerate().filter(|(_, all)| *all % 2 == 1) {
         result = SliceTensor.call(&result, first + dim as i64, Some(1), None, 1)?;
     }
-    Contiguous.call(&result, format)
+    match all.iter().any(|all| all % 2 == 1) {
+        true => crate::ops::Clone.call(&result, Some(format)),
+        false => Contiguous.call(&result, format),
+    }
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -44,6 +44,22 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(
+        ToDtypeLayout,
+        Difference {
+            id: "formats-that-are-asked-for",
+            what: "torch gives a tensor itself where it takes its strides for the format that is asked for, \
+               though it lies otherwise; here a copy in that format",
+            why: "who asks for rows reads rows",
+            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
+                let is_layout = matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here();
+                is_asked && is_layout
+            },
+            directed: None,
+        },
+    );
     let by_dtype = |dtype| {
         let to = |to| given(make::numbers(dtype, &[2, 3], 1)).and(to);
         let empty = given(make::numbers(dtype, &[0], 1)).and(DType::F64);

@@ -5,7 +5,8 @@
 //! - Dispatch: no argument is a tensor, so the kernel for `BackendSelect` computes the key from dtype, layout and
 //!   device and calls on with it alone. What has no kernel fails with the error of that key.
 //! - Aliasing: `empty.out` gives `out` its shape if it has no elements.
-//! - Errors: pinned memory, which needs a device that copies from it.
+//! - Errors: pinned memory, which needs a device that copies from it; a `memory_format` beside an output, which has its
+//!   own strides.
 //! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
 use opgrid_core::operator;
@@ -24,8 +25,11 @@ pub(super) fn register(library: &mut Library) {
         .on_cpu_and_meta(empty)
         .kernel(DispatchKey::BackendSelect, select);
     library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
-        let geometry = Geometry::in_format(size, memory_format.unwrap_or(MemoryFormat::Contiguous))?;
-        result::give_shape(out, &out.spec()?.with_geometry(geometry))
+        if let Some(format) = memory_format {
+            let message = format!("argument `memory_format` is {format}, but `out` has its own strides; leave it out");
+            return Err(argument(message));
+        }
+        result::give_shape(out, &out.spec()?.with_geometry(Geometry::contiguous(size)?))
     });
 }
 

@@ -88,6 +88,15 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
     samples.differs_as(IndexTensor, crate::ops::kinds::indexing::DIFFERENCES);
+    samples.differs(UnsafeIndexTensor, Difference {
+            id: "unsafe-indices-are-checked",
+            what: "torch fails an assertion in `_unsafe_index` at a list without indices, and takes no masks; \
+               here it is `index`",
+            why: "one meaning for every list of indices",
+            test: ("opgrid-tensor/tests/differences.rs", "an_index_list_without_indices_gives_everything"),
+            when: |seen| seen.torch_refuses("INTERNAL ASSERT") || seen.torch_refuses("at least one index") || seen.torch_refuses("unexpected index type"),
+            directed: None,
+        });
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -51,6 +51,15 @@ pub(super) fn samples(samples: &mut Samples) {
             given(x.to(DType::I32)).and(0).and(index).and(x.to(DType::I32)).named("alpha", 0.5),
         );
     samples.rounds(IndexAdd, Roundings::all(Rounding::Sum(2)));
+    samples.differs(IndexAdd, Difference {
+            id: "factors-that-are-truth-values",
+            what: "torch takes a truth value as the factor of numbers in `index_add`, though not in `add`; here \
+               in neither",
+            why: "one rule for all sums",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("argument `alpha` is a bool"),
+            directed: None,
+        });
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {

@@ -23,8 +23,17 @@ operator! {
 
 /// Kind, shape rule and `out` rule, for everybody.
 pub const INDEX_FILL: Family<IndexFillIntScalar> =
-    Family::new(IndexFillIntScalar, &kind::INDEXING, |input, dim, index, _| shape(input, dim, index))
-        .same_dtype_out();
+    Family::new(IndexFillIntScalar, &kind::INDEXING, |input, dim, index, value| {
+        if matches!(value, Scalar::Complex(_)) && !input.spec()?.dtype().is_complex() {
+            let message = format!(
+                "argument `value` is complex, expected a real number for `self` of dtype {}; give its real part",
+                input.dtype()
+            );
+            return Err(argument(message));
+        }
+        shape(input, dim, index)
+    })
+    .same_dtype_out();
 
 /// The same with the number in a tensor.
 pub const INDEX_FILL_TENSOR: Family<IndexFillIntTensor> =
@@ -70,7 +79,6 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .refuses("without dimensions", given(x.clone()).and(1).and(index).and(x));
     samples.differs(IndexFillIntScalar, arithmetic::NUMBERS_FIT);
-    samples.differs(IndexFillIntScalar, result::ORDER_OF_INPUTS);
 }
 
 fn inputs(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {

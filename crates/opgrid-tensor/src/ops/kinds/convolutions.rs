@@ -389,7 +389,8 @@ pub(crate) const CASES: [Case; 22] = [
 ];
 
 /// The differences from torch that all convolutions have.
-pub(crate) const DIFFERENCES: &[Difference] = &[ALL_NUMBERS, WITHOUT_CHANNELS];
+pub(crate) const DIFFERENCES: &[Difference] =
+    &[ALL_NUMBERS, WITHOUT_CHANNELS, ORDER_OF_VOLUMES, ORDER_OF_LINES, DTYPE_OF_BIAS];
 
 const ALL_NUMBERS: Difference = Difference {
     id: "convolutions-of-all-numbers",
@@ -408,6 +409,35 @@ const WITHOUT_CHANNELS: Difference = Difference {
     why: "the sum of nothing is zero, and the shape of a result must not depend on the number of its terms",
     test: ("opgrid-tensor/tests/images.rs", "a_convolution_without_channels_gives_the_bias"),
     when: |seen| seen.inputs().iter().any(|input| input.is_empty()) && seen.torch_gives_nothing(),
+    directed: None,
+};
+
+const ORDER_OF_VOLUMES: Difference = Difference {
+    id: "results-of-volumes-lie-as-their-inputs",
+    what: "torch gives some convolutions of volumes in rows, whatever order the input has; here the \
+       result has the order of the input as with images",
+    why: "one rule for all convolutions",
+    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    when: |seen| seen.sizes.len() == 5 && seen.lies_in_rows_there(),
+    directed: None,
+};
+
+const ORDER_OF_LINES: Difference = Difference {
+    id: "results-of-lines-lie-in-rows",
+    what: "torch convolves lines as images of one row, which may look channels-last; here the result \
+       lies in rows",
+    why: "lines have no channels-last order",
+    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    when: |seen| matches!(seen.sizes.len(), 2 | 3) && seen.lies_in_rows_here(),
+    directed: None,
+};
+
+const DTYPE_OF_BIAS: Difference = Difference {
+    id: "dtypes-of-biases",
+    what: "torch adds biases of any dtype in some convolutions; here they have the dtype of the input",
+    why: "one rule for all convolutions",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| seen.we_refuse("argument `bias`") && seen.we_refuse("convert one of them"),
     directed: None,
 };
 

@@ -4,7 +4,7 @@ use opgrid_core::{DType, Result};
 
 use super::pointwise;
 use crate::kernels::division;
-use crate::samples::{Sample, given, make};
+use crate::samples::{Difference, Sample, given, make};
 use crate::tensor::{Tensor, TensorSpec};
 
 /// What has the promoted dtype of both, which are integers or floats.
@@ -42,3 +42,14 @@ pub(crate) fn first(dtypes: &[DType], dtype: DType) -> Vec<Sample> {
     let one = |sizes: &[i64]| [7, -7].map(|number| given(number).and(make::nonzero(dtype, sizes, 1)));
     make::computed_in(dtypes, dtype, shapes.into_iter().flat_map(one).collect())
 }
+
+/// Of remainders.
+pub(crate) const LARGE_QUOTIENTS: Difference = Difference {
+    id: "remainders-of-large-quotients",
+    what: "torch computes remainders in vectors by a quotient, which leaves the range beside small divisors, and exactly \
+           elsewhere; here always exactly",
+    why: "the remainder is in range",
+    test: ("opgrid-tensor/tests/differences.rs", "remainders_of_large_quotients"),
+    when: |seen| seen.each(|(_, ours, torch)| ours.is_finite() && torch.re.is_nan()),
+    directed: None,
+};

@@ -1,13 +1,16 @@
 //! What operators share that draw random numbers for every element: shape rules, filling, samples.
 
-use opgrid_core::{DType, Generator, Operator, Result};
+use opgrid_core::{DType, Generator, MemoryFormat, Operator, Result};
 
 use crate::error::argument;
+use crate::families::kind;
 use crate::families::result::{check_result, give_shape};
 use crate::kernels::elementwise;
 use crate::kernels::random::{self, Random};
+use crate::samples::differences::Argument;
 use crate::samples::{
-    Distribution, Expected, INEXACT, Inputs, OperatorSamples, Sample, Samples, given, make,
+    Difference, Distribution, Expected, INEXACT, Inputs, Operand, OperatorSamples, Part, Sample, Samples,
+    given, make,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Array, Element, Tensor, TensorSpec};
@@ -77,13 +80,17 @@ pub(crate) fn samples<'a, F: Operator, I: Operator>(
     samples.of_function(in_place, dtypes, inputs, expected)
 }
 
-/// Gives an output the shape of `input` if it has no elements.
+/// Gives an output the shape of `input`, in the order of `format`, if it has no elements.
 ///
 /// # Errors
 ///
-/// An output of another shape or dtype, or that repeats elements.
-pub(crate) fn shaped(input: &Tensor, out: &Tensor) -> Result<()> {
+/// An output of another shape or dtype, or that repeats elements; a format for another number of dimensions.
+pub(crate) fn shaped(input: &Tensor, format: Option<MemoryFormat>, out: &Tensor) -> Result<()> {
     let spec = like(input)?;
+    let spec = match format {
+        None => spec,
+        Some(format) => spec.with_geometry(spec.geometry().like(format)?),
+    };
     check_result(out, &TensorSpec::new(spec.geometry().clone(), out.dtype(), spec.device()))?;
     give_shape(out, &spec)
 }
@@ -102,3 +109,83 @@ pub(crate) fn samples_of_like<P: Operator, G: Operator>(
     let with_generator = |dtype| tensors(dtype, |call| call.named("generator", random::generator(3)));
     samples.of_function(seeded, INEXACT, with_generator, expected);
 }
+
+/// The differences from torch that all operators have that draw random numbers.
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    Difference {
+        id: "random-numbers-follow-the-memory",
+        what: "torch draws the numbers of an output elsewhere first, in the order and the dtype of the input; here they are \
+               drawn in the output itself, in the order in which it lies in memory",
+        why: "the output gets no copy",
+        test: ("opgrid-tensor/tests/differences.rs", "random_numbers_follow_the_memory"),
+        when: |seen| {
+            let is_apart = |tensor: &Operand| tensor.is_empty() || !tensor.geometry.is_contiguous();
+            let inputs = seen.inputs();
+            let is_other = |out: &Operand| inputs.first().is_some_and(|input| input.dtype != out.dtype);
+            let is_moved =
+                |out: &Operand| is_apart(out) || is_other(out) || inputs.iter().any(|input| is_apart(input));
+            let is_drawn = seen.is_of_kind(&kind::RANDOM) && !seen.elements.is_empty();
+            is_drawn && seen.outs().any(is_moved)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "random-integers-without-a-dtype",
+        what: "torch draws floats where `randint` is given None as the dtype, and integers where it is given none; here both \
+               are integers",
+        why: "None is the default",
+        test: ("opgrid-tensor/tests/differences.rs", "random_integers_without_a_dtype"),
+        when: |seen| {
+            let is_none = matches!(seen.argument("dtype"), Some(Argument::None));
+            seen.family() == "randint" && seen.part == Part::DType && is_none
+        },
+        directed: None,
+    },
+    Difference {
+        id: "random-bits-of-complex-numbers",
+        what: "torch has no kernel for complex numbers in `bernoulli`, and draws them for `dropout` in an order of its own; \
+               here they are drawn as real numbers are",
+        why: "whether an element stays is no question of its dtype",
+        test: ("opgrid-tensor/tests/differences.rs", "random_bits_of_complex_numbers"),
+        when: |seen| {
+            let is_complex = seen.tensors().iter().any(|(_, tensor)| tensor.dtype.is_complex());
+            let refuses = seen.family() == "bernoulli" && seen.torch_refuses("not implemented for 'Complex");
+            is_complex && (refuses || seen.family().ends_with("dropout") && !seen.elements.is_empty())
+        },
+        directed: None,
+    },
+    Difference {
+        id: "masks-of-nothing",
+        what: "torch gives the input itself and a mask of its dtype where `native_dropout` gets no elements; here a new tensor \
+               and a mask of bools",
+        why: "what a result is must not depend on the number of elements",
+        test: ("opgrid-tensor/tests/differences.rs", "masks_of_nothing"),
+        when: |seen| {
+            let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
+            seen.family() == "native_dropout" && is_empty && matches!(seen.part, Part::Identity | Part::DType)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "numbers-of-one-normal",
+        what: "torch leaves an output without elements as it is where `normal` gets a mean or deviation without dimensions; here \
+               it gets one element",
+        why: "an output is there to hold the result",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
+        when: |seen| {
+            let is_one = |tensor: &&Operand| tensor.geometry.dims() == 0;
+            let is_layout = matches!(seen.part, Part::Sizes | Part::Strides | Part::Offset);
+            let is_normal = seen.family() == "normal" && is_layout;
+            is_normal && seen.inputs().iter().any(is_one) && seen.outs().any(Operand::is_empty)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "random-bits-lie-as-their-input",
+        what: "torch lays some random bits in rows; here they lie as the input",
+        why: "one rule for all operators",
+        test: ("opgrid-tensor/tests/differences.rs", "random_numbers_follow_the_memory"),
+        when: |seen| seen.family() == "bernoulli" && seen.lies_in_rows_there(),
+        directed: None,
+    },
+];

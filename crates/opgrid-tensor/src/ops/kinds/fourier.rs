@@ -6,7 +6,7 @@ use opgrid_core::{DType, Error, Result, Scalar};
 use crate::error::argument;
 use crate::kernels::fourier::Direction;
 use crate::ops::{Cat, SliceTensor, Zeros};
-use crate::samples::Plain;
+use crate::samples::{Difference, Part, Plain};
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec, complex_of, default_dtype};
@@ -280,3 +280,57 @@ pub(crate) fn real(input: &Plain) -> Plain {
     let parts: Vec<Scalar> = input.elements().iter().map(|x| Scalar::Float(x.to_complex().re)).collect();
     Plain::of(DType::F64, input.sizes(), &parts)
 }
+
+/// The differences from torch that all transforms have.
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    Difference {
+        id: "transforms-into-other-dtypes",
+        what: "torch computes some transforms in the dtype of the output, which it then refuses beside its own intermediate \
+               results; here results are converted to the output",
+        why: "one rule for all outputs",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_take_what_converts_to_them"),
+        when: |seen| seen.family().starts_with("fft_") && seen.torch_refuses("Found dtype"),
+        directed: None,
+    },
+    Difference {
+        id: "transforms-keep-imaginary-parts",
+        what: "torch's kernels of transforms write to outputs of any dtype, where imaginary parts and fractions are lost; here \
+               that is refused",
+        why: "nothing is lost silently",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            seen.family().starts_with("_fft_") && seen.we_refuse("can't be cast to the desired output type")
+        },
+        directed: None,
+    },
+    Difference {
+        id: "transforms-of-conjugates-are-written",
+        what: "torch gives outputs of `ihfft2` and `ihfftn` back without the result where it conjugates it; here it is written",
+        why: "an output is there to hold the result",
+        test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
+        when: |seen| {
+            let is_such = matches!(seen.operator, "aten::fft_ihfft2.out" | "aten::fft_ihfftn.out");
+            let Some(out) = seen.out() else { return false };
+            let is_left = |(_, _, torch): &(DType, Complex64, Complex64)| out.elements.contains(torch);
+            let is_unwritten = match seen.part {
+                Part::Sizes => seen.torch == format!("{:?}", out.geometry.sizes()),
+                Part::Strides | Part::Offset => out.is_empty(),
+                _ => seen.each(is_left),
+            };
+            is_such && is_unwritten
+        },
+        directed: None,
+    },
+    Difference {
+        id: "transforms-lie-as-their-inputs",
+        what: "torch decides on the order of transformed dimensions by copies of what repeats elements; here the input itself \
+               decides",
+        why: "one rule for all operators",
+        test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| {
+            let repeats = seen.inputs().iter().any(|input| input.repeats());
+            seen.family().contains("fft_") && repeats && seen.are_both_dense()
+        },
+        directed: None,
+    },
+];

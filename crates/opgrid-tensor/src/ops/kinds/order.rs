@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use opgrid_core::{DType, Operator, Result, Scalar};
+use opgrid_core::{Complex64, DType, Operator, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
 use crate::kernels::sorting;
 use crate::samples::{
-    Difference, Expected, Inputs, OperatorSamples, Part, Plain, Sample, Samples, given, make, number,
+    Difference, Expected, Inputs, OperatorSamples, Part, Plain, Sample, Samples, Seen, given, make, number,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
@@ -182,6 +182,54 @@ pub(crate) const EQUAL_ELEMENTS: Difference = Difference {
            elements keep their order",
     why: "results depend on the elements only",
     test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
-    when: |seen| seen.part == Part::Values && seen.each(|(dtype, ..)| *dtype == DType::I64),
+    when: |seen| is_place(seen),
     directed: None,
 };
+
+/// Of ranks.
+pub(crate) const REPEATED: Difference = Difference {
+    id: "ranks-of-repeated-elements",
+    what: "torch orders copies of lines in which dimensions repeat elements, as if each were its own; \
+       here lines are read as they are",
+    why: "elements must not change while they are read",
+    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    when: |seen| !seen.elements.is_empty() && seen.tensor("self").is_some_and(|input| input.repeats()),
+    directed: None,
+};
+
+/// Of medians.
+pub(crate) const OF_NOTHING: Difference = Difference {
+    id: "medians-of-nothing",
+    what: "torch gives the smallest integer, true, or a complex NaN as the median of nothing; here \
+       integers without elements are refused, and bools and complex numbers",
+    why: "no integer says that there is none",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let is_empty = seen.tensor("self").is_some_and(|input| input.is_empty());
+        is_empty && (seen.we_refuse("no elements") || seen.we_refuse("not implemented for"))
+    },
+    directed: None,
+};
+
+/// Of operators that sort, unless they are asked to keep the order of equal elements.
+pub(crate) const EQUAL_PLACES: Difference = Difference {
+    id: "equal-elements-of-sorts",
+    what: "torch keeps the order of equal elements only where it is asked to; here they always keep it",
+    why: "results depend on the elements only",
+    test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
+    when: |seen| {
+        let is_stable = matches!(seen.number("stable"), Some(Scalar::Bool(true)));
+        !is_stable && is_place(seen)
+    },
+    directed: None,
+};
+
+/// Whether places differ in a result, of elements among which some are equal.
+pub(crate) fn is_place(seen: &Seen<'_>) -> bool {
+    let is_written = matches!(seen.part, Part::Values | Part::Written);
+    let count = seen.tensor("self").map_or(0.0, |input| input.elements.len() as f64);
+    let is_place = |place: &Complex64| place.re >= 0.0 && place.re < count;
+    let are_places =
+        seen.each(|(dtype, ours, torch)| *dtype == DType::I64 && is_place(ours) && is_place(torch));
+    is_written && are_places && seen.has_equal_elements("self")
+}

@@ -347,6 +347,13 @@ fn is_order_of_copies(seen: &Seen<'_>) -> bool {
             .iter()
             .any(|(number, reversed)| strides(is_copied, *number, *reversed).as_deref() == Some(seen.torch))
     };
+    // This side's order is that of the inputs as they lie.
+    let is_ours = [(false, false), (false, true), (true, false), (true, true)]
+        .iter()
+        .any(|(number, reversed)| strides(&|_, _| false, *number, *reversed).as_deref() == Some(seen.ours));
+    if !is_ours {
+        return false;
+    }
     let dtypes = inputs.iter().map(|input| input.dtype).chain([seen.default, DType::Bool]);
     // The condition before two values stays what it is.
     let condition = usize::from(inputs.len() == 3);

@@ -4,7 +4,8 @@ use opgrid_core::{DType, Operator, Result, Scalar};
 
 use crate::error::argument;
 use crate::samples::{
-    Expected, Given, INEXACT, Inputs, Plain, Rounding, Roundings, STORED, Sample, Samples, given, make,
+    Difference, Expected, Given, INEXACT, Inputs, Plain, Rounding, Roundings, STORED, Sample, Samples, given,
+    make,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
@@ -108,6 +109,18 @@ pub(crate) fn samples<F: Operator + Copy, B: Operator + Copy, D: Operator + Copy
     samples.rounds(function, Roundings::all(Rounding::Sum(8)));
     samples.rounds(backward, Roundings::all(Rounding::Sum(8)));
     samples.rounds(of_dtype, Roundings::all(Rounding::Sum(8)));
+    samples.differs(
+        backward,
+        Difference {
+            id: "dtypes-of-inputs-are-checked",
+            what: "torch takes any dtype for that of the input of softmax beside a gradient, and does not look \
+               at it; here it is that of the gradient",
+            why: "a wrong dtype is a mistake that nobody notices",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("argument `input_dtype`"),
+            directed: None,
+        },
+    );
 }
 
 /// Gradients, and small results of both signs, whose exponentials are small.

@@ -60,6 +60,18 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(Clamp, Difference {
+            id: "complex-bounds",
+            what: "torch takes complex bounds without an imaginary part; here complex numbers have no order in \
+               any form",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| {
+            let is_complex = seen.numbers().any(|number| matches!(number, Scalar::Complex(_)));
+            is_complex && seen.we_refuse("expected a dtype with an order")
+        },
+            directed: None,
+        });
     clamp::samples_by_numbers(samples, Clamp, clamp::numbers);
     let inputs = |dtype| {
         let triples = make::computed_in(REAL, dtype, make::triples(dtype));

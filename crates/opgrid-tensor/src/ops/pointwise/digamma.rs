@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .unary(Digamma, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, digamma, |x| x))
         .tolerance(64.0);
-    samples.rounds(Digamma, pointwise::ELEMENTARY);
+    samples.rounds(Digamma, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
 }
 
 /// By the recurrence up to numbers for which four terms of the series are enough; a negative number is lifted, too.

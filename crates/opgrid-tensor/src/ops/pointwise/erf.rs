@@ -31,6 +31,14 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples.unary(Erf, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::erf, |x| x)).tolerance(16.0);
     samples.rounds(Erf, pointwise::ELEMENTARY);
+    samples.differs(Erf, Difference {
+            id: "error-functions-of-the-smallest-numbers",
+            what: "torch gives zero for numbers near the smallest ones in vectors; here they keep their digits",
+            why: "the slope at zero is not zero",
+            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| seen.each(|(_, ours, torch)| torch.re == 0.0 && ours.re.abs() < 1e-37),
+            directed: None,
+        });
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

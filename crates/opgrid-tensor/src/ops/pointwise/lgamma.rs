@@ -32,7 +32,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .unary(Lgamma, ORDERED, DTypeRule::Inexact, |x| number::inexact(x, libm::lgamma, |x| x))
         .tolerance(16.0);
-    samples.rounds(Lgamma, pointwise::ELEMENTARY);
+    samples.rounds(Lgamma, Roundings::all(Rounding::Near(16)).complex(Rounding::Near(64)));
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

@@ -66,7 +66,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 let is_rounded = seen.each(|(_, ours, torch)| {
                     !torch.is_finite() || torch.norm() < 1e-4 || (ours - torch).norm() <= torch.norm() / 64.0
                 });
-                seen.operator == "aten::mul_.Scalar"
+                matches!(seen.operator, "aten::mul_.Scalar" | "aten::multiply_.Scalar")
                     && seen.tensor("self").is_some_and(is_narrow)
                     && is_rounded
             },

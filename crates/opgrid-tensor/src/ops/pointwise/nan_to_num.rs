@@ -51,7 +51,6 @@ pub(super) fn samples(samples: &mut Samples) {
             x => x,
         })
     });
-    samples.differs(NanToNum, result::ORDER_OF_INPUTS);
 }
 
 /// The ends of the range of floats, or of the parts of complex numbers.

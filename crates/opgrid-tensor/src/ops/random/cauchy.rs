@@ -44,7 +44,7 @@ pub(super) fn samples(samples: &mut Samples) {
             })
         },
     );
-    samples.rounds(Cauchy, Roundings::all(Rounding::Result(32)));
+    samples.rounds(Cauchy, Roundings::all(Rounding::Near(64)));
 }
 
 fn shape(input: &Tensor, _median: f64, sigma: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {

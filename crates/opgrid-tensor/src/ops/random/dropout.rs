@@ -8,7 +8,8 @@
 //! - Random numbers: those of the stream of [`manual_seed`](crate::manual_seed), one for each element.
 //! - Dispatch: `dropout` is a composite of `uniform_`, comparisons and arithmetic. `native_dropout` gives which elements stay
 //!   as a second result.
-//! - Errors: a `p` that is no probability; integers and bools where elements are chosen.
+//! - Errors: a `p` that is no probability, which `native_dropout` looks at only where elements are chosen; integers and
+//!   bools there.
 //! - Source: torch.nn.functional.dropout, PyTorch 2.15; N. Srivastava et al., Dropout (2014).
 
 use crate::kernels::access::check_written;
@@ -148,14 +149,21 @@ fn dropout_(input: &Tensor, p: f64, train: bool) -> Result<()> {
 }
 
 fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor, Tensor)> {
-    check(p)?;
-    let is_chosen = train.unwrap_or(true) && p > 0.0;
+    let is_training = train.unwrap_or(true) && input.spec()?.numel() > 0;
+    if is_training {
+        check(p)?;
+        pointwise::check_inexact(input.spec()?.dtype())?;
+    }
+    let is_chosen = is_training && p > 0.0;
     if !is_chosen || p == 1.0 {
         let mask = EmptyLike.call(input, Some(DType::Bool), None, None, None, None)?;
         FillInplaceScalar.call(&mask, Scalar::Bool(!is_chosen))?;
-        return Ok((MulScalar.call(input, Scalar::Int(i64::from(!is_chosen)))?, mask));
+        let kept = match is_chosen {
+            true => MulScalar.call(input, Scalar::Int(0))?,
+            false => crate::ops::Clone.call(input, None)?,
+        };
+        return Ok((kept, mask));
     }
-    pointwise::check_inexact(input.spec()?.dtype())?;
     let mask = stays(input, p)?;
     let kept = MulTensor.call(input, &mask)?;
     Ok((MulScalar.call(&kept, Scalar::Float(1.0 / (1.0 - p)))?, mask))

@@ -36,7 +36,7 @@ pub(super) fn register(library: &mut Library) {
         around(mean, std, generator, &out).map(|()| out)
     });
     library.implement(NormalTensorFloatOut).on_every_backend(|mean, std, generator, out| {
-        draws::shaped(mean, out)?;
+        draws::shaped(mean, None, out)?;
         around(mean, std, generator, out)
     });
     library.define_with_forms(NormalFloatTensor, &kind::RANDOM).on_every_backend(|mean, std, generator| {
@@ -44,7 +44,7 @@ pub(super) fn register(library: &mut Library) {
         scaled(mean, std, generator, &out).map(|()| out)
     });
     library.implement(NormalFloatTensorOut).on_every_backend(|mean, std, generator, out| {
-        draws::shaped(std, out)?;
+        draws::shaped(std, None, out)?;
         scaled(mean, std, generator, out)
     });
     library.define_with_forms(NormalTensorTensor, &kind::RANDOM).on_every_backend(|mean, std, generator| {
@@ -72,7 +72,7 @@ pub(super) fn register(library: &mut Library) {
     });
     library.define(NormalOut).kind(&kind::RANDOM).on_every_backend(|input, mean, std, generator, out| {
         result::same_dtype(out, input.spec()?)?;
-        draws::shaped(input, out)?;
+        draws::shaped(input, None, out)?;
         NormalInplace.call(out, mean, std, generator)
     });
 }
@@ -128,6 +128,8 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     let of_self = |dtype| draws::tensors(dtype, |call| call.and(3.0).and(2.0));
     samples.of_function(NormalFunctional, INEXACT, of_self, like("self", 3.0, 2.0));
+    // Box and Muller's formula, by another logarithm, sine and cosine.
+    samples.rounds(NormalFunctional, Roundings::all(Rounding::Sum(32)));
     samples.of_function(
         NormalOut,
         INEXACT,

@@ -32,12 +32,12 @@ pub(super) fn register(library: &mut Library) {
             fill(&out, generator).map(|()| out)
         },
     );
-    library.implement(RandLikeOut).composite(|input, _, out| {
-        draws::shaped(input, out)?;
+    library.implement(RandLikeOut).composite(|input, format, out| {
+        draws::shaped(input, format, out)?;
         fill(out, None)
     });
-    library.implement(RandLikeGeneratorOut).composite(|input, generator, _, out| {
-        draws::shaped(input, out)?;
+    library.implement(RandLikeGeneratorOut).composite(|input, generator, format, out| {
+        draws::shaped(input, format, out)?;
         fill(out, generator)
     });
 }

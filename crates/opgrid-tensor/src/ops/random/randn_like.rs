@@ -32,12 +32,12 @@ pub(super) fn register(library: &mut Library) {
             fill(&out, generator).map(|()| out)
         },
     );
-    library.implement(RandnLikeOut).composite(|input, _, out| {
-        draws::shaped(input, out)?;
+    library.implement(RandnLikeOut).composite(|input, format, out| {
+        draws::shaped(input, format, out)?;
         fill(out, None)
     });
-    library.implement(RandnLikeGeneratorOut).composite(|input, generator, _, out| {
-        draws::shaped(input, out)?;
+    library.implement(RandnLikeGeneratorOut).composite(|input, generator, format, out| {
+        draws::shaped(input, format, out)?;
         fill(out, generator)
     });
 }

@@ -30,6 +30,17 @@ pub(super) fn register(library: &mut Library) {
     });
 }
 
+/// Of the largest and the smallest element.
+pub(super) const OF_NOTHING: Difference = Difference {
+    id: "extremes-of-nothing",
+    what: "torch gives the end of the range as the largest or smallest of no elements where an output \
+       is given; here that is refused as without an output",
+    why: "one rule for all overloads",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| seen.we_refuse("has no elements to choose from"),
+    directed: None,
+};
+
 pub(super) fn samples(samples: &mut Samples) {
     extremum::samples_over_dims(samples, Amax, |order| order.is_lt());
 }

@@ -51,6 +51,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(Max, super::amax::OF_NOTHING);
     extremum::samples_of_all(samples, Max, |order| order.is_lt());
     extremum::samples_with_index(samples, MaxDim, |order| order.is_lt());
     extremum::samples_of_two(samples, MaxOther, |order| order.is_lt());

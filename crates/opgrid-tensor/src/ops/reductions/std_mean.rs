@@ -43,5 +43,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(StdMean, super::std::CORRECTIONS);
     spread::samples_with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
 }

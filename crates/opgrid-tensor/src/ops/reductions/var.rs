@@ -43,6 +43,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(Var, super::std::CORRECTIONS);
     spread::samples(samples, (Var, VarDim, VarCorrection), |variance| variance);
 }
 

@@ -42,5 +42,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(VarMean, super::std::CORRECTIONS);
     spread::samples_with_average(samples, (VarMean, VarMeanDim, VarMeanCorrection), |variance| variance);
 }

@@ -149,6 +149,27 @@ fn move_elements(input: &Tensor, from: &[i64], out: &Tensor, to: &[i64], order: 
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(PixelUnshuffle, Difference {
+            id: "images-of-nothing",
+            what: "torch gives an image without elements another shape than others in `pixel_unshuffle`; here \
+               the same",
+            why: "the shape of a result must not depend on the number of elements",
+            test: ("opgrid-tensor/tests/differences.rs", "images_of_nothing"),
+            when: |seen| {
+            let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+            is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
+        },
+            directed: None,
+        });
+    samples.differs(ChannelShuffle, Difference {
+            id: "shuffled-channels-are-new",
+            what: "torch gives a view where the channels of an image are shuffled without moving any; here \
+               always a new tensor",
+            why: "whether a result is a view must not depend on sizes",
+            test: ("opgrid-tensor/tests/differences.rs", "images_of_nothing"),
+            when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
+            directed: None,
+        });
     let x = make::numbers(DType::F32, &[3, 3, 3], 0);
     samples
         .of(PixelShuffle, ANY, shuffle_inputs, |it| {

@@ -79,12 +79,12 @@ pub(super) fn register(library: &mut Library) {
 }
 
 /// Dtypes that are taken.
-const TAKEN: &[DType] = &[DType::F32, DType::F64];
+const TAKEN: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
 
 fn shape(input: &Tensor, output: &[i64]) -> Result<TensorSpec> {
     let spec = input.spec()?;
     if !TAKEN.contains(&spec.dtype()) {
-        return Err(unsupported(spec.dtype(), "float32 or float64"));
+        return Err(unsupported(spec.dtype(), "a floating-point dtype"));
     }
     resampling::shape(spec, output, 2)
 }
@@ -107,7 +107,8 @@ pub(super) fn samples(samples: &mut Samples) {
             samples.of($operator, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
             let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::by_scales);
             samples.of($vec, TAKEN, inputs, |it| reference(it, $width, $filter)).tolerance(64.0);
-            samples.rounds($operator, Roundings::all(Rounding::Sum(4)));
+            samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
+            samples.differs_as($operator, DIFFERENCES);
         };
     }
     of!(UpsampleBilinear2dAa, UpsampleBilinear2dAaVec, 1.0, |x| (1.0 - x).max(0.0));
@@ -117,6 +118,35 @@ pub(super) fn samples(samples: &mut Samples) {
         _ => 0.0,
     });
 }
+
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        id: "smooth-images-of-floats",
+        what: "torch resamples bytes without aliasing, by weights of 16 bits; here images are converted to \
+           floats first",
+        why: "weights of 16 bits lose what the filter is for",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            seen.we_refuse("expected a floating-point dtype")
+        },
+        directed: None,
+    },
+    Difference {
+        id: "smooth-images-of-any-strides",
+        what: "torch reads images that are not in rows as if they were channels-last, and writes outputs in \
+           rows; here every element has its place",
+        why: "the answer does not depend on the layout",
+        test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| {
+            let is_apart = |(_, tensor): &(&str, &Operand)| {
+                // Images of one row, column or channel lie in both orders.
+                !tensor.geometry.is_contiguous() || tensor.geometry.sizes().contains(&1)
+            };
+            !seen.elements.is_empty() && seen.tensors().iter().any(is_apart)
+        },
+        directed: None,
+    },
+];
 
 /// Averages of all elements, of which those beyond the filter weigh nothing.
 fn reference(it: &Inputs, reach: f64, filter: fn(f64) -> f64) -> Result<Expected> {

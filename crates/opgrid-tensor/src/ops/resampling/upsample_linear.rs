@@ -95,7 +95,7 @@ pub(super) fn samples(samples: &mut Samples) {
             samples.of($operator, $dtypes, inputs, reference).tolerance(16.0);
             let inputs = |dtype| resampling::both_alignments(dtype, $dims, resampling::by_scales);
             samples.of($vec, $dtypes, inputs, reference).tolerance(16.0);
-            samples.rounds($operator, Roundings::all(Rounding::Sum(2)));
+            samples.rounds($operator, Roundings::all(Rounding::Sum(32)));
         };
     }
     of!(1, UpsampleLinear1d, UpsampleLinear1dVec, FLOATS);

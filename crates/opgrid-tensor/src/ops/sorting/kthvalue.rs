@@ -51,6 +51,7 @@ pub(super) fn samples(samples: &mut Samples) {
     .refuses("argument `k`", two.clone().and(0))
     .refuses("argument `k`", two.and(3));
     samples.differs(Kthvalue, order::EQUAL_ELEMENTS);
+    samples.differs(Kthvalue, order::REPEATED);
 }
 
 fn shape(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {

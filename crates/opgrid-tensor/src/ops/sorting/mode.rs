@@ -47,6 +47,7 @@ pub(super) fn samples(samples: &mut Samples) {
         }
         best
     });
+    samples.differs(Mode, order::EQUAL_ELEMENTS);
     samples.differs(
         Mode,
         Difference {

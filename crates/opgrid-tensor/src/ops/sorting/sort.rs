@@ -43,6 +43,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(Sort, order::EQUAL_PLACES);
     let both_ways = |dtype| {
         let ways = |sample: Sample| [false, true].map(|descending| sample.clone().and(descending));
         order::lines(dtype).into_iter().flat_map(ways).collect()

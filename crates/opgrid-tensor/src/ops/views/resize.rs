@@ -65,7 +65,7 @@ const MEMORY_OF_ONES_OWN: Difference = Difference {
            gets memory of its own",
     why: "others who look at the memory keep what they see",
     test: ("opgrid-tensor/tests/differences.rs", "a_tensor_that_grows_gets_memory"),
-    when: |seen| matches!(seen.part, Part::Offset | Part::Written),
+    when: |seen| seen.part == Part::Written || seen.begins_memory_here(),
     directed: None,
 };
 

@@ -1,10 +1,11 @@
 //! `aten::set_`: the memory of another tensor instead of one's own.
 //!
-//! - Shapes: those of `source`; with a `storage_offset` the `size` and `stride` that are given, row-major without
-//!   strides. Without a source there are no elements.
+//! - Shapes: those of `source`; with a `storage_offset`, which counts from the first element of `source`, the `size` and
+//!   `stride` that are given, row-major without strides. Without a source there are no elements.
 //! - Aliasing: `self` becomes a view of the memory of `source`. What it had before is kept until `self` is dropped, for
 //!   somebody may still look at it.
-//! - Errors: another dtype or device; elements beyond the memory of `source`.
+//! - Errors: another dtype or device; elements beyond the memory of `source`; with a `storage_offset` a `source` that does
+//!   not lie in rows.
 //! - Source: torch.Tensor.set_, PyTorch 2.15. The overloads on storages are not here, which are no values of schemas.
 
 use crate::ops::EmptyMemoryFormat;
@@ -24,9 +25,21 @@ pub(super) fn register(library: &mut Library) {
         .on_every_backend(|input, source| input.become_array(source.array()?.clone()));
     library.define(SetInplaceSourceTensorStorageOffset).kind(&kind::VIEW).on_every_backend(
         |input, source, storage_offset, size, stride| {
+            let memory = source.spec()?.geometry();
+            if !memory.is_contiguous() {
+                let message = format!(
+                    "argument `source` has strides {:?}, expected elements in rows; give its `contiguous()`",
+                    memory.strides()
+                );
+                return Err(argument(message));
+            }
+            let offset = memory.offset().checked_add(storage_offset).filter(|_| storage_offset >= 0);
+            let offset = offset.ok_or_else(|| {
+                argument(format!("argument `storage_offset` is {storage_offset}, expected 0 or more"))
+            })?;
             let geometry = match stride {
-                [] => Geometry::contiguous(size)?.at_offset(storage_offset)?,
-                stride => Geometry::strided(size, stride, storage_offset)?,
+                [] => Geometry::contiguous(size)?.at_offset(offset)?,
+                stride => Geometry::strided(size, stride, offset)?,
             };
             input.become_array(source.array()?.view(geometry)?)
         },
@@ -39,6 +52,14 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(SetInplaceSourceTensorStorageOffset, Difference {
+            id: "memory-of-sources-does-not-grow",
+            what: "torch enlarges the memory of the source where the tensor needs more; here that is refused",
+            why: "others who look at the memory keep what they see",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("are out of bounds for storage"),
+            directed: None,
+        });
     let pairs = |dtype| {
         let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[4]], [&[], &[2, 1]], [&[0], &[2]], [&[3], &[0, 2]]];
         cases
