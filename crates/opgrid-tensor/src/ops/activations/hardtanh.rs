@@ -70,17 +70,20 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(Relu6, REAL, make::unary, |it| limited(it, 0.0, 6.0));
     samples.differs_as(Hardtanh, &[arithmetic::SIGN_OF_ZERO, pointwise::NUMBER_IN_RANGE]);
     samples.differs(Relu6, arithmetic::SIGN_OF_ZERO);
-    samples.differs(HardtanhBackward, Difference {
+    samples.differs(
+        HardtanhBackward,
+        Difference {
             id: "slopes-of-no-numbers",
             what: "torch gives the slope at NaN as zero in vectors and as one elsewhere; here always as one",
             why: "equal numbers, computed in one way",
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
-            let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
-            seen.each(|(_, _, torch)| torch.re == 0.0) && seen.tensor("self").is_some_and(has_nan)
-        },
+                let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
+                seen.each(|(_, _, torch)| torch.re == 0.0) && seen.tensor("self").is_some_and(has_nan)
+            },
             directed: None,
-        });
+        },
+    );
 }
 
 fn limited(it: &Inputs, low: f64, high: f64) -> Result<Expected> {

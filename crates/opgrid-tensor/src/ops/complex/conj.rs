@@ -109,7 +109,8 @@ pub(super) fn samples(samples: &mut Samples) {
         test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
         when: |seen| {
             let is_real = seen.tensor("self").is_some_and(|input| !input.dtype.is_complex());
-            let is_layout = matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
+            let is_layout =
+                matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
             !is_real && is_layout || is_real && seen.torch_refuses("isComplexType")
         },
         directed: None,

@@ -38,7 +38,9 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch has complex numbers of two 16-bit floats; here there are none",
             why: "no processor computes in them",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("which complex dtypes have as parts") && seen.torch.contains("complex32"),
+            when: |seen| {
+                seen.we_refuse("which complex dtypes have as parts") && seen.torch.contains("complex32")
+            },
             directed: None,
         },
     );

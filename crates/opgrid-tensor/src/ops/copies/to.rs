@@ -54,7 +54,8 @@ pub(super) fn samples(samples: &mut Samples) {
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
-                let is_layout = matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here();
+                let is_layout =
+                    matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here();
                 is_asked && is_layout
             },
             directed: None,

@@ -26,7 +26,8 @@ pub(super) fn register(library: &mut Library) {
         .kernel(DispatchKey::BackendSelect, select);
     library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
         if let Some(format) = memory_format {
-            let message = format!("argument `memory_format` is {format}, but `out` has its own strides; leave it out");
+            let message =
+                format!("argument `memory_format` is {format}, but `out` has its own strides; leave it out");
             return Err(argument(message));
         }
         result::give_shape(out, &out.spec()?.with_geometry(Geometry::contiguous(size)?))

@@ -30,14 +30,14 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     let difference = Difference {
-            id: "strides-of-new-outputs",
-            what: "torch gives an output without elements rows where strides are asked for; here the strides \
+        id: "strides-of-new-outputs",
+        what: "torch gives an output without elements rows where strides are asked for; here the strides \
                that are asked for",
-            why: "an argument must not be passed over",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| seen.out().is_some() && seen.part == Part::Strides,
-            directed: None,
-        };
+        why: "an argument must not be passed over",
+        test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+        when: |seen| seen.out().is_some() && seen.part == Part::Strides,
+        directed: None,
+    };
     samples.differs(EmptyStrided, difference);
     samples.differs(crate::ops::NewEmptyStrided, difference);
     let inputs = |dtype| {

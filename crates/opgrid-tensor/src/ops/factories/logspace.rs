@@ -96,32 +96,43 @@ pub(super) fn samples(samples: &mut Samples) {
         |dtype| vec![given(0).and(Plain::number(DType::F64, 3)).and(4).and(2.0).named("dtype", dtype)];
     samples.of(LogspaceScalarTensor, NUMBERS, second, reference).tolerance(16.0).output_decides();
     samples.differs(Logspace, arithmetic::NUMBERS_FIT);
-    samples.differs(Logspace, Difference {
+    samples.differs(
+        Logspace,
+        Difference {
             id: "exponents-of-integers",
             what: "torch converts the first and last exponent to the dtype of the result, and refuses those \
                that are none of its numbers; here exponents are no elements and keep their fractions",
             why: "2 to the power of 3.5 is 11",
             test: ("opgrid-tensor/tests/differences.rs", "exponents_of_integers"),
             when: |seen| {
-            let bounds: Vec<f64> = ["start", "end"].iter().flat_map(|name| match seen.argument(name) {
-                Some(Argument::Number(number)) => vec![number.to_complex().re],
-                Some(Argument::Tensor(tensor)) => tensor.elements.iter().map(|element| element.re).collect(),
-                _ => Vec::new(),
-            }).collect();
-            let has_fraction = bounds.iter().any(|bound| bound.fract() != 0.0);
-            let is_outside = |dtype: DType| {
-                let Ok(range) = crate::tensor::iinfo(dtype) else { return false };
-                bounds.iter().any(|bound| *bound < range.min as f64 || *bound > range.max as f64)
-            };
-            let is_end = |dtype: DType, value: f64| {
-                crate::tensor::iinfo(dtype).is_ok_and(|range| value == 0.0 || value == range.min as f64 || value == range.max as f64)
-            };
-            let is_integral = seen.each(|(dtype, ..)| dtype.is_integral());
-            let is_beyond = seen.each(|(dtype, ours, _)| is_end(*dtype, ours.re));
-            is_integral && (has_fraction || is_beyond || seen.each(|(dtype, ..)| is_outside(*dtype))) || seen.torch_refuses("without overflow")
-        },
+                let bounds: Vec<f64> = ["start", "end"]
+                    .iter()
+                    .flat_map(|name| match seen.argument(name) {
+                        Some(Argument::Number(number)) => vec![number.to_complex().re],
+                        Some(Argument::Tensor(tensor)) => {
+                            tensor.elements.iter().map(|element| element.re).collect()
+                        }
+                        _ => Vec::new(),
+                    })
+                    .collect();
+                let has_fraction = bounds.iter().any(|bound| bound.fract() != 0.0);
+                let is_outside = |dtype: DType| {
+                    let Ok(range) = crate::tensor::iinfo(dtype) else { return false };
+                    bounds.iter().any(|bound| *bound < range.min as f64 || *bound > range.max as f64)
+                };
+                let is_end = |dtype: DType, value: f64| {
+                    crate::tensor::iinfo(dtype).is_ok_and(|range| {
+                        value == 0.0 || value == range.min as f64 || value == range.max as f64
+                    })
+                };
+                let is_integral = seen.each(|(dtype, ..)| dtype.is_integral());
+                let is_beyond = seen.each(|(dtype, ours, _)| is_end(*dtype, ours.re));
+                is_integral && (has_fraction || is_beyond || seen.each(|(dtype, ..)| is_outside(*dtype)))
+                    || seen.torch_refuses("without overflow")
+            },
             directed: None,
-        });
+        },
+    );
     // Powers of rounded exponents, in single precision there.
     samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));
 }

@@ -46,7 +46,9 @@ pub(super) fn register(library: &mut Library) {
     library.define(ForeachMulInplaceTensor).kind(&kind::OPTIMIZER).implicit(|tensors, other| {
         if other.dim() != 0 || other.numel() != 1 {
             let found = other.sizes();
-            return Err(argument(format!("argument `other` has sizes {found:?}, expected [], one number for all")));
+            return Err(argument(format!(
+                "argument `other` has sizes {found:?}, expected [], one number for all"
+            )));
         }
         each(tensors, |tensor| MulInplaceTensor.call(tensor, other))
     });

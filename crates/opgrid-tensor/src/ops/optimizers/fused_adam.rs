@@ -54,9 +54,24 @@ pub(super) fn register(library: &mut Library) {
         .define(FusedAdamInplace)
         .kind(&kind::OPTIMIZER)
         .on_cpu_and_meta(
-            |parameters, grads, means, squares, largest, steps, lr, beta1, beta2, decay, eps, amsgrad, maximize, scale, found| {
+            |parameters,
+             grads,
+             means,
+             squares,
+             largest,
+             steps,
+             lr,
+             beta1,
+             beta2,
+             decay,
+             eps,
+             amsgrad,
+             maximize,
+             scale,
+             found| {
                 let betas = [beta1, beta2];
-                let settings = Settings { lr, betas, weight_decay: decay, decoupled_decay: 0.0, eps, maximize };
+                let settings =
+                    Settings { lr, betas, weight_decay: decay, decoupled_decay: 0.0, eps, maximize };
                 let lists = [parameters, grads, means, squares, largest, steps];
                 update(lists, amsgrad, settings, [scale, found])
             },
@@ -66,9 +81,24 @@ pub(super) fn register(library: &mut Library) {
         .define(FusedAdamwInplace)
         .kind(&kind::OPTIMIZER)
         .on_cpu_and_meta(
-            |parameters, grads, means, squares, largest, steps, lr, beta1, beta2, decay, eps, amsgrad, maximize, scale, found| {
+            |parameters,
+             grads,
+             means,
+             squares,
+             largest,
+             steps,
+             lr,
+             beta1,
+             beta2,
+             decay,
+             eps,
+             amsgrad,
+             maximize,
+             scale,
+             found| {
                 let betas = [beta1, beta2];
-                let settings = Settings { lr, betas, weight_decay: 0.0, decoupled_decay: decay, eps, maximize };
+                let settings =
+                    Settings { lr, betas, weight_decay: 0.0, decoupled_decay: decay, eps, maximize };
                 let lists = [parameters, grads, means, squares, largest, steps];
                 update(lists, amsgrad, settings, [scale, found])
             },
@@ -95,7 +125,9 @@ fn update(
             parameters.len()
         )));
     }
-    if parameters.iter().any(|parameter| parameter.device() != Device::CPU) || optimizers::is_left_out(found_inf)? {
+    if parameters.iter().any(|parameter| parameter.device() != Device::CPU)
+        || optimizers::is_left_out(found_inf)?
+    {
         return Ok(());
     }
     optimizers::unscale(grads, scale)?;
@@ -123,9 +155,12 @@ where
     let [beta1, beta2] = settings.betas;
     let sign = number(if settings.maximize { -1.0 } else { 1.0 })?;
     let decay = number(settings.weight_decay)?;
-    let (keep1, new1, keep2, new2) = (number(beta1)?, number(1.0 - beta1)?, number(beta2)?, number(1.0 - beta2)?);
+    let (keep1, new1, keep2, new2) =
+        (number(beta1)?, number(1.0 - beta1)?, number(beta2)?, number(1.0 - beta2)?);
     if settings.weight_decay == 0.0 {
-        elementwise::binary::<T, T, T>(mean, mean, grad, move |m, g| m.times(keep1).plus(g.times(sign).times(new1)))?;
+        elementwise::binary::<T, T, T>(mean, mean, grad, move |m, g| {
+            m.times(keep1).plus(g.times(sign).times(new1))
+        })?;
         elementwise::binary::<T, T, T>(squares, squares, grad, move |v, g| {
             v.times(keep2).plus(g.times(g).times(new2))
         })?;

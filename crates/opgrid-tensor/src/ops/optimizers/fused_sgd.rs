@@ -38,7 +38,18 @@ pub(super) fn register(library: &mut Library) {
         .define(FusedSgdInplace)
         .kind(&kind::OPTIMIZER)
         .on_cpu_and_meta(
-            |parameters, grads, buffers, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, scale, found| {
+            |parameters,
+             grads,
+             buffers,
+             weight_decay,
+             momentum,
+             lr,
+             dampening,
+             nesterov,
+             maximize,
+             is_first_step,
+             scale,
+             found| {
                 let settings =
                     Settings { weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step };
                 update([parameters, grads, buffers], settings, [scale, found])
@@ -59,7 +70,9 @@ fn update(
     if has_momentum {
         optimizers::check(parameters, &[("momentum_buffer_list", buffers)])?;
     }
-    if parameters.iter().any(|parameter| parameter.device() != Device::CPU) || optimizers::is_left_out(found_inf)? {
+    if parameters.iter().any(|parameter| parameter.device() != Device::CPU)
+        || optimizers::is_left_out(found_inf)?
+    {
         return Ok(());
     }
     optimizers::unscale(grads, scale)?;
@@ -102,6 +115,8 @@ where
         true => elementwise::ternary::<T, T, T, T>(parameter, parameter, grad, buffer, move |p, g, v| {
             p.minus(g.times(sign).plus(p.times(decay)).plus(v.times(keep)).times(lr))
         }),
-        false => elementwise::binary::<T, T, T>(parameter, parameter, buffer, move |p, v| p.minus(v.times(lr))),
+        false => {
+            elementwise::binary::<T, T, T>(parameter, parameter, buffer, move |p, v| p.minus(v.times(lr)))
+        }
     }
 }

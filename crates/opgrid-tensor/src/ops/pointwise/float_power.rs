@@ -64,14 +64,17 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(FloatPowerTensorTensor, Difference {
+    samples.differs(
+        FloatPowerTensorTensor,
+        Difference {
             id: "float-powers-lie-as-the-exponents",
             what: "torch lays the float powers of a number in rows; here they lie as the exponents",
             why: "one rule for all operators",
             test: ("opgrid-tensor/tests/differences.rs", "powers_of_a_number_lie_as_the_exponents"),
             when: |seen| seen.part == Part::Strides && seen.operator.starts_with("aten::float_power.Scalar"),
             directed: None,
-        });
+        },
+    );
     samples.differs_as(FloatPowerTensorTensor, &[math::NOT_FINITE]);
     let reference = |it: &Inputs| {
         let [a, b] = [it.operand("self")?, it.operand("exponent")?];

@@ -44,18 +44,23 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(FloorDivide, Difference {
+    samples.differs(
+        FloorDivide,
+        Difference {
             id: "floors-of-16-bit-floats-are-cut-once",
             what: "torch rounds quotients of 16-bit floats to 16 bits before it takes their floor, in some \
                paths; here the floor comes first",
             why: "rounded first, a quotient below a whole number becomes that number",
             test: ("opgrid-tensor/tests/differences.rs", "quotients_are_cut_before_they_are_rounded"),
             when: |seen| {
-            let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| (ours - torch).norm() <= (torch.norm() / 128.0).max(1.0);
-            seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
-        },
+                let is_next = |(_, ours, torch): &(DType, Complex64, Complex64)| {
+                    (ours - torch).norm() <= (torch.norm() / 128.0).max(1.0)
+                };
+                seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
+            },
             directed: None,
-        });
+        },
+    );
     let reference = |it: &Inputs| it.binary(DTypeRule::Promoted, number::floored);
     samples.of(
         FloorDivide,

@@ -31,7 +31,9 @@ pub(super) fn register(library: &mut Library) {
     library
         .implement(LdexpInplace)
         .on_every_backend(|input, other| MulInplaceTensor.call(input, &power_beside(input, other)?));
-    library.implement(LdexpOut).on_every_backend(|input, other, out| MulOut.call(input, &power_beside(input, other)?, out));
+    library
+        .implement(LdexpOut)
+        .on_every_backend(|input, other, out| MulOut.call(input, &power_beside(input, other)?, out));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -48,18 +50,21 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(32.0);
     samples.differs(LdexpTensor, math::NOT_FINITE);
-    samples.differs(LdexpTensor, Difference {
+    samples.differs(
+        LdexpTensor,
+        Difference {
             id: "products-with-powers-lie-as-both",
             what: "torch decides on the order of the result by powers that it computes first; here both \
                arguments decide",
             why: "one rule for all operators",
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
-            let inputs = seen.inputs();
-            seen.part == Part::Strides && inputs.iter().any(|input| !input.geometry.is_contiguous())
-        },
+                let inputs = seen.inputs();
+                seen.part == Part::Strides && inputs.iter().any(|input| !input.geometry.is_contiguous())
+            },
             directed: None,
-        });
+        },
+    );
     samples.rounds(LdexpTensor, pointwise::ELEMENTARY);
 }
 

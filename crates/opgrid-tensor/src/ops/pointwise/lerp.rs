@@ -58,15 +58,22 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(8.0)
         .refuses("expected float32 as `self`", given(x.clone()).and(x.clone()).and(x.to(DType::F64)));
     samples.differs_as(LerpScalar, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
-    samples.differs(LerpTensor, Difference {
+    samples.differs(
+        LerpTensor,
+        Difference {
             id: "weights-of-one-dtype",
             what: "torch takes tensors and outputs of other dtypes in `lerp` where they have no dimensions; \
                here they have the dtype of `self`",
             why: "one rule for tensors of all shapes",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("has dtype") && seen.we_refuse("expected") && seen.tensors().iter().any(|(_, tensor)| tensor.geometry.dims() == 0),
+            when: |seen| {
+                seen.we_refuse("has dtype")
+                    && seen.we_refuse("expected")
+                    && seen.tensors().iter().any(|(_, tensor)| tensor.geometry.dims() == 0)
+            },
             directed: None,
-        });
+        },
+    );
     // The difference of both is multiplied by the weight.
     samples.rounds(LerpScalar, Roundings::all(Rounding::Sum(64)));
 }

@@ -199,14 +199,14 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
     let rounding = Roundings::all(Rounding::Sum(2));
     let difference = Difference {
-            id: "gradients-of-averages-are-checked",
-            what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
+        id: "gradients-of-averages-are-checked",
+        what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
                are refused",
-            why: "memory that is not the gradient's must not be read",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("argument `grad_output` has shape"),
-            directed: None,
-        };
+        why: "memory that is not the gradient's must not be read",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| seen.we_refuse("argument `grad_output` has shape"),
+        directed: None,
+    };
     samples.differs(AdaptiveAvgPool2dBackward, difference);
     samples.differs(AdaptiveAvgPool3dBackward, difference);
     samples.rounds(AdaptiveAvgPool1d, rounding);

@@ -202,14 +202,14 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("from 0 to 15", refused(16, 2));
     samples.rounds(MaxPool2dWithIndicesBackward, Roundings::all(Rounding::Sum(2)));
     let difference = Difference {
-            id: "volumes-of-any-order",
-            what: "torch refuses volumes that lie in the channels-last order of images; here volumes may have \
+        id: "volumes-of-any-order",
+        what: "torch refuses volumes that lie in the channels-last order of images; here volumes may have \
                any strides",
-            why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.torch_refuses("Unsupported memory format"),
-            directed: None,
-        };
+        why: "the answer does not depend on the layout",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+        when: |seen| seen.torch_refuses("Unsupported memory format"),
+        directed: None,
+    };
     samples.differs(MaxPool3d, difference);
     samples.differs(MaxPool3dWithIndices, difference);
 }

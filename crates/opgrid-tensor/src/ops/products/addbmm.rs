@@ -29,7 +29,9 @@ pub(super) fn register(library: &mut Library) {
         let stack = move |grad: &Tensor| derivatives::times(&grad.expand(&[count, rows, columns])?, alpha);
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         let transposed = [batch1, batch2].map(products::is_transposed);
-        d.by(batch1, [batch2], move |grad, [batch2]| products::of_left(&stack(grad)?, batch2, transposed[0]))?;
+        d.by(batch1, [batch2], move |grad, [batch2]| {
+            products::of_left(&stack(grad)?, batch2, transposed[0])
+        })?;
         d.by(batch2, [batch1], move |grad, [batch1]| products::of_right(&stack(grad)?, batch1, transposed[1]))
     });
 }

@@ -28,14 +28,17 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     samples.of(Kron, ANY, inputs, reference);
     samples.differs_as(Kron, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, READ_AFTER_WRITTEN]);
-    samples.differs(Kron, Difference {
+    samples.differs(
+        Kron,
+        Difference {
             id: "products-of-blocks-of-any-strides",
             what: "torch fails to join dimensions of products of some strides; here they are joined",
             why: "the answer does not depend on the layout",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("view size is not compatible"),
             directed: None,
-        });
+        },
+    );
     samples.rounds(Kron, pointwise::COMPLEX_ARITHMETIC);
 }
 

@@ -43,7 +43,8 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "an output of the right shape can hold the result",
             test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
             when: |seen| {
-                matches!(seen.operator, "aten::matmul.out" | "aten::linalg_matmul.out") && seen.torch_refuses("must match the size of tensor")
+                matches!(seen.operator, "aten::matmul.out" | "aten::linalg_matmul.out")
+                    && seen.torch_refuses("must match the size of tensor")
             },
             directed: Some(Directed {
                 operator: "aten::matmul.out",

@@ -98,13 +98,13 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(LinalgMatrixPower, Roundings::all(Rounding::Sum(16)));
     samples.rounds(MatrixPower, Roundings::all(Rounding::Sum(16)));
     let difference = Difference {
-            id: "powers-of-inverses",
-            what: "torch inverts a matrix for its negative powers; here they are refused",
-            why: "there is no inverse of matrices here",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("negative powers need the inverse"),
-            directed: None,
-        };
+        id: "powers-of-inverses",
+        what: "torch inverts a matrix for its negative powers; here they are refused",
+        why: "there is no inverse of matrices here",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| seen.we_refuse("negative powers need the inverse"),
+        directed: None,
+    };
     samples.differs(LinalgMatrixPower, difference);
     samples.differs(MatrixPower, difference);
 }

@@ -29,7 +29,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-
     let inputs = |dtype| {
         let one = |sizes: &[i64]| given(make::numbers(dtype, sizes, 0));
         vec![one(&[2000]), one(&[40, 50]).and(-2.0).and(4.0), one(&[0]), one(&[])]

@@ -61,10 +61,12 @@ pub(super) fn register(library: &mut Library) {
             RandomInplaceFrom.call(&out, low, Some(high), generator).map(|()| out)
         },
     );
-    library.implement(RandintLikeLowGeneratorDtypeOut).composite(|input, low, high, generator, format, out| {
-        draws::shaped(input, format, out)?;
-        RandomInplaceFrom.call(out, low, Some(high), generator)
-    });
+    library.implement(RandintLikeLowGeneratorDtypeOut).composite(
+        |input, low, high, generator, format, out| {
+            draws::shaped(input, format, out)?;
+            RandomInplaceFrom.call(out, low, Some(high), generator)
+        },
+    );
     library.define_with_forms(RandintLikeTensor, &kind::RANDOM).composite(
         |input, high, dtype, layout, device, pin_memory, memory_format| {
             let out = EmptyLike.call(input, dtype, layout, device, pin_memory, memory_format)?;
@@ -88,14 +90,17 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(RandintLike, Difference {
+    samples.differs(
+        RandintLike,
+        Difference {
             id: "bounds-of-integers-are-integers",
             what: "torch cuts the fraction of a bound in a tensor; here it is refused",
             why: "a fraction is a mistake that nobody notices",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("cannot be converted to int without loss"),
             directed: None,
-        });
+        },
+    );
     let high = |dtype| draws::tensors(dtype, |call| call.and(20));
     let seeded = |dtype| draws::tensors(dtype, |call| call.and(20).named("generator", random::generator(3)));
     let low = |dtype| draws::tensors(dtype, |call| call.and(3).and(24));
@@ -128,6 +133,8 @@ fn expected(it: &Inputs) -> Result<Expected> {
 fn bound(high: &Tensor) -> Result<Option<i64>> {
     match high.spec()?.sizes() {
         [] => Item.call(high)?.to_i64().map(Some),
-        sizes => Err(argument(format!("argument `high` has shape {sizes:?}, expected a tensor without dimensions"))),
+        sizes => Err(argument(format!(
+            "argument `high` has shape {sizes:?}, expected a tensor without dimensions"
+        ))),
     }
 }

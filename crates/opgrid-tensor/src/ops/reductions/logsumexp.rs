@@ -37,18 +37,21 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(8.0)
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()));
     samples.differs(Logsumexp, READ_AFTER_WRITTEN);
-    samples.differs(Logsumexp, Difference {
+    samples.differs(
+        Logsumexp,
+        Difference {
             id: "logarithms-of-complex-sums-are-complex",
             what: "torch writes logarithms of complex sums to real outputs, which lose the imaginary parts; \
                here that is refused",
             why: "nothing is lost silently",
             test: ("opgrid-tensor/tests/differences.rs", "logarithms_of_complex_sums_are_complex"),
             when: |seen| {
-            let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
-            is_complex && seen.we_refuse("can't be cast to the desired output type")
-        },
+                let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
+                is_complex && seen.we_refuse("can't be cast to the desired output type")
+            },
             directed: None,
-        });
+        },
+    );
     samples.differs(Logsumexp, Difference {
             id: "logarithms-of-sums-over-all-dimensions",
             what: "torch fails where `logsumexp` is asked for no dimensions, which are all; here it gives one \

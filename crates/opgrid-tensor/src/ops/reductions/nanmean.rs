@@ -35,7 +35,9 @@ fn nanmean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DTy
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Nanmean, Difference {
+    samples.differs(
+        Nanmean,
+        Difference {
             id: "averages-into-wider-outputs",
             what: "torch refuses an output of `nanmean` whose dtype is not the one that is asked for; here \
                results convert to it",
@@ -43,7 +45,8 @@ pub(super) fn samples(samples: &mut Samples) {
             test: ("opgrid-tensor/tests/differences.rs", "outputs_take_what_converts_to_them"),
             when: |seen| seen.torch_refuses("provided dtype must match dtype of result"),
             directed: None,
-        });
+        },
+    );
     samples
         .of(Nanmean, FLOATS, inputs, reference)
         .tolerance(8.0)

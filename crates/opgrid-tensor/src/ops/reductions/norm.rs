@@ -91,14 +91,20 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .tolerance(8.0);
     samples.differs(NormScalar, READ_AFTER_WRITTEN);
-    samples.differs(NormScalar, Difference {
+    samples.differs(
+        NormScalar,
+        Difference {
             id: "norms-of-no-order",
             what: "torch takes another norm where the order is NaN; here the result is NaN",
             why: "NaN stays NaN",
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| matches!(seen.number("p"), Some(Scalar::Float(p)) if p.is_nan()) && seen.each(|(_, ours, _)| ours.re.is_nan()),
+            when: |seen| {
+                matches!(seen.number("p"), Some(Scalar::Float(p)) if p.is_nan())
+                    && seen.each(|(_, ours, _)| ours.re.is_nan())
+            },
             directed: None,
-        });
+        },
+    );
     samples.rounds(NormScalar, Roundings::all(Rounding::Sum(8)));
 }
 

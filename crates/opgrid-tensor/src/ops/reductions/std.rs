@@ -45,15 +45,17 @@ pub(super) fn register(library: &mut Library) {
 
 /// Of spreads.
 pub(super) const CORRECTIONS: Difference = Difference {
-            id: "spreads-into-complex-outputs",
-            what: "torch has no kernel that writes real spreads to complex outputs, and takes complex \
+    id: "spreads-into-complex-outputs",
+    what: "torch has no kernel that writes real spreads to complex outputs, and takes complex \
                corrections without an imaginary part; here real results convert to complex ones, and \
                corrections are real",
-            why: "one rule for all outputs",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`"),
-            directed: None,
-        };
+    why: "one rule for all outputs",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`")
+    },
+    directed: None,
+};
 
 pub(super) fn samples(samples: &mut Samples) {
     samples.differs(Std, CORRECTIONS);

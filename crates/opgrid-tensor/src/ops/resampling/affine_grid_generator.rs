@@ -109,7 +109,9 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("no negative numbers", given(x.clone()).and(vec![1, 1, 2, -1]).and(true))
         .refuses("argument `theta`", given(x).and(vec![2, 1, 2, 2]).and(true));
     samples.rounds(AffineGridGenerator, Roundings::all(Rounding::Sum(8)));
-    samples.differs(AffineGridGenerator, Difference {
+    samples.differs(
+        AffineGridGenerator,
+        Difference {
             id: "grids-of-floats",
             what: "torch makes grids of integers, which have no place between two elements; here they are \
                refused",
@@ -117,7 +119,8 @@ pub(super) fn samples(samples: &mut Samples) {
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("expected a floating-point dtype"),
             directed: None,
-        });
+        },
+    );
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -161,7 +161,9 @@ pub(super) fn samples(samples: &mut Samples) {
         },
             directed: None,
         });
-    samples.differs(ChannelShuffle, Difference {
+    samples.differs(
+        ChannelShuffle,
+        Difference {
             id: "shuffled-channels-are-new",
             what: "torch gives a view where the channels of an image are shuffled without moving any; here \
                always a new tensor",
@@ -169,7 +171,8 @@ pub(super) fn samples(samples: &mut Samples) {
             test: ("opgrid-tensor/tests/differences.rs", "images_of_nothing"),
             when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
             directed: None,
-        });
+        },
+    );
     let x = make::numbers(DType::F32, &[3, 3, 3], 0);
     samples
         .of(PixelShuffle, ANY, shuffle_inputs, |it| {

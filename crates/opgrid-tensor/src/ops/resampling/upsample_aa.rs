@@ -126,9 +126,7 @@ const DIFFERENCES: &[Difference] = &[
            floats first",
         why: "weights of 16 bits lose what the filter is for",
         test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| {
-            seen.we_refuse("expected a floating-point dtype")
-        },
+        when: |seen| seen.we_refuse("expected a floating-point dtype"),
         directed: None,
     },
     Difference {

@@ -56,29 +56,33 @@ pub(super) fn samples(samples: &mut Samples) {
         |it| searching::expected(it, "boundaries", "self"),
     );
     let difference = Difference {
-            id: "boundaries-of-bools",
-            what: "torch searches bools in `bucketize` where the values are wider; here they are refused as in \
+        id: "boundaries-of-bools",
+        what: "torch searches bools in `bucketize` where the values are wider; here they are refused as in \
                `searchsorted`",
-            why: "bools have no order in any other operator",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("not implemented for 'Bool'"),
-            directed: None,
-        };
+        why: "bools have no order in any other operator",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| seen.we_refuse("not implemented for 'Bool'"),
+        directed: None,
+    };
     samples.differs(BucketizeTensor, difference);
     samples.differs(crate::ops::SearchsortedTensor, difference);
     let difference = Difference {
-            id: "boundaries-in-disorder",
-            what: "torch says nothing of boundaries that are not in order, and searches them in steps of its \
+        id: "boundaries-in-disorder",
+        what: "torch says nothing of boundaries that are not in order, and searches them in steps of its \
                own",
-            why: "there is no right answer",
-            test: ("opgrid-tensor/tests/differences.rs", "boundaries_in_disorder_give_some_place"),
-            when: |seen| {
+        why: "there is no right answer",
+        test: ("opgrid-tensor/tests/differences.rs", "boundaries_in_disorder_give_some_place"),
+        when: |seen| {
             let is_place = seen.each(|(dtype, ..)| matches!(dtype, DType::I64 | DType::I32));
-            let is_ordered = |tensor: &Operand| tensor.elements.windows(2).all(|pair| pair[0].re <= pair[1].re);
-            is_place && ["boundaries", "sorted_sequence"].iter().any(|name| seen.tensor(name).is_some_and(|tensor| !is_ordered(tensor)))
+            let is_ordered =
+                |tensor: &Operand| tensor.elements.windows(2).all(|pair| pair[0].re <= pair[1].re);
+            is_place
+                && ["boundaries", "sorted_sequence"]
+                    .iter()
+                    .any(|name| seen.tensor(name).is_some_and(|tensor| !is_ordered(tensor)))
         },
-            directed: None,
-        };
+        directed: None,
+    };
     samples.differs(BucketizeTensor, difference);
     samples.differs(crate::ops::SearchsortedTensor, difference);
 }

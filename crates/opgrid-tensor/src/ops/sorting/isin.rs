@@ -70,35 +70,44 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", refused);
     samples.of(IsinTensorScalar, REAL, numbers, |it| expected(it, "elements", "test_element"));
     samples.of(IsinScalarTensor, REAL, one, |it| expected(it, "element", "test_elements"));
-    samples.differs(IsinTensorTensor, Difference {
+    samples.differs(
+        IsinTensorTensor,
+        Difference {
             id: "members-lie-as-the-elements",
             what: "torch lays the answers about large sets in rows; here they lie as the elements",
             why: "the order of a result must not depend on the size of another tensor",
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| seen.lies_in_rows_there(),
             directed: None,
-        });
-    samples.differs(IsinTensorTensor, Difference {
+        },
+    );
+    samples.differs(
+        IsinTensorTensor,
+        Difference {
             id: "members-of-sets-that-are-not-unique",
             what: "torch gives anything where it is told that elements are unique and they are not; here the \
                answer is right in any case",
             why: "a wrong promise costs time, not truth",
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
-            let is_told = matches!(seen.number("assume_unique"), Some(Scalar::Bool(true)));
-            let repeats = ["elements", "test_elements"].iter().any(|name| seen.has_equal_elements(name));
-            is_told && repeats && !seen.elements.is_empty()
-        },
+                let is_told = matches!(seen.number("assume_unique"), Some(Scalar::Bool(true)));
+                let repeats = ["elements", "test_elements"].iter().any(|name| seen.has_equal_elements(name));
+                is_told && repeats && !seen.elements.is_empty()
+            },
             directed: None,
-        });
-    samples.differs(IsinTensorTensor, Difference {
+        },
+    );
+    samples.differs(
+        IsinTensorTensor,
+        Difference {
             id: "sets-of-any-strides",
             what: "torch fails to look at sets of some strides as one line; here sets lie as they do",
             why: "the answer does not depend on the layout",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("view size is not compatible"),
             directed: None,
-        });
+        },
+    );
     samples.differs(IsinTensorTensor, Difference {
             id: "numbers-beyond-the-range-of-a-set",
             what: "torch compares a number beyond the range of a set modulo the range where the set is small, \

@@ -91,7 +91,8 @@ pub(super) fn samples(samples: &mut Samples) {
         test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
         when: |seen| {
             let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
-            let is_layout = matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
+            let is_layout =
+                matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
             is_complex && is_layout
         },
         directed: None,

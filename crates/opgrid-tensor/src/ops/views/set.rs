@@ -52,14 +52,17 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(SetInplaceSourceTensorStorageOffset, Difference {
+    samples.differs(
+        SetInplaceSourceTensorStorageOffset,
+        Difference {
             id: "memory-of-sources-does-not-grow",
             what: "torch enlarges the memory of the source where the tensor needs more; here that is refused",
             why: "others who look at the memory keep what they see",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("are out of bounds for storage"),
             directed: None,
-        });
+        },
+    );
     let pairs = |dtype| {
         let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[4]], [&[], &[2, 1]], [&[0], &[2]], [&[3], &[0, 2]]];
         cases
