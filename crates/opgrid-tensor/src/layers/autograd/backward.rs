@@ -347,7 +347,6 @@ fn check_numbers(grads: &[Option<Tensor>]) -> Result<()> {
 }
 
 /// The formulas of a call, for one way back.
-#[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
 enum Taken {
     Owned(Formulas),
     Shared(Arc<Formulas>),

@@ -146,7 +146,6 @@ pub(super) enum Subject {
 }
 
 /// Whether the formulas of a call are there still.
-#[expect(clippy::large_enum_variant, reason = "a call that is recorded takes one allocation")]
 pub(super) enum Kept {
     Owned(Formulas),
     /// They stay for another way back, while one or more are under way.
