@@ -87,11 +87,13 @@ fn refuse(answer: &mut Answer) -> bool {
 }
 
 fn tensors(values: &mut [Returned]) -> Vec<&mut TensorAnswer> {
-    let of = |value| match value {
-        &mut Returned::Tensor(ref mut tensor) => vec![tensor],
-        &mut Returned::List(ref mut list) => tensors(list),
-        _ => Vec::new(),
-    };
+    fn of(value: &mut Returned) -> Vec<&mut TensorAnswer> {
+        match value {
+            Returned::Tensor(tensor) => vec![tensor],
+            Returned::List(list) => tensors(list),
+            _ => Vec::new(),
+        }
+    }
     values.iter_mut().flat_map(of).collect()
 }
 
