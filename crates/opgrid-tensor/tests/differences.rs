@@ -4,17 +4,16 @@ use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::kernels::random::generator;
 use opgrid_tensor::ops::{
     AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool3dOut, AddbmmInplace, AffineGridGenerator, AllAllOut,
-    AllDimsOut, Angle, AvgPool3d, BernoulliOut, BernoulliP, BucketizeScalar, BucketizeTensor, CatOut,
-    ChannelShuffle, ConjKernel, Contiguous, Conv3d, Copy, DivTensorMode, EmbeddingBag, Erf, ExpOut,
-    FftC2cOut, FftFft, FftFftOut, FftIhfft2Out, FillInplaceScalar, HardtanhBackward, Im2col, Im2colOut,
-    IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, LdexpTensor, LerpTensor, LinearOut,
-    LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
-    MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, Mish, MmOut, MulOut, MulScalarOut, NativeDropout,
-    NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut,
-    Randint, RandintLikeTensor, ReluOut, ResizeInplace, SetInplaceSourceTensorStorageOffset,
-    SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
-    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
-    ViewAsComplex,
+    AllDimsOut, AvgPool3d, BernoulliOut, BernoulliP, BucketizeScalar, BucketizeTensor, CatOut,
+    ChannelShuffle, ConjKernel, Contiguous, Conv3d, DivTensorMode, EmbeddingBag, Erf, ExpOut, FftC2cOut,
+    FftFftOut, FftIhfft2Out, FillInplaceScalar, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor,
+    IsinTensorTensor, IsnanOut, Kron, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut,
+    Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MmOut,
+    MulOut, MulScalarOut, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle,
+    Polar, PowScalar, PowScalarOut, Randint, RandintLikeTensor, ReluOut, ResizeInplace,
+    SetInplaceSourceTensorStorageOffset, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy,
+    ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection,
+    VarCorrectionOut, ViewAsComplex,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 

@@ -1,5 +1,7 @@
 //! Steps of optimizers for many parameters in one call, and operators for lists.
 
+use std::slice;
+
 use opgrid_core::{DType, Device, Result, Scalar};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::ops::{
@@ -128,7 +130,7 @@ fn a_step_that_does_not_fit_changes_nothing() {
         (&parameters, &[of(&[1.0])], "argument `grads` has 1 tensors, expected 2"),
         (&parameters, &[of(&[1.0]), of(&[1.0])], "tensor 1 has sizes [1]"),
         (&parameters, &[of(&[1.0]), of(&[1.0, 2.0]).to_dtype(DType::F32).unwrap()], "dtype float32"),
-        (&[whole.clone()], &[whole.clone()], "expected floating-point ones"),
+        (slice::from_ref(&whole), slice::from_ref(&whole), "expected floating-point ones"),
     ];
     for (parameters, grads, part) in cases {
         let error = sgd(parameters, grads, &[], SGD).unwrap_err().to_string();
@@ -165,7 +167,7 @@ fn steps_of_lists_are_recorded_as_those_of_single_tensors() {
     let x = of(&[1.0, 2.0]);
     x.requires_grad_(true).unwrap();
     let y = x.mul(&x).unwrap();
-    ForeachAddInplaceList.call(&[y.clone()], &[x.clone()], Scalar::Int(3)).unwrap();
+    ForeachAddInplaceList.call(slice::from_ref(&y), slice::from_ref(&x), Scalar::Int(3)).unwrap();
     y.sum().unwrap().backward().unwrap();
     assert_eq!(values(&x.grad().unwrap()), [5.0, 7.0]);
 }
