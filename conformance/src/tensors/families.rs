@@ -45,9 +45,16 @@ const MAKERS: &[Maker] = &[
 ];
 
 /// Kinds whose arguments have to fit each other in ways of their own: random ones would nearly always be refused by both sides.
-/// `cargo xtask conformance operators` compares them, with torch's samples.
-const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] =
-    &[&kind::PADDING, &kind::NORMALISATION, &kind::ATTENTION, &kind::RECURRENT, &kind::GATE, &kind::LOSS];
+/// `cargo xtask conformance operators` compares them, with torch's samples; those of optimizers `cargo xtask conformance training`.
+const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] = &[
+    &kind::PADDING,
+    &kind::NORMALISATION,
+    &kind::ATTENTION,
+    &kind::RECURRENT,
+    &kind::GATE,
+    &kind::LOSS,
+    &kind::OPTIMIZER,
+];
 
 /// The maker for an operator; none where torch's samples are compared instead.
 ///
