@@ -3,7 +3,7 @@
 //! `out[i] = self[i] * 2 ^ other[i]`
 //!
 //! - Shapes: `self` and `other` broadcast.
-//! - Dtypes: those of the product with the power, which has the default dtype where `other` has integers.
+//! - Dtypes: promoted; the default dtype for integers and bools alone. The power has the dtype of the result.
 //! - Aliasing: `ldexp_` writes `self`, `ldexp.out` writes `out`.
 //! - Dispatch: a composite of `pow` and `mul`, in all forms.
 //! - Errors: `ldexp_` of integers and bools.
@@ -41,7 +41,8 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(LdexpTensor, ANY, inputs, |it| {
             let (x, other) = (it.tensor("self")?, it.tensor("other")?);
-            let dtype = inexact(other.dtype());
+            let common = it.common_dtype(&["self", "other"])?;
+            let dtype = inexact(if common.is_complex() { other.dtype() } else { common });
             let two = naive::convert(Scalar::Int(2), dtype);
             let one = |position: &[i64]| number::power(two, naive::convert(other.at(position), dtype));
             let powers = Plain::from_fn(dtype, other.sizes(), one);
