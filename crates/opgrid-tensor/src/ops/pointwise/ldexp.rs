@@ -3,7 +3,8 @@
 //! `out[i] = self[i] * 2 ^ other[i]`
 //!
 //! - Shapes: `self` and `other` broadcast.
-//! - Dtypes: promoted; the default dtype for integers and bools alone. The power has the dtype of the result.
+//! - Dtypes: promoted; the default dtype for integers and bools alone. The power is computed in that of `other`,
+//!   or the default dtype, and converted.
 //! - Aliasing: `ldexp_` writes `self`, `ldexp.out` writes `out`.
 //! - Dispatch: a composite of `pow` and `mul`, in all forms.
 //! - Errors: `ldexp_` of integers and bools.
@@ -41,11 +42,12 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(LdexpTensor, ANY, inputs, |it| {
             let (x, other) = (it.tensor("self")?, it.tensor("other")?);
-            let common = it.common_dtype(&["self", "other"])?;
-            let dtype = inexact(if common.is_complex() { other.dtype() } else { common });
+            let (common, dtype) = (it.common_dtype(&["self", "other"])?, inexact(other.dtype()));
             let two = naive::convert(Scalar::Int(2), dtype);
             let one = |position: &[i64]| number::power(two, naive::convert(other.at(position), dtype));
             let powers = Plain::from_fn(dtype, other.sizes(), one);
+            let is_inexact = common.is_floating_point() || common.is_complex();
+            let powers = if is_inexact { powers.to(common) } else { powers };
             let product = [("self".to_owned(), x.clone().into()), ("other".to_owned(), powers.into())];
             Inputs::new(product.into()).binary(DTypeRule::Promoted, number::times)
         })
