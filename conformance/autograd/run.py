@@ -2,7 +2,9 @@
 
 `cargo xtask conformance autograd` builds the package and runs this. The calls are those of `conformance/operators` in float64 and
 complex128: every tensor of these dtypes among the arguments requires a gradient, results get the same gradients on both sides,
-and what comes back is compared. The exit status is 1 where something differs that `DEPARTURES` does not name.
+and what comes back is compared. Then `gradcheck` and `gradgradcheck` compare opgrid's gradients with differences; where they fail
+as torch's own do on torch's gradients, the function has no derivative there. The exit status is 1 where something differs that
+`DEPARTURES` does not name.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class Result:
 
     overload: str
     state: str
-    """passed, differing, refused (by torch too), constant (nothing to differentiate), skipped"""
+    """passed, checked, differing, refused (by torch too), constant (nothing to differentiate), kink (no derivative there), skipped"""
     text: str = ""
 
 
@@ -133,7 +135,7 @@ def main(arguments: list[str]) -> int:
 
 
 def report(table: dict[str, Counter[str]], entries: int, seconds: float, broken: bool) -> int:
-    states = ("passed", "second passed", "differing", "deliberate", "refused", "constant", "skipped")
+    states = ("passed", "second passed", "checked", "second checked", "kink", "differing", "deliberate", "refused", "constant", "skipped")
     print(f"{'operator':44}" + "".join(f"{state:>15}" for state in states))
     totals: Counter[str] = Counter()
     for overload, counts in sorted(table.items()):
@@ -275,7 +277,61 @@ def compared(case: Any, op: Any, broken: bool) -> list[Result]:
     text = difference(found, expected)
     if text is not None:
         return [told("differing", text)]
-    return [told("passed"), *second(told, found, expected, our_leaves + our_seeds, leaves + seeds)]
+    checked = [] if broken else checks(told, case.call.arguments, overload, function, differentiable)
+    return [told("passed"), *second(told, found, expected, our_leaves + our_seeds, leaves + seeds), *checked]
+
+
+def checks(told: Any, arguments: Any, overload: str, function: Any, differentiable: list[bool]) -> list[Result]:
+    """Compares opgrid's gradients, and theirs, with differences."""
+    import convert
+    import opgrid
+    import torch
+
+    packet, _, name = overload.partition(".")
+    ours = getattr(getattr(opgrid.ops.aten, packet), name or "default")
+    found = []
+    for second in (False, True):
+        given = convert.for_opgrid(arguments)
+        leaves = [tensor for tensor in given.tensors if tensor.dtype in (opgrid.float64, opgrid.complex128)]
+        for leaf in leaves:
+            leaf.requires_grad_(True)
+        check = opgrid.autograd.gradgradcheck if second else opgrid.autograd.gradcheck
+        state = "second checked" if second else "checked"
+        try:
+            check(of_leaves(ours, given, leaves, differentiable), leaves, fast_mode=True)
+            found.append(told(state))
+            continue
+        except opgrid.autograd.GradcheckError as error:
+            text = f"{state}: {error}"
+        except Exception as error:
+            text = f"{state}: opgrid: {type(error).__name__}: {str(error)[:400]}"
+        given = convert.for_torch(arguments)
+        leaves = [tensor for tensor in given.tensors if tensor.dtype in (torch.float64, torch.complex128)]
+        for leaf in leaves:
+            leaf.requires_grad_(True)
+        check = torch.autograd.gradgradcheck if second else torch.autograd.gradcheck
+        try:
+            check(of_leaves(function, given, leaves, differentiable), leaves, fast_mode=True, nondet_tol=1e3, check_undefined_grad=False)
+            found.append(told("differing", text))
+        except Exception:
+            found.append(told("kink"))
+    return found
+
+
+def of_leaves(function: Any, given: Any, leaves: list[Any], differentiable: list[bool]) -> Callable[..., Any]:
+    """The call as a function of the tensors that gradients are asked for; its results are those that have gradients."""
+    import convert
+
+    def call(*new: Any) -> Any:
+        changed = {id(leaf): other for leaf, other in zip(leaves, new, strict=True)}
+
+        def other(value: Any) -> Any:
+            return changed.get(id(value), value)
+
+        results = flat(function(*convert.rebuilt(given.args, other), **convert.rebuilt(given.kwargs, other)))
+        return tuple(result for result, wanted in zip(results, differentiable, strict=True) if wanted)
+
+    return call
 
 
 def second(told: Any, found: Any, expected: Any, our_inputs: list[Any], inputs: list[Any]) -> list[Result]:

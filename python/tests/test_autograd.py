@@ -286,6 +286,17 @@ def test_a_wrong_gradient_is_found() -> None:
     with pytest.raises(autograd.GradcheckError, match="found a gradient of"):
         autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3))
     assert not autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3), raise_exception=False)
+    with pytest.raises(autograd.GradcheckError, match="along a random direction"):
+        autograd.gradcheck(lambda x: Doubled.apply(x, 1.0), leaf(1, 3), fast_mode=True)
+
+
+def test_directions_stand_for_all_elements() -> None:
+    x, w = leaf(0.5, 1, -1, 2), leaf(1, 0.3, 0.2, 0.1)
+    assert autograd.gradcheck(lambda x, w: (x.exp() * w, x.sum()), (x, w), fast_mode=True)
+    assert autograd.gradgradcheck(lambda x, w: (x.exp() * w, x.sum()), (x, w), fast_mode=True)
+    z = og.tensor([1 + 2j, -0.5 + 0.25j], dtype=og.complex128).requires_grad_()
+    assert autograd.gradcheck(lambda z: (z * z).abs(), z, fast_mode=True)
+    assert autograd.gradgradcheck(lambda z: (z * z).abs(), z, fast_mode=True)
 
 
 def test_copies_and_pickles_require_what_the_tensor_does() -> None:

@@ -203,8 +203,38 @@ def test_comparison_gives_tensors_and_hashing_goes_by_identity():
     assert (mask & True).tolist() == [True, False]
     assert (mask | mask).tolist() == [True, False]
     assert (mask ^ True).tolist() == [False, True]
-    with pytest.raises(NotImplementedError, match="bits"):
-        ~y
+
+
+def test_every_infix_operator_is_there():
+    x = og.tensor([7, -5, 3])
+    assert (x % 4).tolist() == [3, 3, 3]
+    assert (-4 % og.tensor([3, 5])).tolist() == [2, 1]
+    assert (x // 2).tolist() == [3, -3, 1]
+    assert (7 // og.tensor([2, -2])).tolist() == [3, -4]
+    assert (x & 6).tolist() == [6, 2, 2]
+    assert (6 & x).tolist() == [6, 2, 2]
+    assert (x | 8).tolist() == [15, -5, 11]
+    assert (x ^ x).tolist() == [0, 0, 0]
+    assert (~x).tolist() == [-8, 4, -4]
+    assert (x << 1).tolist() == [14, -10, 6]
+    assert (x >> 1).tolist() == [3, -3, 1]
+    assert (1 << og.tensor([0, 3])).tolist() == [1, 8]
+    assert (16 >> og.tensor([1, 2])).tolist() == [8, 4]
+    same = x
+    x %= 4
+    x **= 2
+    x //= 2
+    x <<= 2
+    x |= 1
+    x &= 255
+    x ^= 3
+    x >>= 1
+    assert x is same
+    assert x.tolist() == [9, 9, 9]
+    with pytest.raises(NotImplementedError, match="expected a bool or integer dtype"):
+        og.tensor([1.5]) & 1
+    with pytest.raises(TypeError, match="unsupported operand"):
+        og.tensor([1]) << "a"
 
 
 def test_a_tensor_has_one_object():

@@ -3,11 +3,10 @@
 use opgrid::Tensor;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::PyString;
 use smallvec::smallvec;
 
 use super::object::{TensorBase, tensor_of};
-use crate::errors::{OrRaise, guarded};
+use crate::errors::guarded;
 use crate::operators::arguments::Arguments;
 use crate::operators::functions::Special;
 use crate::values::read::is_number;
@@ -28,17 +27,14 @@ fn unary(special: &Special, tensor: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     guarded(py, || special.call(py, &Arguments { positional, keyword: smallvec![] }))
 }
 
-/// Calls `aten::div` with a rounding mode.
-fn floor_division(tensor: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    static DIV: Special = Special::new("div");
+/// Calls an operator on a number and the tensor on its right.
+fn reversed(special: &Special, number: &Bound<'_, PyAny>, tensor: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = tensor.py();
-    if tensor_of(other).is_none() && !is_number(other) {
+    if !is_number(number) {
         return Ok(py.NotImplemented());
     }
-    let (name, mode) = (PyString::intern(py, "rounding_mode"), PyString::intern(py, "floor"));
-    let positional = smallvec![tensor.as_borrowed(), other.as_borrowed()];
-    let keyword = smallvec![(name.as_borrowed(), mode.as_any().as_borrowed())];
-    guarded(py, || DIV.call(py, &Arguments { positional, keyword }))
+    let positional = smallvec![number.as_borrowed(), tensor.as_borrowed()];
+    guarded(py, || special.call(py, &Arguments { positional, keyword: smallvec![] }))
 }
 
 /// A number as a tensor, for operators that take tensors alone.
@@ -129,14 +125,36 @@ impl TensorBase {
     }
 
     fn __floordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        floor_division(slf.as_any(), other)
+        static OPERATOR: Special = Special::new("floor_divide");
+        binary(&OPERATOR, slf.as_any(), other)
     }
 
     fn __rfloordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("floor_divide");
         match as_tensor(other)? {
-            Some(number) => floor_division(&number, slf.as_any()),
+            Some(number) => binary(&OPERATOR, &number, slf.as_any()),
             None => Ok(slf.py().NotImplemented()),
         }
+    }
+
+    fn __ifloordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("floor_divide_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+    }
+
+    fn __mod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("remainder");
+        binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __rmod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("remainder");
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __imod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("remainder_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
     }
 
     fn __pow__(
@@ -157,11 +175,19 @@ impl TensorBase {
         modulo: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         static OPERATOR: Special = Special::new("pow");
-        if !is_number(other) || !modulo.is_none() {
+        if !modulo.is_none() {
             return Ok(slf.py().NotImplemented());
         }
-        let positional = smallvec![other.as_borrowed(), slf.as_any().as_borrowed()];
-        guarded(slf.py(), || OPERATOR.call(slf.py(), &Arguments { positional, keyword: smallvec![] }))
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __ipow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        _modulo: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("pow_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
     }
 
     fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -187,24 +213,83 @@ impl TensorBase {
     }
 
     fn __invert__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        static OPERATOR: Special = Special::new("logical_not");
-        only_bools(slf, "~")?;
+        static OPERATOR: Special = Special::new("bitwise_not");
         unary(&OPERATOR, slf.as_any())
     }
 
     fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        static OPERATOR: Special = Special::new("logical_and");
-        logical(&OPERATOR, slf, other, "&")
+        static OPERATOR: Special = Special::new("bitwise_and");
+        binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __rand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_and");
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __iand__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("bitwise_and_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
     }
 
     fn __or__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        static OPERATOR: Special = Special::new("logical_or");
-        logical(&OPERATOR, slf, other, "|")
+        static OPERATOR: Special = Special::new("bitwise_or");
+        binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __ror__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_or");
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("bitwise_or_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
     }
 
     fn __xor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        static OPERATOR: Special = Special::new("ne");
-        logical(&OPERATOR, slf, other, "^")
+        static OPERATOR: Special = Special::new("bitwise_xor");
+        binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __rxor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_xor");
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __ixor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("bitwise_xor_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+    }
+
+    fn __lshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_left_shift");
+        binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __rlshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_left_shift");
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __ilshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("bitwise_left_shift_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
+    }
+
+    fn __rshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_right_shift");
+        binary(&OPERATOR, slf.as_any(), other)
+    }
+
+    fn __rrshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        static OPERATOR: Special = Special::new("bitwise_right_shift");
+        reversed(&OPERATOR, other, slf.as_any())
+    }
+
+    fn __irshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        static OPERATOR: Special = Special::new("bitwise_right_shift_");
+        written(binary(&OPERATOR, slf.as_any(), other)?, slf.py(), other)
     }
 
     fn __richcmp__(
@@ -230,40 +315,4 @@ impl TensorBase {
         };
         binary(&OPERATORS[operator], slf.as_any(), other)
     }
-}
-
-/// Operators on bits are there for truth values alone.
-fn only_bools(slf: &Bound<'_, TensorBase>, sign: &str) -> PyResult<()> {
-    let dtype = super::object::expect_tensor(slf.as_any())?.dtype();
-    if dtype == opgrid::DType::Bool {
-        return Ok(());
-    }
-    if !dtype.is_integral() {
-        let message =
-            format!("`{sign}` is there for integer and bool tensors, found {dtype}; convert the tensor");
-        return Err(pyo3::exceptions::PyTypeError::new_err(message));
-    }
-    let message = format!(
-        "`{sign}` on a tensor of {dtype} needs an operator on bits, which is not there yet; use a bool tensor"
-    );
-    Err(crate::errors::new(slf.py(), opgrid::ErrorKind::NotImplemented, &message))
-}
-
-fn logical(
-    special: &Special,
-    slf: &Bound<'_, TensorBase>,
-    other: &Bound<'_, PyAny>,
-    sign: &str,
-) -> PyResult<Py<PyAny>> {
-    only_bools(slf, sign)?;
-    if tensor_of(other).is_some() {
-        only_bools(other.cast()?, sign)?;
-        return binary(special, slf.as_any(), other);
-    }
-    if !other.is_instance_of::<pyo3::types::PyBool>() {
-        return Ok(slf.py().NotImplemented());
-    }
-    let truth: bool = other.extract()?;
-    let tensor = Tensor::from_slice(&[opgrid::Bool::from(truth)], &[]).or_raise(slf.py())?;
-    binary(special, slf.as_any(), super::object::of(slf.py(), tensor)?.bind(slf.py()))
 }
