@@ -1,9 +1,12 @@
 //! Multiplies matrices block by block, so that factors are in a near cache when they are used again.
 //!
-//! A block of the result is one thread's work. The inner dimension is cut, too: for each piece of it the right factor
-//! becomes panels that stay in the second-level cache; then tiles of the result are summed, row by row of tiles.
+//! A block of the result is one thread's work. The inner dimension is cut, too: for each cut the right factor becomes
+//! panels that stay in the second-level cache; then tiles of the result are summed, row by row of tiles. Blocks with the
+//! same columns may share the panels.
 //! Factors that are small, or lie in memory as they are needed, are read where they are.
 #![allow(unsafe_code)]
+
+use std::ops::Range;
 
 use super::matrix::{Factor, Matrix, Room, Spare, pack, panel_size};
 use super::scheme::Scheme;
@@ -23,13 +26,15 @@ const PANELS_BYTES: usize = 512 << 10;
 const SMALL_BYTES: usize = 64 << 10;
 
 /// `out = scale * (a @ b)`, or `out += …`.
-pub(super) struct Product<S: Scheme, B = Matrix<<S as Scheme>::Element>> {
+pub(super) struct Product<'a, S: Scheme, B = Matrix<<S as Scheme>::Element>> {
     pub scheme: S,
     pub out: Matrix<S::Sum>,
     pub a: Matrix<S::Element>,
     pub b: B,
     pub scale: S::Sum,
     pub add: bool,
+    /// The panels of `b`, as [`pack_cut`] made them of each cut of the inner dimension, if several products share them.
+    pub packed: Option<&'a [S::Packed]>,
 }
 
 /// Steps along the inner dimension for which panels are made.
@@ -45,6 +50,57 @@ pub(super) fn columns_of_blocks<S: Scheme>(scheme: S, columns: usize) -> usize {
     columns.div_ceil(blocks).next_multiple_of(width)
 }
 
+/// The inner dimension of a product, cut into pieces for which panels are made.
+#[derive(Clone, Copy)]
+pub(super) struct Cuts {
+    inner: usize,
+    /// Steps of each but the last one.
+    deep: usize,
+    pub count: usize,
+}
+
+impl Cuts {
+    pub fn new<S: Scheme>(inner: usize) -> Self {
+        Self::of_depth(inner, deep::<S>())
+    }
+
+    fn of_depth(inner: usize, deep: usize) -> Self {
+        let count = inner.div_ceil(deep).max(1);
+        Self { inner, deep: inner.div_ceil(count).next_multiple_of(2), count }
+    }
+
+    fn get(&self, number: usize) -> Range<usize> {
+        (number * self.deep).min(self.inner)..((number + 1) * self.deep).min(self.inner)
+    }
+
+    /// Where the panels of a cut lie among those of all cuts, for a right factor of so many columns.
+    pub fn panels<S: Scheme>(&self, scheme: S, number: usize, columns: usize) -> Range<usize> {
+        let kernel = scheme.kernel();
+        let width = kernel.width / S::PARTS;
+        let size = |steps| columns.div_ceil(width) * panel_size(steps, width, kernel.depth);
+        let before = number * size(self.deep);
+        before..before + size(self.get(number).len())
+    }
+}
+
+/// Makes the panels of one cut of a right factor.
+///
+/// # Safety
+///
+/// The elements may be read.
+pub(super) unsafe fn pack_cut<S: Scheme>(
+    scheme: S,
+    b: Matrix<S::Element>,
+    cuts: Cuts,
+    number: usize,
+    to: &mut [S::Packed],
+) {
+    let kernel = scheme.kernel();
+    let part = b.part(cuts.get(number), 0..b.columns);
+    // SAFETY: passed on; a part of the matrix.
+    unsafe { Factor::<S>::pack(part, to, kernel.width / S::PARTS, kernel.depth) }
+}
+
 /// A right factor's panels, or the factor itself.
 struct Panels<F> {
     start: *const F,
@@ -54,27 +110,25 @@ struct Panels<F> {
     step: usize,
 }
 
-impl<S: Scheme, B: Factor<S>> Product<S, B> {
+impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
     /// Computes the whole product on this thread.
     ///
     /// # Safety
     ///
     /// The matrices fit each other; the factors may be read, and the result written and, if it is added to, read.
     pub unsafe fn compute(&self, room: &mut Room) {
-        let inner = self.a.columns;
         let deep = if self.is_streamed() { SHALLOW } else { deep::<S>() };
-        let pieces = inner.div_ceil(deep).max(1);
-        let deep = inner.div_ceil(pieces).next_multiple_of(2);
-        for piece in 0..pieces {
-            let (start, end) = ((piece * deep).min(inner), ((piece + 1) * deep).min(inner));
+        let cuts = Cuts::of_depth(self.a.columns, deep);
+        for cut in 0..cuts.count {
             let part = Self {
-                a: self.a.part(0..self.a.rows, start..end),
-                b: self.b.part(start..end, 0..self.columns()),
-                add: self.add || piece > 0,
+                a: self.a.part(0..self.a.rows, cuts.get(cut)),
+                b: self.b.part(cuts.get(cut), 0..self.columns()),
+                add: self.add || cut > 0,
+                packed: self.packed.map(|all| &all[cuts.panels(self.scheme, cut, self.columns())]),
                 ..*self
             };
-            // SAFETY: passed on; the products of the pieces are added up.
-            unsafe { part.piece(room) }
+            // SAFETY: passed on; the products of the cuts are added up.
+            unsafe { part.cut(room) }
         }
     }
 
@@ -101,12 +155,13 @@ impl<S: Scheme, B: Factor<S>> Product<S, B> {
 
     /// Whether the right factor is read once, row by row.
     fn is_streamed(&self) -> bool {
-        self.a.rows <= FEW && self.rows().is_some()
+        self.packed.is_none() && self.a.rows <= FEW && self.rows().is_some()
     }
 
     /// The right factor, if full panels of it are read where they are.
     fn read_in_place(&self) -> Option<Matrix<S::Element>> {
-        let b = self.rows().filter(|_| S::SAME && self.kernel().depth == 1)?;
+        let can = self.packed.is_none() && S::SAME && self.kernel().depth == 1;
+        let b = self.rows().filter(|_| can)?;
         let bytes = b.rows * b.columns * size_of::<S::Element>();
         let [tallest, _] = self.tile_sizes();
         (self.is_streamed() || (bytes <= SMALL_BYTES && self.a.rows <= 8 * tallest)).then_some(b)
@@ -123,12 +178,12 @@ impl<S: Scheme, B: Factor<S>> Product<S, B> {
         as_it_is && (self.columns() <= 4 * width || (self.a.column == 1 && apart))
     }
 
-    /// The product for one piece of the inner dimension.
+    /// The product for one cut of the inner dimension.
     ///
     /// # Safety
     ///
     /// As [`compute`](Self::compute).
-    unsafe fn piece(&self, room: &mut Room) {
+    unsafe fn cut(&self, room: &mut Room) {
         let kernel = self.kernel();
         let [tallest, width] = self.tile_sizes();
         let steps = self.a.columns;
@@ -141,11 +196,20 @@ impl<S: Scheme, B: Factor<S>> Product<S, B> {
             true => (columns.next_multiple_of(width), kernel.width * kernel.depth),
             false => (width, panel_size(steps, width, kernel.depth) * S::PARTS),
         };
-        let all = columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth);
+        let all = match self.packed {
+            Some(_) => 0,
+            None => columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth),
+        };
         let sizes = [all, panel_size(steps, tallest, kernel.depth)];
         let (panels, left) = room.slices::<S::Packed>(sizes);
-        // SAFETY: the elements may be read, as the caller promises.
-        unsafe { rest.pack(panels, wide, kernel.depth) };
+        let panels = match self.packed {
+            Some(packed) => packed,
+            None => {
+                // SAFETY: the elements may be read, as the caller promises.
+                unsafe { rest.pack(panels, wide, kernel.depth) };
+                panels
+            }
+        };
         let read = Panels {
             start: in_place.map_or(std::ptr::null(), |b| b.start.cast_const().cast::<S::Factor>()),
             panel: width * S::PARTS,

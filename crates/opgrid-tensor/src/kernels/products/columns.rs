@@ -2,7 +2,7 @@
 
 use opgrid_core::Result;
 
-use super::patches::Windows;
+use super::patches::{Lines, Windows};
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::parts;
 use crate::tensor::{Array, Element, Math};
@@ -17,8 +17,9 @@ pub fn unfold<T: Element>(windows: &Windows, out: &Array, image: &Array) -> Resu
     parts::read::<T, _>(out, image, |image| {
         parts::produce::<T>(out, places, places, |part, out| {
             let (number, tap) = (part / taps, windows.tap(0, part % taps));
-            for run in windows.runs(number * places..(number + 1) * places) {
-                let Some((place, element, count)) = windows.line(&tap, &run) else { continue };
+            let mut lines = Lines::default();
+            lines.find(windows, &[tap], number * places..(number + 1) * places);
+            for &(place, element, count) in lines.of(0) {
                 let from = image[element..].iter().step_by(windows.step[2]);
                 out[place..place + count].iter_mut().zip(from).for_each(|(to, from)| *to = *from);
             }
@@ -36,12 +37,11 @@ pub fn fold<T: Element<Math: Arithmetic>>(windows: &Windows, out: &Array, column
     parts::read::<T, _>(out, columns, |columns| {
         parts::produce::<T>(out, plane, taps * places, |part, out| {
             let mut sums = vec![Math::<T>::ZERO; plane];
-            let runs = windows.runs(0..places);
+            let mut lines = Lines::default();
+            lines.find(windows, &windows.taps_of_group(0, 0..taps), 0..places);
             for tap in 0..taps {
                 let columns = &columns[(part * taps + tap) * places..][..places];
-                let tap = windows.tap(0, tap);
-                for run in &runs {
-                    let Some((place, element, count)) = windows.line(&tap, run) else { continue };
+                for &(place, element, count) in lines.of(tap) {
                     let to = sums[element..].iter_mut().step_by(windows.step[2]);
                     to.zip(&columns[place..place + count]).for_each(|(sum, x)| *sum = sum.plus(x.widen()));
                 }

@@ -21,7 +21,7 @@ use opgrid_core::{DType, Result};
 use super::blocked::{self, Product};
 use super::direct;
 use super::matrix::{Factor, Matrix, Memory, Room};
-use super::patches::{Patches, Windows};
+use super::patches::{Lines, Patches, Windows};
 use super::scheme::{Pairs, Parts, Plain, Scheme, Widened};
 use super::tile;
 use crate::error::argument;
@@ -39,6 +39,10 @@ const PIECES: usize = 4;
 const ROWS: usize = 240;
 /// Planes of so many elements are factors of their own where the window is one element.
 const LARGE_PLANE: usize = 256;
+/// Images whose places are fewer are taken together: so many places for a product with patches as its right factor, and
+/// steps for one whose inner dimension they are.
+const FEW_PLACES: usize = 256;
+const STEPS: usize = 2048;
 /// So many filters are too few for products.
 const FEW_FILTERS: usize = 2;
 
@@ -231,6 +235,14 @@ impl<F: Fn(A) -> T, A: Copy, T> VectorLoop for Narrow<'_, F, A, T> {
     }
 }
 
+/// How many pieces a job needs.
+fn wanted() -> usize {
+    match num_threads() {
+        1 => 1,
+        threads => PIECES * threads,
+    }
+}
+
 /// How a convolution is computed.
 struct Convolution<'a, S, N> {
     scheme: S,
@@ -262,12 +274,17 @@ where
     /// Rows of a piece, of so many, where there are `others` pieces beside it.
     fn rows_of_pieces(&self, rows: usize, others: usize) -> usize {
         let tallest = self.scheme.kernel().tallest() / S::PARTS;
-        let wanted = match num_threads() {
-            1 => 1,
-            threads => PIECES * threads,
-        };
-        let bands = wanted.div_ceil(others.max(1));
+        let bands = wanted().div_ceil(others.max(1));
         rows.div_ceil(bands).next_multiple_of(tallest).clamp(4 * tallest, ROWS.max(4 * tallest))
+    }
+
+    /// Columns of a piece, of so many, where there are `others` pieces beside it. Patches are cut before filters are, so that
+    /// each is packed once.
+    fn columns_of_pieces(&self, columns: usize, others: usize) -> usize {
+        let width = self.scheme.kernel().width / S::PARTS;
+        let blocks = wanted().div_ceil(others.max(1));
+        let even = columns.div_ceil(blocks).next_multiple_of(width).max(4 * width);
+        even.min(blocked::columns_of_blocks(self.scheme, columns)).max(1)
     }
 
     #[inline(always)]
@@ -287,7 +304,7 @@ where
         // Large planes are factors where they lie; small ones and patches are packed, those of all images together.
         let are_factors = self.windows.is_single() && places >= LARGE_PLANE;
         let (images, columns) = if are_factors { (batch, places) } else { (1, batch * places) };
-        let wide = blocked::columns_of_blocks(self.scheme, columns).max(1);
+        let wide = self.columns_of_pieces(columns, groups * images);
         let per_image = columns.div_ceil(wide);
         let blocks = images * per_image;
         let high = self.rows_of_pieces(rows, groups * blocks);
@@ -343,7 +360,8 @@ where
         b: B,
         panels: &mut Room,
     ) {
-        let product = Product { scheme: self.scheme, out, a, b, scale: S::Sum::ONE, add: false };
+        let product =
+            Product { scheme: self.scheme, out, a, b, scale: S::Sum::ONE, add: false, packed: None };
         // SAFETY: passed on.
         unsafe { product.compute(panels) };
     }
@@ -357,24 +375,31 @@ where
         let Windows { batch, groups, channels, filters: inner, .. } = *self.windows;
         let (taps, plane) = (self.windows.taps_of_channel(), self.windows.plane());
         let columns = self.windows.places_of_image();
-        let tallest = self.scheme.kernel().tallest() / S::PARTS;
-        let wide = blocked::columns_of_blocks(self.scheme, columns).max(1);
-        let wanted = (4 * tallest).div_ceil(taps.max(1));
-        let band = wanted.clamp(1, channels.max(1));
+        // Sums of all taps of some channels at all places of a block, of several images where they have few.
+        let band = (ROWS / taps.max(1)).clamp(1, channels.max(1));
         let bands = channels.div_ceil(band);
+        let most = (FEW_PLACES / columns.max(1)).clamp(1, batch.max(1));
+        let together = batch.div_ceil(wanted().div_ceil((groups * bands).max(1))).clamp(1, most);
+        let wide = blocked::columns_of_blocks(self.scheme, columns).max(1);
+        let stacks = batch.div_ceil(together);
+        let all_taps = self.windows.taps_of_group(0, 0..taps);
         let target = Places(out.span().first().cast::<S::Element>());
-        for_each_piece(batch * groups * bands, &|piece| {
-            let (stack, own) = (piece / bands, cut(channels, band, piece % bands));
-            let group = stack % groups;
+        for_each_piece(stacks * groups * bands, &|piece| {
+            let (stack, group) = (piece / (groups * bands), piece / bands % groups);
+            let (own, images) = (cut(channels, band, piece % bands), cut(batch, together, stack));
             let weight = &filters.weight[group * inner * channels * taps..][..inner * channels * taps];
-            let factor = &places[stack * inner * columns..][..inner * columns];
             let mut memory = Memory::take();
             let Memory { panels, sums } = &mut memory;
-            let rows = own.len() * taps;
-            let (planes, sums) = sums.slices::<S::Sum>([own.len() * plane, rows * wide.min(columns)]);
+            let (rows, steps) = (own.len() * taps, images.len() * columns);
+            let gathered = self.gathered(places, group, images.clone());
+            let factor = matrix(gathered.as_slice(), steps);
+            let block = if images.len() > 1 { steps } else { wide.min(columns) };
+            let size = own.len() * plane;
+            let (planes, sums) = sums.slices::<S::Sum>([images.len() * size, rows * block]);
             planes.fill(S::Sum::ZERO);
-            for first in (0..columns).step_by(wide) {
-                let block = first..columns.min(first + wide);
+            let mut lines = Lines::default();
+            for first in (0..steps).step_by(block.max(1)) {
+                let block = first..steps.min(first + block);
                 let sums = &mut sums[..rows * block.len()];
                 let product = Product {
                     scheme: self.scheme,
@@ -382,21 +407,31 @@ where
                     a: Matrix { rows: inner, ..matrix(weight, channels * taps) }
                         .part(0..inner, own.start * taps..own.end * taps)
                         .transposed(),
-                    b: Matrix { rows: inner, ..matrix(factor, columns) }.part(0..inner, block.clone()),
+                    b: Matrix { rows: inner, ..factor }.part(0..inner, block.clone()),
                     scale: S::Sum::ONE,
                     add: false,
+                    packed: None,
                 };
                 // SAFETY: as in `correlate`.
                 unsafe { product.compute(panels) };
-                AddToPatches { windows: self.windows, planes: &mut *planes, sums, places: block }
-                    .vectorised();
+                let places = if images.len() > 1 { 0..columns } else { block.clone() };
+                lines.find(self.windows, &all_taps, places.clone());
+                for (number, planes) in planes.chunks_exact_mut(size.max(1)).enumerate() {
+                    let lines = &lines;
+                    let (step, taps) = (self.windows.step[2], taps);
+                    let from = number * places.len();
+                    AddToPatches { planes, plane, sums, row: block.len(), from, lines, step, taps }
+                        .vectorised();
+                }
             }
-            for (channel, planes) in own.zip(planes.chunks_exact(plane.max(1))) {
-                let channel = group * channels + channel;
-                let bias = filters.bias(channel);
-                let first = ((stack / groups) * groups * channels + channel) * plane;
-                // SAFETY: each piece has its own channels; the output has as many as the windows.
-                unsafe { target.write(first, planes, |sum| self.narrowed(sum, bias)) };
+            for (image, planes) in images.zip(planes.chunks_exact(size.max(1))) {
+                for (channel, planes) in own.clone().zip(planes.chunks_exact(plane.max(1))) {
+                    let channel = group * channels + channel;
+                    let bias = filters.bias(channel);
+                    let first = (image * groups * channels + channel) * plane;
+                    // SAFETY: each piece has its own channels; the output has as many as the windows.
+                    unsafe { target.write(first, planes, |sum| self.narrowed(sum, bias)) };
+                }
             }
         });
         // SAFETY: pieces are all channels of all images, and all are done.
@@ -404,13 +439,38 @@ where
         Ok(())
     }
 
+    /// The places of a group on some images, beside each other: `[filter, (image, place)]`.
+    fn gathered<'p>(
+        &self,
+        places: &'p [S::Element],
+        group: usize,
+        images: Range<usize>,
+    ) -> Gathered<'p, S::Element> {
+        let Windows { groups, filters, .. } = *self.windows;
+        let inner = self.windows.places_of_image();
+        let of_image =
+            |image: usize| &places[(image * groups + group) * filters * inner..][..filters * inner];
+        if images.len() == 1 {
+            return Gathered::There(of_image(images.start));
+        }
+        let mut all = Vec::with_capacity(images.len() * filters * inner);
+        for filter in 0..filters {
+            for image in images.clone() {
+                all.extend_from_slice(&of_image(image)[filter * inner..][..inner]);
+            }
+        }
+        Gathered::Copied(all)
+    }
+
     fn weigh(self, out: Output<'_, S::Element>, places: &[S::Element], image: &[S::Element]) -> Result<()> {
         let Windows { batch, groups, filters: rows, .. } = *self.windows;
         let (taps, inner) = (self.windows.taps(), self.windows.places_of_image());
-        let wide = blocked::columns_of_blocks(self.scheme, taps).max(1);
+        let wide = self.columns_of_pieces(taps, groups);
         let blocks = taps.div_ceil(wide);
         let high = self.rows_of_pieces(rows, groups * blocks);
         let bands = rows.div_ceil(high);
+        // The same steps whatever the number of threads is, so that sums are the same.
+        let together = (STEPS / inner.max(1)).clamp(1, batch.max(1));
         let target = Places(out.span().first().cast::<S::Element>());
         for_each_piece(groups * bands * blocks, &|piece| {
             let group = piece / (bands * blocks);
@@ -420,16 +480,20 @@ where
             let Memory { panels, sums } = &mut memory;
             let sums = sums.slice::<S::Sum>(band.len() * own.len());
             sums.fill(S::Sum::ZERO);
-            for number in 0..batch {
-                let factor = &places[(number * groups + group) * rows * inner..][..rows * inner];
-                let patches = Patches::new(self.windows, image, group, number * inner..(number + 1) * inner);
+            for stack in 0..batch.div_ceil(together) {
+                let images = cut(batch, together, stack);
+                let gathered = self.gathered(places, group, images.clone());
+                let steps = images.len() * inner;
+                let patches =
+                    Patches::new(self.windows, image, group, images.start * inner..images.end * inner);
                 let product = Product {
                     scheme: self.scheme,
                     out: matrix_of_sums(sums, own.len()),
-                    a: Matrix { rows, ..matrix(factor, inner) }.part(band.clone(), 0..inner),
+                    a: Matrix { rows, ..matrix(gathered.as_slice(), steps) }.part(band.clone(), 0..steps),
                     b: patches.turned().columns::<S>(own.clone()),
                     scale: S::Sum::ONE,
                     add: true,
+                    packed: None,
                 };
                 // SAFETY: as in `correlate`.
                 unsafe { product.compute(panels) };
@@ -446,12 +510,34 @@ where
     }
 }
 
+/// Places of several images beside each other, or of one where they are.
+enum Gathered<'p, T> {
+    There(&'p [T]),
+    Copied(Vec<T>),
+}
+
+impl<T> Gathered<'_, T> {
+    fn as_slice(&self) -> &[T] {
+        match self {
+            Self::There(places) => places,
+            Self::Copied(places) => places,
+        }
+    }
+}
+
 /// Sums of some channels that are added to the planes of an image, each where its tap lies.
 struct AddToPatches<'a, T> {
-    windows: &'a Windows,
     planes: &'a mut [T],
+    /// Elements of a plane.
+    plane: usize,
+    /// A row for each tap of each channel.
     sums: &'a [T],
-    places: Range<usize>,
+    row: usize,
+    /// Where the image's sums begin in a row.
+    from: usize,
+    lines: &'a Lines,
+    step: usize,
+    taps: usize,
 }
 
 impl<T: Arithmetic> VectorLoop for AddToPatches<'_, T> {
@@ -459,13 +545,10 @@ impl<T: Arithmetic> VectorLoop for AddToPatches<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { windows, planes, sums, places } = self;
-        let step = windows.step[2];
-        let runs = windows.runs(places.clone());
-        for (number, sums) in sums.chunks_exact(places.len()).enumerate() {
-            let tap = windows.tap(0, number);
-            for run in &runs {
-                let Some((place, element, count)) = windows.line(&tap, run) else { continue };
+        let Self { planes, plane, sums, row, from, lines, step, taps } = self;
+        for (number, sums) in sums.chunks_exact(row).enumerate() {
+            let (planes, sums) = (&mut planes[number / taps * plane..][..plane], &sums[from..]);
+            for &(place, element, count) in lines.of(number % taps) {
                 let (to, from) = (&mut planes[element..], &sums[place..][..count]);
                 match step {
                     1 => to.iter_mut().zip(from).for_each(|(to, from)| *to = to.plus(*from)),

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use opgrid_core::Result;
 
-use super::blocked::{self, Product};
-use super::matrix::{Matrix, Memory, Room};
+use super::blocked::{self, Cuts, Product, pack_cut};
+use super::matrix::{Matrix, Memory, Room, Shared};
 use super::scheme::Scheme;
 use super::thin::{self, Thin};
 use super::tile::ROWS;
@@ -24,6 +24,8 @@ use crate::tensor::Element;
 const PIECE: usize = 1 << 19;
 /// Pieces for each thread, so that one that comes late finds some.
 const PIECES: usize = 4;
+/// Panels up to so many bytes are made once for all pieces that need them.
+const SHARED_BYTES: usize = 16 << 20;
 /// The shortest rows that are multiplied by vectors as they are.
 const SHORTEST: usize = 16;
 
@@ -244,6 +246,18 @@ unsafe fn copy_to<T: Copy>(to: *mut T, stride: usize, from: &[T]) {
     }
 }
 
+/// Where threads make panels.
+struct Panels<T>(*mut T);
+
+impl<T> Panels<T> {
+    fn at(&self, element: usize) -> *mut T {
+        self.0.wrapping_add(element)
+    }
+}
+
+// SAFETY: of a slice that `packed` borrows mutably, of which each thread uses a part of its own.
+unsafe impl<T: Send> Sync for Panels<T> {}
+
 /// Products of two stacks.
 struct Job<S: Scheme, T> {
     scheme: S,
@@ -376,15 +390,50 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
 
     fn run(&self) {
         let pieces = Pieces::new(self.grid(), self.target.sizes());
+        let mut shared = Shared::take();
+        let packed = self.packed(&pieces, &mut shared);
         for_each_piece(pieces.count(), &|piece| {
             let [matrices, rows, columns] = pieces.piece(piece);
             let mut memory = Memory::take();
             for matrix in matrices {
                 let part = Part { matrix, rows: rows.clone(), columns: columns.clone() };
+                let packed = packed.map(|(panels, each)| &panels[piece % pieces.counts[2] * each..]);
                 // SAFETY: `for_each_piece` gives out each number once, and pieces have no index in common.
-                unsafe { self.piece(part, &mut memory) }
+                unsafe { self.piece(part, packed, &mut memory) }
             }
         });
+    }
+
+    /// The panels of the right factor, block by block of columns, and how many elements those of a block take: where several
+    /// bands of rows need the same ones, threads make them together, and once.
+    fn packed<'a>(&self, pieces: &Pieces, shared: &'a mut Shared) -> Option<(&'a [S::Packed], usize)> {
+        let [count, _, columns] = pieces.sizes;
+        let [_, bands, blocks] = pieces.counts;
+        let inner = self.b.first.rows;
+        let cuts = Cuts::new::<S>(inner);
+        if count != 1 || bands < 2 || inner == 0 || self.is_thin() {
+            return None;
+        }
+        let each = cuts.panels(self.scheme, cuts.count - 1, pieces.each[2].min(columns)).end;
+        let bytes = each.saturating_mul(blocks).saturating_mul(size_of::<S::Packed>());
+        if bytes > SHARED_BYTES {
+            return None;
+        }
+        let panels = shared.slice::<S::Packed>(each * blocks);
+        let to = Panels(panels.as_mut_ptr());
+        for_each_piece(blocks * cuts.count, &|piece| {
+            let (block, cut) = (piece / cuts.count, piece % cuts.count);
+            let [_, _, own] = pieces.piece(block);
+            let range = cuts.panels(self.scheme, cut, own.len());
+            let start = to.at(block * each + range.start);
+            // SAFETY: blocks have `each` elements of the slice, in which cuts lie one after the other; each number is given out
+            // once.
+            let to = unsafe { std::slice::from_raw_parts_mut(start, range.len()) };
+            let block = self.b.first.part(0..inner, own);
+            // SAFETY: part of a matrix made of an `Input`.
+            unsafe { pack_cut(self.scheme, block, cuts, cut, to) }
+        });
+        Some((panels, each))
     }
 
     fn grid(&self) -> Grid {
@@ -412,7 +461,7 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
     /// # Safety
     ///
     /// Nobody else uses this part of the result.
-    unsafe fn piece(&self, part: Part, memory: &mut Memory) {
+    unsafe fn piece(&self, part: Part, packed: Option<&[S::Packed]>, memory: &mut Memory) {
         let Memory { panels, sums } = memory;
         let (scheme, inner) = (self.scheme, 0..self.a.first.columns);
         let a = self.a.part(Part { columns: inner.clone(), ..part.clone() });
@@ -426,7 +475,7 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
             } else {
                 // SAFETY: parts of matrices made of `Input`s and an `Output`, whose sizes `run` has compared; `multiply` has
                 // made readable what is added to.
-                unsafe { Product { scheme, out, a, b, scale, add }.compute(panels) }
+                unsafe { Product { scheme, out, a, b, scale, add, packed }.compute(panels) }
             }
         };
         // SAFETY: passed on.

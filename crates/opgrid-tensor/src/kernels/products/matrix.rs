@@ -251,6 +251,8 @@ struct Line(#[expect(dead_code, reason = "lines are seen as elements")] [u64; 8]
 thread_local! {
     /// What was used last, for the next product.
     static KEPT: Cell<[Vec<Line>; 2]> = const { Cell::new([const { Vec::new() }; 2]) };
+    /// The same of panels that several threads read.
+    static SHARED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 
 /// Memory that a thread keeps from product to product.
@@ -276,6 +278,28 @@ impl Drop for Memory {
         let kept = [&mut self.panels, &mut self.sums].map(|room| std::mem::take(&mut room.0));
         // A thread that ends frees it.
         let _ = KEPT.try_with(|cell| cell.set(kept));
+    }
+}
+
+/// Memory for panels that the pieces of a product share, which the thread that cuts it keeps.
+pub(super) struct Shared(Room);
+
+impl Shared {
+    pub fn take() -> Self {
+        Self(Room(SHARED.try_with(Cell::take).unwrap_or_default()))
+    }
+
+    /// So many elements, of any value.
+    pub fn slice<T: Element>(&mut self, count: usize) -> &mut [T] {
+        self.0.slice(count)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let kept = std::mem::take(&mut self.0.0);
+        // A thread that ends frees it.
+        let _ = SHARED.try_with(|cell| cell.set(kept));
     }
 }
 

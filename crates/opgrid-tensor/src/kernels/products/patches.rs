@@ -100,11 +100,16 @@ impl Windows {
         Tap { start: (group * self.channels + channel) * self.plane(), at }
     }
 
+    /// Some taps of a group.
+    pub(super) fn taps_of_group(&self, group: usize, numbers: Range<usize>) -> Vec<Tap> {
+        numbers.map(|number| self.tap(group, number)).collect()
+    }
+
     /// Places of all images that follow each other, as rows of an image.
-    pub(super) fn runs(&self, places: Range<usize>) -> Vec<Run> {
+    pub(super) fn runs(&self, places: Range<usize>, runs: &mut Vec<Run>) {
         let [_, height, width] = self.places;
         let each = self.places_of_image();
-        let mut runs = Vec::with_capacity(places.len() / width.max(1) + 2);
+        runs.clear();
         let mut place = places.start;
         while place < places.end {
             let (image, rest) = (place / each, place % each);
@@ -120,7 +125,6 @@ impl Windows {
             });
             place += count;
         }
-        runs
     }
 
     /// Where the elements of a tap lie for the places of a run: the first place that has one, the number of the first
@@ -233,25 +237,63 @@ impl<S: Scheme> Factor<S> for Patches<'_, S::Element> {
         let [rows, columns] = Factor::<S>::sizes(&self);
         let size = panel_size(rows, width, depth);
         let has_gaps = self.windows.is_padded() || !rows.is_multiple_of(depth);
-        let taps: Vec<Tap> =
-            (self.taps[0]..self.taps[1]).map(|tap| self.windows.tap(self.group, tap)).collect();
+        let taps = self.windows.taps_of_group(self.group, self.taps[0]..self.taps[1]);
+        let mut lines = Lines::default();
+        if self.turned {
+            lines.find(self.windows, &taps, self.places[0]..self.places[1]);
+        }
         for (number, first) in (0..columns).step_by(width).enumerate() {
             let last = columns.min(first + width);
             let to = &mut to[number * size..][..size];
             if has_gaps || last - first < width {
                 to.fill(S::Packed::default());
             }
-            let patches = Factor::<S>::part(self, 0..rows, first..last);
-            let own = patches.taps[0] - self.taps[0]..patches.taps[1] - self.taps[0];
-            Panel::<S> { patches, taps: &taps[own], to, width, depth }.vectorised();
+            let own = if self.turned { first..last } else { 0..taps.len() };
+            if !self.turned {
+                lines.find(self.windows, &taps, self.places[0] + first..self.places[0] + last);
+            }
+            Panel::<S> { patches: self, taps: &taps, own, lines: &lines, to, width, depth }.vectorised();
         }
     }
 }
 
-/// A panel that has a column for each patch, and where it goes.
+/// Where the elements of taps lie, for places that follow each other. They lie alike in all channels.
+#[derive(Default)]
+pub(super) struct Lines {
+    runs: Vec<Run>,
+    /// As [`Windows::line`] gives them, tap by tap.
+    all: Vec<(usize, usize, usize)>,
+    /// Where those of each tap end.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// Those of the taps, of which the first ones of a channel's number are looked at.
+    pub(super) fn find(&mut self, windows: &Windows, taps: &[Tap], places: Range<usize>) {
+        windows.runs(places, &mut self.runs);
+        self.all.clear();
+        self.ends.clear();
+        for tap in taps.iter().take(windows.taps_of_channel()) {
+            self.all.extend(self.runs.iter().filter_map(|run| windows.line(tap, run)));
+            self.ends.push(self.all.len());
+        }
+    }
+
+    /// Those of one tap: the first place, the number of the first element, and how many there are.
+    #[inline(always)]
+    pub(super) fn of(&self, tap: usize) -> &[(usize, usize, usize)] {
+        let first = if tap == 0 { 0 } else { self.ends[tap - 1] };
+        &self.all[first..self.ends[tap]]
+    }
+}
+
+/// A panel that has a column for each patch, or for each tap, and where it goes.
 struct Panel<'a, S: Scheme> {
     patches: Patches<'a, S::Element>,
     taps: &'a [Tap],
+    /// Those of the panel.
+    own: Range<usize>,
+    lines: &'a Lines,
     to: &'a mut [S::Packed],
     width: usize,
     depth: usize,
@@ -263,38 +305,30 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
     /// Copies all patches.
     #[inline(always)]
     fn run(self) {
-        let Self { patches: Patches { windows, elements, places, turned, .. }, taps, to, width, depth } =
+        let Self { patches: Patches { windows, elements, turned, .. }, taps, own, lines, to, width, depth } =
             self;
         let step = windows.step[2];
-        let runs = windows.runs(places[0]..places[1]);
-        // Lines lie alike in all channels.
         let each = windows.taps_of_channel().max(1);
-        let (mut lines, mut ends) = (Vec::new(), Vec::new());
-        for tap in taps.iter().take(each) {
-            lines.extend(runs.iter().filter_map(|run| windows.line(tap, run)));
-            ends.push(lines.len());
-        }
-        for (own, tap) in taps.iter().enumerate() {
-            let alike = own % each;
-            let moved = tap.start - taps[alike].start;
-            let first = if alike == 0 { 0 } else { ends[alike - 1] };
-            for &(place, element, count) in &lines[first..ends[alike]] {
+        for (lane, tap) in own.enumerate() {
+            let alike = tap % each;
+            let moved = taps[tap].start - taps[alike].start;
+            for &(place, element, count) in lines.of(alike) {
                 let from = &elements[element + moved..][..(count - 1) * step + 1];
-                if !turned && depth == 1 {
-                    let to = &mut to[own * width + place..][..count];
-                    match step {
-                        1 => S::pack_row(to, from),
-                        2 => pack_every_other::<S>(to, from),
-                        _ => to
-                            .iter_mut()
-                            .zip(from.iter().step_by(step))
-                            .for_each(|(to, from)| *to = S::pack(*from)),
+                match (turned, depth, step) {
+                    (false, 1, 1) => S::pack_row(&mut to[tap * width + place..][..count], from),
+                    (false, 1, 2) => {
+                        pack_every_other::<S>(&mut to[tap * width + place..][..count], from);
                     }
-                    continue;
-                }
-                for (k, from) in from.iter().step_by(step).enumerate() {
-                    let (row, lane) = if turned { (place + k, own) } else { (own, place + k) };
-                    to[(row / depth * width + lane) * depth + row % depth] = S::pack(*from);
+                    (true, 1, 1) => {
+                        let to = to[place * width + lane..].iter_mut().step_by(width);
+                        to.zip(from).for_each(|(to, from)| *to = S::pack(*from));
+                    }
+                    _ => {
+                        for (k, from) in from.iter().step_by(step).enumerate() {
+                            let (row, lane) = if turned { (place + k, lane) } else { (tap, place + k) };
+                            to[(row / depth * width + lane) * depth + row % depth] = S::pack(*from);
+                        }
+                    }
                 }
             }
         }
