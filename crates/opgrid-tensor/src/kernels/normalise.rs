@@ -425,14 +425,11 @@ pub(crate) fn of_channels<T: Element<Math: Statistic>>(x: &[T], layout: Layout) 
     let (means, variances) = (Found::new(channels), Found::new(channels));
     parallel_for(channels, PIECE.div_ceil((count * inner).max(1)), &|range| {
         for channel in range {
-            let plane = |image: usize| &x[(image * channels + channel) * inner..][..inner];
-            let sum: f64 =
-                (0..count).map(|image| PlaneTotal { x: plane(image), mean: None }.vectorised()).sum();
-            let mean = sum / n;
+            let planes =
+                |mean| PlaneTotals { x: &x[channel * inner..], inner, apart: channels * inner, count, mean };
+            let mean = planes(None).vectorised() / n;
             let rounded = Math::<T>::narrowed(mean);
-            let squares: f64 = (0..count)
-                .map(|image| PlaneTotal { x: plane(image), mean: Some(rounded) }.vectorised())
-                .sum();
+            let squares = planes(Some(rounded)).vectorised();
             means.set(channel, mean);
             variances.set(channel, variance(squares, n, mean - rounded.wide()));
         }
@@ -458,22 +455,54 @@ fn column_variances<T: Element<Math: Statistic>>(x: &[T], means: &[f64], n: f64)
     squares.into_iter().zip(rests).map(|(squares, rest)| variance(squares, n, rest)).collect()
 }
 
-/// The sum of elements, or of the squares of their distances from a number.
-struct PlaneTotal<'a, T: Element> {
+/// The sum of the elements of planes that are so many elements apart, or of the squares of their distances from a number.
+struct PlaneTotals<'a, T: Element> {
     x: &'a [T],
+    inner: usize,
+    apart: usize,
+    count: usize,
     mean: Option<Math<T>>,
 }
 
-impl<T: Element<Math: Statistic>> VectorLoop for PlaneTotal<'_, T> {
+impl<T: Element<Math: Statistic>> VectorLoop for PlaneTotals<'_, T> {
     type Output = f64;
 
     #[inline(always)]
     fn run(self) -> f64 {
-        let x = self.x;
-        match self.mean {
-            None => sum(x),
-            Some(mean) => squares(x, mean),
+        let Self { x, inner, apart, count, mean } = self;
+        let plane = |image: usize| &x[image * apart..][..inner];
+        if inner >= LANES {
+            return match mean {
+                None => (0..count).map(|image| sum(plane(image))).sum(),
+                Some(mean) => (0..count).map(|image| squares(plane(image), mean)).sum(),
+            };
         }
+        // Small planes are summed together: lane by lane, what is left of them one after the other.
+        const FEW: usize = 8;
+        let term = |x: T| match mean {
+            None => x.widen(),
+            Some(mean) => {
+                let distance = x.widen().minus(mean);
+                distance.times(distance)
+            }
+        };
+        let (mut total, mut image) = (0.0, 0);
+        while image < count {
+            let (mut lanes, mut rest) = ([Math::<T>::ZERO; FEW], Math::<T>::ZERO);
+            let end = count.min(image + ROWS);
+            for image in image..end {
+                let (groups, left) = plane(image).as_chunks::<FEW>();
+                for group in groups {
+                    for lane in 0..FEW {
+                        lanes[lane] = lanes[lane].plus(term(group[lane]));
+                    }
+                }
+                rest = left.iter().fold(rest, |sum, x| sum.plus(term(*x)));
+            }
+            total += lanes.iter().map(|lane| lane.wide()).sum::<f64>() + rest.wide();
+            image = end;
+        }
+        total
     }
 }
 

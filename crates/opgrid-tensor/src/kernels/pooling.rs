@@ -9,6 +9,7 @@ use super::choice::Bounded;
 use super::iter::fold::in_lanes;
 use super::parts;
 use super::resampling::check_planes;
+use super::simd::VectorLoop;
 use crate::error::argument;
 use crate::tensor::{Array, Element, Math};
 
@@ -204,22 +205,102 @@ pub fn largest<T: Element<Math: Bounded>>(
         let work = windows.work().saturating_mul(2);
         parts::produce_two::<T, i64>([out, indices], windows.places(), work, |part, out, indices| {
             let input = &input[part * plane..][..plane];
-            for ((out, index), place) in out.iter_mut().zip(indices).zip(windows.each()) {
-                let [z, y, x] = place;
-                let mut best = Math::<T>::LOWEST;
-                let mut at = (z.start * height + y.start) * width + x.start;
-                windows.for_each_row(place, |first| {
-                    for k in 0..x.count {
-                        let value = input[first + k * x.step].widen();
-                        if best.is_below(value) || value.is_nan() {
-                            (best, at) = (value, first + k * x.step);
-                        }
-                    }
-                });
-                (*out, *index) = (T::narrow(best), at as i64);
+            let [depth, rows, columns] = &windows.reaches;
+            let lines = depth.iter().flat_map(|z| rows.iter().map(move |y| (z, y)));
+            let outs = out
+                .chunks_exact_mut(columns.len().max(1))
+                .zip(indices.chunks_exact_mut(columns.len().max(1)));
+            for ((z, y), (out, indices)) in lines.zip(outs) {
+                let chunks = out.chunks_mut(CHUNK).zip(indices.chunks_mut(CHUNK)).zip(columns.chunks(CHUNK));
+                for ((out, indices), columns) in chunks {
+                    let corner = (z.start * height + y.start) * width;
+                    let row =
+                        |z_at: usize, y_at: usize| corner + (z_at * z.step * height + y_at * y.step) * width;
+                    let starts = (0..z.count).flat_map(|z| (0..y.count).map(move |y| row(z, y)));
+                    LargestOfRow { input, corner, starts, columns, out, indices }.vectorised();
+                }
             }
         })
     })
+}
+
+/// Elements of a plane whose sums need no memory of their own.
+const FEW: usize = 256;
+/// Places beside each other whose extremes are kept in registers or near them.
+const CHUNK: usize = 16;
+
+/// Some places beside each other: where each row of elements under them starts, and what they cover.
+struct LargestOfRow<'a, T, I> {
+    input: &'a [T],
+    corner: usize,
+    starts: I,
+    columns: &'a [Reach],
+    out: &'a mut [T],
+    indices: &'a mut [i64],
+}
+
+impl<T: Element<Math: Bounded>, I: Iterator<Item = usize>> VectorLoop for LargestOfRow<'_, T, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { input, corner, starts, columns, out, indices } = self;
+        let mut best = [Math::<T>::LOWEST; CHUNK];
+        let mut at = [0; CHUNK];
+        at.iter_mut().zip(columns).for_each(|(at, x)| *at = corner + x.start);
+        let n = columns.len();
+        // Away from the edges all places cover as many elements, and are equally far apart.
+        let (first, apart) =
+            (columns[0], columns.get(1).map_or(1, |x| x.start.saturating_sub(columns[0].start)));
+        let as_first = |(at, x): (usize, &Reach)| {
+            (x.start, x.count, x.step) == (first.start + at * apart, first.count, first.step)
+        };
+        let is_even = apart > 0 && columns.iter().enumerate().all(as_first);
+        for start in starts {
+            if is_even {
+                for k in 0..first.count {
+                    let here = start + first.start + k * first.step;
+                    let from = &input[here..][..(n - 1) * apart + 1];
+                    match apart {
+                        1 => larger::<T>(&mut best, &mut at, from.iter(), here, 1),
+                        2 => larger::<T>(&mut best, &mut at, from.iter().step_by(2), here, 2),
+                        _ => larger::<T>(&mut best, &mut at, from.iter().step_by(apart), here, apart),
+                    }
+                }
+                continue;
+            }
+            for ((best, at), x) in best.iter_mut().zip(&mut at).zip(columns) {
+                let from = input[start + x.start..].iter().step_by(x.step).take(x.count);
+                for (k, value) in from.enumerate() {
+                    choose::<T>(best, at, value.widen(), start + x.start + k * x.step);
+                }
+            }
+        }
+        out.iter_mut().zip(best).for_each(|(out, best)| *out = T::narrow(best));
+        indices.iter_mut().zip(at).for_each(|(index, at)| *index = at as i64);
+    }
+}
+
+/// One element for each place: they follow each other from `here` on, so far apart.
+#[inline(always)]
+fn larger<'a, T: Element<Math: Bounded>>(
+    best: &mut [Math<T>; CHUNK],
+    at: &mut [usize; CHUNK],
+    from: impl Iterator<Item = &'a T>,
+    here: usize,
+    apart: usize,
+) {
+    for (place, ((best, at), value)) in best.iter_mut().zip(at).zip(from).enumerate() {
+        choose::<T>(best, at, value.widen(), here + place * apart);
+    }
+}
+
+/// Takes a value that is larger; without a branch, which nobody could foretell.
+#[inline(always)]
+fn choose<T: Element<Math: Bounded>>(best: &mut Math<T>, at: &mut usize, value: Math<T>, here: usize) {
+    let is_larger = best.is_below(value) | value.is_nan();
+    *best = if is_larger { value } else { *best };
+    *at = if is_larger { here } else { *at };
 }
 
 /// The gradient of [`largest`]: each gradient goes to the element that was chosen.
@@ -236,7 +317,10 @@ pub fn largest_backward<T: Element<Math: Arithmetic>>(
     parts::read::<T, _>(out, grad, |grad| {
         parts::read::<i64, _>(out, indices, |indices| {
             check_planes(grad.len(), places, out, plane)?;
-            if let Some(index) = indices.iter().find(|index| !(0..plane as i64).contains(index)) {
+            let is_beyond = |index: &i64| !(0..plane as i64).contains(index);
+            // Looked at all of them without branches first, as there is none.
+            let some_are = indices.iter().fold(false, |some, index| some | is_beyond(index));
+            if let Some(index) = indices.iter().find(|index| some_are && is_beyond(index)) {
                 let message = format!(
                     "argument `indices` holds {index}, expected numbers from 0 to {}",
                     plane as i64 - 1
@@ -244,13 +328,20 @@ pub fn largest_backward<T: Element<Math: Arithmetic>>(
                 return Err(argument(message));
             }
             parts::produce::<T>(out, plane, plane.saturating_add(places), |part, out| {
-                let mut sums = vec![Math::<T>::ZERO; plane];
+                let (mut few, mut many) = ([Math::<T>::ZERO; FEW], Vec::new());
+                let sums = match few.get_mut(..plane) {
+                    Some(sums) => sums,
+                    None => {
+                        many.resize(plane, Math::<T>::ZERO);
+                        &mut many[..]
+                    }
+                };
                 let range = part * places..(part + 1) * places;
                 for (grad, index) in grad[range.clone()].iter().zip(&indices[range]) {
                     let sum = &mut sums[*index as usize];
                     *sum = sum.plus(grad.widen());
                 }
-                out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum));
+                out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(*sum));
             })
         })
     })

@@ -22,6 +22,9 @@ const SHALLOW: usize = 8;
 const FEW: usize = 4;
 /// Bytes of the panels of the right factor: half of a second-level cache.
 const PANELS_BYTES: usize = 512 << 10;
+/// Rows of tiles whose panels are made together where the left factor's columns lie in one piece: lines of the cache hold more
+/// rows than a tile has.
+const TOGETHER: usize = 8;
 /// A right factor of so many bytes is in a near cache where it is.
 const SMALL_BYTES: usize = 64 << 10;
 
@@ -200,8 +203,9 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
             Some(_) => 0,
             None => columns.div_ceil(wide.max(1)) * panel_size(steps, wide, kernel.depth),
         };
-        let sizes = [all, panel_size(steps, tallest, kernel.depth)];
-        let (panels, left) = room.slices::<S::Packed>(sizes);
+        let size = panel_size(steps, tallest, kernel.depth);
+        let together = if self.a.row == 1 && !self.reads_a() { TOGETHER } else { 1 };
+        let (panels, left) = room.slices::<S::Packed>([all, together * size]);
         let panels = match self.packed {
             Some(packed) => packed,
             None => {
@@ -223,9 +227,23 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
             let a = self.a.part(row..row + rows, 0..steps);
             let out = self.out.part(row..row + rows, 0..self.out.columns);
             let split = whole * width;
+            // Full rows of tiles are packed with those that follow.
+            let number = row / tallest % together;
+            let full = if together > 1 { ((self.a.rows - row) / tallest).min(together) } else { 0 };
             // SAFETY: parts of the matrices; the panels hold the columns behind `split`.
             unsafe {
-                let work = self.left(a, left);
+                if number == 0 && full > 0 {
+                    let several = self.a.part(row..row + full * tallest, 0..steps);
+                    pack::<S>(left, tallest, kernel.depth, several.transposed());
+                }
+                let work = match together > 1 && rows == tallest {
+                    true => self.work(
+                        left[number * size..].as_ptr().cast(),
+                        kernel.depth,
+                        kernel.tallest() * kernel.depth,
+                    ),
+                    false => self.left(a, &mut left[..size]),
+                };
                 self.tiles(&work, out.part(0..rows, 0..split), &read, &mut spare);
                 self.tiles(&work, out.part(0..rows, split..out.columns), &packed, &mut spare);
             }
@@ -247,9 +265,14 @@ impl<S: Scheme, B: Factor<S>> Product<'_, S, B> {
             unsafe { pack::<S>(panel, height / S::PARTS, kernel.depth, a.transposed()) };
             (panel.as_ptr().cast(), kernel.depth, height * kernel.depth)
         };
+        self.work(start, row, step)
+    }
+
+    /// What the tiles of some rows have in common, whose left factor begins at `start`; from row to row, and from step to step.
+    fn work(&self, start: *const S::Factor, row: usize, step: usize) -> Work<S::Factor, S::Number> {
         Work {
             tiles: 0,
-            steps: a.columns.div_ceil(kernel.depth),
+            steps: self.a.columns.div_ceil(self.kernel().depth),
             a: start,
             a_row: row,
             a_step: step,

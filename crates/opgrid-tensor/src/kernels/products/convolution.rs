@@ -274,7 +274,8 @@ where
     /// Rows of a piece, of so many, where there are `others` pieces beside it.
     fn rows_of_pieces(&self, rows: usize, others: usize) -> usize {
         let tallest = self.scheme.kernel().tallest() / S::PARTS;
-        let bands = wanted().div_ceil(others.max(1));
+        // Each band packs the patches again.
+        let bands = if others >= num_threads() { 1 } else { wanted().div_ceil(others.max(1)) };
         rows.div_ceil(bands).next_multiple_of(tallest).clamp(4 * tallest, ROWS.max(4 * tallest))
     }
 
@@ -282,8 +283,8 @@ where
     /// each is packed once.
     fn columns_of_pieces(&self, columns: usize, others: usize) -> usize {
         let width = self.scheme.kernel().width / S::PARTS;
-        let blocks = wanted().div_ceil(others.max(1));
-        let even = columns.div_ceil(blocks).next_multiple_of(width).max(4 * width);
+        let blocks = wanted().div_ceil(others.max(1)).min(columns / (4 * width)).max(1);
+        let even = columns.div_ceil(blocks).next_multiple_of(width);
         even.min(blocked::columns_of_blocks(self.scheme, columns)).max(1)
     }
 
@@ -317,7 +318,7 @@ where
             let band = cut(rows, high, piece % bands);
             let weight = &filters.weight[group * rows * taps..][..rows * taps];
             let mut memory = Memory::take();
-            let Memory { panels, sums } = &mut memory;
+            let Memory { panels, sums, .. } = &mut memory;
             let sums = sums.slice::<S::Sum>(band.len() * own.len());
             let to = matrix_of_sums(sums, own.len());
             let a = Matrix { rows, ..matrix(weight, taps) }.part(band.clone(), 0..taps);
@@ -389,10 +390,10 @@ where
             let (own, images) = (cut(channels, band, piece % bands), cut(batch, together, stack));
             let weight = &filters.weight[group * inner * channels * taps..][..inner * channels * taps];
             let mut memory = Memory::take();
-            let Memory { panels, sums } = &mut memory;
+            let Memory { panels, sums, copies } = &mut memory;
             let (rows, steps) = (own.len() * taps, images.len() * columns);
-            let gathered = self.gathered(places, group, images.clone());
-            let factor = matrix(gathered.as_slice(), steps);
+            let gathered = self.gathered(places, group, images.clone(), copies);
+            let factor = matrix(gathered, steps);
             let block = if images.len() > 1 { steps } else { wide.min(columns) };
             let size = own.len() * plane;
             let (planes, sums) = sums.slices::<S::Sum>([images.len() * size, rows * block]);
@@ -445,21 +446,25 @@ where
         places: &'p [S::Element],
         group: usize,
         images: Range<usize>,
-    ) -> Gathered<'p, S::Element> {
+        copies: &'p mut Room,
+    ) -> &'p [S::Element] {
         let Windows { groups, filters, .. } = *self.windows;
         let inner = self.windows.places_of_image();
         let of_image =
             |image: usize| &places[(image * groups + group) * filters * inner..][..filters * inner];
         if images.len() == 1 {
-            return Gathered::There(of_image(images.start));
+            return of_image(images.start);
         }
-        let mut all = Vec::with_capacity(images.len() * filters * inner);
-        for filter in 0..filters {
-            for image in images.clone() {
-                all.extend_from_slice(&of_image(image)[filter * inner..][..inner]);
+        let row = images.len() * inner;
+        let to = copies.slice::<S::Element>(filters * row);
+        for (number, image) in images.enumerate() {
+            let from = of_image(image);
+            for filter in 0..filters {
+                to[filter * row + number * inner..][..inner]
+                    .copy_from_slice(&from[filter * inner..][..inner]);
             }
         }
-        Gathered::Copied(all)
+        to
     }
 
     fn weigh(self, out: Output<'_, S::Element>, places: &[S::Element], image: &[S::Element]) -> Result<()> {
@@ -477,19 +482,19 @@ where
             let band = cut(rows, high, piece % (bands * blocks) / blocks);
             let own = cut(taps, wide, piece % blocks);
             let mut memory = Memory::take();
-            let Memory { panels, sums } = &mut memory;
+            let Memory { panels, sums, copies } = &mut memory;
             let sums = sums.slice::<S::Sum>(band.len() * own.len());
             sums.fill(S::Sum::ZERO);
             for stack in 0..batch.div_ceil(together) {
                 let images = cut(batch, together, stack);
-                let gathered = self.gathered(places, group, images.clone());
+                let gathered = self.gathered(places, group, images.clone(), copies);
                 let steps = images.len() * inner;
                 let patches =
                     Patches::new(self.windows, image, group, images.start * inner..images.end * inner);
                 let product = Product {
                     scheme: self.scheme,
                     out: matrix_of_sums(sums, own.len()),
-                    a: Matrix { rows, ..matrix(gathered.as_slice(), steps) }.part(band.clone(), 0..steps),
+                    a: Matrix { rows, ..matrix(gathered, steps) }.part(band.clone(), 0..steps),
                     b: patches.turned().columns::<S>(own.clone()),
                     scale: S::Sum::ONE,
                     add: true,
@@ -507,21 +512,6 @@ where
         // SAFETY: pieces are all taps of all filters, and all are done.
         unsafe { out.complete() };
         Ok(())
-    }
-}
-
-/// Places of several images beside each other, or of one where they are.
-enum Gathered<'p, T> {
-    There(&'p [T]),
-    Copied(Vec<T>),
-}
-
-impl<T> Gathered<'_, T> {
-    fn as_slice(&self) -> &[T] {
-        match self {
-            Self::There(places) => places,
-            Self::Copied(places) => places,
-        }
     }
 }
 
@@ -551,7 +541,15 @@ impl<T: Arithmetic> VectorLoop for AddToPatches<'_, T> {
             for &(place, element, count) in lines.of(number % taps) {
                 let (to, from) = (&mut planes[element..], &sums[place..][..count]);
                 match step {
-                    1 => to.iter_mut().zip(from).for_each(|(to, from)| *to = to.plus(*from)),
+                    1 => {
+                        // Lines of small images are shorter than what loops are unrolled for.
+                        let (fours, rest) = from.as_chunks::<4>();
+                        let (own, others) = to[..count].as_chunks_mut::<4>();
+                        for (to, from) in own.iter_mut().zip(fours) {
+                            (0..4).for_each(|k| to[k] = to[k].plus(from[k]));
+                        }
+                        others.iter_mut().zip(rest).for_each(|(to, from)| *to = to.plus(*from));
+                    }
                     _ => to.iter_mut().step_by(step).zip(from).for_each(|(to, from)| *to = to.plus(*from)),
                 }
             }

@@ -23,7 +23,7 @@ use crate::tensor::Element;
 /// Products that are worth a piece of their own.
 const PIECE: usize = 1 << 19;
 /// Pieces for each thread, so that one that comes late finds some.
-const PIECES: usize = 4;
+const PIECES: usize = 8;
 /// Panels up to so many bytes are made once for all pieces that need them.
 const SHARED_BYTES: usize = 16 << 20;
 /// The shortest rows that are multiplied by vectors as they are.
@@ -462,7 +462,7 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
     ///
     /// Nobody else uses this part of the result.
     unsafe fn piece(&self, part: Part, packed: Option<&[S::Packed]>, memory: &mut Memory) {
-        let Memory { panels, sums } = memory;
+        let Memory { panels, sums, .. } = memory;
         let (scheme, inner) = (self.scheme, 0..self.a.first.columns);
         let a = self.a.part(Part { columns: inner.clone(), ..part.clone() });
         let b = self.b.part(Part { rows: inner, ..part.clone() });

@@ -250,7 +250,7 @@ struct Line(#[expect(dead_code, reason = "lines are seen as elements")] [u64; 8]
 
 thread_local! {
     /// What was used last, for the next product.
-    static KEPT: Cell<[Vec<Line>; 2]> = const { Cell::new([const { Vec::new() }; 2]) };
+    static KEPT: Cell<[Vec<Line>; 3]> = const { Cell::new([const { Vec::new() }; 3]) };
     /// The same of panels that several threads read.
     static SHARED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
@@ -261,6 +261,8 @@ pub(super) struct Memory {
     pub panels: Room,
     /// For sums that are not written to the result as they are.
     pub sums: Room,
+    /// For elements that are copied beside each other.
+    pub copies: Room,
 }
 
 /// Memory for elements of any type, which grows.
@@ -268,14 +270,15 @@ pub(super) struct Room(Vec<Line>);
 
 impl Memory {
     pub fn take() -> Self {
-        let [panels, sums] = KEPT.try_with(Cell::take).unwrap_or_default();
-        Self { panels: Room(panels), sums: Room(sums) }
+        let [panels, sums, copies] = KEPT.try_with(Cell::take).unwrap_or_default().map(Room);
+        Self { panels, sums, copies }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let kept = [&mut self.panels, &mut self.sums].map(|room| std::mem::take(&mut room.0));
+        let kept =
+            [&mut self.panels, &mut self.sums, &mut self.copies].map(|room| std::mem::take(&mut room.0));
         // A thread that ends frees it.
         let _ = KEPT.try_with(|cell| cell.set(kept));
     }

@@ -315,7 +315,7 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
             for &(place, element, count) in lines.of(alike) {
                 let from = &elements[element + moved..][..(count - 1) * step + 1];
                 match (turned, depth, step) {
-                    (false, 1, 1) => S::pack_row(&mut to[tap * width + place..][..count], from),
+                    (false, 1, 1) => pack_line::<S>(&mut to[tap * width + place..][..count], from),
                     (false, 1, 2) => {
                         pack_every_other::<S>(&mut to[tap * width + place..][..count], from);
                     }
@@ -332,6 +332,24 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
                 }
             }
         }
+    }
+}
+
+/// Packs elements that lie beside each other; a few of them without what copies of any length take.
+#[inline(always)]
+fn pack_line<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
+    if from.len() > 8 {
+        return S::pack_row(to, from);
+    }
+    let ((fours, rest), (all, others)) = (from.as_chunks::<4>(), to.as_chunks_mut::<4>());
+    for (to, from) in all.iter_mut().zip(fours) {
+        *to = from.map(S::pack);
+    }
+    match (others, rest) {
+        ([to], [a]) => *to = S::pack(*a),
+        ([to, two], [a, b]) => (*to, *two) = (S::pack(*a), S::pack(*b)),
+        ([to, two, three], [a, b, c]) => (*to, *two, *three) = (S::pack(*a), S::pack(*b), S::pack(*c)),
+        _ => {}
     }
 }
 
