@@ -16,7 +16,7 @@ import opgrid as og
 import torch
 
 BUDGET = 1.2
-ROUNDS, CALLS = 400, 200
+ROUNDS, CALLS = 200, 200
 
 
 def shortest(call: Any, args: tuple[Any, ...], others: Any) -> tuple[float, float]:

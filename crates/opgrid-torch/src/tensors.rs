@@ -30,7 +30,7 @@ pub(crate) struct Input {
     pub(crate) tensor: Tensor,
     pub(crate) origin: Arc<TorchTensor>,
     /// What it was like, where the call may change that.
-    before: Option<(Storage, Geometry)>,
+    before: Option<Box<(Storage, Geometry)>>,
 }
 
 /// The tensors that came from torch in one call.
@@ -54,10 +54,11 @@ impl<'t> Inputs<'t> {
     /// A layout, device or dtype that is not supported; memory that is not aligned.
     pub(crate) fn take(&mut self, origin: TorchTensor) -> Result<Tensor> {
         let torch = self.torch;
-        if !origin.is_defined(torch)? {
-            return Ok(Tensor::undefined());
-        }
-        let described = origin.describe(torch)?;
+        let described = match origin.describe(torch) {
+            // torch has no answers for a tensor that is not there.
+            Err(_) if !origin.is_defined(torch)? => return Ok(Tensor::undefined()),
+            described => described?,
+        };
         if described.layout != 0 {
             let layout = opgrid::Layout::from_number(described.layout.into());
             let layout = layout.map_or("unknown", opgrid::Layout::name);
@@ -98,7 +99,7 @@ impl<'t> Inputs<'t> {
             // Without elements there is nothing to share.
             _ => Storage::cpu(spec.bytes()?)?,
         };
-        let before = self.written.then(|| (storage.clone(), spec.geometry().clone()));
+        let before = self.written.then(|| Box::new((storage.clone(), spec.geometry().clone())));
         let tensor = Tensor::from_array(Array::new(spec, storage)?)?;
         self.list.push(Input { tensor: tensor.clone(), origin, before });
         Ok(tensor)
@@ -118,7 +119,7 @@ impl<'t> Inputs<'t> {
     /// torch refuses other sizes.
     pub(crate) fn write_back(&self) -> Result<()> {
         for input in &self.list {
-            let Some((storage, geometry)) = &input.before else { continue };
+            let Some((storage, geometry)) = input.before.as_deref() else { continue };
             let array = input.tensor.array()?;
             let (same, now) = (array.storage().is_same(storage), array.geometry());
             if same && now == geometry {
