@@ -99,4 +99,4 @@ def __dir__() -> list[str]:
 
 
 # Last: these call operators as functions of the package.
-from . import nn, optim, utils  # noqa: E402
+from . import nn, optim, torch, utils  # noqa: E402

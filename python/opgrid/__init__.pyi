@@ -11,6 +11,7 @@ from . import errors as errors
 from . import library as library
 from . import nn as nn
 from . import optim as optim
+from . import torch as torch
 from . import utils as utils
 from ._opgrid import (
     Argument as Argument,

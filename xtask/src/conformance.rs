@@ -28,6 +28,8 @@ const SUITES: &[Suite] = &[
     Suite { name: "autograd", prepare: autograd },
     Suite { name: "models", prepare: models },
     Suite { name: "training", prepare: training },
+    Suite { name: "torch-operators", prepare: torch_operators },
+    Suite { name: "torch-cost", prepare: torch_cost },
 ];
 
 /// What prints the decided differences; it needs no PyTorch.
@@ -171,6 +173,24 @@ fn models(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
 /// The losses of the first steps of training.
 fn training(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
     beside_torch(workspace, torch, "conformance/training/run.py")
+}
+
+/// Our operators inside of torch, and torch's here.
+fn torch_operators(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    let mut command = beside_torch(workspace, torch, "conformance/torch-operators/run.py")?;
+    // The library that torch loads itself is built with the rest of the workspace.
+    command.arg("--example").arg(workspace.target()?.join("debug/libtorch_operator.so"));
+    Ok(command)
+}
+
+/// What calls of our operators cost there, beside the same operators in C++.
+fn torch_cost(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> {
+    let folder = workspace.root().join("conformance/torch-operators");
+    let peer = torch.compile(workspace, &folder.join("peer.cpp"), &["-shared", "-fPIC"])?;
+    let mut command = torch.python();
+    command.env("PYTHONPATH", Package::assemble(workspace, "wheel")?).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(folder.join("cost.py")).arg("--peer").arg(peer);
+    Ok(command)
 }
 
 /// A script that imports both libraries in PyTorch's interpreter.

@@ -14,6 +14,7 @@ mod keys;
 mod operators;
 mod registration;
 mod tensor;
+mod torch;
 mod values;
 
 use pyo3::prelude::*;
@@ -69,6 +70,8 @@ mod _opgrid {
     use crate::tensor::object::{TensorBase, TensorObject};
     #[pymodule_export]
     use crate::tensor::storage::StorageObject;
+    #[pymodule_export]
+    use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
     use crate::values::generator::{GeneratorObject, manual_seed};
     #[pymodule_export]

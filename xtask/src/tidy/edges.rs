@@ -16,8 +16,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-nn", &["opgrid-tensor"]),
     ("opgrid-testing", &["opgrid-tensor"]),
     ("opgrid", &["opgrid-tensor", "opgrid-nn", "opgrid-plugin"]),
+    ("opgrid-torch", &["opgrid"]),
     ("opgrid-cli", &["opgrid"]),
-    ("opgrid-python", &["opgrid"]),
+    ("opgrid-python", &["opgrid", "opgrid-torch"]),
 ];
 
 /// The conformance suite, and the crates whose tests run it.

@@ -39,6 +39,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("opgrid-plugin", &["abi", "loader"]),
+    ("opgrid-torch", &["abi", "encoding", "exported", "import", "on_load", "pool", "tensors"]),
     ("opgrid-gpu", &["launch"]),
     ("opgrid-python", &["exchange/dlpack", "operators/fastcall", "operators/gil_cell", "tensor/identity"]),
 ];

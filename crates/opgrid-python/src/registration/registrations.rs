@@ -18,8 +18,11 @@ pub(crate) struct RegistrationObject(Mutex<Option<Registration>>);
 impl RegistrationObject {
     pub(crate) fn of(py: Python<'_>, library: Library) -> PyResult<Self> {
         // Others may hold the registry's lock and wait for the interpreter's to warn of what they replace.
-        let registration = py.detach(|| library.finish()).or_raise(py)?;
-        Ok(Self(Mutex::new(Some(registration))))
+        Ok(Self::held(py.detach(|| library.finish()).or_raise(py)?))
+    }
+
+    pub(crate) fn held(registration: Registration) -> Self {
+        Self(Mutex::new(Some(registration)))
     }
 
     fn take(&self) -> Option<Registration> {
