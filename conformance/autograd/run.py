@@ -2,9 +2,9 @@
 
 `cargo xtask conformance autograd` builds the package and runs this. The calls are those of `conformance/operators` in float64 and
 complex128: every tensor of these dtypes among the arguments requires a gradient, results get the same gradients on both sides,
-and what comes back is compared. Then `gradcheck` and `gradgradcheck` compare opgrid's gradients with differences; where they fail
-as torch's own do on torch's gradients, the function has no derivative there. The exit status is 1 where something differs that
-`DEPARTURES` does not name.
+and what comes back is compared. Then `gradcheck` and `gradgradcheck` compare opgrid's gradients with differences; where torch's
+own checks fail on torch's gradients, too, the call is unfit for that (large numbers, edges, no elements). The exit status is 1
+where something differs that `DEPARTURES` does not name.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Departure:
 
 
 def has_no_elements(arguments: Any, text: str) -> bool:
-    return text.startswith("second:") and any(0 in place.size for place in arguments.places())
+    return text.startswith("second") and any(0 in place.size for place in arguments.places())
 
 
 def has_a_zero(arguments: Any, text: str) -> bool:
     import convert
 
-    return text.startswith("second:") and any((tensor == 0).any() for tensor in convert.for_torch(arguments).tensors)
+    return text.startswith("second") and any((tensor == 0).any() for tensor in convert.for_torch(arguments).tensors)
 
 
 def has_nan(arguments: Any, text: str) -> bool:
@@ -56,7 +56,7 @@ def has_nan(arguments: Any, text: str) -> bool:
 
 
 def scales(arguments: Any, text: str) -> bool:
-    return text.startswith("second:") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
+    return text.startswith("second") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
 
 
 SPREADS = ("var", "std", "var_mean", "std_mean")
@@ -93,7 +93,7 @@ class Result:
 
     overload: str
     state: str
-    """passed, checked, differing, refused (by torch too), constant (nothing to differentiate), kink (no derivative there), skipped"""
+    """passed, checked, differing, refused (by torch too), constant (nothing to differentiate), unfit (for differences: torch's own check fails, too), skipped"""
     text: str = ""
 
 
@@ -135,7 +135,7 @@ def main(arguments: list[str]) -> int:
 
 
 def report(table: dict[str, Counter[str]], entries: int, seconds: float, broken: bool) -> int:
-    states = ("passed", "second passed", "checked", "second checked", "kink", "differing", "deliberate", "refused", "constant", "skipped")
+    states = ("passed", "second passed", "checked", "second checked", "unfit", "differing", "deliberate", "refused", "constant", "skipped")
     print(f"{'operator':44}" + "".join(f"{state:>15}" for state in states))
     totals: Counter[str] = Counter()
     for overload, counts in sorted(table.items()):
@@ -288,6 +288,9 @@ def checks(told: Any, arguments: Any, overload: str, function: Any, differentiab
     import torch
 
     packet, _, name = overload.partition(".")
+    if packet == "as_strided" and any(place.offset for place in arguments.places()):
+        # It reads memory beyond its argument, which the arguments of a check do not have.
+        return []
     ours = getattr(getattr(opgrid.ops.aten, packet), name or "default")
     found = []
     for second in (False, True):
@@ -297,8 +300,11 @@ def checks(told: Any, arguments: Any, overload: str, function: Any, differentiab
             leaf.requires_grad_(True)
         check = opgrid.autograd.gradgradcheck if second else opgrid.autograd.gradcheck
         state = "second checked" if second else "checked"
+        call = of_leaves(ours, given, leaves, differentiable)
         try:
-            check(of_leaves(ours, given, leaves, differentiable), leaves, fast_mode=True)
+            # Smaller steps where an element is within one of what has no derivative.
+            if not check(call, leaves, fast_mode=True, raise_exception=False):
+                check(call, leaves, fast_mode=True, eps=1e-8)
             found.append(told(state))
             continue
         except opgrid.autograd.GradcheckError as error:
@@ -314,7 +320,7 @@ def checks(told: Any, arguments: Any, overload: str, function: Any, differentiab
             check(of_leaves(function, given, leaves, differentiable), leaves, fast_mode=True, nondet_tol=1e3, check_undefined_grad=False)
             found.append(told("differing", text))
         except Exception:
-            found.append(told("kink"))
+            found.append(told("unfit"))
     return found
 
 
