@@ -111,11 +111,11 @@ impl Manifest {
     /// [`ErrorKind::File`] where it was built for another major version or a later minor one.
     pub fn check_version(&self) -> Result<()> {
         let (major, minor) = self.abi;
-        if major == OPGRID_ABI_MAJOR && minor <= OPGRID_ABI_MINOR {
+        let is_later = (major, minor) > (OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR);
+        if major == OPGRID_ABI_MAJOR && !is_later {
             return Ok(());
         }
-        let remedy = match major > OPGRID_ABI_MAJOR || (major == OPGRID_ABI_MAJOR && minor > OPGRID_ABI_MINOR)
-        {
+        let remedy = match is_later {
             true => "install a newer opgrid, or build the plugin with this one's header",
             false => "build the plugin with this opgrid's header",
         };

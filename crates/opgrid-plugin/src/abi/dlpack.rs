@@ -184,15 +184,13 @@ fn borrow(borrowed: Borrowed) -> Result<Tensor> {
         .map_err(|_| refused(format!("found {} dimensions", described.dims)))?;
     // SAFETY: DLPack guarantees as many numbers as there are dimensions.
     let sizes = unsafe { slice(described.sizes.cast_const(), dims, "DLPack's sizes") }?;
-    let geometry = if described.strides.is_null() {
-        Geometry::contiguous(sizes)?
-    } else {
-        // SAFETY: as above.
-        Geometry::strided(
-            sizes,
-            unsafe { slice(described.strides.cast_const(), dims, "DLPack's strides") }?,
-            0,
-        )?
+    let geometry = match described.strides.is_null() {
+        true => Geometry::contiguous(sizes)?,
+        false => {
+            // SAFETY: as above.
+            let strides = unsafe { slice(described.strides.cast_const(), dims, "DLPack's strides") }?;
+            Geometry::strided(sizes, strides, 0)?
+        }
     };
     let spec = TensorSpec::new(geometry, dtype, Device::CPU);
     let bytes = spec.bytes()?;

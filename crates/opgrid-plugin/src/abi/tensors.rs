@@ -36,7 +36,7 @@ pub(super) unsafe fn handle(tensor: *mut OpgridTensor) -> Option<AnyTensor> {
 /// # Safety
 ///
 /// It is null, or a handle that lives as long as the reference to where it lies.
-pub(super) unsafe fn tensor<'a>(held: &'a *const OpgridTensor) -> Result<&'a Tensor> {
+pub(super) unsafe fn tensor(held: &*const OpgridTensor) -> Result<&Tensor> {
     if held.is_null() {
         return Err(refused("a tensor is null, expected one"));
     }

@@ -153,7 +153,7 @@ pub(super) unsafe fn read<'a>(value: &'a OpgridValue) -> Result<ValueRef<'a>> {
 #[inline(never)]
 unsafe fn read_other<'a>(value: &'a OpgridValue) -> Result<ValueRef<'a>> {
     let (payload, size) = (&value.payload, value.size as usize);
-    // SAFETY, for every union field and every slice below: guaranteed by the caller, see `# Safety`.
+    // SAFETY: for every union field and every slice below: guaranteed by the caller, see `# Safety`.
     unsafe {
         Ok(match value.tag {
             OPGRID_BOOL => match payload.int_value {
