@@ -17,6 +17,7 @@ from ._opgrid import (
     Generator,
     OpOverload,
     OpOverloadPacket,
+    Plugin,
     Profile,
     Registration,
     Storage,
@@ -84,6 +85,13 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
+
+
+def get_include() -> str:
+    """The folder with the headers of the plugin interface: ``opgrid.h``, ``opgrid.hpp``, ``opgrid_pybind.hpp``."""
+    import os
+
+    return os.path.join(os.path.dirname(__file__), "include")
 
 
 def __getattr__(name: str) -> Any:

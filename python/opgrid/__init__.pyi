@@ -24,6 +24,7 @@ from ._opgrid import (
     OpOverload as OpOverload,
     OpOverloadPacket as OpOverloadPacket,
     Profile as Profile,
+    Plugin as Plugin,
     Registration as Registration,
     Storage as Storage,
     Tensor as Tensor,
@@ -78,6 +79,9 @@ _device = device
 
 __version__: _str
 ops: _Ops
+
+def get_include() -> _str: ...
+
 inf: _float
 nan: _float
 pi: _float

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
+import os
 import types
 from typing import Any
 
@@ -10,6 +13,18 @@ from . import _opgrid
 
 _OWN = frozenset(name.partition("::")[2].partition(".")[0] for name in _opgrid.operator_names("aten"))
 """The operators that the package brings, which stay: their packets need not be looked up again."""
+
+
+def _file_of_plugin(path: str) -> str:
+    """The file of a plugin that an installed package names as an entry point, else the path itself."""
+    if os.path.exists(path):
+        return path
+    for entry in importlib.metadata.entry_points(group="opgrid.plugins", name=path):
+        # The module is not imported: that would run the package.
+        spec = importlib.util.find_spec(entry.module)
+        if spec is not None and spec.origin is not None:
+            return spec.origin
+    return path
 
 
 class _OpNamespace(types.ModuleType):
@@ -45,6 +60,25 @@ class _Ops(types.ModuleType):
 
     def __init__(self) -> None:
         super().__init__("opgrid.ops")
+        self.loaded_libraries: dict[str, _opgrid.Plugin] = {}
+
+    def load_library(self, path: str | os.PathLike[str]) -> _opgrid.Plugin:
+        """Loads a plugin: a library of operators, hooks, layers or backends that was built elsewhere.
+
+        ``path`` is its file, its name in a folder of ``OPGRID_PLUGIN_PATH``, or the name of an entry point in the group
+        ``opgrid.plugins``, which names the extension module that is the plugin. A plugin that is loaded already is given
+        again; `Plugin.drop` takes back what it registered.
+        """
+        file = _file_of_plugin(os.fspath(path))
+        for plugin in self.loaded_libraries.values():
+            if plugin.is_loaded and plugin.path.stem in (file, f"lib{file}"):
+                return plugin
+        known = os.path.realpath(file)
+        if known not in self.loaded_libraries or not self.loaded_libraries[known].is_loaded:
+            plugin = _opgrid.load_plugin(file)
+            known = os.path.realpath(plugin.path)
+            self.loaded_libraries[known] = plugin
+        return self.loaded_libraries[known]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

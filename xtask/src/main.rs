@@ -9,6 +9,7 @@ mod bench;
 mod conformance;
 mod failure;
 mod fuzz;
+mod header;
 mod instructions;
 mod loom;
 mod package;
@@ -95,6 +96,12 @@ const COMMANDS: &[Command] = &[
         run: fuzz::run,
     },
     Command {
+        name: "header",
+        arguments: "[--check]",
+        about: "the C header of the plugin interface, written from the types of opgrid-abi",
+        run: header::run,
+    },
+    Command {
         name: "asan",
         arguments: "",
         about: "the tests of the crates that hold unsafe code, under AddressSanitizer and its search for leaks",
@@ -171,6 +178,7 @@ mod tests {
             "package opgrid",
             "fuzz all",
             "asan all",
+            "header now",
         ];
         for line in lines {
             assert!(dispatch(&words(line)).unwrap_err().is_usage(), "{line}");

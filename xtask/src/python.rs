@@ -11,8 +11,8 @@ use std::process::Command;
 /// The environment variable that names the interpreter to make the environment of.
 const PYTHON: &str = "OPGRID_PYTHON";
 
-/// What the tests import beside the package.
-const PACKAGES: &[&str] = &["mypy", "numpy", "pytest"];
+/// What the tests import beside the package, and what extensions in C++ are built with.
+const PACKAGES: &[&str] = &["mypy", "numpy", "pybind11", "pytest", "setuptools"];
 
 /// An environment in which the package can be imported.
 pub struct Package {

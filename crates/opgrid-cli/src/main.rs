@@ -15,12 +15,14 @@ mod tensor_literal;
 
 use std::io::{self, Write};
 use std::panic;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
 use clap::error::ErrorKind as UsageKind;
 use commands::Command;
+use opgrid::plugin::Load;
 use opgrid::{Error, ErrorKind, Result};
 
 /// Operators by dispatch keys: call them, and see which kernel runs and why.
@@ -30,8 +32,23 @@ struct CommandLine {
     /// Print JSON, on one line.
     #[arg(long, global = true)]
     json: bool,
+    /// Load a plugin before anything else: its file, or its name in a folder of OPGRID_PLUGIN_PATH. May be given several
+    /// times.
+    #[arg(long, global = true, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
     #[command(subcommand)]
     command: Command,
+}
+
+impl CommandLine {
+    /// Loads the plugins, which stay until the command has run.
+    fn run(&self) -> Result<String> {
+        let mut plugins = Vec::with_capacity(self.plugin.len());
+        for path in &self.plugin {
+            plugins.push(opgrid::dispatcher()?.load(path)?);
+        }
+        self.command.run(self.json)
+    }
 }
 
 fn main() -> ExitCode {
@@ -39,7 +56,7 @@ fn main() -> ExitCode {
         Ok(line) => line,
         Err(usage) => return usage_message(&usage),
     };
-    match without_panic(|| line.command.run(line.json)).and_then(|text| print(&text)) {
+    match without_panic(|| line.run()).and_then(|text| print(&text)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", error.to_string().trim_end());

@@ -24,6 +24,7 @@ pub mod operator {
 }
 
 pub mod error;
+mod marker;
 mod panics;
 mod place;
 mod spelling;

@@ -35,6 +35,8 @@ mod _opgrid {
     #[pymodule_export]
     use crate::exchange::files::{read_file, write_file};
     #[pymodule_export]
+    use crate::exchange::handles::{raise_plugin_error, tensor_capsule, tensor_of_capsule};
+    #[pymodule_export]
     use crate::exchange::numpy::from_numpy;
     #[pymodule_export]
     use crate::exchange::pickle::_rebuild;
@@ -62,6 +64,8 @@ mod _opgrid {
     use crate::operators::schema::{Schema, SchemaArgument};
     #[pymodule_export]
     use crate::registration::held::{KernelFunction, held_kernel};
+    #[pymodule_export]
+    use crate::registration::plugins::{PluginObject, load_plugin};
     #[pymodule_export]
     use crate::registration::registrations::{RegistrationObject, claim, define, fallback, implement};
     #[pymodule_export]

@@ -42,6 +42,9 @@ pub use opgrid_tensor::{
     layers, manual_seed, ops, register, samples, with_dtype,
 };
 
+/// Operators, hooks, layers and backends in libraries of their own: `dispatcher.load(path)`.
+pub use opgrid_plugin as plugin;
+
 /// Neural networks: modules, losses, initial values.
 pub use opgrid_nn as nn;
 /// Optimizers and learning rates.
@@ -75,5 +78,6 @@ pub mod prelude {
         Kernel, Layout, Library, MemoryFormat, Next, Operator, OperatorHandle, Registration, Result, Scalar,
         Value, excluding, including, operator,
     };
+    pub use opgrid_plugin::Load;
     pub use opgrid_tensor::{Tensor, tensor};
 }

@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod keys;
 mod list;
+mod plugin;
 mod schema;
 mod table;
 
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Table(table::Table),
     Explain(explain::Explain),
     Keys(keys::Keys),
+    Plugin(plugin::Plugin),
 }
 
 impl Command {
@@ -36,6 +38,7 @@ impl Command {
             Self::Table(command) => command.run(json),
             Self::Explain(command) => command.run(json),
             Self::Keys(command) => command.run(json),
+            Self::Plugin(command) => command.run(json),
         }
     }
 }

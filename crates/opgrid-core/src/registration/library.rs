@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
@@ -497,6 +497,33 @@ impl Library {
         } else {
             self.items.push(Item::Column { name: None, column, may_replace: self.may_replace });
         }
+        self
+    }
+
+    /// Takes over what another library of the same dispatcher records, so that both are registered at once or not at all.
+    /// The first mistake counts, this library's before the other's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DispatchKey, Dispatcher, Kernel};
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.define("half(int x) -> int");
+    /// let mut everything = dispatcher.implementations("_", DispatchKey::Tracer);
+    /// everything.fallback(Kernel::boxed(|call| call.below()));
+    /// library.join(everything);
+    /// let _registration = library.finish()?;
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn join(&mut self, other: Self) -> &mut Self {
+        if !Arc::ptr_eq(&self.dispatcher.0, &other.dispatcher.0) {
+            let message = "join(...): the libraries are for two dispatchers; make both of one";
+            self.refuse(ErrorKind::Registration, message.into());
+        }
+        self.items.extend(other.items);
+        self.error = self.error.take().or(other.error);
         self
     }
 

@@ -262,6 +262,12 @@ impl<'a> ValueRef<'a> {
         if let Repr::Float(value) = self.0 { Some(value) } else { None }
     }
 
+    /// The complex number, if this is one, where it lies.
+    #[inline]
+    pub fn as_complex(self) -> Option<&'a Complex64> {
+        if let Repr::Complex(value) = self.0 { Some(value) } else { None }
+    }
+
     /// The bool, if this is one.
     #[inline]
     pub fn as_bool(self) -> Option<bool> {

@@ -80,6 +80,17 @@ impl DeviceType {
         BackendComponent::at(u32::from(self.0.checked_sub(OF_USERS)?))
     }
 
+    /// The number by which code of other languages knows the kind: torch's, or from 128 on that of a user's backend, which
+    /// stays the same as long as the process runs.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The kind of that [`number`](Self::number), if there is one.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::all().find(|kind| kind.0 == number)
+    }
+
     /// The name, as in `cuda`.
     pub fn name(self) -> &'static str {
         let of_user = || self.user_backend().and_then(user_keys::device_name);
@@ -215,9 +226,11 @@ mod tests {
     fn devices_print_as_they_parse() {
         for kind in DeviceType::all() {
             assert_eq!(kind.name().parse::<DeviceType>().unwrap(), kind);
+            assert_eq!(DeviceType::from_number(kind.number()), Some(kind));
             let numbered = Device::numbered(kind, 3).unwrap();
             assert_eq!(numbered.to_string().parse::<Device>().unwrap(), numbered);
         }
+        assert_eq!(DeviceType::from_number(127), None);
         for bad in ["", "gpu", "cpu:", "cpu:x", "cpu:-1", "cpu:+1", "cpu:128", "cpu:1:2"] {
             assert!(bad.parse::<Device>().is_err(), "{bad}");
         }

@@ -188,6 +188,31 @@ impl AnyTensor {
         Some(&mut unsafe { self.0.cast::<Record<D>>().as_mut() }.data)
     }
 
+    /// The handle as a pointer, for code of other languages. It counts on: [`from_raw`](Self::from_raw) takes it back.
+    ///
+    /// A handle is nothing but this pointer, so that a list of handles is a list of such pointers, and one with gaps has null
+    /// pointers in their places.
+    #[inline]
+    pub fn into_raw(self) -> NonNull<()> {
+        ManuallyDrop::new(self).0.cast()
+    }
+
+    /// The pointer of [`into_raw`](Self::into_raw), while the handle stays here.
+    #[inline]
+    pub fn as_raw(&self) -> NonNull<()> {
+        self.0.cast()
+    }
+
+    /// Takes a handle back.
+    ///
+    /// # Safety
+    ///
+    /// The pointer comes from [`into_raw`](Self::into_raw), and is taken back once.
+    #[inline]
+    pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        Self(raw.cast())
+    }
+
     /// Whether both handles lead to one tensor.
     #[inline]
     pub fn is_same(&self, other: &Self) -> bool {

@@ -2,6 +2,7 @@
 
 pub(crate) mod dlpack;
 pub(crate) mod files;
+pub(crate) mod handles;
 pub(crate) mod numpy;
 pub(crate) mod pickle;
 

@@ -3,4 +3,5 @@
 pub(crate) mod held;
 mod kernel;
 pub(crate) mod overrides;
+pub(crate) mod plugins;
 pub(crate) mod registrations;

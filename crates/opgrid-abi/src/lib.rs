@@ -1,0 +1,58 @@
+//! The types by which opgrid and plugins speak, version 1: a C interface without dependencies.
+//!
+//! The host gives a plugin one table of functions, [`OpgridApi`], and everything is reached through it: the process has
+//! one dispatcher, and a plugin links none. The table begins with its size and version and only grows at the end, so that
+//! a plugin that was built for version 1.2 runs in every host of version 1.2 and later.
+//!
+//! A plugin is a shared library with two symbols. `opgrid_plugin_manifest` is a text that hosts read from the file without
+//! running anything; `opgrid_plugin_init`, an [`OpgridInitFn`], registers what the plugin has. `python/opgrid/include/opgrid.h` says the
+//! same in C; `cargo xtask header` writes it from this crate.
+//!
+//! Who owns what:
+//!
+//! - A tensor handle is counted. Arguments and views of values lend theirs; results of `call` and everything that a function
+//!   writes to `out` belong to the receiver, who gives each back by `tensor_release`, or hands it on by `push_tensor`.
+//! - Errors belong to the host. A plugin makes one by `error_new` and leaves it in its kernel's `error`; one that it got
+//!   from the host it hands on the same way, or gives back by `error_release`.
+//! - Values in arguments are lent. Values that `call` writes belong to the receiver: `value_view` looks into one,
+//!   `value_release` gives it back.
+//! - Texts that functions take end in a zero byte, and are copied.
+//!
+//! No exception and no panic may leave a kernel: C++ and Rust code catches them and leaves an error. `opgrid.hpp` and
+//! `opgrid-plugin-sdk` do so.
+
+#![deny(unsafe_code)]
+
+mod descriptions;
+mod make;
+mod table;
+mod values;
+
+pub use descriptions::{
+    OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_KERNEL_ENGINE,
+    OPGRID_KERNEL_FALLTHROUGH, OpgridDefinition, OpgridDeviceMemory, OpgridKernel, OpgridLayer,
+};
+pub use table::{
+    OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OPGRID_ERROR_ARGUMENT, OPGRID_ERROR_DEPTH, OPGRID_ERROR_DUPLICATE,
+    OPGRID_ERROR_FILE, OPGRID_ERROR_INDEX, OPGRID_ERROR_INTERNAL, OPGRID_ERROR_KERNEL,
+    OPGRID_ERROR_MISSING_KERNEL, OPGRID_ERROR_NOT_IMPLEMENTED, OPGRID_ERROR_REGISTRATION,
+    OPGRID_ERROR_SCHEMA, OPGRID_ERROR_SLOW_PATH, OPGRID_ERROR_STALE, OPGRID_ERROR_UNKNOWN,
+    OPGRID_ERROR_VALUE, OPGRID_OK, OpgridApi, OpgridConditionFn, OpgridInitFn, OpgridKernelFn,
+    OpgridReleaseFn,
+};
+pub use values::{
+    OPGRID_BOOL, OPGRID_BOOLS, OPGRID_COMPLEX, OPGRID_DEVICE, OPGRID_DTYPE, OPGRID_FLOAT, OPGRID_FLOATS,
+    OPGRID_INT, OPGRID_INTS, OPGRID_LAYOUT, OPGRID_MEMORY_FORMAT, OPGRID_NONE, OPGRID_OPTIONAL_TENSORS,
+    OPGRID_OTHER, OPGRID_OWNED, OPGRID_READ, OPGRID_STR, OPGRID_TENSOR, OPGRID_TENSORS, OPGRID_WRITE,
+    OpgridBlock, OpgridDevice, OpgridError, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridOther,
+    OpgridPayload, OpgridResults, OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
+};
+
+/// The symbol of a plugin's manifest.
+pub const MANIFEST_SYMBOL: &str = "opgrid_plugin_manifest";
+/// The symbol of a plugin's entry.
+pub const INIT_SYMBOL: &str = "opgrid_plugin_init";
+/// The symbol that libraries with a dispatcher of their own have.
+pub const CORE_MARKER_SYMBOL: &str = "OPGRID_CORE_MARKER";
+/// The first line of a manifest.
+pub const MANIFEST_MAGIC: &str = "opgrid plugin";

@@ -1,0 +1,184 @@
+//! Values as both sides see them: a tag, a size and one word.
+
+use std::ffi::c_char;
+
+/// No value: an optional that is absent.
+pub const OPGRID_NONE: u32 = 0;
+/// `tensor`: a tensor.
+pub const OPGRID_TENSOR: u32 = 1;
+/// `int_value`: an integer.
+pub const OPGRID_INT: u32 = 2;
+/// `float_value`: a floating-point number.
+pub const OPGRID_FLOAT: u32 = 3;
+/// `floats`: a complex number, its real and its imaginary part.
+pub const OPGRID_COMPLEX: u32 = 4;
+/// `int_value`: 0 or 1.
+pub const OPGRID_BOOL: u32 = 5;
+/// `text` of `size` bytes of UTF-8, which need not end in a zero byte.
+pub const OPGRID_STR: u32 = 6;
+/// `int_value`: torch's number of a dtype, as 6 for float32.
+pub const OPGRID_DTYPE: u32 = 7;
+/// `int_value`: torch's number of a layout.
+pub const OPGRID_LAYOUT: u32 = 8;
+/// `int_value`: torch's number of a memory format.
+pub const OPGRID_MEMORY_FORMAT: u32 = 9;
+/// `device`: a device.
+pub const OPGRID_DEVICE: u32 = 10;
+/// `ints`: a list of `size` integers.
+pub const OPGRID_INTS: u32 = 11;
+/// `floats`: a list of `size` floating-point numbers.
+pub const OPGRID_FLOATS: u32 = 12;
+/// `bools`: a list of `size` bytes, each 0 or 1.
+pub const OPGRID_BOOLS: u32 = 13;
+/// `tensors`: a list of `size` tensors.
+pub const OPGRID_TENSORS: u32 = 14;
+/// `tensors`: a list of `size` tensors, null where one is absent.
+pub const OPGRID_OPTIONAL_TENSORS: u32 = 15;
+/// `other`: a lent value of another kind (a tuple, a dict, an object, a list of lists), to be handed on. Its elements, if it
+/// has any, are read by `value_element`.
+pub const OPGRID_OTHER: u32 = 16;
+/// `other`: a value that belongs to its holder, as `call` and others write it. `value_view` opens it.
+pub const OPGRID_OWNED: u32 = 17;
+
+/// For `tensor_data`: memory is read.
+pub const OPGRID_READ: u32 = 1;
+/// For `tensor_data`: memory is written, and may be read.
+pub const OPGRID_WRITE: u32 = 2;
+
+/// A tensor. A pointer to one is a counted handle.
+pub struct OpgridTensor {
+    _opaque: [u8; 0],
+}
+
+/// An operator of a dispatcher.
+pub struct OpgridOperator {
+    _opaque: [u8; 0],
+}
+
+/// An error. Errors belong to the host: one that was given back twice does no harm.
+pub struct OpgridError {
+    _opaque: [u8; 0],
+}
+
+/// All that one plugin registers: at once when its entry has returned `OPGRID_OK`, or not at all. The handle stays what it
+/// is when the plugin is dropped; then functions that take it fail.
+pub struct OpgridLibrary {
+    _opaque: [u8; 0],
+}
+
+/// A group of registrations in one namespace. It lives until the plugin's entry returns.
+pub struct OpgridBlock {
+    _opaque: [u8; 0],
+}
+
+/// The place of a call's results, and of the call. It lives until the kernel returns.
+pub struct OpgridResults {
+    _opaque: [u8; 0],
+}
+
+/// A value that only the host knows the inside of.
+pub struct OpgridOther {
+    _opaque: [u8; 0],
+}
+
+/// A text of `size` bytes of UTF-8. Texts that the host gives are lent.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OpgridText {
+    /// The first byte.
+    pub data: *const c_char,
+    /// The number of bytes.
+    pub size: usize,
+}
+
+/// A set of dispatch keys. Sets are united, intersected and reduced bit by bit; backends do not count in differences.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpgridKeys {
+    /// A bit for each layer.
+    pub layers: u64,
+    /// A bit for each backend.
+    pub backends: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// A device: torch's number of its kind, or that which `backend` gave, and which one of the kind.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpgridDevice {
+    /// 0 is the CPU, 14 is meta.
+    pub kind: u32,
+    /// −1 is "the current one".
+    pub index: i32,
+}
+
+/// What a value's tag says that it is.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union OpgridPayload {
+    /// Of `OPGRID_INT`, `OPGRID_BOOL`, `OPGRID_DTYPE`, `OPGRID_LAYOUT`, `OPGRID_MEMORY_FORMAT`.
+    pub int_value: i64,
+    /// Of `OPGRID_FLOAT`.
+    pub float_value: f64,
+    /// Of `OPGRID_TENSOR`.
+    pub tensor: *mut OpgridTensor,
+    /// Of `OPGRID_STR`.
+    pub text: *const c_char,
+    /// Of `OPGRID_DEVICE`.
+    pub device: OpgridDevice,
+    /// Of `OPGRID_INTS`.
+    pub ints: *const i64,
+    /// Of `OPGRID_FLOATS`, and the two parts of `OPGRID_COMPLEX`.
+    pub floats: *const f64,
+    /// Of `OPGRID_BOOLS`.
+    pub bools: *const u8,
+    /// Of `OPGRID_TENSORS` and `OPGRID_OPTIONAL_TENSORS`.
+    pub tensors: *const *mut OpgridTensor,
+    /// Of `OPGRID_OTHER` and `OPGRID_OWNED`.
+    pub other: *const OpgridOther,
+}
+
+/// A value of any kind that a schema can name.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OpgridValue {
+    /// One of `OPGRID_NONE` to `OPGRID_OWNED`.
+    pub tag: u32,
+    /// The number of elements or bytes of a list or a text, else 0.
+    pub size: u32,
+    /// What the tag says.
+    pub payload: OpgridPayload,
+}
+
+/// What a tensor is like. The pointers are good as long as the tensor is held and not resized.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OpgridTensorInfo {
+    /// The bytes of this structure that the caller knows; set it before asking.
+    pub struct_size: usize,
+    /// The number of dimensions.
+    pub dims: usize,
+    /// The size of each dimension.
+    pub sizes: *const i64,
+    /// The distance between neighbours in each dimension, in elements.
+    pub strides: *const i64,
+    /// The first element's place in the storage, in elements.
+    pub offset: i64,
+    /// The number of elements.
+    pub numel: i64,
+    /// torch's number of the dtype.
+    pub dtype: i32,
+    /// The bytes of one element.
+    pub item_size: u32,
+    /// Where the elements are.
+    pub device: OpgridDevice,
+    /// 1 if the elements lie one after another in row-major order, else 0.
+    pub is_contiguous: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The bytes of the storage.
+    pub storage_bytes: usize,
+    /// The keys that the tensor brings into calls.
+    pub keys: OpgridKeys,
+}

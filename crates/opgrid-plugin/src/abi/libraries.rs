@@ -1,0 +1,174 @@
+//! What plugins register, while they say it and afterwards, known by numbers that look like pointers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opgrid_abi::{OpgridBlock, OpgridLibrary};
+use opgrid_core::{Dispatcher, Error, ErrorKind, Library, Place, Registration, Result};
+
+use crate::loader::shown;
+
+/// The low bits of a block's number are its place among those of its library, counted from 1.
+const BLOCK_BITS: u32 = 16;
+
+/// A plugin's state.
+pub(super) struct State {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) place: Place,
+    said: Mutex<Option<Said>>,
+}
+
+/// What a plugin's entry has said.
+#[derive(Default)]
+pub(crate) struct Said {
+    blocks: Vec<Library>,
+    failure: Option<Error>,
+}
+
+struct Known {
+    last: usize,
+    states: BTreeMap<usize, Arc<State>>,
+}
+
+static KNOWN: Mutex<Known> = Mutex::new(Known { last: 0, states: BTreeMap::new() });
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number of a plugin's library. Dropping it ends what functions can do with it.
+pub(crate) struct LibraryId(usize);
+
+impl LibraryId {
+    /// A new library of a dispatcher, which takes what a plugin's entry says.
+    pub(crate) fn open(dispatcher: &Dispatcher, path: &Path) -> Self {
+        let said = Mutex::new(Some(Said::default()));
+        let place = Place::new(&shown(path), 0);
+        let state = Arc::new(State { dispatcher: dispatcher.clone(), place, said });
+        let mut known = known();
+        known.last += 1;
+        let number = known.last;
+        known.states.insert(number, state);
+        Self(number)
+    }
+
+    pub(crate) fn as_pointer(&self) -> *mut OpgridLibrary {
+        ptr::without_provenance_mut(self.0)
+    }
+
+    /// Ends what the entry can say.
+    pub(crate) fn close(&self) -> Said {
+        let state = known().states.get(&self.0).cloned();
+        state.and_then(|state| state.said().take()).unwrap_or_default()
+    }
+
+    /// Leaves the library as long as the process runs.
+    pub(crate) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for LibraryId {
+    fn drop(&mut self) {
+        // The dispatcher may be dropped with it, which is not done under the lock.
+        let state = known().states.remove(&self.0);
+        drop(state);
+    }
+}
+
+impl Said {
+    /// Registers everything that the entry said, or nothing.
+    pub(crate) fn register(self) -> Result<Registration> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let mut blocks = self.blocks.into_iter();
+        let Some(mut whole) = blocks.next() else { return Ok(Registration::empty()) };
+        for block in blocks {
+            whole.join(block);
+        }
+        whole.finish()
+    }
+
+    /// Why the entry failed.
+    pub(crate) fn failure(self, name: &str, status: i32) -> Error {
+        let subject = format!("plugin `{name}` could not register itself");
+        match self.failure {
+            Some(error) => error.within(subject),
+            None => {
+                let message = format!(
+                    "{subject}: its entry returned status {status} and no error; leave one by `library_fail`"
+                );
+                Error::new(ErrorKind::Registration, message)
+            }
+        }
+    }
+}
+
+impl State {
+    fn said(&self) -> MutexGuard<'_, Option<Said>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state of a library.
+    ///
+    /// # Errors
+    ///
+    /// The plugin is no longer loaded, or there never was such a one.
+    pub(super) fn of(library: *const OpgridLibrary) -> Result<Arc<Self>> {
+        known().states.get(&library.addr()).cloned().ok_or_else(|| {
+            let message = "the library of a plugin is not there: the plugin was dropped, or its entry has failed; load it again";
+            Error::new(ErrorKind::Stale, message)
+        })
+    }
+
+    /// Keeps why the entry fails; the first failure counts.
+    pub(super) fn fail(&self, error: Error) {
+        if let Some(said) = &mut *self.said() {
+            said.failure.get_or_insert(error);
+        }
+    }
+
+    /// Adds a block.
+    ///
+    /// # Errors
+    ///
+    /// The entry has returned; there are too many.
+    pub(super) fn add(&self, library: *const OpgridLibrary, block: Library) -> Result<*mut OpgridBlock> {
+        let mut said = self.said();
+        let said = said.as_mut().ok_or_else(too_late)?;
+        said.blocks.push(block);
+        if said.blocks.len() >> BLOCK_BITS != 0 {
+            let message = "the entry of a plugin opens more than 65,535 blocks; say several things in one";
+            return Err(Error::new(ErrorKind::Registration, message));
+        }
+        Ok(ptr::without_provenance_mut(library.addr() << BLOCK_BITS | said.blocks.len()))
+    }
+}
+
+/// Adds to a block.
+///
+/// # Errors
+///
+/// There is no such block, or the entry has returned.
+pub(super) fn with_block<X>(
+    block: *const OpgridBlock,
+    body: impl FnOnce(&State, &mut Library) -> Result<X>,
+) -> Result<X> {
+    let (library, place) = (block.addr() >> BLOCK_BITS, block.addr() & ((1 << BLOCK_BITS) - 1));
+    let state = State::of(ptr::without_provenance(library))?;
+    let mut said = state.said();
+    let blocks = &mut said.as_mut().ok_or_else(too_late)?.blocks;
+    let block = place.checked_sub(1).and_then(|place| blocks.get_mut(place)).ok_or_else(|| {
+        Error::new(ErrorKind::Registration, "the block is not there; take one from `block_open`")
+    })?;
+    body(&state, block)
+}
+
+#[cold]
+fn too_late() -> Error {
+    let message = "the entry of the plugin has returned, and nothing more is registered; say it in the entry";
+    Error::new(ErrorKind::Registration, message)
+}

@@ -1,0 +1,249 @@
+//! The functions of the table, over the dispatcher and its tensors.
+//!
+//! Each takes what a plugin gives: pointers and numbers. Those that can be checked are: null pointers, sizes of structures,
+//! tags, texts, handles of errors, libraries and blocks. Pointers to tensors, operators and results are the plugin's word.
+//! A panic of ours becomes an error before it reaches the plugin.
+#![allow(unsafe_code)]
+
+mod calls;
+mod dlpack;
+mod errors;
+mod kernels;
+mod libraries;
+mod registration;
+mod tensors;
+mod values;
+
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+
+use opgrid_abi::{OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OpgridApi, OpgridKeys, OpgridLibrary, OpgridText};
+use opgrid_core::{DispatchKeySet, Dispatcher, Error, ErrorKind, Registration, Result};
+
+pub use errors::{kind_of, take_error};
+pub(crate) use libraries::LibraryId;
+
+static API: OpgridApi = OpgridApi {
+    struct_size: size_of::<OpgridApi>(),
+    abi_major: OPGRID_ABI_MAJOR,
+    abi_minor: OPGRID_ABI_MINOR,
+    error_new: errors::error_new,
+    error_kind: errors::error_kind,
+    error_message: errors::error_message,
+    error_release: errors::error_release,
+    library_fail: registration::library_fail,
+    block_open: registration::block_open,
+    block_allow_override: registration::block_allow_override,
+    define: registration::define,
+    implement: registration::implement,
+    fallback: registration::fallback,
+    order: registration::order,
+    layer: registration::layer,
+    backend: registration::backend,
+    keys_named: registration::keys_named,
+    local_keys: calls::local_keys,
+    set_local_keys: calls::set_local_keys,
+    operator_find: calls::operator_find,
+    operator_release: calls::operator_release,
+    operator_name: calls::operator_name,
+    operator_overload: calls::operator_overload,
+    operator_schema: calls::operator_schema,
+    call: calls::call,
+    redispatch: calls::redispatch,
+    push: kernels::push,
+    push_tensor: kernels::push_tensor,
+    below: kernels::below,
+    redispatch_below: kernels::redispatch_below,
+    through_cpu: kernels::through_cpu,
+    result_count: kernels::result_count,
+    result: kernels::result,
+    clear_results: kernels::clear_results,
+    value_view: values::value_view,
+    value_release: values::value_release,
+    value_element: values::value_element,
+    value_text: values::value_text,
+    tensor_retain: tensors::tensor_retain,
+    tensor_release: tensors::tensor_release,
+    tensor_info: tensors::tensor_info,
+    tensor_data: tensors::tensor_data,
+    tensor_make: tensors::tensor_make,
+    tensor_view: tensors::tensor_view,
+    tensor_from_memory: tensors::tensor_from_memory,
+    tensor_on_device: tensors::tensor_on_device,
+    tensor_memory: tensors::tensor_memory,
+    tensor_on_cpu: tensors::tensor_on_cpu,
+    tensor_write_back: tensors::tensor_write_back,
+    tensor_to_dlpack: dlpack::tensor_to_dlpack,
+    tensor_from_dlpack: dlpack::tensor_from_dlpack,
+};
+
+/// The table that plugins get.
+pub fn api() -> &'static OpgridApi {
+    &API
+}
+
+/// Runs `body` as the entry of a plugin would be run that is no file, and registers what it says if it returns 0.
+///
+/// # Errors
+///
+/// As of loading a plugin.
+pub fn with_library(
+    dispatcher: &Dispatcher,
+    name: &str,
+    body: impl FnOnce(*mut OpgridLibrary) -> i32,
+) -> Result<Registration> {
+    let library = LibraryId::open(dispatcher, Path::new(name));
+    let status = body(library.as_pointer());
+    let said = library.close();
+    if status == 0 { said.register() } else { Err(said.failure(name, status)) }
+}
+
+fn refused(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Value, message)
+}
+
+/// A pointer that must not be null.
+///
+/// # Errors
+///
+/// It is, or it is not aligned.
+///
+/// # Safety
+///
+/// If it is neither, it points to a `T` that nobody changes during `'a`.
+unsafe fn lent<'a, T>(pointer: *const T, what: &str) -> Result<&'a T> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(refused(format!("{what} is {pointer:?}, expected the address of one")));
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`; checked above.
+    Ok(unsafe { &*pointer })
+}
+
+/// Writes a result to where a plugin wants it.
+///
+/// # Errors
+///
+/// That is nowhere.
+///
+/// # Safety
+///
+/// `out` is null, or may be written.
+unsafe fn write<T>(out: *mut T, value: T) -> Result<()> {
+    if out.is_null() || !out.is_aligned() {
+        return Err(refused(format!(
+            "the address for the result is {out:?}, expected one that can be written"
+        )));
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`; checked above.
+    unsafe { out.write(value) };
+    Ok(())
+}
+
+/// A text that ends in a zero byte.
+///
+/// # Errors
+///
+/// There is none, or it is no UTF-8.
+///
+/// # Safety
+///
+/// `text` is null, or such a text that nobody changes during `'a`.
+unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let found = unsafe { optional_text(text, what) }?;
+    found.ok_or_else(|| refused(format!("{what} is null, expected a text")))
+}
+
+/// The same of a text that may be missing.
+///
+/// # Errors
+///
+/// It is no UTF-8.
+///
+/// # Safety
+///
+/// As of [`text`].
+unsafe fn optional_text<'a>(text: *const c_char, what: &str) -> Result<Option<&'a str>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let text = unsafe { CStr::from_ptr(text) };
+    let read = text.to_str().map(Some);
+    read.map_err(|error| refused(format!("{what} is no UTF-8: {error}; give a text in UTF-8")))
+}
+
+/// `count` texts.
+///
+/// # Errors
+///
+/// As of [`text`].
+///
+/// # Safety
+///
+/// `texts` is null, or leads to `count` pointers as [`text`] takes them.
+unsafe fn texts<'a>(texts: *const *const c_char, count: usize, what: &str) -> Result<Vec<&'a str>> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let pointers = unsafe { slice(texts, count, what) }?;
+    // SAFETY: as above.
+    pointers.iter().map(|pointer| unsafe { text(*pointer, what) }).collect()
+}
+
+/// `count` elements.
+///
+/// # Errors
+///
+/// There are some, but no address of them.
+///
+/// # Safety
+///
+/// `items` is null, not aligned, or leads to `count` elements that nobody changes during `'a`.
+unsafe fn slice<'a, T>(items: *const T, count: usize, what: &str) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    let is_too_long = count.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX as usize);
+    if items.is_null() || !items.is_aligned() || is_too_long {
+        return Err(refused(format!(
+            "{what}: found {count} elements at {items:?}, expected the address of that many"
+        )));
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`; checked above.
+    Ok(unsafe { std::slice::from_raw_parts(items, count) })
+}
+
+/// A structure that begins with the number of its bytes.
+///
+/// # Errors
+///
+/// It has fewer than this version needs, or more than any version has.
+///
+/// # Safety
+///
+/// `pointer` is null, not aligned, or leads to a number, and if that is as large as `T`, to a `T`.
+unsafe fn described<T: Copy>(pointer: *const T, what: &str) -> Result<T> {
+    const MOST: usize = 1 << 12;
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let size = *unsafe { lent(pointer.cast::<usize>(), what) }?;
+    if size < size_of::<T>() || size > MOST {
+        return Err(refused(format!(
+            "{what} says that it has {size} bytes, expected {}; set `struct_size` to its size, and build the plugin with the \
+             header of the version that its manifest names",
+            size_of::<T>()
+        )));
+    }
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { lent(pointer, what) }.copied()
+}
+
+fn keys_to(keys: DispatchKeySet) -> OpgridKeys {
+    OpgridKeys { layers: keys.layers(), backends: keys.backends(), reserved: 0 }
+}
+
+fn keys_from(keys: OpgridKeys) -> DispatchKeySet {
+    DispatchKeySet::from_parts(keys.layers, keys.backends)
+}
+
+fn text_to(text: &str) -> OpgridText {
+    OpgridText { data: text.as_ptr().cast(), size: text.len() }
+}

@@ -1,0 +1,432 @@
+//! Tensors in the hands of plugins: made, viewed, looked at, and their memory.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+
+use opgrid_abi::{
+    OPGRID_READ, OPGRID_WRITE, OpgridDevice, OpgridDeviceMemory, OpgridError, OpgridLibrary, OpgridReleaseFn,
+    OpgridTensor, OpgridTensorInfo,
+};
+use opgrid_core::{AnyTensor, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
+use opgrid_tensor::tensor::{Allocation, Allocator, DeviceMemory};
+use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec};
+
+use super::errors::{answer, outcome, quietly};
+use super::libraries::State;
+use super::values::{device_from, device_to, dtype_from};
+use super::{described, keys_to, refused, slice, write};
+
+/// Takes a handle from a plugin.
+///
+/// # Safety
+///
+/// It is null, or a handle that belongs to the plugin.
+pub(super) unsafe fn handle(tensor: *mut OpgridTensor) -> Option<AnyTensor> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    NonNull::new(tensor.cast::<()>()).map(|raw| unsafe { AnyTensor::from_raw(raw) })
+}
+
+/// A tensor that a plugin holds.
+///
+/// # Errors
+///
+/// It is null, or one of another library than ours.
+///
+/// # Safety
+///
+/// It is null, or a handle that lives as long as the reference to where it lies.
+pub(super) unsafe fn tensor(held: &*const OpgridTensor) -> Result<&Tensor> {
+    if held.is_null() {
+        return Err(refused("a tensor is null, expected one"));
+    }
+    let any: *const AnyTensor = ptr::from_ref(held).cast();
+    // SAFETY: guaranteed by the caller, see `# Safety`: a handle is nothing but its pointer.
+    let any = unsafe { &*any };
+    Tensor::from_any_ref(any)
+        .ok_or_else(|| refused(format!("{any} is a tensor of another library, expected one of opgrid")))
+}
+
+/// Gives a tensor to a plugin.
+pub(super) fn give(tensor: Tensor) -> *mut OpgridTensor {
+    tensor.into_any().into_raw().as_ptr().cast()
+}
+
+pub(super) unsafe extern "C" fn tensor_retain(tensor: *mut OpgridTensor) {
+    // SAFETY: the plugin guarantees that the handle is null or lives.
+    if let Some(tensor) = unsafe { handle(tensor) } {
+        // One for the plugin as before, and one more.
+        let _ = tensor.clone().into_raw();
+        let _ = tensor.into_raw();
+    }
+}
+
+pub(super) unsafe extern "C" fn tensor_release(tensor: *mut OpgridTensor) {
+    quietly((), || {
+        // SAFETY: the plugin guarantees that the handle is null or belongs to it.
+        drop(unsafe { handle(tensor) });
+    });
+}
+
+pub(super) unsafe extern "C" fn tensor_info(
+    held: *const OpgridTensor,
+    out: *mut OpgridTensorInfo,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let (tensor, asked) = unsafe { (tensor(&held)?, described(out, "OpgridTensorInfo")?) };
+        let array = tensor.array()?;
+        let geometry = array.geometry();
+        let info = OpgridTensorInfo {
+            struct_size: asked.struct_size,
+            dims: geometry.dims(),
+            sizes: geometry.sizes().as_ptr(),
+            strides: geometry.strides().as_ptr(),
+            offset: geometry.offset(),
+            numel: geometry.numel(),
+            dtype: array.dtype().number() as i32,
+            item_size: array.dtype().size_in_bytes() as u32,
+            device: device_to(array.device()),
+            is_contiguous: u32::from(geometry.is_contiguous()),
+            reserved: 0,
+            storage_bytes: array.storage().bytes(),
+            keys: keys_to(tensor.keys()),
+        };
+        // SAFETY: as above.
+        unsafe { write(out, info) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+pub(super) unsafe extern "C" fn tensor_data(
+    held: *const OpgridTensor,
+    access: u32,
+    out: *mut *mut c_void,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let array = unsafe { tensor(&held) }?.array()?;
+        let storage = array.storage();
+        // Each asks whether somebody is in the way, and makes sure that all bytes have a value.
+        match access {
+            OPGRID_READ => drop(storage.read()?),
+            OPGRID_WRITE => drop(storage.write()?.bytes()),
+            found => {
+                return Err(refused(format!(
+                    "access {found} is unknown, expected OPGRID_READ or OPGRID_WRITE"
+                )));
+            }
+        }
+        let start = storage.address().map_or(ptr::null_mut(), NonNull::as_ptr);
+        let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
+        // SAFETY: as above.
+        unsafe { write(out, start.wrapping_add(offset).cast()) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+/// The geometry that a plugin asks for, row-major where it says no strides.
+///
+/// # Safety
+///
+/// Each pointer is null or leads to `dims` numbers.
+unsafe fn geometry(dims: usize, sizes: *const i64, strides: *const i64, offset: i64) -> Result<Geometry> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let sizes = unsafe { slice(sizes, dims, "the sizes of a tensor") }?;
+    if strides.is_null() {
+        let geometry = Geometry::contiguous(sizes)?;
+        return if offset == 0 { Ok(geometry) } else { Geometry::strided(sizes, geometry.strides(), offset) };
+    }
+    // SAFETY: as above.
+    let strides = unsafe { slice(strides, dims, "the strides of a tensor") }?;
+    Geometry::strided(sizes, strides, offset)
+}
+
+pub(super) unsafe extern "C" fn tensor_make(
+    library: *mut OpgridLibrary,
+    dims: usize,
+    sizes: *const i64,
+    strides: *const i64,
+    dtype: i32,
+    device: OpgridDevice,
+    out: *mut *mut OpgridTensor,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        let (dtype, device) = (dtype_from(dtype.into())?, device_from(device)?);
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
+        let made = if matches!(device.kind(), DeviceType::Cpu | DeviceType::Meta) {
+            give(Tensor::allocate(TensorSpec::new(geometry, dtype, device))?)
+        } else {
+            let arguments = vec![
+                Value::from(geometry.sizes().to_vec()),
+                Value::from(geometry.strides().to_vec()),
+                Value::from(dtype),
+                Value::None,
+                Value::from(device),
+                Value::None,
+            ];
+            let made = State::of(library)?.dispatcher.find("aten::empty_strided")?.call_values(arguments)?;
+            match made.into_iter().next() {
+                Some(Value::Tensor(tensor)) => tensor.into_raw().as_ptr().cast(),
+                _ => return Err(refused("aten::empty_strided gave no tensor")),
+            }
+        };
+        // SAFETY: as above.
+        unsafe { hand_over(out, made) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+/// Writes a handle to where a plugin wants it; one that it cannot get is given back.
+///
+/// # Safety
+///
+/// `out` is null or can be written; the handle belongs to the caller.
+pub(super) unsafe fn hand_over(out: *mut *mut OpgridTensor, made: *mut OpgridTensor) -> Result<()> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    unsafe { write(out, made) }.inspect_err(|_| drop(unsafe { handle(made) }))
+}
+
+pub(super) unsafe extern "C" fn tensor_view(
+    held: *const OpgridTensor,
+    dims: usize,
+    sizes: *const i64,
+    strides: *const i64,
+    offset: i64,
+    out: *mut *mut OpgridTensor,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let view = unsafe { tensor(&held)?.view_as(geometry(dims, sizes, strides, offset)?) }?;
+        // SAFETY: as above.
+        unsafe { hand_over(out, give(view)) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+/// What a plugin gave to be freed by it.
+struct Owned {
+    context: *mut c_void,
+    release: OpgridReleaseFn,
+}
+
+// SAFETY: the plugin guarantees that its context may be used and freed on any thread.
+unsafe impl Send for Owned {}
+// SAFETY: as above.
+unsafe impl Sync for Owned {}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: the plugin gave both together; this is the only call.
+            unsafe { release(self.context) }
+        }
+    }
+}
+
+pub(super) unsafe extern "C" fn tensor_from_memory(
+    data: *mut c_void,
+    bytes: usize,
+    dims: usize,
+    sizes: *const i64,
+    strides: *const i64,
+    dtype: i32,
+    device: OpgridDevice,
+    context: *mut c_void,
+    release: OpgridReleaseFn,
+    out: *mut *mut OpgridTensor,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let owned = Owned { context, release };
+    let body = || {
+        let start = NonNull::new(data.cast::<u8>())
+            .ok_or_else(|| refused("the memory of a tensor is null, expected an address"))?;
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
+        let spec = TensorSpec::new(geometry, dtype_from(dtype.into())?, device_from(device)?);
+        spec.check_storage(bytes)?;
+        // SAFETY: the plugin guarantees that there are so many bytes, used by nobody else until they are given back.
+        let memory = unsafe { Allocation::foreign(start, bytes, move || drop(owned)) };
+        // SAFETY: the plugin guarantees that every byte is initialised.
+        let storage = unsafe { Storage::of_written(memory) }?;
+        // SAFETY: as above.
+        unsafe { hand_over(out, give(Tensor::from_array(Array::new(spec, storage)?)?)) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+/// A plugin's device memory.
+struct Memory {
+    description: OpgridDeviceMemory,
+    _owned: Owned,
+}
+
+// SAFETY: the plugin guarantees that its context may be used on any thread; the rest are functions and numbers.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn check(&self, start: usize, count: usize) -> Result<()> {
+        let bytes = self.description.bytes;
+        if start.checked_add(count).is_some_and(|end| end <= bytes) {
+            return Ok(());
+        }
+        let message =
+            format!("{count} bytes from byte {start} on lie outside of a device's memory of {bytes} bytes");
+        Err(Error::new(ErrorKind::Argument, message))
+    }
+}
+
+impl DeviceMemory for Memory {
+    fn read(&self, start: usize, out: &mut [u8]) -> Result<()> {
+        self.check(start, out.len())?;
+        let mut error = ptr::null_mut();
+        let read = self.description.read.ok_or_else(|| refused("the device's memory cannot be read"))?;
+        // SAFETY: the plugin gave the function of this type with the context; the range was checked above.
+        let status =
+            unsafe { read(self.description.context, start, out.as_mut_ptr(), out.len(), &raw mut error) };
+        outcome(status, error, || "reading a device's memory".into())
+    }
+
+    fn write(&self, start: usize, bytes: &[u8]) -> Result<()> {
+        self.check(start, bytes.len())?;
+        let mut error = ptr::null_mut();
+        let write = self.description.write.ok_or_else(|| refused("the device's memory cannot be written"))?;
+        // SAFETY: as above.
+        let status =
+            unsafe { write(self.description.context, start, bytes.as_ptr(), bytes.len(), &raw mut error) };
+        outcome(status, error, || "writing a device's memory".into())
+    }
+}
+
+/// Gives a piece of memory once.
+struct Once(std::sync::Mutex<Option<Memory>>);
+
+impl Allocator for Once {
+    fn name(&self) -> &str {
+        "plugin"
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Allocation> {
+        let memory = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        memory
+            .map(|memory| Allocation::on_device(memory, bytes))
+            .ok_or_else(|| refused("the memory is given already"))
+    }
+}
+
+pub(super) unsafe extern "C" fn tensor_on_device(
+    memory: *const OpgridDeviceMemory,
+    dims: usize,
+    sizes: *const i64,
+    strides: *const i64,
+    dtype: i32,
+    device: OpgridDevice,
+    out: *mut *mut OpgridTensor,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let description = unsafe { described(memory, "OpgridDeviceMemory") }?;
+        let owned = Owned { context: description.context, release: description.release };
+        let memory = Memory { description, _owned: owned };
+        if description.read.is_none() || description.write.is_none() {
+            return Err(refused("OpgridDeviceMemory lacks a function; give both `read` and `write`"));
+        }
+        // SAFETY: as above.
+        let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
+        let spec = TensorSpec::new(geometry, dtype_from(dtype.into())?, device_from(device)?);
+        spec.check_storage(description.bytes)?;
+        let storage = Storage::new(&Once(Some(memory).into()), description.bytes)?;
+        // SAFETY: as above.
+        unsafe { hand_over(out, give(Tensor::from_array(Array::new(spec, storage)?)?)) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+pub(super) unsafe extern "C" fn tensor_memory(
+    held: *const OpgridTensor,
+    release: OpgridReleaseFn,
+) -> *mut c_void {
+    quietly(ptr::null_mut(), || {
+        // SAFETY: the plugin guarantees that the tensor is null or lives.
+        let array = unsafe { tensor(&held) }.and_then(Tensor::array);
+        let memory = array.ok().and_then(|array| array.storage().memory::<Memory>());
+        let own = memory.filter(|memory| match (memory.description.release, release) {
+            (Some(known), Some(asked)) => ptr::fn_addr_eq(known, asked),
+            _ => false,
+        });
+        own.map_or(ptr::null_mut(), |memory| memory.description.context)
+    })
+}
+
+pub(super) unsafe extern "C" fn tensor_on_cpu(
+    held: *const OpgridTensor,
+    out: *mut *mut OpgridTensor,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let copy = on_cpu(unsafe { tensor(&held) }?)?;
+        // SAFETY: as above.
+        unsafe { hand_over(out, give(copy)) }
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+/// The same elements in the same places of a storage that the CPU can address.
+fn on_cpu(tensor: &Tensor) -> Result<Tensor> {
+    let array = tensor.array()?;
+    if array.storage().device_memory().is_none() {
+        return Ok(tensor.clone());
+    }
+    let spec = TensorSpec::new(array.geometry().clone(), array.dtype(), Device::CPU);
+    Tensor::from_array(Array::new(spec, array.storage().on_cpu()?)?)
+}
+
+pub(super) unsafe extern "C" fn tensor_write_back(
+    held: *const OpgridTensor,
+    copy: *const OpgridTensor,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let (to, from) = unsafe { (tensor(&held)?.array()?, tensor(&copy)?.array()?) };
+        let Some(memory) = to.storage().device_memory() else { return Ok(()) };
+        memory.write(0, from.storage().read()?.bytes())?;
+        to.storage().mark_written();
+        Ok(())
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_count() {
+        let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+        let raw = super::super::values::raw(x.as_any());
+        // SAFETY: the handle lives.
+        unsafe { tensor_retain(raw) };
+        assert_eq!(x.as_any().handle_count(), 2);
+        // SAFETY: the handle was counted above.
+        unsafe { tensor_release(raw) };
+        assert_eq!(x.as_any().handle_count(), 1);
+    }
+}

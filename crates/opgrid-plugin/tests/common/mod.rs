@@ -1,0 +1,40 @@
+//! Builds plugins of the tests with the system's compilers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use opgrid_core::{Dispatcher, Registration};
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compiles a source below the root to a shared library of that name; its path.
+///
+/// # Panics
+///
+/// The compiler is missing or refuses the source.
+pub fn build(source: &str, name: &str, options: &[&str]) -> PathBuf {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lib{name}.so"));
+    let include = root().join("python/opgrid/include");
+    let (compiler, standard) =
+        if source.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
+    let mut command = Command::new(compiler);
+    command.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", standard, "-I"]).arg(include);
+    let output = command.args(options).arg("-o").arg(&out).arg(root().join(source)).output().unwrap();
+    assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    out
+}
+
+/// A dispatcher with the operators of `opgrid-tensor`.
+///
+/// # Panics
+///
+/// They cannot be registered.
+#[allow(dead_code, reason = "not every test file has a dispatcher")]
+pub fn subject() -> (Dispatcher, Registration) {
+    let dispatcher = Dispatcher::new();
+    let operators = opgrid_tensor::register(&dispatcher).unwrap();
+    (dispatcher, operators)
+}

@@ -1,0 +1,152 @@
+"""Plugins in C, and extensions of Python that are plugins."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+import opgrid as og
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def build(source: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
+    compiler = ["cc", "-shared", "-fPIC", f"-I{og.get_include()}", "-o", str(target), str(source)]
+    subprocess.run(compiler, check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plugin")
+    return build(ROOT / "examples/plugin-c/plugin.c", folder / "libplugin_c.so")
+
+
+def test_a_plugin_in_c(plugin, capfd):
+    loaded = og.ops.load_library(plugin)
+    assert (loaded.name, loaded.version, loaded.namespaces) == ("plugin_c", "0.1.0", ["demo_c"])
+    assert og.ops.load_library(str(plugin)) is loaded
+    x, y = og.tensor([1.0, 2.0, 3.0]), og.tensor([10.0, 20.0, 30.0])
+    assert og.ops.demo_c.scale_add(x, y, 2.0).tolist() == [21.0, 42.0, 63.0]
+    with og.include("TESTING_ONLY_GenericMode"):
+        og.ops.demo_c.scale_add(x, y, 2.0)
+    assert capfd.readouterr().out == "hook: demo_c::scale_add with 3 arguments\n"
+    with pytest.raises(og.OpgridError, match="expected two tensors of one shape"):
+        og.ops.demo_c.scale_add(x, og.tensor([1.0]), 2.0)
+    loaded.drop()
+    assert not loaded.is_loaded and "Plugin(plugin_c 0.1.0" in repr(loaded)
+    with pytest.raises(AttributeError):
+        og.ops.demo_c.scale_add(x, y, 2.0)
+    assert og.ops.load_library(plugin) is not loaded
+    assert og.ops.demo_c.scale_add(x, y, 0.0).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_plugin_by_name(plugin, monkeypatch):
+    monkeypatch.setenv("OPGRID_PLUGIN_PATH", str(plugin.parent))
+    assert og.ops.load_library("plugin_c").name == "plugin_c"
+    with pytest.raises(og.errors.FileError, match="no_such_plugin"):
+        og.ops.load_library("no_such_plugin")
+    with pytest.raises(og.errors.FileError, match="found a file of another kind"):
+        og.ops.load_library(__file__)
+
+
+MY_TEST = """
+import opgrid as og, my_test
+x = og.tensor([1.0, 2.0, 3.0])
+print(my_test.add_1(x))
+my_test.enable_hook(True)
+y = my_test.add_1(x)
+y = y + 1
+my_test.enable_hook(False)
+print(y)
+"""
+
+PRINTED = """\
+tensor([2., 3., 4.])
+Custom hook called 0 times
+  Operator: aten::add_1
+Custom hook called 1 times
+  Operator: aten::add
+tensor([3., 4., 5.])
+"""
+
+MORE = """
+import opgrid as og, my_test
+assert my_test.hello_world(3) == "3"
+meta = og.tensor([1.0]).to("meta")
+for call in (my_test.add_1, og.ops.aten.add_1):
+    try:
+        call(meta)
+    except og.errors.NotSupportedError as error:
+        print(error)
+try:
+    my_test.add_1(og.tensor([1]))
+except og.OpgridError as error:
+    print("dtype" in str(error))
+try:
+    my_test.add_1(1)
+except TypeError:
+    print("TypeError")
+assert og.ops.load_library("my_test") is og.ops.load_library(my_test._C.__file__)
+"""
+
+MORE_PRINTED = """\
+Hello World! 3
+aten::add_1 has a kernel for the CPU alone; move the tensor to the CPU
+aten::add_1 has a kernel for the CPU alone; move the tensor to the CPU
+True
+TypeError
+"""
+
+UNGUARDED = """
+import opgrid as og, my_test
+my_test.enable_hook(True)
+try:
+    my_test.add_1(og.tensor([1.0]))
+except og.errors.DepthError as error:
+    my_test.enable_hook(False)
+    print("DepthError")
+"""
+
+
+def run(text: str, *folders: pathlib.Path) -> str:
+    package = pathlib.Path(og.__file__).parents[1]
+    path = os.pathsep.join(map(str, (*folders, package)))
+    ran = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def install(source: pathlib.Path, target: pathlib.Path) -> None:
+    package = pathlib.Path(og.__file__).parents[1]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run(
+        [*command, "--no-build-isolation", "--target", str(target), str(source)],
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(package)},
+    )
+
+
+def test_the_extension_my_test_in_cpp(tmp_path):
+    # A copy, because setuptools writes beside its sources.
+    source, target = tmp_path / "source", tmp_path / "installed"
+    subprocess.run(["cp", "-r", str(ROOT / "examples/my-test-cpp"), str(source)], check=True)
+    install(source, target)
+    assert run(MY_TEST, target) == PRINTED
+    assert run(MORE, target) == MORE_PRINTED
+
+    # Without its guard the hook meets itself, until the nesting limit is an error.
+    code = (source / "my_test.cpp").read_text(encoding="utf-8")
+    guard = '    const opgrid::ExcludeGuard guard(opgrid::keys("TESTING_ONLY_GenericMode"));\n'
+    assert code.count(guard) == 1
+    (source / "my_test.cpp").write_text(code.replace(guard, ""), encoding="utf-8")
+    unguarded = tmp_path / "unguarded"
+    install(source, unguarded)
+    assert run(UNGUARDED, unguarded).splitlines()[-1] == "DepthError"
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    assert (unguarded / "my_test" / f"_C{suffix}").is_file()
