@@ -12,7 +12,7 @@ use std::process::Command;
 const PYTHON: &str = "OPGRID_PYTHON";
 
 /// What the tests import beside the package, and what extensions in C++ are built with.
-const PACKAGES: &[&str] = &["mypy", "numpy", "pybind11", "pytest", "setuptools"];
+const PACKAGES: &[&str] = &["mypy", "numpy", "pybind11", "pytest", "setuptools>=70.1"];
 
 /// An environment in which the package can be imported.
 pub struct Package {
