@@ -426,7 +426,7 @@ pub(crate) fn of_channels<T: Element<Math: Statistic>>(x: &[T], layout: Layout) 
     parallel_for(channels, PIECE.div_ceil((count * inner).max(1)), &|range| {
         for channel in range {
             let planes =
-                |mean| PlaneTotals { x: &x[channel * inner..], inner, apart: channels * inner, count, mean };
+                |mean| PlaneTotals { x, start: channel * inner, inner, apart: channels * inner, count, mean };
             let mean = planes(None).vectorised() / n;
             let rounded = Math::<T>::narrowed(mean);
             let squares = planes(Some(rounded)).vectorised();
@@ -458,6 +458,8 @@ fn column_variances<T: Element<Math: Statistic>>(x: &[T], means: &[f64], n: f64)
 /// The sum of the elements of planes that are so many elements apart, or of the squares of their distances from a number.
 struct PlaneTotals<'a, T: Element> {
     x: &'a [T],
+    /// Where the first plane begins.
+    start: usize,
     inner: usize,
     apart: usize,
     count: usize,
@@ -469,8 +471,8 @@ impl<T: Element<Math: Statistic>> VectorLoop for PlaneTotals<'_, T> {
 
     #[inline(always)]
     fn run(self) -> f64 {
-        let Self { x, inner, apart, count, mean } = self;
-        let plane = |image: usize| &x[image * apart..][..inner];
+        let Self { x, start, inner, apart, count, mean } = self;
+        let plane = |image: usize| &x[start + image * apart..][..inner];
         if inner >= LANES {
             return match mean {
                 None => (0..count).map(|image| sum(plane(image))).sum(),

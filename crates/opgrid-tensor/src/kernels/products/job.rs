@@ -390,7 +390,7 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
 
     fn run(&self) {
         let pieces = Pieces::new(self.grid(), self.target.sizes());
-        let mut shared = Shared::take();
+        let mut shared = None;
         let packed = self.packed(&pieces, &mut shared);
         for_each_piece(pieces.count(), &|piece| {
             let [matrices, rows, columns] = pieces.piece(piece);
@@ -406,20 +406,29 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
 
     /// The panels of the right factor, block by block of columns, and how many elements those of a block take: where several
     /// bands of rows need the same ones, threads make them together, and once.
-    fn packed<'a>(&self, pieces: &Pieces, shared: &'a mut Shared) -> Option<(&'a [S::Packed], usize)> {
+    fn packed<'a>(
+        &self,
+        pieces: &Pieces,
+        shared: &'a mut Option<Shared>,
+    ) -> Option<(&'a [S::Packed], usize)> {
         let [count, _, columns] = pieces.sizes;
         let [_, bands, blocks] = pieces.counts;
         let inner = self.b.first.rows;
-        let cuts = Cuts::new::<S>(inner);
         if count != 1 || bands < 2 || inner == 0 || self.is_thin() {
             return None;
         }
+        // A factor that repeats elements may have more rows than panels can be counted for.
+        let least = inner.saturating_mul(columns.max(1)).saturating_mul(size_of::<S::Packed>());
+        if least > SHARED_BYTES {
+            return None;
+        }
+        let cuts = Cuts::new::<S>(inner);
         let each = cuts.panels(self.scheme, cuts.count - 1, pieces.each[2].min(columns)).end;
         let bytes = each.saturating_mul(blocks).saturating_mul(size_of::<S::Packed>());
         if bytes > SHARED_BYTES {
             return None;
         }
-        let panels = shared.slice::<S::Packed>(each * blocks);
+        let panels = shared.get_or_insert_with(Shared::take).slice::<S::Packed>(each * blocks);
         let to = Panels(panels.as_mut_ptr());
         for_each_piece(blocks * cuts.count, &|piece| {
             let (block, cut) = (piece / cuts.count, piece % cuts.count);
@@ -480,5 +489,30 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
         };
         // SAFETY: passed on.
         unsafe { self.target.write(part, sums, compute) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use super::super::scheme::Plain;
+    use super::*;
+
+    #[test]
+    fn panels_that_cannot_be_counted_are_not_shared() {
+        let mut element = 1.0f32;
+        let start = &raw mut element;
+        let repeated = |rows, columns| {
+            let first = Matrix { start, rows, columns, row: 0, column: 0 };
+            Stack { first, count: 1, stride: 0 }
+        };
+        for inner in [1 << 30, 1 << 60, usize::MAX >> 1] {
+            let (a, b) = (repeated(256, inner), repeated(inner, 64));
+            let target = Direct { out: repeated(256, 64), scale: 1.0, add: false };
+            let job = Job { scheme: Plain(PhantomData::<f32>), a, b, target };
+            let pieces = Pieces::new(Grid { matrices: 1, rows: 32, columns: 64 }, [1, 256, 64]);
+            assert!(job.packed(&pieces, &mut None).is_none(), "{inner} steps");
+        }
     }
 }
