@@ -10,7 +10,6 @@
 #![deny(unsafe_code)]
 
 mod abi;
-mod crossing;
 mod image;
 mod loader;
 mod manifest;

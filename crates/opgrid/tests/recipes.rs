@@ -83,7 +83,6 @@ fn the_recipes_show_code_that_is_compiled() {
         include_str!("../../opgrid-tensor/src/ops/pointwise/exp.rs"),
         include_str!("../../../examples/custom-layer/src/lib.rs"),
         include_str!("../../../examples/own-tensor/src/intervals.rs"),
-        include_str!("../../../examples/toy-backend/src/fallback.rs"),
         include_str!("../../../examples/toy-backend/src/lib.rs"),
         include_str!("../../../examples/toy-backend/tests/suite.rs"),
     ];

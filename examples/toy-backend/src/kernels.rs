@@ -105,17 +105,8 @@ pub fn on_cpu(tensor: &Tensor) -> Result<Tensor> {
         return Ok(tensor.clone());
     }
     let array = tensor.array()?;
-    cpu_view(tensor, array.storage().on_cpu()?)
-}
-
-/// The CPU's view of a storage that was copied there, as `tensor` views the original.
-///
-/// # Errors
-///
-/// The storage is too small for the view.
-pub fn cpu_view(tensor: &Tensor, storage: Storage) -> Result<Tensor> {
     let spec = TensorSpec::new(tensor.geometry().clone(), tensor.dtype(), Device::CPU);
-    Tensor::from_array(Array::new(spec, storage)?)
+    Tensor::from_array(Array::new(spec, array.storage().on_cpu()?)?)
 }
 
 /// Overwrites the storage of `tensor`, if it is on the device, with that of its copy on the CPU.

@@ -6,12 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod arena;
-pub mod fallback;
 pub mod kernels;
 
 use std::sync::LazyLock;
 
-use opgrid::families::{Backend, DefineFamily};
+use opgrid::families::{Backend, DefineFamily, through_cpu};
 use opgrid::prelude::*;
 use opgrid::{BackendComponent, Functionality, ops};
 
@@ -80,7 +79,7 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     own.define(MultiplyAdd).kernel(toy, kernels::multiply_add).kernel(autograd, kernels::multiply_then_add);
 
     let mut everything = dispatcher.implementations("_", toy);
-    everything.fallback(Kernel::boxed(fallback::through_cpu));
+    everything.fallback(Kernel::boxed(through_cpu));
 
     let mut registration = operators.finish()?;
     registration.join(own.finish()?);

@@ -209,7 +209,7 @@ pub(super) unsafe extern "C" fn through_cpu(
 ) -> i32 {
     let body = || {
         // SAFETY: the plugin guarantees that the results are those of its call.
-        crate::crossing::through_cpu(unsafe { frame(results) }?.call)
+        opgrid_tensor::families::through_cpu(unsafe { frame(results) }?.call)
     };
     // SAFETY: as above, of the address of the error.
     unsafe { answer(error, body) }

@@ -15,6 +15,7 @@ pub(crate) mod result;
 mod results;
 mod shape_rule;
 mod signature;
+mod through_cpu;
 mod view;
 
 use opgrid_core::{Kind, Operator};
@@ -26,6 +27,7 @@ pub use shape_rule::{ShapeRule, result_specs};
 pub use signature::{
     FamilySignature, FirstArgument, OutputsOf, SpecsOf, TakesNumber, TakesNumberFirst, ViewSignature,
 };
+pub use through_cpu::through_cpu;
 pub use view::{GeometriesOf, ViewFamily, ViewRule, Views};
 
 use forms::{OutRule, OutShape, Shape};

@@ -1,19 +1,46 @@
-//! The way through the CPU, for every call that the device has no kernel for.
+//! The way through the CPU, for calls on a device that has no kernel of its own for them.
 //!
-//! What crosses are storages, each once, and tensors become views of the copies. So arguments that share memory still
-//! do, a result that is a view of an argument becomes a view of the original, and what was written is written back.
+//! What crosses are storages, each once, and tensors become views of the copies. So arguments that share memory still do, a
+//! result that is a view of an argument becomes a view of the original, and what was written is written back.
 
-use opgrid::prelude::*;
-use opgrid::{Array, List, SlowPath, Storage, TensorSpec, TensorType, ValueView};
+use opgrid_core::{
+    AnyTensor, BoxedCall, Device, DeviceType, DispatchKey, Error, ErrorKind, List, Result, SlowPath,
+    TensorType, Value, ValueView, compute_dispatch_key,
+};
 
-use crate::device;
-use crate::kernels::{cpu_view, to, write_back};
+use crate::ops;
+use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 
-/// Runs the operator's CPU kernel on copies. Each time is counted as [`SlowPath::CPU_COPY`].
+/// The fallback of a backend: runs the operator's CPU kernel on copies of what lies in the device's memory, and counts
+/// each time as [`SlowPath::CPU_COPY`]. Tensors of no dimension that are on the CPU go along as they are.
+///
+/// The device is that of the first tensor of the backend, or the one that the call names, or the backend's current one.
 ///
 /// # Errors
 ///
-/// Strict mode, which comes before anything is copied; tensors on a third device; those of the CPU kernel.
+/// Strict mode, which comes before anything is copied; tensors on a third device; an `out` that would have to change its
+/// shape; those of the CPU kernel.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{BackendComponent, Dispatcher, Kernel, SlowPath};
+/// use opgrid_tensor::families::through_cpu;
+///
+/// let dispatcher = Dispatcher::new();
+/// let _operators = opgrid_tensor::register(&dispatcher)?;
+/// let backend = BackendComponent::register("Abacus")?;
+/// let mut everything = dispatcher.implementations("_", backend.key());
+/// everything.fallback(Kernel::boxed(through_cpu));
+/// let _registration = everything.finish()?;
+///
+/// let (size, device) = (&[2, 2][..], Some("abacus".parse()?));
+/// // Nothing can make memory of this device: the CPU has made the zeros, `empty` for the way back is missing.
+/// let error = dispatcher.call(opgrid_tensor::ops::Zeros, (size, None, None, device, None)).unwrap_err();
+/// assert!(error.message().contains("through the CPU"), "{error}");
+/// assert!(dispatcher.stats().of(SlowPath::CPU_COPY, "aten::empty.memory_format") > 0);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub fn through_cpu(call: &mut BoxedCall<'_>) -> Result<()> {
     call.note_slow_path(SlowPath::CPU_COPY)?;
     let operator = call.operator().name();
@@ -21,7 +48,7 @@ pub fn through_cpu(call: &mut BoxedCall<'_>) -> Result<()> {
 }
 
 fn cross(call: &mut BoxedCall<'_>) -> Result<()> {
-    let mut crossing = Crossing { device: device()?, storages: Vec::new(), tensors: Vec::new() };
+    let mut crossing = Crossing { device: device_of(call)?, storages: Vec::new(), tensors: Vec::new() };
     let arguments = call.args().iter().map(|argument| crossing.there(argument.view(), argument.to_value()));
     let arguments = arguments.collect::<Result<Vec<_>>>()?;
     let lent: Vec<_> = arguments.iter().map(Value::borrow).collect();
@@ -38,6 +65,40 @@ fn cross(call: &mut BoxedCall<'_>) -> Result<()> {
         call.push(result);
     }
     Ok(())
+}
+
+/// The device of the call: that of the first tensor of the backend whose key reached the kernel, else the one that the call
+/// names, else the backend's current one.
+fn device_of(call: &BoxedCall<'_>) -> Result<Device> {
+    let key = call.keys().highest_backend_type();
+    let is_of_key =
+        |device: &Device| compute_dispatch_key(None, None, Some(*device)).is_ok_and(|found| found == key);
+    let of_tensor = |any: &AnyTensor| {
+        let tensor = Tensor::from_any_ref(any).filter(|tensor| tensor.is_defined())?;
+        Some(tensor.device()).filter(is_of_key)
+    };
+    let views = || call.args().iter().map(|argument| argument.view());
+    let of_tensors = || {
+        views().find_map(|argument| match argument {
+            ValueView::Tensor(tensor) => of_tensor(tensor),
+            ValueView::Tensors(tensors) => tensors.iter().find_map(of_tensor),
+            ValueView::OptionalTensors(tensors) => tensors.iter().flatten().find_map(of_tensor),
+            _ => None,
+        })
+    };
+    let named = || {
+        views().find_map(|argument| match argument {
+            ValueView::Device(device) => Some(device).filter(is_of_key),
+            _ => None,
+        })
+    };
+    let current = || DeviceType::all().map(Device::of).find(is_of_key);
+    of_tensors().or_else(named).or_else(current).ok_or_else(|| {
+        let message = format!(
+            "{key} is the key of no device; take the way through the CPU in kernels of a backend alone"
+        );
+        Error::new(ErrorKind::Argument, message)
+    })
 }
 
 /// What has crossed, with its copy on the CPU.
@@ -71,21 +132,22 @@ impl Crossing {
         let Some(tensor) = Tensor::from_any_ref(any).filter(|tensor| tensor.is_defined()) else {
             return Ok(any.clone());
         };
-        let fits_any = tensor.device() == Device::CPU && tensor.dim() == 0;
-        if tensor.device() != self.device && !fits_any {
+        if tensor.device() == Device::CPU && tensor.dim() == 0 {
+            return Ok(any.clone());
+        }
+        if tensor.device() != self.device {
             let (expected, found) = (self.device, tensor.device());
             let message = format!(
                 "expected all tensors to be on the same device, but found at least two, {expected} and {found}; copy one of them"
             );
             return Err(Error::new(ErrorKind::Argument, message));
         }
-        if fits_any {
-            return Ok(any.clone());
-        }
         if let Some((_, copy)) = self.tensors.iter().find(|(original, _)| original.is_same(tensor)) {
             return Ok(copy.clone().into());
         }
-        let copy = cpu_view(tensor, self.storage_there(tensor.array()?.storage())?)?;
+        let storage = self.storage_there(tensor.array()?.storage())?;
+        let spec = TensorSpec::new(tensor.geometry().clone(), tensor.dtype(), Device::CPU);
+        let copy = Tensor::from_array(Array::new(spec, storage)?)?;
         self.tensors.push((tensor.clone(), copy.clone()));
         Ok(copy.into())
     }
@@ -112,12 +174,16 @@ impl Crossing {
             if original.sizes() != copy.sizes() {
                 let (found, expected) = (original.sizes(), copy.sizes());
                 let message = format!(
-                    "the output has shape {found:?}, expected {expected:?}; make it with that shape, a tensor on {} does not change its own",
+                    "the output has shape {found:?}, expected {expected:?}; make it with that shape, a tensor on {} does not \
+                     change its own",
                     self.device
                 );
                 return Err(Error::new(ErrorKind::Argument, message));
             }
-            write_back(original, copy)?;
+            if let Some(memory) = original.array()?.storage().device_memory() {
+                memory.write(0, copy.array()?.storage().read()?.bytes())?;
+                original.array()?.storage().mark_written();
+            }
         }
         Ok(())
     }
@@ -148,7 +214,7 @@ impl Crossing {
                 let spec = TensorSpec::new(tensor.geometry().clone(), tensor.dtype(), self.device);
                 Ok(Tensor::from_array(Array::new(spec, original.clone())?)?.into())
             }
-            None => Ok(to(tensor, self.device)?.into()),
+            None => Ok(ops::ToCopy.call(tensor, None, None, Some(self.device), None, false, None)?.into()),
         }
     }
 }
