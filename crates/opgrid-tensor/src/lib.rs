@@ -26,6 +26,7 @@
 // Samples, and what only they use, stand with their operators; without the feature nobody calls them.
 #![cfg_attr(not(feature = "samples"), allow(dead_code, unused_imports))]
 
+pub mod dlpack;
 mod error;
 pub mod families;
 pub mod files;

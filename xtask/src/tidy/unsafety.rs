@@ -29,7 +29,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-tensor",
         &[
-            "storage",
+            "dlpack",
             "tensor/storage",
             "kernels/iter",
             "kernels/products",

@@ -134,6 +134,13 @@ impl DType {
         SIZES[self as usize] as usize
     }
 
+    /// What addresses of elements are a multiple of, in bytes: the size of one, or of one part of a complex number.
+    #[inline]
+    pub fn alignment(self) -> usize {
+        let size = self.size_in_bytes();
+        if self.is_complex() { size / 2 } else { size }
+    }
+
     /// The number that schemas use for this dtype, as in `ScalarType dtype=6`.
     pub fn number(self) -> i64 {
         self as i64

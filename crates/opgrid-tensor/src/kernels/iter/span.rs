@@ -70,9 +70,7 @@ impl<'a> Span<'a> {
     fn of(start: NonNull<u8>, storage: &Storage, array: &'a Array) -> Result<Self> {
         assert!(storage.is_same(array.storage()), "a guard is asked for arrays on its own storage");
         let dtype = array.dtype();
-        let size = dtype.size_in_bytes();
-        let alignment = if dtype.is_complex() { size / 2 } else { size };
-        if start.addr().get() & (alignment - 1) != 0 {
+        if start.addr().get() & (dtype.alignment() - 1) != 0 {
             return Err(argument(format!("memory is not aligned for {dtype}; copy it first")));
         }
         // SAFETY:
@@ -80,7 +78,7 @@ impl<'a> Span<'a> {
         //   `Array::of` is for storages that were allocated for the spec. A storage never changes its size.
         // - the guard is one of that storage, as asserted above, so that the memory is there.
         // - where there is no element, `start` is 0.
-        let first = unsafe { start.add(array.geometry().start() * size) };
+        let first = unsafe { start.add(array.geometry().start() * dtype.size_in_bytes()) };
         Ok(Self { first, geometry: array.geometry(), dtype, memory: PhantomData })
     }
 

@@ -1,0 +1,456 @@
+//! DLPack: memory that libraries lend each other, in both of its forms.
+//!
+//! What is lent stays with its owner. A [`Loan`] of ours keeps the tensor until the borrower gives it back; a tensor on
+//! somebody else's memory gives that back when the last view of it is gone. Either side may write while the other looks:
+//! the borrow state of our storages does not see what others do, as no library's does. Who shares memory between threads
+//! keeps them apart.
+//!
+//! # Examples
+//!
+//! ```
+//! use opgrid_tensor::Tensor;
+//! use opgrid_tensor::dlpack::{Loan, Versioned};
+//!
+//! let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+//! let loan = Loan::<Versioned>::of(&x, false)?;
+//! // Here the pointer of `loan.into_raw()` would go to another library, and come back from one.
+//! let shared = loan.into_tensor()?;
+//! shared.fill_(7)?;
+//! assert_eq!(x.to_vec::<f32>()?, [7.0, 7.0]);
+//! # Ok::<(), opgrid_core::Error>(())
+//! ```
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+
+use opgrid_core::{DType, Device, DeviceType, Result};
+
+use crate::error::argument;
+use crate::ops;
+use crate::tensor::{Allocation, Array, Geometry, Storage, Tensor, TensorSpec};
+
+/// The CPU among DLPack's kinds of devices.
+pub const CPU: i32 = 1;
+
+const READ_ONLY: u64 = 1;
+const IS_COPIED: u64 = 2;
+
+/// The dtypes that both sides have, by code and bits.
+const DTYPES: [(DType, u8, u8); 17] = [
+    (DType::I8, 0, 8),
+    (DType::I16, 0, 16),
+    (DType::I32, 0, 32),
+    (DType::I64, 0, 64),
+    (DType::U8, 1, 8),
+    (DType::U16, 1, 16),
+    (DType::U32, 1, 32),
+    (DType::U64, 1, 64),
+    (DType::F16, 2, 16),
+    (DType::F32, 2, 32),
+    (DType::F64, 2, 64),
+    (DType::BF16, 4, 16),
+    (DType::Complex64, 5, 64),
+    (DType::Complex128, 5, 128),
+    (DType::Bool, 6, 8),
+    (DType::F8E4M3, 10, 8),
+    (DType::F8E5M2, 12, 8),
+];
+
+/// `DLManagedTensor`, the form from before version 1.
+#[repr(C)]
+pub struct Unversioned {
+    tensor: Described,
+    context: *mut c_void,
+    deleter: Option<Deleter<Self>>,
+}
+
+/// `DLManagedTensorVersioned` of version 1.
+#[repr(C)]
+pub struct Versioned {
+    major: u32,
+    minor: u32,
+    context: *mut c_void,
+    deleter: Option<Deleter<Self>>,
+    flags: u64,
+    tensor: Described,
+}
+
+mod form {
+    use std::ffi::c_void;
+    use std::ptr::NonNull;
+
+    use opgrid_core::Result;
+
+    /// `DLTensor`.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct Described {
+        pub data: *mut c_void,
+        pub device_kind: i32,
+        pub device_index: i32,
+        pub dims: i32,
+        pub code: u8,
+        pub bits: u8,
+        pub lanes: u16,
+        pub sizes: *mut i64,
+        /// Null for row-major tensors.
+        pub strides: *mut i64,
+        pub byte_offset: u64,
+    }
+
+    pub type Deleter<F> = unsafe extern "C" fn(*mut F);
+
+    /// How the two structures are made and read.
+    pub trait Form: Sized + 'static {
+        fn new(tensor: Described, deleter: Deleter<Self>, flags: u64) -> Self;
+
+        /// # Safety
+        ///
+        /// `managed` leads to such a structure, of any version.
+        unsafe fn deleter(managed: NonNull<Self>) -> Option<Deleter<Self>>;
+
+        /// What the structure says of the tensor, and its flags.
+        ///
+        /// # Safety
+        ///
+        /// As of [`Form::deleter`].
+        ///
+        /// # Errors
+        ///
+        /// Another version.
+        unsafe fn read(managed: NonNull<Self>) -> Result<(Described, u64)>;
+    }
+}
+
+use form::{Deleter, Described, Form};
+
+impl Form for Unversioned {
+    fn new(tensor: Described, deleter: Deleter<Self>, _: u64) -> Self {
+        Self { tensor, context: ptr::null_mut(), deleter: Some(deleter) }
+    }
+
+    unsafe fn deleter(managed: NonNull<Self>) -> Option<Deleter<Self>> {
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        unsafe { (*managed.as_ptr()).deleter }
+    }
+
+    unsafe fn read(managed: NonNull<Self>) -> Result<(Described, u64)> {
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        Ok((unsafe { (*managed.as_ptr()).tensor }, 0))
+    }
+}
+
+impl Form for Versioned {
+    fn new(tensor: Described, deleter: Deleter<Self>, flags: u64) -> Self {
+        Self { major: 1, minor: 0, context: ptr::null_mut(), deleter: Some(deleter), flags, tensor }
+    }
+
+    unsafe fn deleter(managed: NonNull<Self>) -> Option<Deleter<Self>> {
+        // SAFETY: guaranteed by the caller, see `# Safety`; DLPack guarantees that every version begins so.
+        unsafe { (*managed.as_ptr()).deleter }
+    }
+
+    unsafe fn read(managed: NonNull<Self>) -> Result<(Described, u64)> {
+        // SAFETY: as above.
+        let (major, minor) = unsafe { ((*managed.as_ptr()).major, (*managed.as_ptr()).minor) };
+        if major != 1 {
+            return Err(argument(format!("found DLPack version {major}.{minor}, expected 1")));
+        }
+        // SAFETY: as above, of version 1.
+        Ok(unsafe { ((*managed.as_ptr()).tensor, (*managed.as_ptr()).flags) })
+    }
+}
+
+/// What a loan of ours is made of: the structure that the borrower gets comes first, so that its address is that of all.
+#[repr(C)]
+struct Lent<F> {
+    managed: F,
+    sizes: Vec<i64>,
+    strides: Vec<i64>,
+    _tensor: Tensor,
+}
+
+/// # Safety
+///
+/// [`Loan::of`] made it, and this is the only call for it.
+unsafe extern "C" fn delete<F: Form>(managed: *mut F) {
+    // SAFETY: guaranteed by the caller, see `# Safety`; the structure is the first field of what `Loan::of` boxed.
+    let lent = unsafe { Box::from_raw(managed.cast::<Lent<F>>()) };
+    // Memory may be given back by a function of its owner. A panic has printed its message and ends here.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(lent)));
+}
+
+/// Memory on its way between libraries, in one of DLPack's forms. Dropping it gives the memory back.
+pub struct Loan<F: Form> {
+    /// Invariant: it leads to a structure that is ours to give back, with everything that DLPack guarantees.
+    managed: NonNull<F>,
+    tensor: Described,
+    flags: u64,
+}
+
+// SAFETY: DLPack guarantees that a deleter may be called on any thread, and that nobody changes the structure.
+unsafe impl<F: Form> Send for Loan<F> {}
+// SAFETY: as above; a shared reference only reads.
+unsafe impl<F: Form> Sync for Loan<F> {}
+
+impl<F: Form> Loan<F> {
+    /// Lends the memory of a tensor. `copied` says that it is a copy, made for this loan.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that DLPack does not have; memory that is not on the CPU; somebody is writing it.
+    pub fn of(tensor: &Tensor, copied: bool) -> Result<Self> {
+        let array = tensor.array()?;
+        let known = DTYPES.iter().find(|(dtype, ..)| *dtype == array.dtype());
+        let &(_, code, bits) = known.ok_or_else(|| {
+            argument(format!("DLPack has no dtype like {}; convert the tensor first", array.dtype()))
+        })?;
+        if array.device().kind() != DeviceType::Cpu {
+            let device = array.device();
+            return Err(argument(format!(
+                "memory of device {device} is not lent, only that of the cpu; copy it there"
+            )));
+        }
+        // Reading clears memory that nobody has written.
+        drop(array.storage().read()?);
+        let start = array.storage().address().map_or(ptr::null_mut(), NonNull::as_ptr);
+        let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
+        let mut sizes = array.sizes().to_vec();
+        let mut strides = array.geometry().strides().to_vec();
+        let described = Described {
+            data: start.wrapping_add(offset).cast(),
+            device_kind: CPU,
+            device_index: 0,
+            dims: sizes.len() as i32,
+            code,
+            bits,
+            lanes: 1,
+            sizes: sizes.as_mut_ptr(),
+            strides: strides.as_mut_ptr(),
+            byte_offset: 0,
+        };
+        let flags = if copied { IS_COPIED } else { 0 };
+        let managed = F::new(described, delete::<F>, flags);
+        let lent = Box::new(Lent { managed, sizes, strides, _tensor: tensor.clone() });
+        let managed = NonNull::from(Box::leak(lent)).cast();
+        Ok(Self { managed, tensor: described, flags })
+    }
+
+    /// Takes over what another library lends.
+    ///
+    /// # Safety
+    ///
+    /// `managed` leads to a structure of that form that its owner has given away, and everything that DLPack guarantees of
+    /// one holds: as many sizes and strides as dimensions, elements wherever they lead to, with values, until its deleter
+    /// is called, which any thread may do.
+    ///
+    /// # Errors
+    ///
+    /// Another version, a negative number of dimensions or sizes that are missing; then it has been given back.
+    pub unsafe fn from_raw(managed: NonNull<F>) -> Result<Self> {
+        let nothing = Described {
+            data: ptr::null_mut(),
+            device_kind: CPU,
+            device_index: 0,
+            dims: 0,
+            code: 0,
+            bits: 0,
+            lanes: 0,
+            sizes: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        // From here on an error gives it back.
+        let mut loan = Self { managed, tensor: nothing, flags: 0 };
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        let (tensor, flags) = unsafe { F::read(managed) }?;
+        if tensor.dims < 0 || (tensor.dims > 0 && tensor.sizes.is_null()) {
+            let found = if tensor.dims < 0 { "" } else { ", but no sizes" };
+            return Err(argument(format!("found {} dimensions{found} in a DLPack tensor", tensor.dims)));
+        }
+        (loan.tensor, loan.flags) = (tensor, flags);
+        Ok(loan)
+    }
+
+    /// The structure, for another library, which has to call its deleter.
+    pub fn into_raw(self) -> NonNull<F> {
+        ManuallyDrop::new(self).managed
+    }
+
+    /// The dtype of the elements.
+    ///
+    /// # Errors
+    ///
+    /// One that tensors do not have.
+    pub fn dtype(&self) -> Result<DType> {
+        let Described { code, bits, lanes, .. } = self.tensor;
+        let known = DTYPES.iter().find(|(_, known, size)| (*known, *size, 1) == (code, bits, lanes));
+        known.map(|(dtype, ..)| *dtype).ok_or_else(|| {
+            argument(format!(
+                "found elements of DLPack's type ({code}, {bits} bits, {lanes} lanes), which tensors do not have; \
+                 convert them first"
+            ))
+        })
+    }
+
+    /// The size of each dimension.
+    pub fn sizes(&self) -> &[i64] {
+        self.numbers(self.tensor.sizes).unwrap_or_default()
+    }
+
+    /// The distance between neighbours in each dimension, in elements; `None` for row-major tensors.
+    pub fn strides(&self) -> Option<&[i64]> {
+        self.numbers(self.tensor.strides)
+    }
+
+    fn numbers(&self, start: *const i64) -> Option<&[i64]> {
+        let dims = self.tensor.dims as usize;
+        if start.is_null() {
+            return None;
+        }
+        // SAFETY: the invariant: as many numbers as there are dimensions, of which `from_raw` and `of` made sure that they are
+        // not negative, for as long as the structure is ours.
+        Some(unsafe { std::slice::from_raw_parts(start, dims) })
+    }
+
+    /// Whether nobody may write the memory.
+    pub fn is_read_only(&self) -> bool {
+        self.flags & READ_ONLY != 0
+    }
+
+    /// A tensor on the memory, which goes back when the last view of it is gone; a copy if nobody may write it.
+    ///
+    /// # Errors
+    ///
+    /// Memory of another device than the CPU, elements of a dtype that tensors do not have, at addresses or distances that
+    /// they cannot have, or no memory; then it has been given back.
+    pub fn into_tensor(self) -> Result<Tensor> {
+        if self.tensor.device_kind != CPU {
+            let found = self.tensor.device_kind;
+            return Err(argument(format!(
+                "found memory of DLPack's device {found}, expected that of the cpu ({CPU}); copy it there first"
+            )));
+        }
+        let geometry = match self.strides() {
+            None => Geometry::contiguous(self.sizes())?,
+            Some(strides) => Geometry::strided(self.sizes(), strides, 0)?,
+        };
+        let spec = TensorSpec::new(geometry, self.dtype()?, Device::CPU);
+        let bytes = spec.bytes()?;
+        if bytes == 0 {
+            // Without elements there is nothing to share.
+            return Tensor::from_array(Array::empty(spec)?);
+        }
+        let start = self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize);
+        let start = NonNull::new(start)
+            .ok_or_else(|| argument("found no memory behind a DLPack tensor with elements"))?;
+        let is_read_only = self.is_read_only();
+        // SAFETY: the invariant: elements wherever sizes and strides lead to from `start`, of which the last ends at `bytes`,
+        // until `release` gives the structure back. That others write them meanwhile is in the hands of who shares them, as
+        // this module's text says; memory that may not be written is only read, below.
+        let memory = unsafe { Allocation::foreign(start, bytes, move || drop(self)) };
+        // SAFETY: the invariant: elements have values.
+        let storage = unsafe { Storage::of_written(memory) }?;
+        let tensor = Tensor::from_array(Array::new(spec, storage)?)?;
+        if is_read_only { ops::Clone.call(&tensor, None) } else { Ok(tensor) }
+    }
+}
+
+impl<F: Form> Drop for Loan<F> {
+    fn drop(&mut self) {
+        // SAFETY: the invariant.
+        if let Some(deleter) = unsafe { F::deleter(self.managed) } {
+            // SAFETY: the invariant; it is given back once, here, for `into_raw` leaves no loan behind.
+            unsafe { deleter(self.managed.as_ptr()) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn lent() -> (Tensor, Loan<Versioned>) {
+        let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+        let loan = Loan::of(&x, false).unwrap();
+        (x, loan)
+    }
+
+    /// What another library would get to see, with one thing changed.
+    fn changed(change: impl FnOnce(&mut Versioned)) -> Result<Tensor> {
+        let (x, loan) = lent();
+        let lender = x.downgrade();
+        drop(x);
+        let managed = loan.into_raw();
+        // SAFETY: made by `Loan::of`; nobody else has the pointer.
+        change(unsafe { &mut *managed.as_ptr() });
+        // SAFETY: as above. What was changed is refused before it is followed.
+        let taken = unsafe { Loan::from_raw(managed) }.and_then(Loan::into_tensor);
+        assert_eq!(Tensor::upgrade(&lender).is_some(), taken.is_ok(), "what is refused is given back");
+        taken
+    }
+
+    #[test]
+    fn what_is_refused_is_given_back() {
+        type Change = fn(&mut Versioned);
+        let refused: [(&str, Change); 7] = [
+            ("version 2.0", |it| it.major = 2),
+            ("-1 dimensions", |it| it.tensor.dims = -1),
+            ("no sizes", |it| it.tensor.sizes = ptr::null_mut()),
+            ("device 2", |it| it.tensor.device_kind = 2),
+            ("(2, 32 bits, 4 lanes)", |it| it.tensor.lanes = 4),
+            ("no memory", |it| it.tensor.data = ptr::null_mut()),
+            ("not a multiple of 4", |it| it.tensor.byte_offset = 2),
+        ];
+        for (text, change) in refused {
+            let error = changed(change).unwrap_err();
+            assert!(error.message().contains(text), "{error}, expected {text}");
+        }
+        let negative = |it: &mut Versioned| {
+            // SAFETY: `Loan::of` made two strides.
+            unsafe { it.tensor.strides.write(-2) }
+        };
+        assert!(changed(negative).unwrap_err().message().contains("negative strides"));
+        assert_eq!(changed(|_| ()).unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn read_only_memory_is_copied() {
+        let (x, loan) = lent();
+        let managed = loan.into_raw();
+        // SAFETY: made by `Loan::of`; nobody else has the pointer.
+        unsafe { (*managed.as_ptr()).flags |= READ_ONLY };
+        // SAFETY: as above.
+        let loan = unsafe { Loan::from_raw(managed) }.unwrap();
+        assert!(loan.is_read_only());
+        let copy = loan.into_tensor().unwrap();
+        copy.fill_(0).unwrap();
+        assert_eq!(x.to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn a_form_without_version_crosses_and_is_deleted_once() {
+        static DELETED: AtomicUsize = AtomicUsize::new(0);
+        unsafe extern "C" fn count(managed: *mut Unversioned) {
+            DELETED.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: of a loan that `Loan::of` made.
+            unsafe { delete(managed) }
+        }
+        let x = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
+        let managed = Loan::<Unversioned>::of(&x, false).unwrap().into_raw();
+        // SAFETY: made by `Loan::of`; nobody else has the pointer.
+        unsafe { (*managed.as_ptr()).deleter = Some(count) };
+        // SAFETY: as above.
+        let shared = unsafe { Loan::from_raw(managed) }.unwrap().into_tensor().unwrap();
+        let view = shared.slice(0, Some(1), None, 1).unwrap();
+        drop(shared);
+        assert_eq!((view.to_vec::<i64>().unwrap(), DELETED.load(Ordering::Relaxed)), (vec![2, 3], 0));
+        drop(view);
+        assert_eq!(DELETED.load(Ordering::Relaxed), 1);
+    }
+}
