@@ -31,17 +31,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        ComplexParts,
-        Difference {
-            id: "parts-of-16-bits",
-            what: "torch has complex numbers of two 16-bit floats; here there are none",
-            why: "no processor computes in them",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.part == Part::Kind && seen.torch.contains("complex32"),
-            directed: None,
-        },
-    );
+    samples.differs(ComplexParts, complex::SIXTEEN_BITS);
     let x = make::numbers(DType::F32, &[2], 0);
     samples
         .of(

@@ -43,17 +43,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(4.0)
         .refuses("expected float32 as `abs`", given(x.clone()).and(x.to(DType::F64)));
     samples.rounds(Polar, pointwise::ELEMENTARY);
-    samples.differs(
-        Polar,
-        Difference {
-            id: "parts-of-16-bits",
-            what: "torch has complex numbers of two 16-bit floats; here there are none",
-            why: "no processor computes in them",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.part == Part::Kind && seen.torch.contains("complex32"),
-            directed: None,
-        },
-    );
+    samples.differs(Polar, complex::SIXTEEN_BITS);
 }
 
 fn shape(abs: &Tensor, angle: &Tensor) -> Result<TensorSpec> {

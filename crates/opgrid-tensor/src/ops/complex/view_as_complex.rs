@@ -31,19 +31,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        ViewAsComplex,
-        Difference {
-            id: "parts-of-16-bits",
-            what: "torch has complex numbers of two 16-bit floats; here there are none",
-            why: "no processor computes in them",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| {
-                seen.we_refuse("which complex dtypes have as parts") && seen.torch.contains("complex32")
-            },
-            directed: None,
-        },
-    );
+    samples.differs(ViewAsComplex, complex::SIXTEEN_BITS);
     let inputs = |dtype| -> Vec<Sample> {
         let shapes: [&[i64]; 4] = [&[2], &[3, 2], &[0, 2], &[2, 37, 2]];
         shapes.map(|sizes| given(make::numbers(dtype, sizes, 1))).to_vec()

@@ -26,20 +26,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        ViewAsReal,
-        Difference {
-            id: "conjugates-have-no-mark",
-            what: "torch refuses views of other dtypes of a tensor that is marked as a conjugate; here \
-               conjugates are computed and have no mark",
-            why: "no operator has to ask for the mark",
-            test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
-            when: |seen| {
-                seen.torch_refuses("unresolved conjugated") || seen.torch_refuses("conjugate view tensors")
-            },
-            directed: None,
-        },
-    );
+    samples.differs(ViewAsReal, complex::NO_MARK);
     samples
         .of(ViewAsReal, COMPLEX, make::unary, |it| {
             let x = it.tensor("self")?;

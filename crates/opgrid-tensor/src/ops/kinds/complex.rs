@@ -5,12 +5,36 @@ use opgrid_core::{DType, Error, Result, Scalar};
 
 use super::pointwise;
 use crate::error::argument;
-use crate::samples::{Expected, Inputs, Plain, naive};
+use crate::samples::{Difference, Expected, Inputs, Part, Plain, naive};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Tensor, TensorSpec, complex_of};
 
 /// The dtypes that complex numbers are made of; those of 16 bits give complex64.
 pub(crate) const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
+
+/// Of views of other dtypes.
+pub(crate) const NO_MARK: Difference = Difference {
+    id: "conjugates-have-no-mark",
+    what: "torch refuses views of other dtypes of a tensor that is marked as a conjugate; here conjugates are computed \
+           and have no mark",
+    why: "no operator has to ask for the mark",
+    test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
+    when: |seen| seen.torch_refuses("unresolved conjugated") || seen.torch_refuses("conjugate view tensors"),
+    directed: None,
+};
+
+/// Of complex numbers that are made of parts.
+pub(crate) const SIXTEEN_BITS: Difference = Difference {
+    id: "parts-of-16-bits",
+    what: "torch has complex numbers of two 16-bit floats; here there are none",
+    why: "no processor computes in them",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let is_refused = seen.we_refuse("which complex dtypes have as parts");
+        seen.torch.contains("complex32") && (is_refused || seen.part == Part::Kind)
+    },
+    directed: None,
+};
 
 /// The dtype of the parts of complex numbers; another one is its own.
 pub(crate) fn part(dtype: DType) -> DType {

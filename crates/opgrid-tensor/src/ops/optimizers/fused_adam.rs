@@ -53,60 +53,40 @@ pub(super) fn register(library: &mut Library) {
     library
         .define(FusedAdamInplace)
         .kind(&kind::OPTIMIZER)
-        .on_cpu_and_meta(
-            |parameters,
-             grads,
-             means,
-             squares,
-             largest,
-             steps,
-             lr,
-             beta1,
-             beta2,
-             decay,
-             eps,
-             amsgrad,
-             maximize,
-             scale,
-             found| {
-                let betas = [beta1, beta2];
-                let settings =
-                    Settings { lr, betas, weight_decay: decay, decoupled_decay: 0.0, eps, maximize };
-                let lists = [parameters, grads, means, squares, largest, steps];
-                update(lists, amsgrad, settings, [scale, found])
-            },
-        )
+        .on_cpu_and_meta(step::<false>)
         .non_differentiable();
     library
         .define(FusedAdamwInplace)
         .kind(&kind::OPTIMIZER)
-        .on_cpu_and_meta(
-            |parameters,
-             grads,
-             means,
-             squares,
-             largest,
-             steps,
-             lr,
-             beta1,
-             beta2,
-             decay,
-             eps,
-             amsgrad,
-             maximize,
-             scale,
-             found| {
-                let betas = [beta1, beta2];
-                let settings =
-                    Settings { lr, betas, weight_decay: 0.0, decoupled_decay: decay, eps, maximize };
-                let lists = [parameters, grads, means, squares, largest, steps];
-                update(lists, amsgrad, settings, [scale, found])
-            },
-        )
+        .on_cpu_and_meta(step::<true>)
         .non_differentiable();
 }
 
 pub(super) fn samples(_: &mut Samples) {}
+
+#[expect(clippy::too_many_arguments, reason = "those of the schema")]
+fn step<const DECOUPLED: bool>(
+    parameters: &[Tensor],
+    grads: &[Tensor],
+    means: &[Tensor],
+    squares: &[Tensor],
+    largest: &[Tensor],
+    steps: &[Tensor],
+    lr: f64,
+    beta1: f64,
+    beta2: f64,
+    decay: f64,
+    eps: f64,
+    amsgrad: bool,
+    maximize: bool,
+    scale: Option<&Tensor>,
+    found_inf: Option<&Tensor>,
+) -> Result<()> {
+    let (weight_decay, decoupled_decay) = if DECOUPLED { (0.0, decay) } else { (decay, 0.0) };
+    let settings = Settings { lr, betas: [beta1, beta2], weight_decay, decoupled_decay, eps, maximize };
+    let lists = [parameters, grads, means, squares, largest, steps];
+    update(lists, amsgrad, settings, [scale, found_inf])
+}
 
 fn update(
     [parameters, grads, means, squares, largest, steps]: [&[Tensor]; 6],

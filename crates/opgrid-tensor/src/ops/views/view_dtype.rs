@@ -7,6 +7,7 @@
 //!   strides or an offset that larger elements do not divide.
 //! - Source: torch.Tensor.view, PyTorch 2.15.
 
+use crate::ops::kinds::complex;
 use crate::ops::prelude::*;
 
 operator! {
@@ -20,20 +21,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        ViewDtype,
-        Difference {
-            id: "conjugates-have-no-mark",
-            what: "torch refuses views of other dtypes of a tensor that is marked as a conjugate; here \
-               conjugates are computed and have no mark",
-            why: "no operator has to ask for the mark",
-            test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
-            when: |seen| {
-                seen.torch_refuses("unresolved conjugated") || seen.torch_refuses("conjugate view tensors")
-            },
-            directed: None,
-        },
-    );
+    samples.differs(ViewDtype, complex::NO_MARK);
     let inputs = |dtype| match dtype {
         DType::I32 => {
             let to = |sizes: &[i64], dtype| given(make::numbers(DType::I32, sizes, 0)).and(dtype);
