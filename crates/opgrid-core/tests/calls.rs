@@ -310,6 +310,32 @@ fn the_trace_prints_each_step_with_its_depth() {
 }
 
 #[test]
+fn a_library_that_goes_without_finish_warns() {
+    const INSIDE: &str = "OPGRID_TEST_UNFINISHED";
+    if let Some(how) = std::env::var_os(INSIDE) {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("unfinished");
+        library.define("f() -> ()");
+        match how.to_str() {
+            Some("dropped") => drop(library),
+            Some("discarded") => library.discard(),
+            _ => drop(library.finish().unwrap()),
+        }
+        return;
+    }
+    let run = |how: &str| {
+        let mut process = std::process::Command::new(std::env::current_exe().unwrap());
+        process.args(["--exact", "a_library_that_goes_without_finish_warns", "--nocapture"]);
+        let output = process.env(INSIDE, how).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let warning = run("dropped");
+    assert!(warning.contains("warning: library `unfinished`") && warning.contains("calls.rs:"), "{warning}");
+    assert!(!run("discarded").contains("warning") && !run("finished").contains("warning"));
+}
+
+#[test]
 fn what_can_be_asked_of_an_operator_does_not_depend_on_the_depth() {
     let dispatcher = Dispatcher::new();
     let _defined = define(&dispatcher, "deep(Tensor x) -> ()").unwrap();

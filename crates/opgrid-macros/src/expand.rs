@@ -90,7 +90,7 @@ fn expand(
     // The signature stands at the schema, so that a missing type is reported there.
     let signature = quote_spanned!(item.schema.span()=> fn(#(#owned),*) -> #marker);
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
-    let borrowed = parameters.iter().map(|parameter| &parameter.parameter);
+    let borrowed: Vec<_> = parameters.iter().map(|parameter| &parameter.parameter).collect();
     let output = &returns.output;
     let home = home.map(|path| {
         quote! {
@@ -125,6 +125,16 @@ fn expand(
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub fn call(self, #(#names: #borrowed),*) -> #core::Result<#output> {
                 #core::operator::call(self, (#(#names,)*))
+            }
+
+            /// The same with exactly these keys: neither the thread's keys nor fallthroughs change them.
+            #[allow(non_snake_case, clippy::too_many_arguments)]
+            pub fn redispatch(
+                self,
+                __keys: #core::DispatchKeySet,
+                #(#names: #borrowed),*
+            ) -> #core::Result<#output> {
+                #core::operator::redispatch(self, __keys, (#(#names,)*))
             }
         }
     })
@@ -345,6 +355,18 @@ mod tests {
                 #[allow(non_snake_case, clippy::too_many_arguments)]
                 pub fn call(self, input: &Tensor, other: &Tensor, alpha: core::Scalar) -> core::Result<Tensor> {
                     core::operator::call(self, (input, other, alpha,))
+                }
+
+                /// The same with exactly these keys: neither the thread's keys nor fallthroughs change them.
+                #[allow(non_snake_case, clippy::too_many_arguments)]
+                pub fn redispatch(
+                    self,
+                    __keys: core::DispatchKeySet,
+                    input: &Tensor,
+                    other: &Tensor,
+                    alpha: core::Scalar
+                ) -> core::Result<Tensor> {
+                    core::operator::redispatch(self, __keys, (input, other, alpha,))
                 }
             }
         };

@@ -26,13 +26,16 @@ mod core_crate {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Scalar(pub f64);
 
+    #[derive(Clone, Copy, Debug)]
+    pub struct DispatchKeySet(pub u8);
+
     pub struct WritesFirst;
     pub struct WritesLast<const N: usize = 1>;
 
     pub mod operator {
         use std::fmt::Debug;
 
-        use super::{Operator, Result};
+        use super::{DispatchKeySet, Operator, Result};
 
         /// A result made of what was passed.
         pub trait Output {
@@ -52,6 +55,14 @@ mod core_crate {
         pub fn call<O: Operator, A: Debug, T: Output>(_: O, arguments: A) -> Result<T> {
             let _cell = O::cell();
             Ok(T::from_text(format!("{} {arguments:?}", O::SCHEMA)))
+        }
+
+        pub fn redispatch<O: Operator, A: Debug, T: Output>(
+            _: O,
+            keys: DispatchKeySet,
+            arguments: A,
+        ) -> Result<T> {
+            Ok(T::from_text(format!("{keys:?} {} {arguments:?}", O::SCHEMA)))
         }
     }
 }
@@ -100,6 +111,8 @@ fn calls_pass_the_arguments() {
     assert_eq!(FillOut.call(2.0, &Tensor(1), &Tensor(2)), Ok(()));
     assert_eq!(Nothing.call(), Ok(()));
     assert_eq!(Captured.call(1), Ok(()));
+    let joined = Join.redispatch(core_crate::DispatchKeySet(5), &Tensor(1), "x", &[], None, Scalar(4.0));
+    assert!(joined.unwrap().starts_with("DispatchKeySet(5) my::join("));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use opgrid_core::{DType, Device, ErrorKind, Result};
 use opgrid_tensor::files::{self, npy, npz};
 use opgrid_tensor::kernels::elementwise;
-use opgrid_tensor::{Array, Bool, Complex, Element, TensorSpec, bf16, f16};
+use opgrid_tensor::{Array, Bool, Complex, Element, Tensor, TensorSpec, bf16, f16};
 use proptest::prelude::*;
 
 const MATRIX: [f32; 6] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5];
@@ -314,4 +314,26 @@ proptest! {
             prop_assert!(error.to_string().contains("random"), "{}", error);
         }
     }
+}
+
+#[test]
+fn tensors_are_saved_and_loaded_by_one_name() {
+    let folder = Folder::new("one-name");
+    let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+    let turned = x.view_as(x.geometry().transpose(0, 1).unwrap()).unwrap();
+    for name in ["x.npy", "x.npz:w", "x.safetensors:w"] {
+        let spec = folder.0.join(name).display().to_string();
+        turned.save(&spec).unwrap();
+        assert_eq!(Tensor::load(&spec).unwrap().to_vec::<f32>().unwrap(), [1.0, 3.0, 2.0, 4.0], "{name}");
+    }
+    let meta = Tensor::empty(&[2], DType::F32, Device::META).unwrap();
+    let at = |name: &str| folder.0.join(name).display().to_string();
+    assert!(meta.save(&at("meta.npy")).is_err() && !folder.0.join("meta.npy").exists());
+    for (spec, text) in
+        [("x.txt", "unknown kind of file"), ("x.npz", "unknown kind of file"), ("x.npz:", "empty")]
+    {
+        let error = x.save(&at(spec)).unwrap_err();
+        assert!(error.message().contains(text), "{spec}: {error}");
+    }
+    assert_eq!(Tensor::load(&at("x.npz:w")).unwrap().numel(), 4, "what was there is whole");
 }

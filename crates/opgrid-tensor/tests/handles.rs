@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use opgrid_core::{DType, Device, DispatchKey, Dispatcher, ErrorKind, Result, Scalar, TensorType, Value};
+use opgrid_core::{
+    DType, Device, DeviceType, DispatchKey, DispatchKeySet, Dispatcher, ErrorKind, Result, Scalar,
+    TensorType, Value,
+};
 use opgrid_tensor::tensor::Wrapper;
 use opgrid_tensor::{Geometry, Tensor, TensorSpec, ops};
 
@@ -157,4 +160,56 @@ fn a_boxed_call_takes_wrappers_as_typed_ones_do() -> Result<()> {
     let error = exp.call_values(vec![Value::from(&x)]).unwrap_err();
     assert!(error.message().contains("aten::exp"), "{error}");
     Ok(())
+}
+
+#[test]
+fn an_overload_is_redispatched_with_exactly_these_keys() {
+    let x = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
+    let sum = ops::AddTensor.redispatch(DispatchKey::Cpu.key_set(), &x, &x, Scalar::Int(2)).unwrap();
+    assert_eq!(sum.to_vec::<f32>().unwrap(), [3.0, 6.0]);
+    let error = ops::AddTensor.redispatch(DispatchKeySet::EMPTY, &x, &x, Scalar::Int(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MissingKernel);
+}
+
+#[test]
+fn elements_are_borrowed_in_row_major_order() {
+    let x = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+    assert_eq!(&*x.elements::<i64>().unwrap(), [1, 2, 3, 4, 5, 6]);
+    let row = x.view_as(x.geometry().select(0, 1).unwrap()).unwrap();
+    let lent = row.elements::<i64>().unwrap();
+    assert_eq!(lent.iter().sum::<i64>(), 15);
+    let error = x.fill_(0).unwrap_err();
+    assert!(error.message().contains("read"), "nobody writes meanwhile: {error}");
+    drop(lent);
+    x.fill_(0).unwrap();
+
+    let column = x.view_as(x.geometry().select(1, 1).unwrap()).unwrap();
+    let refused = [
+        (column.elements::<i64>().unwrap_err(), "row-major order"),
+        (x.elements::<f32>().unwrap_err(), "float32"),
+        (Tensor::empty(&[2], DType::I64, Device::META).unwrap().elements::<i64>().unwrap_err(), "meta"),
+    ];
+    for (error, text) in refused {
+        assert!(error.message().contains(text), "{error}");
+    }
+    assert!(Tensor::from_slice::<f32>(&[], &[0, 3]).unwrap().elements::<f32>().unwrap().is_empty());
+}
+
+#[test]
+fn lists_of_tensors_are_values() {
+    let x = Tensor::from_slice(&[1.0f32], &[1]).unwrap();
+    let dispatcher = Dispatcher::new();
+    let _operators = opgrid_tensor::register(&dispatcher).unwrap();
+    let cat = dispatcher.find("aten::cat").unwrap();
+    let results = cat.call_values(vec![vec![x.clone(), x].into(), 0.into()]).unwrap();
+    assert_eq!(results[0].to_string(), "tensor([1., 1.])");
+}
+
+#[test]
+fn tensors_are_converted_to_what_is_named() {
+    let x = Tensor::from_slice(&[1.5f32, 2.5], &[2]).unwrap();
+    let like = Tensor::from_slice(&[1i64], &[1]).unwrap();
+    assert_eq!(x.to(&like).unwrap().to_vec::<i64>().unwrap(), [1, 2]);
+    assert!(x.to(DType::F32).unwrap().is_same(&x) && x.to(Device::CPU).unwrap().is_same(&x));
+    assert_eq!(x.to(Device::META).unwrap().device().kind(), DeviceType::Meta);
 }

@@ -3,8 +3,8 @@
 //! A library only records; [`Library::finish`] applies everything at once or nothing at all. What it did is undone
 //! when the [`Registration`] is dropped, in whatever order registrations are dropped.
 
+use std::io::Write;
 use std::marker::PhantomData;
-
 use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
@@ -517,13 +517,13 @@ impl Library {
     /// let _registration = library.finish()?;
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
-    pub fn join(&mut self, other: Self) -> &mut Self {
+    pub fn join(&mut self, mut other: Self) -> &mut Self {
         if !Arc::ptr_eq(&self.dispatcher.0, &other.dispatcher.0) {
             let message = "join(...): the libraries are for two dispatchers; make both of one";
             self.refuse(ErrorKind::Registration, message.into());
         }
-        self.items.extend(other.items);
-        self.error = self.error.take().or(other.error);
+        self.items.append(&mut other.items);
+        self.error = self.error.take().or(other.error.take());
         self
     }
 
@@ -536,11 +536,32 @@ impl Library {
     ///
     /// The first mistake in the library, or what the registry refuses; then nothing has changed.
     pub fn finish(mut self) -> Result<Registration> {
+        let items = std::mem::take(&mut self.items);
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let items = std::mem::take(&mut self.items);
         self.dispatcher.0.apply(items, self.place)
+    }
+
+    /// Gives up what has been put together, where a library that goes without [`finish`](Self::finish) would warn.
+    pub fn discard(mut self) {
+        self.items.clear();
+    }
+}
+
+impl Drop for Library {
+    /// Warns of what was meant to be registered and is not. While a panic goes on, nothing is said.
+    fn drop(&mut self) {
+        if self.items.is_empty() || std::thread::panicking() {
+            return;
+        }
+        let (kind, namespace, place) =
+            (self.kind.name(), self.namespace.as_deref().unwrap_or("_"), self.place);
+        let _ = writeln!(
+            std::io::stderr(),
+            "warning: {kind} `{namespace}` of {place} goes without `finish`, so that nothing in it is registered; call \
+             `finish`, or `discard` if that is meant"
+        );
     }
 }
 

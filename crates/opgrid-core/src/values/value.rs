@@ -21,7 +21,7 @@ use crate::values::dtype::DType;
 use crate::values::layout::{Layout, MemoryFormat};
 use crate::values::scalar::{Scalar, SymInt, SymNode};
 pub use crate::values::sequence::Values;
-use crate::values::tensor::AnyTensor;
+use crate::values::tensor::{AnyTensor, TensorType};
 
 /// An owned value of any kind that a schema can name.
 ///
@@ -406,9 +406,9 @@ impl From<Vec<bool>> for Value {
     }
 }
 
-impl From<Vec<AnyTensor>> for Value {
-    fn from(items: Vec<AnyTensor>) -> Self {
-        List::Tensors(items).into()
+impl<T: TensorType> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Self {
+        List::Tensors(items.into_iter().map(T::into_any).collect()).into()
     }
 }
 

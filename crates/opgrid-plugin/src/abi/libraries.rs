@@ -81,10 +81,11 @@ impl Drop for LibraryId {
 impl Said {
     /// Registers everything that the entry said, or nothing.
     pub(crate) fn register(self) -> Result<Registration> {
+        let mut blocks = self.blocks.into_iter();
         if let Some(failure) = self.failure {
+            blocks.for_each(Library::discard);
             return Err(failure);
         }
-        let mut blocks = self.blocks.into_iter();
         let Some(mut whole) = blocks.next() else { return Ok(Registration::empty()) };
         for block in blocks {
             whole.join(block);
@@ -94,6 +95,7 @@ impl Said {
 
     /// Why the entry failed.
     pub(crate) fn failure(self, name: &str, status: i32) -> Error {
+        self.blocks.into_iter().for_each(Library::discard);
         let subject = format!("plugin `{name}` could not register itself");
         match self.failure {
             Some(error) => error.within(subject),

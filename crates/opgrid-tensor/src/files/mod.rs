@@ -22,10 +22,10 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use opgrid_core::{Error, Result};
+use opgrid_core::{Device, Error, Result};
 
 use crate::error;
-use crate::tensor::Array;
+use crate::tensor::{Array, Tensor, TensorSpec};
 
 /// The endings of files that hold several arrays.
 const SETS: [&str; 2] = [".npz", ".safetensors"];
@@ -86,6 +86,63 @@ pub fn read(spec: &str) -> Result<Array> {
     Err(error::file(format!(
         "{spec}: unknown kind of file, expected NAME.npy, NAME.npz:ARRAY or NAME.safetensors:ARRAY"
     )))
+}
+
+/// Writes `x.npy`, or a set that holds the one array `name` as `set.npz:name` or `set.safetensors:name`. A file of that
+/// name is replaced, whole or not at all. Memory of a device is copied first.
+///
+/// # Errors
+///
+/// Another ending, a folder that cannot be written, a dtype without support; an array without data or whose memory is
+/// being written.
+pub fn write(spec: &str, array: &Array) -> Result<()> {
+    let on_cpu = TensorSpec::new(array.geometry().clone(), array.dtype(), Device::CPU);
+    let array = &Array::new(on_cpu, array.storage().on_cpu()?)?;
+    for ending in SETS {
+        let Some(at) = spec.find(&format!("{ending}:")) else { continue };
+        let (path, name) = spec.split_at(at + ending.len());
+        let write = if ending == ".npz" { npz::write } else { safetensors::write };
+        return write(Path::new(path), &[(&name[1..], array)]);
+    }
+    if spec.ends_with(".npy") {
+        return npy::write(Path::new(spec), array);
+    }
+    Err(error::file(format!(
+        "{spec}: unknown kind of file, expected NAME.npy, NAME.npz:ARRAY or NAME.safetensors:ARRAY"
+    )))
+}
+
+impl Tensor {
+    /// The array of a file: `x.npy`, `set.npz:name` or `set.safetensors:name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let path = std::env::temp_dir().join(format!("opgrid-load-{}.npz", std::process::id()));
+    /// let spec = format!("{}:w", path.display());
+    /// Tensor::from_slice(&[1.0f32, 2.0], &[2])?.save(&spec)?;
+    /// assert_eq!(Tensor::load(&spec)?.to_vec::<f32>()?, [1.0, 2.0]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn load(spec: &str) -> Result<Self> {
+        Self::from_array(read(spec)?)
+    }
+
+    /// Writes the tensor as [`load`](Self::load) takes it; a tensor on a device is copied first.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](write()); an undefined tensor.
+    pub fn save(&self, spec: &str) -> Result<()> {
+        write(spec, self.array()?)
+    }
 }
 
 /// An error at a byte of the file.

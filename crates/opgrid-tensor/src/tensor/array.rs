@@ -1,6 +1,8 @@
 //! The data half of a tensor: a spec and the storage it addresses.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, Range};
 
 use opgrid_core::{DType, Device, DeviceType, Result};
 
@@ -8,7 +10,7 @@ use super::element::Element;
 use super::geometry::Geometry;
 use super::print;
 use super::spec::TensorSpec;
-use super::storage::Storage;
+use super::storage::{ReadGuard, Storage};
 use crate::error::argument;
 
 /// Sizes, strides, dtype, device and memory. Clones and views share the memory.
@@ -36,9 +38,18 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// A storage that is too small; a storage with data for device meta, or without for another.
+    /// A storage that is too small, or at an address that does not suit the dtype; a storage with data for device meta, or
+    /// without for another.
     pub fn new(spec: TensorSpec, storage: Storage) -> Result<Self> {
         spec.check_storage(storage.bytes())?;
+        let alignment = spec.dtype().alignment();
+        let start = storage.address().filter(|_| spec.numel() > 0);
+        if start.is_some_and(|start| !start.addr().get().is_multiple_of(alignment)) {
+            return Err(argument(format!(
+                "found memory at an address that is not a multiple of {alignment}, as elements of {} need it; copy it first",
+                spec.dtype()
+            )));
+        }
         let device = spec.device();
         if storage.has_data() == (device.kind() == DeviceType::Meta) {
             let found = if storage.has_data() { "with" } else { "without" };
@@ -78,6 +89,29 @@ impl Array {
         }
         array.storage.write()?.slice::<T>()?.copy_from_slice(elements);
         Ok(array)
+    }
+
+    /// All elements, borrowed, where they lie in row-major order in memory of the CPU. Nobody can write the storage until
+    /// the borrow ends.
+    ///
+    /// # Errors
+    ///
+    /// Another dtype, no data, memory of a device, elements in another order or with gaps, somebody is writing.
+    pub fn elements<T: Element>(&self) -> Result<Elements<'_, T>> {
+        self.expect_dtype(T::DTYPE)?;
+        let geometry = self.geometry();
+        if !geometry.is_contiguous() {
+            let (sizes, strides) = (geometry.sizes(), geometry.strides());
+            let message = format!(
+                "elements of sizes {sizes:?} with strides {strides:?} do not lie in row-major order; call contiguous() or to_vec()"
+            );
+            return Err(argument(message));
+        }
+        let guard = self.storage.read()?;
+        let start = geometry.start();
+        let range = start..start + geometry.numel() as usize;
+        guard.slice::<T>()?;
+        Ok(Elements { guard, range, element: PhantomData })
     }
 
     /// All elements in row-major order.
@@ -230,5 +264,22 @@ impl Iterator for Positions<'_> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left, Some(self.left))
+    }
+}
+
+/// The elements of an array, [borrowed](Array::elements).
+#[derive(Debug)]
+pub struct Elements<'a, T> {
+    guard: ReadGuard<'a>,
+    range: Range<usize>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Deref for Elements<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        let all = self.guard.slice::<T>().expect("`elements` has asked for the slice");
+        &all[self.range.clone()]
     }
 }

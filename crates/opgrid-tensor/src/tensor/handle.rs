@@ -24,7 +24,7 @@ use opgrid_core::{
     tensor_key_set, tensor_type,
 };
 
-use super::array::{Array, new_storage};
+use super::array::{Array, Elements, new_storage};
 use super::element::{Bool, Element};
 use super::geometry::Geometry;
 use super::metadata::Attachments;
@@ -610,6 +610,27 @@ impl Tensor {
     /// As [`Array::to_vec`]; an undefined tensor.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.array()?.to_vec()
+    }
+
+    /// All elements, borrowed, where they lie in row-major order in memory of the CPU. Nobody can write the storage
+    /// until the borrow ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::elements`]; an undefined tensor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[3.0f32, 4.0], &[2])?;
+    /// let norm: f32 = x.elements::<f32>()?.iter().map(|x| x * x).sum();
+    /// assert_eq!(norm, 25.0);
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn elements<T: Element>(&self) -> Result<Elements<'_, T>> {
+        self.array()?.elements()
     }
 }
 

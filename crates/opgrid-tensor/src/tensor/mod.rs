@@ -23,7 +23,7 @@ pub mod views;
 mod wrapper;
 
 pub use allocator::{Allocator, CountingAllocator, CpuAllocator, FailingAllocator};
-pub use array::Array;
+pub use array::{Array, Elements};
 pub use element::{Bool, Element, Math, Number};
 pub use float8::{F8E4M3, F8E5M2};
 pub use geometry::{Dims, Geometry, broadcast};

@@ -118,3 +118,53 @@ impl Wanted {
         }
     }
 }
+
+/// What a tensor can be converted [to](Tensor::to): a dtype, a device, or both as another tensor has them.
+pub trait Conversion {
+    /// # Errors
+    ///
+    /// Those of the operator.
+    fn convert(self, input: &Tensor) -> Result<Tensor>;
+}
+
+impl Conversion for DType {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToDtype.call(input, self, false, false, None)
+    }
+}
+
+impl Conversion for Device {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToDtypeLayout.call(input, None, None, Some(self), None, false, false, None)
+    }
+}
+
+impl Conversion for &Tensor {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToOther.call(input, self, false, false, None)
+    }
+}
+
+impl Tensor {
+    /// The same elements in a dtype, on a device, or both as another tensor has them: the tensor itself if it is so
+    /// already, otherwise a new one, through which gradients flow.
+    ///
+    /// # Errors
+    ///
+    /// A dtype without a conversion, a device without memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DType, Device};
+    /// use opgrid_tensor::Tensor;
+    ///
+    /// let x = Tensor::from_slice(&[1.5f32, -2.5], &[2])?;
+    /// assert_eq!(x.to(DType::I64)?.to_vec::<i64>()?, [1, -2]);
+    /// assert!(x.to(Device::CPU)?.is_same(&x));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn to(&self, to: impl Conversion) -> Result<Self> {
+        to.convert(self)
+    }
+}
