@@ -21,34 +21,60 @@ from ._opgrid import (
     Profile,
     Registration,
     Storage,
+    StreamState,
     Tensor,
     TensorBase,
     asarray,
     backend,
     below_adinplace_or_view,
     below_autograd,
+    can_cast,
     check_invariants,
     dangling_implementations,
     device,
     dtype,
     exclude,
+    finfo,
     force,
     from_dlpack,
     from_numpy,
+    get_default_dtype,
+    get_num_threads,
+    get_printoptions,
+    get_rng_state,
+    iinfo,
     include,
+    initial_seed,
     layer,
     layout,
     local_keys,
     manual_seed,
     memory_format,
     preserve,
+    promote_types,
     registrations_for,
     reset_stats,
+    result_type,
+    seed,
+    set_default_dtype,
+    set_num_threads,
+    set_printoptions,
+    set_rng_state,
     tensor,
 )
 from ._array_api import array_namespace as _array_namespace
 from ._array_api import to_device as _to_device
 from ._files import load, save
+from ._functional import (
+    as_tensor,
+    broadcast_shapes,
+    is_storage,
+    is_tensor,
+    typename,
+    unique,
+    unique_consecutive,
+    unravel_index,
+)
 from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
 from ._modes import DispatchMode, current_mode
 from ._ops import ops
@@ -77,6 +103,8 @@ del _name, _value
 
 setattr(TensorBase, "__array_namespace__", _array_namespace)
 setattr(TensorBase, "to_device", _to_device)
+setattr(TensorBase, "unique", unique)
+setattr(TensorBase, "unique_consecutive", unique_consecutive)
 
 inf = 1e999
 nan = inf - inf

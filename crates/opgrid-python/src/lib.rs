@@ -13,6 +13,7 @@ mod inspection;
 mod keys;
 mod operators;
 mod registration;
+mod settings;
 mod tensor;
 mod torch;
 mod values;
@@ -69,6 +70,8 @@ mod _opgrid {
     #[pymodule_export]
     use crate::registration::registrations::{RegistrationObject, claim, define, fallback, implement};
     #[pymodule_export]
+    use crate::settings::{get_num_threads, get_printoptions, set_num_threads, set_printoptions};
+    #[pymodule_export]
     use crate::tensor::construct::{asarray, tensor};
     #[pymodule_export]
     use crate::tensor::object::{TensorBase, TensorObject};
@@ -77,7 +80,14 @@ mod _opgrid {
     #[pymodule_export]
     use crate::torch::{_export_to_torch, _import_from_torch};
     #[pymodule_export]
-    use crate::values::generator::{GeneratorObject, manual_seed};
+    use crate::values::dtypes::{
+        FloatLimitsObject, IntegerLimitsObject, can_cast, get_default_dtype, promote_types, result_type,
+        set_default_dtype,
+    };
+    #[pymodule_export]
+    use crate::values::generator::{
+        GeneratorObject, StreamState, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
+    };
     #[pymodule_export]
     use crate::values::names::{DTypeObject, DeviceObject, LayoutObject, MemoryFormatObject};
 

@@ -1,23 +1,65 @@
 //! Sources of random numbers.
 
-use opgrid::kernels::random;
+use opgrid::kernels::random::{self, Random};
+use opgrid::{DeviceType, value};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+
+use super::names::DeviceObject;
+use super::read;
+use crate::errors::OrRaise;
+
+/// The seed of a generator that nobody has given one.
+const SEED: u64 = 67_280_421_310_721;
 
 /// A stream of random numbers of its own, for the `generator` argument of operators.
 #[pyclass(name = "Generator", module = "opgrid", frozen)]
-pub(crate) struct GeneratorObject(pub(crate) opgrid::value::Generator);
+pub(crate) struct GeneratorObject(pub(crate) value::Generator);
 
 #[pymethods]
 impl GeneratorObject {
     #[new]
-    #[pyo3(signature = (seed=0))]
-    fn new(seed: u64) -> Self {
-        Self(random::generator(seed))
+    #[pyo3(signature = (device=None))]
+    fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let device = device.map(read::device).transpose()?.flatten();
+        match device.filter(|device| device.kind() != DeviceType::Cpu) {
+            Some(device) => Err(PyRuntimeError::new_err(format!(
+                "found device {device}, expected the cpu, whose random numbers generators draw"
+            ))),
+            None => Ok(Self(random::generator(SEED))),
+        }
+    }
+
+    /// Begins the stream anew, from this seed, and gives the generator.
+    fn manual_seed(slf: Bound<'_, Self>, seed: i64) -> PyResult<Bound<'_, Self>> {
+        random::set_state(Some(&slf.get().0), Random::new(seed as u64)).or_raise(slf.py())?;
+        Ok(slf)
+    }
+
+    /// Begins the stream anew, from a seed that is another one each time, and gives that.
+    fn seed(&self, py: Python<'_>) -> PyResult<u64> {
+        random::seed(Some(&self.0)).or_raise(py)
+    }
+
+    /// The seed that the stream began with.
+    fn initial_seed(&self, py: Python<'_>) -> PyResult<u64> {
+        random::initial_seed(Some(&self.0)).or_raise(py)
+    }
+
+    /// Where the stream is.
+    fn get_state(&self, py: Python<'_>) -> PyResult<StreamState> {
+        random::state(Some(&self.0)).or_raise(py).map(StreamState)
+    }
+
+    /// Puts the stream where another one was, or this one earlier, and gives the generator.
+    fn set_state<'py>(slf: Bound<'py, Self>, state: &Bound<'py, StreamState>) -> PyResult<Bound<'py, Self>> {
+        random::set_state(Some(&slf.get().0), state.get().0.clone()).or_raise(slf.py())?;
+        Ok(slf)
     }
 
     #[getter]
-    fn device(&self) -> crate::values::names::DeviceObject {
-        crate::values::names::DeviceObject(self.0.device())
+    fn device(&self) -> DeviceObject {
+        DeviceObject(self.0.device())
     }
 
     fn __repr__(&self) -> String {
@@ -25,8 +67,43 @@ impl GeneratorObject {
     }
 }
 
+/// Where a stream of random numbers is: its seed, and how far it was drawn.
+#[pyclass(name = "StreamState", module = "opgrid", frozen)]
+pub(crate) struct StreamState(Random);
+
+#[pymethods]
+impl StreamState {
+    fn __repr__(&self) -> String {
+        format!("<opgrid.StreamState, began with seed {}>", self.0.initial_seed())
+    }
+}
+
 /// Starts the default stream of random numbers anew, from this seed.
 #[pyfunction]
 pub(crate) fn manual_seed(seed: i64) {
     random::manual_seed(seed as u64);
+}
+
+/// Starts the default stream of random numbers anew, from a seed that is another one each time, and gives that.
+#[pyfunction]
+pub(crate) fn seed(py: Python<'_>) -> PyResult<u64> {
+    random::seed(None).or_raise(py)
+}
+
+/// The seed that the default stream of random numbers began with.
+#[pyfunction]
+pub(crate) fn initial_seed(py: Python<'_>) -> PyResult<u64> {
+    random::initial_seed(None).or_raise(py)
+}
+
+/// Where the default stream of random numbers is.
+#[pyfunction]
+pub(crate) fn get_rng_state(py: Python<'_>) -> PyResult<StreamState> {
+    random::state(None).or_raise(py).map(StreamState)
+}
+
+/// Puts the default stream of random numbers where it, or another one, was.
+#[pyfunction]
+pub(crate) fn set_rng_state(new_state: &Bound<'_, StreamState>) -> PyResult<()> {
+    random::set_state(None, new_state.get().0.clone()).or_raise(new_state.py())
 }

@@ -66,6 +66,22 @@ pub(crate) fn value(declared: &Type, object: &Bound<'_, PyAny>, rules: Rules) ->
     })
 }
 
+/// A tensor, or a number in a tensor's place.
+///
+/// # Errors
+///
+/// Anything else, as a `TypeError`.
+pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    const RULES: Rules = Rules { numbers_for_tensors: true, as_functions: false };
+    let Some(found) = tensor(object, RULES)? else {
+        let class = object.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "expected a tensor or a number, found an object of class {class}"
+        )));
+    };
+    Tensor::try_from(found).or_raise(object.py())
+}
+
 fn tensor(object: &Bound<'_, PyAny>, rules: Rules) -> PyResult<Option<AnyTensor>> {
     if let Some(tensor) = tensor_of(object) {
         return Ok(Some(tensor.clone().into()));

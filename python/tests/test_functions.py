@@ -1,0 +1,139 @@
+"""What is asked of dtypes, shapes, threads, printing and random numbers; expected values are those of torch 2.15."""
+
+import pytest
+
+import opgrid as og
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"),
+    [
+        ("float32", "resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38"),
+        ("float16", "resolution=0.001, min=-65504, max=65504, eps=0.000976562, smallest_normal=6.10352e-05"),
+        ("float64", "resolution=1e-15, min=-1.79769e+308, max=1.79769e+308, eps=2.22045e-16, smallest_normal=2.22507e-308"),
+        ("bfloat16", "resolution=0.01, min=-3.38953e+38, max=3.38953e+38, eps=0.0078125, smallest_normal=1.17549e-38"),
+        ("float8_e4m3fn", "resolution=1, min=-448, max=448, eps=0.125, smallest_normal=0.015625"),
+    ],
+)
+def test_limits_of_floats(dtype, text):
+    limits = og.finfo(getattr(og, dtype))
+    tiny = text.split("smallest_normal=")[1]
+    assert repr(limits) == f"finfo({text}, tiny={tiny}, dtype={dtype})"
+    assert limits.dtype == dtype and limits.tiny == limits.smallest_normal
+
+
+def test_limits_of_other_dtypes():
+    assert og.finfo(og.complex64) == og.finfo(og.float32) == og.finfo()
+    assert (og.iinfo(og.uint8).min, og.iinfo(og.int64).max, og.iinfo(og.uint64).max) == (0, 2**63 - 1, 2**64 - 1)
+    assert repr(og.iinfo(og.uint8)) == "iinfo(min=0, max=255, dtype=uint8)"
+    for refused in (lambda: og.finfo(og.int64), lambda: og.iinfo(og.float32), lambda: og.iinfo(og.bool)):
+        with pytest.raises(TypeError):
+            refused()
+    with pytest.raises(TypeError, match="expected a dtype, found an object of class str"):
+        og.finfo("float32")
+
+
+def test_promotion():
+    assert og.promote_types(og.int64, og.float16) is og.float16
+    assert og.promote_types(og.uint8, og.int8) is og.int16
+    assert og.can_cast(og.int32, og.float32) and not og.can_cast(og.float32, og.int32)
+    assert og.result_type(og.ones(2, dtype=og.int8), 1.5) is og.float32
+    assert og.result_type(og.ones(2, dtype=og.float64), og.tensor(1.0)) is og.float64
+    assert og.result_type(1, 1.5) is og.float32
+    with pytest.raises(RuntimeError):
+        og.promote_types(og.uint16, og.int32)
+    with pytest.raises(TypeError, match="found an object of class str"):
+        og.result_type("a", 1)
+
+
+def test_the_default_dtype():
+    before = og.get_default_dtype()
+    try:
+        og.set_default_dtype(og.float64)
+        assert og.tensor([1.5]).dtype is og.float64 and og.finfo().bits == 64
+    finally:
+        og.set_default_dtype(before)
+    with pytest.raises(TypeError, match="floating-point"):
+        og.set_default_dtype(og.int32)
+    assert og.get_default_dtype() is og.float32
+
+
+def test_shapes():
+    assert og.broadcast_shapes((2, 1), (3,)) == og.Size([2, 3])
+    assert og.broadcast_shapes() == og.Size([]) and og.broadcast_shapes((2, 0), 1) == og.Size([2, 0])
+    assert og.broadcast_shapes((1,), (0,)) == og.Size([0]) and isinstance(og.broadcast_shapes(3), og.Size)
+    with pytest.raises(RuntimeError, match=r"shape 1 is \(3,\), which does not broadcast with \(2,\)"):
+        og.broadcast_shapes((2,), (3,))
+    with pytest.raises(ValueError, match="expected sizes of 0 or more"):
+        og.broadcast_shapes((-1,), (2,))
+    indices = og.unravel_index(og.tensor([3, 5]), (2, 3))
+    assert [index.tolist() for index in indices] == [[1, 1], [0, 2]]
+    with pytest.raises(ValueError, match="integer dtype"):
+        og.unravel_index(og.tensor([1.0]), (2,))
+
+
+def test_data_and_objects():
+    numpy = pytest.importorskip("numpy")
+    array = numpy.zeros(2)
+    og.as_tensor(array).add_(1)
+    assert array.tolist() == [1.0, 1.0]
+    x = og.tensor([1.0])
+    assert og.as_tensor(x) is x and og.as_tensor([1, 2.5], dtype=og.float64).dtype is og.float64
+    assert og.is_tensor(x) and not og.is_tensor(array)
+    assert og.is_storage(x.untyped_storage()) if hasattr(x, "untyped_storage") else not og.is_storage(x)
+    assert og.typename(3) == "int" and og.typename(x).endswith("Tensor")
+
+
+def test_unique_elements():
+    x = og.tensor([3, 1, 1, 2])
+    assert og.unique(x).tolist() == x.unique().tolist() == [1, 2, 3]
+    values, inverse, counts = x.unique(return_inverse=True, return_counts=True)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 2, 3], [2, 0, 0, 1], [2, 1, 1])
+    rows = og.tensor([[1, 2], [1, 2], [0, 1]])
+    assert og.unique(rows, dim=0).tolist() == [[0, 1], [1, 2]]
+    values, counts = og.unique_consecutive(x, return_counts=True)
+    assert (values.tolist(), counts.tolist()) == ([3, 1, 2], [1, 2, 1])
+
+
+def test_random_numbers():
+    og.manual_seed(5)
+    assert og.initial_seed() == 5
+    state = og.get_rng_state()
+    first = og.rand(3).tolist()
+    og.set_rng_state(state)
+    assert og.rand(3).tolist() == first
+    assert og.seed() == og.initial_seed() and og.rand(3).tolist() != first
+    generator = og.Generator()
+    assert generator.initial_seed() == 67280421310721
+    assert generator.manual_seed(5) is generator
+    assert og.rand(3, generator=generator).tolist() == first
+    kept = og.Generator("cpu").set_state(generator.get_state())
+    assert og.rand(2, generator=kept).tolist() == og.rand(2, generator=generator).tolist()
+    assert generator.seed() == generator.initial_seed()
+    with pytest.raises(RuntimeError, match="expected the cpu"):
+        og.Generator("meta")
+
+
+def test_settings():
+    threads = og.get_num_threads()
+    try:
+        og.set_num_threads(1)
+        assert og.get_num_threads() == 1
+    finally:
+        og.set_num_threads(threads)
+    for wrong in (0, -1):
+        with pytest.raises(RuntimeError, match="expected a positive number"):
+            og.set_num_threads(wrong)
+    before = og.get_printoptions()
+    try:
+        og.set_printoptions(precision=2)
+        assert repr(og.tensor([1.23456])) == "tensor([1.23])"
+        og.set_printoptions(profile="full", threshold=float("inf"))
+        assert "..." not in repr(og.arange(2000))
+        og.set_printoptions(profile="default")
+        assert "..." in repr(og.arange(2000))
+        with pytest.raises(ValueError, match="profile"):
+            og.set_printoptions(profile="long")
+    finally:
+        og.set_printoptions(**before)
+    assert og.get_printoptions() == before
