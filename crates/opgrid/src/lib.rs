@@ -58,6 +58,11 @@ pub use opgrid_tensor::tensor::{
     print_options, set_print_options, with_print_options,
 };
 
+/// The examples of README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
+
 pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 /// The global dispatcher, with this crate's operators.
