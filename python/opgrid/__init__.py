@@ -62,8 +62,6 @@ from ._opgrid import (
     set_rng_state,
     tensor,
 )
-from ._array_api import array_namespace as _array_namespace
-from ._array_api import to_device as _to_device
 from ._files import load, save
 from ._functional import (
     as_tensor,
@@ -101,6 +99,22 @@ cfloat = _opgrid.complex64
 cdouble = _opgrid.complex128
 del _name, _value
 
+
+
+def _array_namespace(self: TensorBase, api_version: str | None = None) -> Any:
+    """The namespace of the array API standard."""
+    from ._array_api import array_namespace
+
+    return array_namespace(self, api_version)
+
+
+def _to_device(self: TensorBase, device: Any, /, *, stream: Any = None) -> TensorBase:
+    """The tensor on a device, as the array API standard asks for it."""
+    from ._array_api import to_device
+
+    return to_device(self, device, stream=stream)
+
+
 setattr(TensorBase, "__array_namespace__", _array_namespace)
 setattr(TensorBase, "to_device", _to_device)
 setattr(TensorBase, "unique", unique)
@@ -113,6 +127,7 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
+_MODULES = frozenset(["nn", "optim", "torch", "utils"])
 
 
 def get_include() -> str:
@@ -123,7 +138,12 @@ def get_include() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Functions are operators of the registry. Those of the package itself stay; others are looked up each time, since they may go."""
+    """Modules are imported when they are asked for. Functions are operators of the registry: those of the package itself stay, others
+    are looked up each time, since they may go."""
+    if name in _MODULES:
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
     function = _opgrid.function(name)
     if name in _OWN:
         globals()[name] = function
@@ -131,8 +151,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_opgrid.function_names()})
-
-
-# Last: these call operators as functions of the package.
-from . import nn, optim, torch, utils  # noqa: E402
+    return sorted({*globals(), *_MODULES, *_opgrid.function_names()})

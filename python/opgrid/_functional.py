@@ -81,7 +81,7 @@ def unravel_index(indices: _opgrid.Tensor, shape: Any) -> tuple[_opgrid.Tensor, 
     """The indices of each dimension, of indices into a tensor of that shape in row-major order."""
     sizes = [shape] if isinstance(shape, int) else [int(size) for size in shape]
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _opgrid.bool:
-        raise ValueError(f"unravel_index(): expected indices of an integer dtype, found {indices.dtype}")
+        raise TypeError(f"unravel_index(): expected indices of an integer dtype, found {indices.dtype}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index(): expected sizes of 0 or more, found {tuple(sizes)}")
     found = []

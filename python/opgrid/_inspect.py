@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 from typing import Any, NamedTuple
 
 from . import _opgrid
@@ -39,10 +37,12 @@ class Table(list[Slot]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(
-            f"<tr><td>{html.escape(str(slot.key))}<td>{html.escape(slot.reason)}"
-            f"<td>{html.escape(slot.kernel.title) if slot.kernel else ''}"
-            f"<td>{html.escape(slot.kernel.place) if slot.kernel else ''}"
+            f"<tr><td>{escape(str(slot.key))}<td>{escape(slot.reason)}"
+            f"<td>{escape(slot.kernel.title) if slot.kernel else ''}"
+            f"<td>{escape(slot.kernel.place) if slot.kernel else ''}"
             for slot in self
         )
         return f"<table><tr><th>key<th>reason<th>kernel<th>place{rows}</table>"
@@ -57,6 +57,8 @@ class _Described:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as dicts and lists."""
+        import json
+
         described: dict[str, Any] = json.loads(self._described)
         return described
 
@@ -70,14 +72,16 @@ class Explanation(_Described):
     """Why a call runs the kernels that it runs: a text, ``as_dict()``, and a table in a notebook."""
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         described = self.as_dict()
         rows = "".join(
-            f"<tr><td>{place}<td>{html.escape(hop['key'])}<td>{html.escape(hop['operator'])}"
-            f"<td>{html.escape(hop['reason'])}<td>{html.escape((hop['kernel'] or {}).get('place') or 'no kernel')}"
+            f"<tr><td>{place}<td>{escape(hop['key'])}<td>{escape(hop['operator'])}"
+            f"<td>{escape(hop['reason'])}<td>{escape((hop['kernel'] or {}).get('place') or 'no kernel')}"
             for place, hop in enumerate(described["hops"], 1)
         )
         head = "<tr><th><th>key<th>operator<th>reason<th>place"
-        return f"<p><code>{html.escape(described['operator'])}</code></p><table>{head}{rows}</table>"
+        return f"<p><code>{escape(described['operator'])}</code></p><table>{head}{rows}</table>"
 
 
 class Stats(_Described):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import os
 import types
 from typing import Any
@@ -19,6 +17,10 @@ def _file_of_plugin(path: str) -> str:
     """The file of a plugin that an installed package names as an entry point, else the path itself."""
     if os.path.exists(path):
         return path
+    # These take longer to import than all of this package.
+    import importlib.metadata
+    import importlib.util
+
     for entry in importlib.metadata.entry_points(group="opgrid.plugins", name=path):
         # The module is not imported: that would run the package.
         spec = importlib.util.find_spec(entry.module)

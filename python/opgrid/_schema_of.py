@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _opgrid
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 _PLAIN: dict[Any, str] = {
     _opgrid.Tensor: "Tensor",
@@ -36,6 +38,9 @@ def infer_schema(
 
     ``mutates_args`` names the tensors that it writes; ``"unknown"`` stands for all of them.
     """
+    # It takes longer to import than most of this package.
+    import inspect
+
     signature = inspect.signature(prototype_function)
     hints = _hints(prototype_function)
     known = set(signature.parameters)
@@ -65,7 +70,7 @@ def infer_schema(
             writes += 1
         default = "" if parameter.default is parameter.empty else f"={_default(parameter.default, name, signature)}"
         parts.append(f"{declared} {name}{default}")
-    results = _results(hints.get("return", inspect.Signature.empty), signature)
+    results = _results(hints.get("return", signature.empty), signature)
     return f"{op_name or ''}({', '.join(parts)}) -> {results}"
 
 
@@ -76,11 +81,11 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         raise ValueError(f"infer_schema(func): cannot resolve the annotations: {error}") from error
 
 
-def _refuse(message: str, signature: inspect.Signature) -> typing.NoReturn:
+def _refuse(message: str, signature: Signature) -> typing.NoReturn:
     raise ValueError(f"infer_schema(func): {message}. Got func with signature {signature}")
 
 
-def _type(annotation: Any, what: str, signature: inspect.Signature) -> str:
+def _type(annotation: Any, what: str, signature: Signature) -> str:
     if annotation in _PLAIN:
         return _PLAIN[annotation]
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -97,7 +102,7 @@ def _type(annotation: Any, what: str, signature: inspect.Signature) -> str:
     _refuse(f"{what} has unsupported type {annotation}", signature)
 
 
-def _default(value: Any, name: str, signature: inspect.Signature) -> str:
+def _default(value: Any, name: str, signature: Signature) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return str(value)
     if isinstance(value, str):
@@ -107,8 +112,8 @@ def _default(value: Any, name: str, signature: inspect.Signature) -> str:
     _refuse(f"parameter {name} has unsupported default {value!r}", signature)
 
 
-def _results(annotation: Any, signature: inspect.Signature) -> str:
-    if annotation is inspect.Signature.empty:
+def _results(annotation: Any, signature: Signature) -> str:
+    if annotation is signature.empty:
         _refuse("the function must have an annotation of what it returns", signature)
     if annotation in (None, type(None)):
         return "()"

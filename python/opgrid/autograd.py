@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import functools
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _opgrid
 from ._opgrid import Graph, Node, RemovableHandle, Tensor, is_grad_enabled
+
+if TYPE_CHECKING:
+    from random import Random
 
 __all__ = [
     "Function",
@@ -569,7 +571,9 @@ def _check_direction(func: Callable[..., Any], inputs: tuple[Any, ...], place: i
     x = inputs[place]
     parts = _parts(x)
     # Numbers that have nothing to do with those that the function draws.
-    numbers = random.Random(place)
+    from random import Random
+
+    numbers = Random(place)
     along = _direction(numbers, len(parts))
     sides = []
     for by in (eps, -eps):
@@ -590,5 +594,5 @@ def _check_direction(func: Callable[..., Any], inputs: tuple[Any, ...], place: i
             )
 
 
-def _direction(numbers: random.Random, count: int) -> list[float]:
+def _direction(numbers: Random, count: int) -> list[float]:
     return [numbers.choice((-1.0, 1.0)) * numbers.uniform(0.5, 1.0) for _ in range(count)]

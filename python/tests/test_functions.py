@@ -68,7 +68,7 @@ def test_shapes():
         og.broadcast_shapes((-1,), (2,))
     indices = og.unravel_index(og.tensor([3, 5]), (2, 3))
     assert [index.tolist() for index in indices] == [[1, 1], [0, 2]]
-    with pytest.raises(ValueError, match="integer dtype"):
+    with pytest.raises(TypeError, match="integer dtype"):
         og.unravel_index(og.tensor([1.0]), (2,))
 
 

@@ -1,11 +1,12 @@
 //! The number protocol of tensors: infix operators are operators, and numbers beside tensors are numbers.
 
 use opgrid::Tensor;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use smallvec::smallvec;
 
-use super::object::{TensorBase, tensor_of};
+use super::object::{TensorBase, expect_tensor, tensor_of};
 use crate::errors::guarded;
 use crate::operators::arguments::Arguments;
 use crate::operators::functions::Special;
@@ -52,7 +53,7 @@ fn written(result: Py<PyAny>, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyRes
     if result.is(py.NotImplemented()) {
         let found = other.get_type().name()?;
         let message = format!("unsupported operand: expected a tensor or a number, found {found}");
-        return Err(pyo3::exceptions::PyTypeError::new_err(message));
+        return Err(PyTypeError::new_err(message));
     }
     Ok(())
 }
@@ -214,6 +215,11 @@ impl TensorBase {
 
     fn __invert__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         static OPERATOR: Special = Special::new("bitwise_not");
+        let dtype = expect_tensor(slf.as_any())?.dtype();
+        if dtype.is_floating_point() || dtype.is_complex() {
+            let message = format!("~: found a tensor of {dtype}, expected one of integers or bools");
+            return Err(PyTypeError::new_err(message));
+        }
         unary(&OPERATOR, slf.as_any())
     }
 
