@@ -107,6 +107,8 @@ class TensorBase:
     itemsize: _int
     nbytes: _int
     is_meta: _bool
+    is_cuda: _bool
+    is_sparse: _bool
     is_cpu: _bool
     requires_grad: _bool
     grad: Tensor | None
@@ -117,6 +119,7 @@ class TensorBase:
     _version: _int
     T: Tensor
     mT: Tensor
+    H: Tensor
     @overload
     def size(self, dim: None = ...) -> Size: ...
     @overload

@@ -1,5 +1,6 @@
 """Memory shared with numpy and by DLPack, and files."""
 
+import ctypes
 import gc
 import weakref
 
@@ -191,3 +192,100 @@ def test_one_tensor_is_written_alone(tmp_path):
         og.save(og.zeros(1), tmp_path / "x.txt")
     with pytest.raises(TypeError):
         og.save([1], path)
+
+
+class ExchangeApi(ctypes.Structure):
+    """`DLPackExchangeAPI`, as a library in C sees it."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("before", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("lend", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))),
+        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))),
+        ("describe", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)),
+        ("stream", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))),
+    ]
+
+
+class Described(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("dims", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    ]
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("flags", ctypes.c_uint64),
+        ("tensor", Described),
+    ]
+
+
+def exchange_api(kind=og.Tensor):
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return ExchangeApi.from_address(pointer(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
+
+
+def test_the_table_of_c_functions_lends_and_borrows():
+    api = exchange_api()
+    assert (api.major, api.before) == (1, None)
+    x = og.arange(6.0).reshape(2, 3)[:, 1:]
+    managed = ctypes.c_void_p()
+    assert api.lend(x, ctypes.byref(managed)) == 0
+    back = ctypes.py_object()
+    assert api.borrow(managed, ctypes.byref(back)) == 0
+    y = back.value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(y))
+    assert y.tolist() == [[1.0, 2.0], [4.0, 5.0]] and y.stride() == x.stride()
+    y.fill_(7)
+    assert x.tolist() == [[7.0, 7.0], [7.0, 7.0]]
+
+    described = Described()
+    assert api.describe(x, ctypes.addressof(described)) == 0
+    assert (described.dims, described.code, described.bits, list(described.device)) == (2, 2, 32, [1, 0])
+    assert (described.sizes[:2], described.strides[:2], described.data) == ([2, 2], [3, 1], x.data_ptr())
+
+    stream = ctypes.c_void_p(3)
+    assert api.stream(1, 0, ctypes.byref(stream)) == 0 and stream.value is None
+    for refused in (
+        lambda: api.lend(3, ctypes.byref(managed)),
+        lambda: api.lend(og.zeros(2, device="meta"), ctypes.byref(managed)),
+        lambda: api.describe("a", ctypes.addressof(described)),
+        lambda: api.borrow(None, ctypes.byref(back)),
+        lambda: api.stream(2, 0, ctypes.byref(stream)),
+    ):
+        with pytest.raises((TypeError, BufferError)):
+            refused()
+
+
+def test_the_table_of_c_functions_makes_tensors():
+    api = exchange_api()
+    said = []
+    report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+    say = report(lambda _, kind, message: said.append((kind, message)))
+    allocate = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, report)(api.allocate)
+    sizes = (ctypes.c_int64 * 2)(2, 3)
+    wanted = Described(None, (ctypes.c_int32 * 2)(1, 0), 2, 0, 64, 1, sizes, None, 0)
+    made = ctypes.c_void_p()
+    assert allocate(ctypes.addressof(wanted), ctypes.byref(made), None, say) == 0
+    managed = Managed.from_address(made.value)
+    assert (managed.major, managed.tensor.sizes[:2], managed.tensor.bits) == (1, [2, 3], 64)
+    managed.deleter(made.value)
+    wanted.bits = 63
+    assert allocate(ctypes.addressof(wanted), ctypes.byref(made), None, say) == -1
+    ((kind, message),) = said
+    assert kind == b"BufferError" and b"63 bits" in message

@@ -105,6 +105,25 @@ pub mod __private {
 /// A first item `home = path;` names the function that registers the overloads' library on first use
 /// ([`Operator::home`]).
 ///
+/// Types of a schema in Rust, as parameters of `call` and of kernels, and as results:
+///
+/// | schema | parameter | result |
+/// |---|---|---|
+/// | `Tensor`, `Tensor(a)` | `&Tensor` | `Tensor` |
+/// | `Tensor(a!)` | `&Tensor`, written | none, where the return is that argument: kernels return `Result<()>` |
+/// | `int`, `SymInt`; `float`; `bool` | `i64`; `f64`; `bool` | the same |
+/// | `complex`; `Scalar` | `Complex64`; [`Scalar`] | the same |
+/// | `str` | `&str` | `String` |
+/// | `ScalarType`, `Layout`, `MemoryFormat`, `Device` | [`DType`], [`Layout`], [`MemoryFormat`], [`Device`] | the same |
+/// | `Generator` | `&`[`Generator`](value::Generator) | the same, owned |
+/// | `T[]`, `T[2]` | `&[T]` of owned `T` | `Vec<T>` |
+/// | `T?` | `Option` of the parameter | `Option` of the result |
+/// | `Dict(K, V)` | `&`[`Dict`]`<K, V>` | the same, owned |
+/// | `t` (any type) | `&`[`Value`] | `Value` |
+/// | `()`; `(A, B)` | | `()`; a tuple |
+///
+/// A schema with another type is registered by its text, and its kernels are boxed.
+///
 /// # Examples
 ///
 /// ```

@@ -96,6 +96,7 @@ mod _opgrid {
         let py = module.py();
         crate::registration::overrides::warn_in_python().or_raise(py)?;
         crate::autograd::say_places();
+        crate::exchange::c_api::give_table(py)?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::keys::give_names(py)?;
         for (_, object) in DTypeObject::all(py)? {

@@ -59,10 +59,139 @@ const DTYPES: [(DType, u8, u8); 17] = [
     (DType::F8E5M2, 12, 8),
 ];
 
+/// `DLTensor`: where elements lie, and of what sizes, strides and dtype.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct DlTensor {
+    data: *mut c_void,
+    device_kind: i32,
+    device_index: i32,
+    dims: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    sizes: *mut i64,
+    /// Null for row-major tensors.
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+impl DlTensor {
+    /// Without dimensions, dtype and memory.
+    const NOTHING: Self = Self {
+        data: ptr::null_mut(),
+        device_kind: CPU,
+        device_index: 0,
+        dims: 0,
+        code: 0,
+        bits: 0,
+        lanes: 0,
+        sizes: ptr::null_mut(),
+        strides: ptr::null_mut(),
+        byte_offset: 0,
+    };
+
+    /// The description of a tensor. It leads to the tensor's own sizes, strides and memory, which are there as long as the
+    /// tensor is there and nobody gives it others.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that DLPack does not have; memory that is not on the CPU; somebody is writing it.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        let array = tensor.array()?;
+        let known = DTYPES.iter().find(|(dtype, ..)| *dtype == array.dtype());
+        let &(_, code, bits) = known.ok_or_else(|| {
+            argument(format!("DLPack has no dtype like {}; convert the tensor first", array.dtype()))
+        })?;
+        if array.device().kind() != DeviceType::Cpu {
+            let device = array.device();
+            return Err(argument(format!(
+                "memory of device {device} is not lent, only that of the cpu; copy it there"
+            )));
+        }
+        // Reading clears memory that nobody has written.
+        drop(array.storage().read()?);
+        let start = array.storage().address().map_or(ptr::null_mut(), NonNull::as_ptr);
+        let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
+        Ok(Self {
+            data: start.wrapping_add(offset).cast(),
+            dims: array.sizes().len() as i32,
+            code,
+            bits,
+            lanes: 1,
+            sizes: array.sizes().as_ptr().cast_mut(),
+            strides: array.geometry().strides().as_ptr().cast_mut(),
+            ..Self::NOTHING
+        })
+    }
+
+    /// The dtype of the elements.
+    ///
+    /// # Errors
+    ///
+    /// One that tensors do not have.
+    fn dtype(&self) -> Result<DType> {
+        let Self { code, bits, lanes, .. } = *self;
+        let known = DTYPES.iter().find(|(_, known, size)| (*known, *size, 1) == (code, bits, lanes));
+        known.map(|(dtype, ..)| *dtype).ok_or_else(|| {
+            argument(format!(
+                "found elements of DLPack's type ({code}, {bits} bits, {lanes} lanes), which tensors do not have; \
+                 convert them first"
+            ))
+        })
+    }
+
+    /// # Errors
+    ///
+    /// A negative number of dimensions or sizes that are missing.
+    fn check(&self) -> Result<()> {
+        if self.dims < 0 || (self.dims > 0 && self.sizes.is_null()) {
+            let found = if self.dims < 0 { "" } else { ", but no sizes" };
+            return Err(argument(format!("found {} dimensions{found} in a DLPack tensor", self.dims)));
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// `start` is null, or as many numbers as there are dimensions lie there; `check` has passed.
+    unsafe fn numbers<'a>(&self, start: *const i64) -> Option<&'a [i64]> {
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, self.dims as usize) })
+    }
+
+    /// What kind of tensor it describes.
+    ///
+    /// # Errors
+    ///
+    /// Another device than the CPU, a dtype, sizes or strides that tensors cannot have.
+    ///
+    /// # Safety
+    ///
+    /// Sizes and strides are null, or as many numbers as there are dimensions lie there.
+    pub unsafe fn spec(&self) -> Result<TensorSpec> {
+        self.check()?;
+        if self.device_kind != CPU {
+            let found = self.device_kind;
+            return Err(argument(format!(
+                "found memory of DLPack's device {found}, expected that of the cpu ({CPU}); copy it there first"
+            )));
+        }
+        // SAFETY: guaranteed by the caller, see `# Safety`.
+        let (sizes, strides) = unsafe { (self.numbers(self.sizes), self.numbers(self.strides)) };
+        let sizes = sizes.unwrap_or_default();
+        let geometry = match strides {
+            None => Geometry::contiguous(sizes)?,
+            Some(strides) => Geometry::strided(sizes, strides, 0)?,
+        };
+        Ok(TensorSpec::new(geometry, self.dtype()?, Device::CPU))
+    }
+}
+
 /// `DLManagedTensor`, the form from before version 1.
 #[repr(C)]
 pub struct Unversioned {
-    tensor: Described,
+    tensor: DlTensor,
     context: *mut c_void,
     deleter: Option<Deleter<Self>>,
 }
@@ -75,37 +204,21 @@ pub struct Versioned {
     context: *mut c_void,
     deleter: Option<Deleter<Self>>,
     flags: u64,
-    tensor: Described,
+    tensor: DlTensor,
 }
 
 mod form {
-    use std::ffi::c_void;
     use std::ptr::NonNull;
 
     use opgrid_core::Result;
 
-    /// `DLTensor`.
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    pub struct Described {
-        pub data: *mut c_void,
-        pub device_kind: i32,
-        pub device_index: i32,
-        pub dims: i32,
-        pub code: u8,
-        pub bits: u8,
-        pub lanes: u16,
-        pub sizes: *mut i64,
-        /// Null for row-major tensors.
-        pub strides: *mut i64,
-        pub byte_offset: u64,
-    }
+    use super::DlTensor;
 
     pub type Deleter<F> = unsafe extern "C" fn(*mut F);
 
     /// How the two structures are made and read.
     pub trait Form: Sized + 'static {
-        fn new(tensor: Described, deleter: Deleter<Self>, flags: u64) -> Self;
+        fn new(tensor: DlTensor, deleter: Deleter<Self>, flags: u64) -> Self;
 
         /// # Safety
         ///
@@ -121,14 +234,14 @@ mod form {
         /// # Errors
         ///
         /// Another version.
-        unsafe fn read(managed: NonNull<Self>) -> Result<(Described, u64)>;
+        unsafe fn read(managed: NonNull<Self>) -> Result<(DlTensor, u64)>;
     }
 }
 
-use form::{Deleter, Described, Form};
+use form::{Deleter, Form};
 
 impl Form for Unversioned {
-    fn new(tensor: Described, deleter: Deleter<Self>, _: u64) -> Self {
+    fn new(tensor: DlTensor, deleter: Deleter<Self>, _: u64) -> Self {
         Self { tensor, context: ptr::null_mut(), deleter: Some(deleter) }
     }
 
@@ -137,14 +250,14 @@ impl Form for Unversioned {
         unsafe { (*managed.as_ptr()).deleter }
     }
 
-    unsafe fn read(managed: NonNull<Self>) -> Result<(Described, u64)> {
+    unsafe fn read(managed: NonNull<Self>) -> Result<(DlTensor, u64)> {
         // SAFETY: guaranteed by the caller, see `# Safety`.
         Ok((unsafe { (*managed.as_ptr()).tensor }, 0))
     }
 }
 
 impl Form for Versioned {
-    fn new(tensor: Described, deleter: Deleter<Self>, flags: u64) -> Self {
+    fn new(tensor: DlTensor, deleter: Deleter<Self>, flags: u64) -> Self {
         Self { major: 1, minor: 0, context: ptr::null_mut(), deleter: Some(deleter), flags, tensor }
     }
 
@@ -153,7 +266,7 @@ impl Form for Versioned {
         unsafe { (*managed.as_ptr()).deleter }
     }
 
-    unsafe fn read(managed: NonNull<Self>) -> Result<(Described, u64)> {
+    unsafe fn read(managed: NonNull<Self>) -> Result<(DlTensor, u64)> {
         // SAFETY: as above.
         let (major, minor) = unsafe { ((*managed.as_ptr()).major, (*managed.as_ptr()).minor) };
         if major != 1 {
@@ -187,7 +300,7 @@ unsafe extern "C" fn delete<F: Form>(managed: *mut F) {
 pub struct Loan<F: Form> {
     /// Invariant: it leads to a structure that is ours to give back, with everything that DLPack guarantees.
     managed: NonNull<F>,
-    tensor: Described,
+    tensor: DlTensor,
     flags: u64,
 }
 
@@ -201,37 +314,12 @@ impl<F: Form> Loan<F> {
     ///
     /// # Errors
     ///
-    /// A dtype that DLPack does not have; memory that is not on the CPU; somebody is writing it.
+    /// As [`DlTensor::of`].
     pub fn of(tensor: &Tensor, copied: bool) -> Result<Self> {
-        let array = tensor.array()?;
-        let known = DTYPES.iter().find(|(dtype, ..)| *dtype == array.dtype());
-        let &(_, code, bits) = known.ok_or_else(|| {
-            argument(format!("DLPack has no dtype like {}; convert the tensor first", array.dtype()))
-        })?;
-        if array.device().kind() != DeviceType::Cpu {
-            let device = array.device();
-            return Err(argument(format!(
-                "memory of device {device} is not lent, only that of the cpu; copy it there"
-            )));
-        }
-        // Reading clears memory that nobody has written.
-        drop(array.storage().read()?);
-        let start = array.storage().address().map_or(ptr::null_mut(), NonNull::as_ptr);
-        let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
-        let mut sizes = array.sizes().to_vec();
-        let mut strides = array.geometry().strides().to_vec();
-        let described = Described {
-            data: start.wrapping_add(offset).cast(),
-            device_kind: CPU,
-            device_index: 0,
-            dims: sizes.len() as i32,
-            code,
-            bits,
-            lanes: 1,
-            sizes: sizes.as_mut_ptr(),
-            strides: strides.as_mut_ptr(),
-            byte_offset: 0,
-        };
+        let mut described = DlTensor::of(tensor)?;
+        let mut sizes = tensor.sizes().to_vec();
+        let mut strides = tensor.strides().to_vec();
+        (described.sizes, described.strides) = (sizes.as_mut_ptr(), strides.as_mut_ptr());
         let flags = if copied { IS_COPIED } else { 0 };
         let managed = F::new(described, delete::<F>, flags);
         let lent = Box::new(Lent { managed, sizes, strides, _tensor: tensor.clone() });
@@ -251,26 +339,11 @@ impl<F: Form> Loan<F> {
     ///
     /// Another version, a negative number of dimensions or sizes that are missing; then it has been given back.
     pub unsafe fn from_raw(managed: NonNull<F>) -> Result<Self> {
-        let nothing = Described {
-            data: ptr::null_mut(),
-            device_kind: CPU,
-            device_index: 0,
-            dims: 0,
-            code: 0,
-            bits: 0,
-            lanes: 0,
-            sizes: ptr::null_mut(),
-            strides: ptr::null_mut(),
-            byte_offset: 0,
-        };
         // From here on an error gives it back.
-        let mut loan = Self { managed, tensor: nothing, flags: 0 };
+        let mut loan = Self { managed, tensor: DlTensor::NOTHING, flags: 0 };
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let (tensor, flags) = unsafe { F::read(managed) }?;
-        if tensor.dims < 0 || (tensor.dims > 0 && tensor.sizes.is_null()) {
-            let found = if tensor.dims < 0 { "" } else { ", but no sizes" };
-            return Err(argument(format!("found {} dimensions{found} in a DLPack tensor", tensor.dims)));
-        }
+        tensor.check()?;
         (loan.tensor, loan.flags) = (tensor, flags);
         Ok(loan)
     }
@@ -286,34 +359,13 @@ impl<F: Form> Loan<F> {
     ///
     /// One that tensors do not have.
     pub fn dtype(&self) -> Result<DType> {
-        let Described { code, bits, lanes, .. } = self.tensor;
-        let known = DTYPES.iter().find(|(_, known, size)| (*known, *size, 1) == (code, bits, lanes));
-        known.map(|(dtype, ..)| *dtype).ok_or_else(|| {
-            argument(format!(
-                "found elements of DLPack's type ({code}, {bits} bits, {lanes} lanes), which tensors do not have; \
-                 convert them first"
-            ))
-        })
-    }
-
-    /// The size of each dimension.
-    pub fn sizes(&self) -> &[i64] {
-        self.numbers(self.tensor.sizes).unwrap_or_default()
+        self.tensor.dtype()
     }
 
     /// The distance between neighbours in each dimension, in elements; `None` for row-major tensors.
     pub fn strides(&self) -> Option<&[i64]> {
-        self.numbers(self.tensor.strides)
-    }
-
-    fn numbers(&self, start: *const i64) -> Option<&[i64]> {
-        let dims = self.tensor.dims as usize;
-        if start.is_null() {
-            return None;
-        }
-        // SAFETY: the invariant: as many numbers as there are dimensions, of which `from_raw` and `of` made sure that they are
-        // not negative, for as long as the structure is ours.
-        Some(unsafe { std::slice::from_raw_parts(start, dims) })
+        // SAFETY: the invariant; `check` has passed in `from_raw`, and `of` makes no others.
+        unsafe { self.tensor.numbers(self.tensor.strides) }
     }
 
     /// Whether nobody may write the memory.
@@ -328,17 +380,8 @@ impl<F: Form> Loan<F> {
     /// Memory of another device than the CPU, elements of a dtype that tensors do not have, at addresses or distances that
     /// they cannot have, or no memory; then it has been given back.
     pub fn into_tensor(self) -> Result<Tensor> {
-        if self.tensor.device_kind != CPU {
-            let found = self.tensor.device_kind;
-            return Err(argument(format!(
-                "found memory of DLPack's device {found}, expected that of the cpu ({CPU}); copy it there first"
-            )));
-        }
-        let geometry = match self.strides() {
-            None => Geometry::contiguous(self.sizes())?,
-            Some(strides) => Geometry::strided(self.sizes(), strides, 0)?,
-        };
-        let spec = TensorSpec::new(geometry, self.dtype()?, Device::CPU);
+        // SAFETY: the invariant.
+        let spec = unsafe { self.tensor.spec() }?;
         let bytes = spec.bytes()?;
         if bytes == 0 {
             // Without elements there is nothing to share.

@@ -19,7 +19,7 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _TABLE: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
 """Functions by name, with the operators that they call."""
 
-_UNBUILT = ("searchsorted", "unique_all", "unique_counts", "unique_inverse", "unique_values")
+_UNBUILT = ("searchsorted",)
 
 _DTYPES = {
     name: getattr(_opgrid, name)

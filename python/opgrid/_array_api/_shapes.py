@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _opgrid
+from .._functional import broadcast_shapes
 from ._arguments import _axes, _together
 from ._namespace import _op, _standard, _tensor
 
 
 @_standard("broadcast_shapes")
 def _broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    result: list[int] = []
-    for shape in shapes:
-        result = [1] * (len(shape) - len(result)) + result
-        for place in range(1, len(shape) + 1):
-            if result[-place] == 1:
-                result[-place] = shape[-place]
-            elif shape[-place] not in (1, result[-place]):
-                raise ValueError(f"shapes {', '.join(str(tuple(each)) for each in shapes)} do not broadcast")
-    return tuple(result)
+    try:
+        return tuple(broadcast_shapes(*shapes))
+    except RuntimeError as refused:
+        raise ValueError(str(refused)) from None
 
 
 @_standard("broadcast_to", "expand")

@@ -47,6 +47,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
     (
         "opgrid-python",
         &[
+            "exchange/c_api",
             "exchange/dlpack",
             "exchange/handles",
             "operators/fastcall",

@@ -56,7 +56,7 @@ impl Lent {
 }
 
 /// The exception that DLPack asks for where memory cannot be lent.
-fn buffer_error(error: opgrid::Error) -> PyErr {
+pub(super) fn buffer_error(error: opgrid::Error) -> PyErr {
     PyBufferError::new_err(error.message().to_owned())
 }
 

@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::object::{TensorBase, expect_tensor, of};
 use super::storage::StorageObject;
 use super::{construct, nested};
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, new};
 use crate::keys::KeySet;
 use crate::values::names::{DTypeObject, DeviceObject, LayoutObject};
 use crate::values::{read, size};
@@ -118,6 +118,16 @@ impl TensorBase {
         Ok(own(slf)?.device().kind() == opgrid::DeviceType::Cpu)
     }
 
+    #[getter]
+    fn is_cuda(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(own(slf)?.device().kind().name() == "cuda")
+    }
+
+    /// Tensors keep all of their elements here.
+    #[classattr]
+    #[pyo3(name = "is_sparse")]
+    const IS_SPARSE: bool = false;
+
     /// How often the memory was written.
     #[getter]
     fn _version(slf: &Bound<'_, Self>) -> PyResult<u64> {
@@ -159,6 +169,21 @@ impl TensorBase {
     #[allow(non_snake_case)]
     fn mT(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         of(slf.py(), opgrid::ops::TransposeInt.call(own(slf)?, -2, -1).or_raise(slf.py())?)
+    }
+
+    /// The conjugates of a matrix with its dimensions exchanged.
+    #[getter]
+    #[allow(non_snake_case)]
+    fn H(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let tensor = own(slf)?;
+        if tensor.dim() != 0 && tensor.dim() != 2 {
+            let message = format!("tensor.H: found {} dimensions, expected a matrix", tensor.dim());
+            return Err(new(py, opgrid::ErrorKind::Argument, &message));
+        }
+        let turned =
+            if tensor.dim() == 0 { Ok(tensor.clone()) } else { opgrid::ops::TransposeInt.call(tensor, 0, 1) };
+        of(py, turned.and_then(|turned| turned.conj()).or_raise(py)?)
     }
 
     /// The tensor with another dtype, on another device, or as another tensor is; itself where nothing changes.
