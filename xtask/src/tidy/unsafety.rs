@@ -53,6 +53,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
             "operators/fastcall",
             "operators/gil_cell",
             "tensor/identity",
+            "values/size",
         ],
     ),
 ];

@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 use opgrid::dlpack::{CPU, Loan, Unversioned, Versioned};
 use opgrid::{DeviceType, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
-use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::{ffi, intern};
 
 use crate::errors::OrRaise;
 use crate::tensor::object::{TensorBase, expect_tensor, of};
@@ -20,13 +21,13 @@ const USED: &CStr = c"used_dltensor";
 const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
 
 /// A loan in either form.
-enum Lent {
+pub(super) enum Lent {
     Plain(Loan<Unversioned>),
     Versioned(Loan<Versioned>),
 }
 
 impl Lent {
-    fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         match self {
             Self::Plain(loan) => loan.is_read_only(),
             Self::Versioned(loan) => loan.is_read_only(),
@@ -47,11 +48,24 @@ impl Lent {
         }
     }
 
-    fn into_tensor(self) -> opgrid::Result<Tensor> {
-        match self {
+    /// A tensor on the memory; a copy if nobody may write that.
+    ///
+    /// # Errors
+    ///
+    /// Elements of a dtype that tensors do not have (`TypeError`), at distances (`ValueError`) or addresses that they cannot
+    /// have.
+    pub(super) fn into_checked_tensor(self, py: Python<'_>) -> PyResult<Tensor> {
+        self.dtype().map_err(|error| PyTypeError::new_err(error.message().to_owned()))?;
+        if self.strides().is_some_and(|strides| strides.iter().any(|stride| *stride < 0)) {
+            return Err(PyValueError::new_err(
+                "found negative strides, which tensors do not have; copy the array first, as with array.copy()",
+            ));
+        }
+        let tensor = match self {
             Self::Plain(loan) => loan.into_tensor(),
             Self::Versioned(loan) => loan.into_tensor(),
-        }
+        };
+        tensor.or_raise(py)
     }
 }
 
@@ -146,38 +160,42 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
 /// Memory of another device, of a dtype that tensors do not have, or with distances that they cannot have.
 pub(crate) fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Tensor> {
     let py = object.py();
-    let (kind, _): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
+    let (kind, _): (i32, i32) = object.call_method0(intern!(py, "__dlpack_device__"))?.extract()?;
     if kind != CPU {
         let message = format!(
             "found memory of DLPack's device {kind}, expected that of the cpu (1); copy it there first"
         );
         return Err(PyBufferError::new_err(message));
     }
-    let kwargs = PyDict::new(py);
-    kwargs.set_item("max_version", (1, 0))?;
-    let capsule = match object.call_method("__dlpack__", (), Some(&kwargs)) {
-        // Libraries from before version 1 do not know the argument.
-        Err(raised) if raised.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__")?,
-        capsule => capsule?,
-    };
-    let lent = take(&capsule)?;
-    let is_read_only = lent.is_read_only();
-    if is_read_only && copy == Some(false) {
+    let lent = ask(object)?;
+    if lent.is_read_only() && copy == Some(false) {
         return Err(PyBufferError::new_err(
             "the memory is read-only, so that it has to be copied; leave copy=False away",
         ));
     }
-    lent.dtype().map_err(|error| PyTypeError::new_err(error.message().to_owned()))?;
-    if lent.strides().is_some_and(|strides| strides.iter().any(|stride| *stride < 0)) {
-        return Err(PyValueError::new_err(
-            "found negative strides, which tensors do not have; copy the array first, as with array.copy()",
-        ));
-    }
-    let tensor = lent.into_tensor().or_raise(py)?;
+    let is_copied = lent.is_read_only();
+    let tensor = lent.into_checked_tensor(py)?;
     match copy {
-        Some(true) if !is_read_only => opgrid::ops::Clone.call(&tensor, None).or_raise(py),
+        Some(true) if !is_copied => opgrid::ops::Clone.call(&tensor, None).or_raise(py),
         _ => Ok(tensor),
     }
+}
+
+/// What an object on the CPU lends.
+pub(super) fn ask(object: &Bound<'_, PyAny>) -> PyResult<Lent> {
+    static VERSION: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let py = object.py();
+    let version = VERSION.get_or_try_init(py, || {
+        let version = PyDict::new(py);
+        version.set_item("max_version", (1, 0))?;
+        PyResult::Ok(version.unbind())
+    })?;
+    let capsule = match object.call_method(intern!(py, "__dlpack__"), (), Some(version.bind(py))) {
+        // Libraries from before version 1 do not know the argument.
+        Err(raised) if raised.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__")?,
+        capsule => capsule?,
+    };
+    take(&capsule)
 }
 
 /// A tensor on the memory of an object that lends it by DLPack: writing one writes the other.

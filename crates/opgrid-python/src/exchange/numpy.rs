@@ -1,8 +1,11 @@
 //! numpy's arrays: they are looked at through DLPack, and numpy is loaded only when somebody uses it.
 
 use opgrid::Tensor;
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyUserWarning};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 
 use super::dlpack;
 use crate::autograd::check_detached;
@@ -15,31 +18,51 @@ use crate::tensor::object::{TensorBase, expect_tensor, of};
 ///
 /// An array of a dtype that tensors do not have, or with memory that they cannot address.
 pub(crate) fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    if !object.hasattr("__array_interface__")? || !object.hasattr("__dlpack__")? {
+    let py = object.py();
+    if is_plain_array(object)? {
+        return dlpack::ask(object)?.into_checked_tensor(py).map(Some);
+    }
+    if !object.hasattr(intern!(py, "__array_interface__"))? || !object.hasattr(intern!(py, "__dlpack__"))? {
         return Ok(None);
     }
     dlpack::import(object, None).map(Some)
 }
 
+/// Whether the object is of the class `numpy.ndarray` itself, whose memory is on the CPU. Numpy is not imported for that.
+fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = object.py();
+    let class = object.get_type();
+    if let Some(known) = CLASS.get(py) {
+        return Ok(class.is(known));
+    }
+    let is_array = class.name()? == "ndarray" && class.module()? == "numpy";
+    if is_array {
+        // Somebody may have been faster.
+        let _ = CLASS.set(py, class.unbind());
+    }
+    Ok(is_array)
+}
+
 /// A tensor on the memory of an array of numpy: writing one writes the other.
 #[pyfunction]
 pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    if !array.hasattr("__array_interface__")? {
+    let py = array.py();
+    if !is_plain_array(array)? && !array.hasattr(intern!(py, "__array_interface__"))? {
         let found = array.get_type().name()?;
         return Err(PyTypeError::new_err(format!("expected np.ndarray (got {found})")));
     }
-    let writable = array.getattr("flags")?.get_item("WRITEABLE")?.extract::<bool>()?;
-    if !writable {
-        let message = c"from_numpy(): the array is read-only, so that the tensor is a copy";
-        PyErr::warn(array.py(), &array.py().get_type::<pyo3::exceptions::PyUserWarning>(), message, 1)?;
-    }
-    let shared = dlpack::import(array, None).map_err(|raised| match array.getattr("dtype") {
-        Ok(dtype) if raised.is_instance_of::<PyBufferError>(array.py()) => PyTypeError::new_err(format!(
+    let lent = dlpack::ask(array).map_err(|raised| match array.getattr("dtype") {
+        Ok(dtype) if raised.is_instance_of::<PyBufferError>(py) => PyTypeError::new_err(format!(
             "can't convert an array of {dtype}: {raised}; convert it with `.astype` first"
         )),
         _ => raised,
-    });
-    of(array.py(), shared?)
+    })?;
+    if lent.is_read_only() {
+        let message = c"from_numpy(): the array is read-only, so that the tensor is a copy";
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
+    }
+    of(py, lent.into_checked_tensor(py)?)
 }
 
 #[pymethods]
