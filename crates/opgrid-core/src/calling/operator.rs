@@ -425,6 +425,21 @@ impl fmt::Debug for OperatorHandle {
 
 /// An operator found by name, with typed calls.
 ///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, Dispatcher, Kernel};
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library
+///     .define("half(int x) -> int")
+///     .add(Kernel::function::<fn(i64) -> i64>(|x| Ok(x / 2)).at(DispatchKey::CompositeExplicitAutograd));
+/// let _registration = library.finish()?;
+/// let half = dispatcher.find("docs::half")?.typed::<fn(i64) -> i64>()?;
+/// assert_eq!(half.call((42,))?, 21);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TypedHandle<S> {
     /// Invariant: a cell for the signature `S`: `OperatorHandle::typed`, which asks for one, alone makes handles.

@@ -350,6 +350,17 @@ impl Drop for ForceGuard {
 }
 
 /// Adds keys to the included ones; the whole included set is as before when the guard is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, IncludeGuard, is_included};
+///
+/// let guard = IncludeGuard::new(DispatchKey::Tracer);
+/// assert!(is_included(DispatchKey::Tracer));
+/// drop(guard);
+/// assert!(!is_included(DispatchKey::Tracer));
+/// ```
 #[must_use = "the keys are put back when the guard is dropped"]
 pub struct IncludeGuard {
     before: DispatchKeySet,
@@ -372,6 +383,17 @@ impl Drop for IncludeGuard {
 }
 
 /// Adds keys to the excluded ones; the whole excluded set is as before when the guard is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, ExcludeGuard, is_excluded};
+///
+/// let guard = ExcludeGuard::new(DispatchKey::Tracer);
+/// assert!(is_excluded(DispatchKey::Tracer));
+/// drop(guard);
+/// assert!(!is_excluded(DispatchKey::Tracer));
+/// ```
 #[must_use = "the keys are put back when the guard is dropped"]
 pub struct ExcludeGuard {
     before: DispatchKeySet,
@@ -439,6 +461,15 @@ pub fn excluding<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -
 }
 
 /// Runs `body` with `keys` included for the whole tree of calls below it.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, including, is_included};
+///
+/// assert!(including(DispatchKey::Tracer, || is_included(DispatchKey::Tracer)));
+/// assert!(!is_included(DispatchKey::Tracer));
+/// ```
 pub fn including<X>(keys: impl Into<DispatchKeySet>, body: impl FnOnce() -> X) -> X {
     let _guard = IncludeGuard::new(keys);
     body()

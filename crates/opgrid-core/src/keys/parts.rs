@@ -38,6 +38,18 @@ use crate::keys::user_keys;
 pub struct Functionality(u8);
 
 /// The hardware that a dispatch key is for.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{BackendComponent, DispatchKey, Functionality};
+///
+/// let abacus = BackendComponent::register("Abacus")?;
+/// assert_eq!(abacus.key().to_string(), "Abacus");
+/// let autograd = DispatchKey::runtime(Functionality::AutogradFunctionality, abacus);
+/// assert_eq!(autograd.to_string(), "AutogradAbacus");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BackendComponent(u8);
 

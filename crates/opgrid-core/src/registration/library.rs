@@ -569,6 +569,24 @@ impl Drop for Library {
 ///
 /// Methods that take plain functions are there for overloads known at compile time, where the compiler checks each
 /// against the schema; [`add`](Self::add) takes any [`Kernel`].
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, Dispatcher, operator};
+///
+/// operator! {
+///     Scale = "docs::scale(int x, int by=2) -> int";
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library.define(Scale).tag("pointwise").kernel(DispatchKey::CompositeExplicitAutograd, |x, by| Ok(x * by));
+/// let _registration = library.finish()?;
+/// assert_eq!(dispatcher.call(Scale, (3, 4))?, 12);
+/// assert!(dispatcher.find("docs::scale")?.schema()?.to_string().ends_with("int by=2) -> int"));
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub struct OperatorBuilder<'l, T> {
     library: &'l mut Library,
     operator: Begun,
@@ -743,6 +761,28 @@ impl<O: Operator> OperatorBuilder<'_, O> {
 
 /// What a library registered; dropping it undoes that, at once and without waiting for calls. Calls that begin after it
 /// was dropped see nothing of it; [`quiesce`](crate::quiesce) waits for those before.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, Dispatcher, Kernel, Registration, Value};
+///
+/// let dispatcher = Dispatcher::new();
+/// let define = |name: &str| {
+///     let mut library = dispatcher.fragment("docs");
+///     let kernel = Kernel::function::<fn(i64) -> i64>(Ok).at(DispatchKey::CompositeExplicitAutograd);
+///     library.define(&*format!("{name}(int x) -> int")).add(kernel);
+///     library.finish()
+/// };
+/// let mut both = Registration::empty();
+/// both.join(define("one")?);
+/// both.join(define("two")?);
+/// let one = dispatcher.find("docs::one")?;
+/// assert_eq!(one.call_values(vec![Value::from(3)])?, [Value::from(3)]);
+/// drop(both);
+/// assert!(dispatcher.find("docs::two").is_err() && one.call_values(vec![Value::from(3)]).is_err());
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 #[must_use = "what was registered is undone when this is dropped"]
 pub struct Registration {
     parts: Vec<(Weak<DispatcherState>, Vec<Change>)>,

@@ -45,6 +45,35 @@ pub(crate) type OnOverride = Arc<dyn Fn(&Override) + Send + Sync>;
 /// Events come one at a time and in the order in which the registrations took effect, on any of the threads that
 /// register. A registration that a listener makes, or that another thread makes meanwhile, may return before its own
 /// events were told; they follow those before them.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use opgrid_core::{Dispatcher, Listener, OperatorHandle, schema::FunctionSchema};
+///
+/// #[derive(Default)]
+/// struct Names(Mutex<Vec<String>>);
+///
+/// impl Listener for Names {
+///     fn defined(&self, operator: &OperatorHandle, _: &FunctionSchema) {
+///         self.0.lock().unwrap().push(format!("+{}", operator.name()));
+///     }
+///
+///     fn dropped(&self, operator: &OperatorHandle, _: &FunctionSchema) {
+///         self.0.lock().unwrap().push(format!("-{}", operator.name()));
+///     }
+/// }
+///
+/// let (dispatcher, names) = (Dispatcher::new(), Arc::new(Names::default()));
+/// let _listening = dispatcher.listen(names.clone());
+/// let mut library = dispatcher.library("docs");
+/// library.define("heard() -> ()");
+/// drop(library.finish()?);
+/// assert_eq!(*names.0.lock().unwrap(), ["+docs::heard", "-docs::heard"]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub trait Listener: Send + Sync {
     /// An operator was defined.
     fn defined(&self, operator: &OperatorHandle, schema: &FunctionSchema);

@@ -18,6 +18,22 @@ use crate::signatures::signature::Signature;
 /// An overload known at compile time; [`operator!`](crate::operator!) implements it.
 ///
 /// Two crates may each declare a type for one overload; both reach the same operator.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{Operator, operator};
+///
+/// operator! {
+///     Twice = "docs::twice(int x) -> int";
+/// }
+///
+/// fn schema_of<O: Operator>(_: O) -> &'static str {
+///     O::SCHEMA
+/// }
+///
+/// assert_eq!(schema_of(Twice), "docs::twice(int x) -> int");
+/// ```
 pub trait Operator: Copy + Send + Sync + 'static {
     /// The schema text.
     const SCHEMA: &'static str;

@@ -6,6 +6,17 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The type of a tensor's elements. Discriminants are the numbers that torch's schemas use for `ScalarType`.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::DType;
+///
+/// let dtype: DType = "float32".parse()?;
+/// assert_eq!((dtype, dtype.size_in_bytes(), dtype.number()), (DType::F32, 4, 6));
+/// assert!(DType::Complex64.is_complex() && !DType::Bool.is_integral());
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]

@@ -6,6 +6,14 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How a tensor keeps its elements. Discriminants are the numbers that torch's schemas use for `Layout`.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Layout;
+///
+/// assert_eq!((Layout::default(), Layout::SparseCsr.name()), (Layout::Strided, "sparse_csr"));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Layout {
@@ -29,6 +37,15 @@ pub enum Layout {
 }
 
 /// The order of a strided tensor's elements. Discriminants are torch's numbers.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::MemoryFormat;
+///
+/// assert_eq!("channels_last".parse::<MemoryFormat>()?, MemoryFormat::ChannelsLast);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum MemoryFormat {

@@ -9,6 +9,31 @@ use opgrid_core::{Error, ErrorKind, Result};
 use super::storage::Allocation;
 
 /// A source of memory: of the process, or of a device ([`Allocation::on_device`]).
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Result;
+/// use opgrid_tensor::Storage;
+/// use opgrid_tensor::tensor::{Allocation, Allocator, CpuAllocator};
+///
+/// /// At most so many bytes at a time.
+/// struct Small(usize);
+///
+/// impl Allocator for Small {
+///     fn name(&self) -> &str {
+///         "small"
+///     }
+///
+///     fn allocate(&self, bytes: usize) -> Result<Allocation> {
+///         CpuAllocator.allocate(bytes.min(self.0))
+///     }
+/// }
+///
+/// assert_eq!(Storage::new(&CpuAllocator, 16)?.bytes(), 16);
+/// assert!(Storage::new(&Small(8), 16).is_err(), "fewer bytes than were asked for");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub trait Allocator: Send + Sync {
     /// The name that messages use.
     fn name(&self) -> &str;

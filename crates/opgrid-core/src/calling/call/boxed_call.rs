@@ -19,6 +19,29 @@ use crate::values::value::Value;
 /// A call as a boxed kernel sees it: operator, keys, arguments, and the place for results.
 ///
 /// It belongs to the call and cannot leave its thread.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{BoxedCall, DispatchKey, Dispatcher, Kernel, Result, Value};
+///
+/// /// Says which operator was called with how many arguments, for any operator.
+/// fn describe(call: &mut BoxedCall<'_>) -> Result<()> {
+///     let text = format!("{} of {}", call.operator().name(), call.args().len());
+///     call.push(Value::from(text));
+///     Ok(())
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library
+///     .define("boxed(int a, float b) -> str")
+///     .add(Kernel::boxed(describe).at(DispatchKey::CompositeExplicitAutograd));
+/// let _registration = library.finish()?;
+/// let results = dispatcher.find("docs::boxed")?.call_values(vec![Value::from(1), Value::from(0.5)])?;
+/// assert_eq!(results, [Value::from("docs::boxed of 2")]);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub struct BoxedCall<'c> {
     table: TableRef<'c>,
     keys: DispatchKeySet,

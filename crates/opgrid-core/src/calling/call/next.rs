@@ -44,6 +44,27 @@ fn nothing_below(table: TableRef<'_>) -> Error {
 /// The way on for a typed layer: the keys below the one that it was reached by.
 ///
 /// It belongs to the call and cannot leave its thread.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::{DispatchKey, Dispatcher, Result, including, operator};
+///
+/// operator! {
+///     Same = "docs::same(int x) -> int";
+/// }
+///
+/// let dispatcher = Dispatcher::new();
+/// let mut library = dispatcher.library("docs");
+/// library
+///     .define(Same)
+///     .kernel(DispatchKey::CompositeExplicitAutograd, |x| Ok(x))
+///     .layer(DispatchKey::TestingOnlyGenericMode, |next, args| Ok(2 * next.call(args)?));
+/// let _registration = library.finish()?;
+/// let doubled = including(DispatchKey::TestingOnlyGenericMode, || dispatcher.call(Same, (21,)))?;
+/// assert_eq!((doubled, dispatcher.call(Same, (21,))?), (42, 21));
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub struct Next<'n, S> {
     table: TableRef<'n>,
     keys: DispatchKeySet,

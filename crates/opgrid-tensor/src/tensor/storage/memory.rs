@@ -12,6 +12,50 @@ use super::cache::{self, ALIGNMENT, Class};
 ///
 /// Moving bytes is all that tensors ask of it: to print, to read elements out. What else can be done with it, the
 /// backend's kernels know, which find it by [`Storage::memory`](super::Storage::memory).
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use opgrid_core::{DType, Result};
+/// use opgrid_tensor::tensor::{Allocation, Allocator, DeviceMemory};
+/// use opgrid_tensor::{Array, Storage, TensorSpec};
+///
+/// /// Bytes that nobody reaches but by moving them.
+/// struct Far(Mutex<Vec<u8>>);
+///
+/// impl DeviceMemory for Far {
+///     fn read(&self, start: usize, out: &mut [u8]) -> Result<()> {
+///         out.copy_from_slice(&self.0.lock().unwrap()[start..start + out.len()]);
+///         Ok(())
+///     }
+///
+///     fn write(&self, start: usize, bytes: &[u8]) -> Result<()> {
+///         self.0.lock().unwrap()[start..start + bytes.len()].copy_from_slice(bytes);
+///         Ok(())
+///     }
+/// }
+///
+/// struct FarAway;
+///
+/// impl Allocator for FarAway {
+///     fn name(&self) -> &str {
+///         "far away"
+///     }
+///
+///     fn allocate(&self, bytes: usize) -> Result<Allocation> {
+///         Ok(Allocation::on_device(Far(vec![0; bytes].into()), bytes))
+///     }
+/// }
+///
+/// let spec = TensorSpec::contiguous(&[2], DType::U8, "cuda:0".parse()?)?;
+/// let array = Array::new(spec, Storage::new(&FarAway, 2)?)?;
+/// array.storage().device_memory().unwrap().write(0, &[3, 4])?;
+/// assert_eq!(array.to_vec::<u8>()?, [3, 4]);
+/// assert!(array.storage().read().is_err());
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub trait DeviceMemory: Any + Send + Sync {
     /// Fills `out` with the bytes from position `start` on, as they are once all work before has ended.
     ///
@@ -32,6 +76,18 @@ pub trait DeviceMemory: Any + Send + Sync {
 ///
 /// Invariant: where there is a `start`, `bytes` bytes from it are valid for reads and writes until it is dropped, and
 /// nobody else uses them. They may be uninitialised.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_tensor::Storage;
+/// use opgrid_tensor::tensor::{Allocator, CpuAllocator};
+///
+/// let block = CpuAllocator.allocate(64)?.when_released(|bytes| assert_eq!(bytes, 64));
+/// drop(block);
+/// assert_eq!(Storage::new(&CpuAllocator, 64)?.bytes(), 64);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
 pub struct Allocation {
     pub(super) start: Option<NonNull<u8>>,
     pub(super) bytes: usize,
