@@ -3,7 +3,8 @@
 //! What is measured stands apart from who measures it: `bench/SUITE.json` names the figures with their budgets, the
 //! programs `bench/ours/src/bin/SUITE` and `bench/torch/SUITE.cpp` measure them. Both answer to the same command
 //! lines, and run several times in turn; the lowest value of each figure counts. On a shared machine a time says
-//! little: the ratio of two times of one run is what counts. What builds take has no programs, see [`build`].
+//! little: the ratio of two times of one run is what counts. What builds take has no programs, see [`build`]. Plugins have no
+//! peer: what goes through their interface is measured beside what does not.
 
 mod build;
 mod definition;
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The suites, each with a file of definitions and its programs; those of builds are measured by [`build`].
-const SUITES: &[&str] = &["dispatch", "kernels", "operators", "python", "train", "build"];
+const SUITES: &[&str] = &["dispatch", "kernels", "operators", "plugins", "python", "train", "build"];
 
 /// The suites whose programs are one script in Python, with the script and the profile that the module is built with: calls
 /// are measured in what people install, operators in what is built again in little time.
@@ -81,7 +82,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
             options.suite, options.only
         )));
     }
-    if suite.argument == Argument::Nothing {
+    if options.suite == "build" {
         let measured = build::measure(&workspace, &suite.figures, options.rounds, options.cold)?;
         let figures = figures_of(&suite, &measured.samples, None);
         return tell(&options, &figures, &measured.notes);
@@ -90,6 +91,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let torch = options.against_torch.then(|| Torch::prepare(&workspace)).transpose()?;
     match &torch {
         Some(torch) => println!("measuring against torch {}", torch.version()),
+        None if without_peer(&options.suite).is_some() => {}
         None => notes.push("without `--against torch` there are no ratios".into()),
     }
     let (mut ours, mut peer) = programs(&workspace, &options.suite, torch.as_ref())?;
@@ -188,8 +190,8 @@ impl Options {
             }
         }
         let of_builds = options.suite == "build";
-        if of_builds && options.against_torch {
-            return Err(Failure::usage("builds are compared with nothing; leave `--against` out"));
+        if let (true, Some(what)) = (options.against_torch, without_peer(&options.suite)) {
+            return Err(Failure::usage(format!("{what}; leave `--against` out")));
         }
         if options.cold && !of_builds && !options.suite.is_empty() {
             return Err(Failure::usage("`--cold` is for the suite `build`"));
@@ -206,6 +208,15 @@ impl Options {
             format!("unknown suite `{}`", options.suite)
         };
         Err(Failure::usage(format!("{what}; suites are: {}", SUITES.join(", "))))
+    }
+}
+
+/// Why a suite is not measured against a peer.
+fn without_peer(suite: &str) -> Option<&'static str> {
+    match suite {
+        "build" => Some("builds are compared with nothing"),
+        "plugins" => Some("plugins are compared with our own kernels"),
+        _ => None,
     }
 }
 
@@ -311,10 +322,10 @@ mod tests {
     #[test]
     fn wrong_command_lines_name_what_there_is() {
         for (line, part) in [
-            ("", "no suite given; suites are: dispatch, kernels, operators, python, train, build"),
+            ("", "no suite given; suites are: dispatch, kernels, operators, plugins, python, train, build"),
             (
                 "speed",
-                "unknown suite `speed`; suites are: dispatch, kernels, operators, python, train, build",
+                "unknown suite `speed`; suites are: dispatch, kernels, operators, plugins, python, train, build",
             ),
             ("dispatch --against numpy", "peers are: torch"),
             ("dispatch --against", "`--against` needs a peer"),
@@ -323,6 +334,7 @@ mod tests {
             ("dispatch python", "found `python` too"),
             ("dispatch --cold", "is for the suite `build`"),
             ("build --against torch", "leave `--against` out"),
+            ("plugins --against torch", "compared with our own kernels; leave `--against` out"),
         ] {
             let failure = parse(line).unwrap_err();
             assert!(failure.is_usage() && failure.to_string().contains(part), "{line}: {failure}");

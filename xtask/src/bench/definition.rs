@@ -18,7 +18,7 @@ pub enum Argument {
     Schemas,
     /// The beginning of the names of figures.
     Beginning,
-    /// There are no programs: [`build`](super::build) measures.
+    /// Nothing: everything is measured.
     Nothing,
 }
 
@@ -124,6 +124,7 @@ mod tests {
             include_str!("../../../bench/dispatch.json"),
             include_str!("../../../bench/kernels.json"),
             include_str!("../../../bench/operators.json"),
+            include_str!("../../../bench/plugins.json"),
             include_str!("../../../bench/python.json"),
             include_str!("../../../bench/train.json"),
             include_str!("../../../bench/build.json"),

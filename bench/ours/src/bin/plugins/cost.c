@@ -1,4 +1,4 @@
-/* A kernel and a fallback that do nothing, for cost.rs. */
+/* A kernel and a fallback that do nothing, for main.rs. */
 #include "opgrid.h"
 
 OPGRID_PLUGIN("cost", "0.1.0", "cost", "CPU TESTING_ONLY_GenericMode");
