@@ -20,8 +20,8 @@ pub(crate) struct Exported {
     /// How the words are to be read and written: those of a derivative begin with the gradients and what needs one.
     arguments: Box<[Kind]>,
     results: Box<[Kind]>,
-    /// Bit `i`: result `i` may share memory with an argument.
-    aliases: u64,
+    /// Which results may share memory with an argument.
+    aliases: Box<[bool]>,
     /// The names of the operator's own arguments.
     names: Box<[String]>,
     writes: bool,
@@ -58,11 +58,7 @@ impl Exported {
             operator: operator.clone(),
             arguments: kinds_of(schema, "argument", &schema.arguments)?,
             results: kinds_of(schema, "result", &schema.returns)?,
-            aliases: schema
-                .returns
-                .iter()
-                .enumerate()
-                .fold(0, |mask, (place, result)| mask | u64::from(result.alias.is_some()) << (place % 64)),
+            aliases: schema.returns.iter().map(|result| result.alias.is_some()).collect(),
             names,
             writes: schema.arguments.iter().any(Argument::is_write),
             what,
@@ -117,9 +113,8 @@ impl Exported {
         }
         let mut given = Given::new(&inputs);
         let mut results = Words::none(self.torch, Kinds::Each(&self.results));
-        for (place, value) in returns.iter().enumerate().take(self.results.len()) {
-            let alias = self.aliases >> (place % 64) & 1 != 0;
-            let pushed = results.push(value.borrow().view(), alias, &mut given);
+        for (place, (value, alias)) in returns.iter().zip(&self.aliases).enumerate() {
+            let pushed = results.push(value.borrow().view(), *alias, &mut given);
             pushed.map_err(|error| error.within(format_args!("{}: result {place}", self.name)))?;
         }
         let results = results.give();
