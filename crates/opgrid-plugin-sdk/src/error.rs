@@ -117,17 +117,15 @@ impl Error {
     /// Leaves the error to the host: its status.
     pub(crate) fn leave(mut self, out: *mut *mut OpgridError) -> i32 {
         let status = self.kind as i32;
-        let Some(api) = host::known() else { return status };
+        let Some(api) = host::known().filter(|_| !out.is_null()) else { return status };
         let mut held = std::mem::replace(&mut self.held, ptr::null_mut());
         if held.is_null() {
             let message = OpgridText { data: self.message.as_ptr().cast(), size: self.message.len() };
             // SAFETY: the text lives until the function returns.
             held = unsafe { (api.error_new)(status, message) };
         }
-        if !out.is_null() {
-            // SAFETY: the host gave the address to be written.
-            unsafe { out.write(held) };
-        }
+        // SAFETY: the host gave the address to be written, which is not null.
+        unsafe { out.write(held) };
         status
     }
 }

@@ -89,10 +89,24 @@ pub(crate) fn guarded(out: *mut *mut OpgridError, body: impl FnOnce() -> Result<
         Ok(Err(error)) => error.leave(out),
         Err(panic) => {
             let status = panicked(&*panic).leave(out);
-            // What a panic carries may panic when it is dropped.
-            std::mem::forget(panic);
+            discard(panic);
             status
         }
+    }
+}
+
+/// Frees a context for the host, who hears of no panic: that has printed its message by then.
+pub(crate) fn freeing(body: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+        discard(panic);
+    }
+}
+
+/// Drops what a panic carried. That is code of the plugin too: where it panics in turn, what that panic carries is leaked,
+/// because it may do so for ever.
+fn discard(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
     }
 }
 

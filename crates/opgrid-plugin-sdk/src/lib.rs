@@ -4,7 +4,7 @@
 //! built by another compiler than the host, and depends on nothing else.
 //!
 //! A kernel is a closure of tensors, numbers, texts and lists, or of a [`Call`]. Its errors and panics become errors of the
-//! call.
+//! call. [`Block::operator`] defines an operator by its kernel's types, [`Block::define`] by a schema.
 //!
 //! # Examples
 //!
@@ -51,9 +51,9 @@ pub use error::{Error, ErrorKind, Result};
 pub use host::{ExcludeGuard, IncludeGuard, Keys, Operator, set_included};
 pub use memory::DeviceMemory;
 pub use opgrid_abi as abi;
-pub use registrar::{Block, Kernel, Layer, Registrar};
+pub use registrar::{Block, Kernel, Layer, Registrar, TypedKernel};
 pub use tensor::{DType, Device, Element, Tensor};
-pub use value::{FromValue, IntoResults, ToValue, Value};
+pub use value::{FromValue, IntoResults, ResultTypes, SchemaType, ToValue, Value};
 
 #[doc(hidden)]
 pub mod __private {

@@ -8,7 +8,7 @@ use std::ptr;
 use opgrid_abi::{OpgridDeviceMemory, OpgridError};
 
 use crate::error::Result;
-use crate::host::{self, guarded};
+use crate::host::{self, freeing, guarded};
 use crate::tensor::{DType, Device, Tensor};
 
 /// A piece of a device's memory; dropping it gives it back.
@@ -63,11 +63,8 @@ unsafe extern "C" fn write(
 }
 
 unsafe extern "C" fn release(context: *mut c_void) {
-    guarded(ptr::null_mut(), || {
-        // SAFETY: the host gives the context of `on_device` back once.
-        drop(unsafe { Box::from_raw(context.cast::<Held>()) });
-        Ok(())
-    });
+    // SAFETY: the host gives the context of `on_device` back once.
+    freeing(|| drop(unsafe { Box::from_raw(context.cast::<Held>()) }));
 }
 
 /// # Safety

@@ -13,9 +13,9 @@ use opgrid_abi::{
 
 use crate::call::Call;
 use crate::error::{Error, ErrorKind, Result, check};
-use crate::host::{self, Keys, c_text, guarded};
+use crate::host::{self, Keys, c_text, freeing, guarded};
 use crate::tensor::Device;
-use crate::value::{FromValue, IntoResults};
+use crate::value::{FromValue, IntoResults, ResultTypes, SchemaType};
 
 /// The plugin while it registers itself.
 pub struct Registrar(());
@@ -69,11 +69,8 @@ unsafe extern "C" fn holds(
 }
 
 unsafe extern "C" fn release(context: *mut c_void) {
-    guarded(ptr::null_mut(), || {
-        // SAFETY: the host gives the context of the registration back once.
-        drop(unsafe { Box::from_raw(context.cast::<Context>()) });
-        Ok(())
-    });
+    // SAFETY: the host gives the context of the registration back once.
+    freeing(|| drop(unsafe { Box::from_raw(context.cast::<Context>()) }));
 }
 
 /// A closure that can be a kernel: of values, or of a [`Call`]. `A` tells their forms apart.
@@ -95,6 +92,18 @@ where
     }
 }
 
+/// A kernel of values, whose types say what its schema is.
+pub trait TypedKernel<A>: Kernel<A> {
+    /// The schema behind the operator's name, with torch's names for arguments: `(Tensor _0, float _1) -> Tensor`.
+    fn schema() -> String;
+}
+
+/// The text of parameters of these types.
+fn parameters(types: &[String]) -> String {
+    let each = types.iter().enumerate().map(|(place, text)| format!("{text} _{place}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// Implements kernels of so many values.
 macro_rules! kernels {
     ($($count:literal: ($($name:ident $place:literal),*);)*) => {$(
@@ -112,6 +121,18 @@ macro_rules! kernels {
                 }
                 let results = self($(call.argument::<$name>($place)?),*)?;
                 results.leave(call)
+            }
+        }
+
+        impl<F, R, $($name),*> TypedKernel<(R, $($name,)*)> for F
+        where
+            F: Fn($($name),*) -> Result<R> + Send + Sync + 'static,
+            R: IntoResults + ResultTypes,
+            $($name: FromValue + SchemaType,)*
+        {
+            fn schema() -> String {
+                let types: [String; $count] = [$($name::text()),*];
+                format!("({}) -> {}", parameters(&types), R::text())
             }
         }
     )*};
@@ -306,6 +327,37 @@ impl Block {
         let mut error = ptr::null_mut();
         // SAFETY: every pointer is of something here, or null.
         check(unsafe { (api.define)(self.0, &raw const definition, &raw mut error) }, error)
+    }
+
+    /// Defines an operator with a kernel of its own, which every key takes that has no other. Of a name without parentheses
+    /// the kernel's types give the schema.
+    ///
+    /// # Errors
+    ///
+    /// As [`define`](Self::define).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_plugin_sdk::{Registrar, Result, Tensor};
+    ///
+    /// fn register(registrar: &Registrar) -> Result<()> {
+    ///     let library = registrar.library("myops")?;
+    ///     // myops::first(Tensor _0, int? _1) -> (Tensor, int)
+    ///     library.operator("first", |x: Tensor, n: Option<i64>| Ok((x, n.unwrap_or(1))))?;
+    ///     library.operator("half(float x) -> float", |x: f64| Ok(x / 2.0))
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn operator<A, K: TypedKernel<A>>(&self, schema: &str, kernel: K) -> Result<()> {
+        let name = schema.split('(').next().unwrap_or(schema).trim();
+        match name.len() == schema.len() {
+            true => self.define(&format!("{name}{}", K::schema()))?,
+            false => self.define(schema)?,
+        }
+        let context =
+            Context { function: Box::new(move |call: &mut Call<'_>| kernel.run(call)), condition: None };
+        self.add(Some(name), None, Some(context), 0, None)
     }
 
     /// Gives an operator a kernel for a key.

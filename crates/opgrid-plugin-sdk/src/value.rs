@@ -40,6 +40,63 @@ pub trait IntoResults {
     fn leave(self, call: &mut Call<'_>) -> Result<()>;
 }
 
+/// A type that stands for one of the schema language.
+pub trait SchemaType {
+    /// The type as schemas write it, such as `float?`.
+    fn text() -> String;
+}
+
+/// What a kernel returns, as types of the schema language.
+pub trait ResultTypes {
+    /// The results as schemas write them, such as `(Tensor, int)`.
+    fn text() -> String;
+}
+
+/// Names the types that stand for a type of the schema language.
+macro_rules! schema_types {
+    ($($type:ty: $text:literal;)*) => {$(
+        impl SchemaType for $type {
+            fn text() -> String {
+                $text.into()
+            }
+        }
+    )*};
+}
+
+schema_types! {
+    Tensor: "Tensor";
+    i64: "int";
+    f64: "float";
+    bool: "bool";
+    String: "str";
+    Device: "Device";
+    DType: "ScalarType";
+}
+
+impl<T: SchemaType> SchemaType for Vec<T> {
+    fn text() -> String {
+        T::text() + "[]"
+    }
+}
+
+impl<T: SchemaType> SchemaType for Option<T> {
+    fn text() -> String {
+        T::text() + "?"
+    }
+}
+
+impl ResultTypes for () {
+    fn text() -> String {
+        "()".into()
+    }
+}
+
+impl<T: SchemaType> ResultTypes for T {
+    fn text() -> String {
+        T::text()
+    }
+}
+
 #[cold]
 fn mismatch<T>(expected: &str, found: &OpgridValue) -> Result<T> {
     let mut shown = format!("a value of kind {}", found.tag);
@@ -251,6 +308,12 @@ macro_rules! several {
                 let ($($name,)*) = self;
                 $(call.push(&$name)?;)*
                 Ok(())
+            }
+        }
+
+        impl<$($name: SchemaType),*> ResultTypes for ($($name,)*) {
+            fn text() -> String {
+                format!("({})", [$($name::text()),*].join(", "))
             }
         }
     )*};

@@ -62,6 +62,11 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/opgrid-core/tests/allocations.rs", "an allocator that counts has to be an allocator"),
     ("crates/opgrid-plugin/tests/fuzz.rs", "it calls the table of functions as plugins do, through pointers"),
+    ("crates/opgrid-plugin/tests/hundred.rs", "an allocator that counts has to be an allocator"),
+    (
+        "crates/opgrid-plugin/tests/table.rs",
+        "it gives and takes memory through the table as plugins do, by pointers",
+    ),
     ("examples/my-test-rust/src/python.rs", "a capsule of Python leads to a handle by a pointer"),
     ("bench/ours/src/bin/dispatch/heap.rs", "the C library's count of the heap is read through its function"),
     ("crates/opgrid-core/tests/loom/main.rs", "the model's tables are the cells that the protocol protects"),

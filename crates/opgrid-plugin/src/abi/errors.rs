@@ -126,7 +126,7 @@ pub(super) unsafe fn answer(out: *mut *mut OpgridError, body: impl FnOnce() -> R
         // SAFETY: guaranteed by the caller, see `# Safety`.
         Ok(Err(error)) => unsafe { report(out, error) },
         // SAFETY: as above.
-        Err(panic) => unsafe { report(out, panicked(&*panic)) },
+        Err(panic) => unsafe { report(out, panicked(panic)) },
     }
 }
 
@@ -143,15 +143,30 @@ unsafe fn report(out: *mut *mut OpgridError, error: Error) -> i32 {
     status
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Error {
+#[cold]
+fn panicked(panic: Box<dyn Any + Send>) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    Error::new(ErrorKind::Internal, format!("a kernel or a function of the host panicked: {text}"))
+    let error =
+        Error::new(ErrorKind::Internal, format!("a kernel or a function of the host panicked: {text}"));
+    discard(panic);
+    error
+}
+
+/// Drops what a panic carried. That may be code of users: where it panics in turn, what that panic carries is leaked, because
+/// it may do so for ever, and none may reach the plugin.
+fn discard(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
+    }
 }
 
 /// Runs the body of a function that cannot fail. A panic has printed its message by then.
 pub(super) fn quietly<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        discard(panic);
+        otherwise
+    })
 }
 
 pub(super) unsafe extern "C" fn error_new(kind: i32, message: OpgridText) -> *mut OpgridError {

@@ -16,7 +16,8 @@ const BLOCK_BITS: u32 = 16;
 /// A plugin's state.
 pub(super) struct State {
     pub(super) dispatcher: Dispatcher,
-    pub(super) place: Place,
+    /// The file, as places of what it registers name it where it does not say more.
+    path: String,
     said: Mutex<Option<Said>>,
 }
 
@@ -45,8 +46,7 @@ impl LibraryId {
     /// A new library of a dispatcher, which takes what a plugin's entry says.
     pub(crate) fn open(dispatcher: &Dispatcher, path: &Path) -> Self {
         let said = Mutex::new(Some(Said::default()));
-        let place = Place::new(&shown(path), 0);
-        let state = Arc::new(State { dispatcher: dispatcher.clone(), place, said });
+        let state = Arc::new(State { dispatcher: dispatcher.clone(), path: shown(path), said });
         let mut known = known();
         known.last += 1;
         let number = known.last;
@@ -110,6 +110,12 @@ impl Said {
 }
 
 impl State {
+    /// Where something stands of which the plugin does not say it. The names of places are kept for as long as the process
+    /// runs, so that this one is made only where it is needed.
+    pub(super) fn place(&self) -> Place {
+        Place::new(&self.path, 0)
+    }
+
     fn said(&self) -> MutexGuard<'_, Option<Said>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -10,6 +10,7 @@ mod dlpack;
 mod errors;
 mod kernels;
 mod libraries;
+mod owned;
 mod registration;
 mod tensors;
 mod values;

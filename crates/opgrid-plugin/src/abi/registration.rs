@@ -34,7 +34,7 @@ pub(super) unsafe extern "C" fn library_fail(library: *mut OpgridLibrary, error:
 unsafe fn stand(library: &mut Library, state: &State, file: *const c_char, line: u32) -> Result<()> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let file = unsafe { optional_text(file, "the name of a source file") }?;
-    library.stands_at(file.map_or(state.place, |file| Place::new(file, line)));
+    library.stands_at(file.map_or_else(|| state.place(), |file| Place::new(file, line)));
     Ok(())
 }
 

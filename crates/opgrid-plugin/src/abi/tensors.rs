@@ -8,12 +8,13 @@ use opgrid_abi::{
     OPGRID_READ, OPGRID_WRITE, OpgridDevice, OpgridDeviceMemory, OpgridError, OpgridLibrary, OpgridReleaseFn,
     OpgridTensor, OpgridTensorInfo,
 };
-use opgrid_core::{AnyTensor, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
+use opgrid_core::{AnyTensor, DType, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
 use opgrid_tensor::tensor::{Allocation, Allocator, DeviceMemory};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec};
 
 use super::errors::{answer, outcome, quietly};
 use super::libraries::State;
+use super::owned::Owned;
 use super::values::{device_from, device_to, dtype_from};
 use super::{described, keys_to, refused, slice, write};
 
@@ -213,24 +214,16 @@ pub(super) unsafe extern "C" fn tensor_view(
     unsafe { answer(error, body) }
 }
 
-/// What a plugin gave to be freed by it.
-struct Owned {
-    context: *mut c_void,
-    release: OpgridReleaseFn,
-}
-
-// SAFETY: the plugin guarantees that its context may be used and freed on any thread.
-unsafe impl Send for Owned {}
-// SAFETY: as above.
-unsafe impl Sync for Owned {}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        if let Some(release) = self.release {
-            // SAFETY: the plugin gave both together; this is the only call.
-            unsafe { release(self.context) }
-        }
+/// Refuses memory at an address where elements of that dtype cannot lie.
+fn check_alignment(start: NonNull<u8>, dtype: DType) -> Result<()> {
+    let alignment = if dtype.is_complex() { dtype.size_in_bytes() / 2 } else { dtype.size_in_bytes() };
+    if start.addr().get().is_multiple_of(alignment.max(1)) {
+        return Ok(());
     }
+    let message = format!(
+        "the memory of a tensor of dtype {dtype} is at {start:?}, which is not a multiple of {alignment}; copy it to one that is"
+    );
+    Err(Error::new(ErrorKind::Argument, message))
 }
 
 pub(super) unsafe extern "C" fn tensor_from_memory(
@@ -246,13 +239,14 @@ pub(super) unsafe extern "C" fn tensor_from_memory(
     out: *mut *mut OpgridTensor,
     error: *mut *mut OpgridError,
 ) -> i32 {
-    let owned = Owned { context, release };
+    let owned = Owned::new(context, release);
     let body = || {
         let start = NonNull::new(data.cast::<u8>())
             .ok_or_else(|| refused("the memory of a tensor is null, expected an address"))?;
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
         let spec = TensorSpec::new(geometry, dtype_from(dtype.into())?, device_from(device)?);
+        check_alignment(start, spec.dtype())?;
         spec.check_storage(bytes)?;
         // SAFETY: the plugin guarantees that there are so many bytes, used by nobody else until they are given back.
         let memory = unsafe { Allocation::foreign(start, bytes, move || drop(owned)) };
@@ -267,18 +261,20 @@ pub(super) unsafe extern "C" fn tensor_from_memory(
 
 /// A plugin's device memory.
 struct Memory {
-    description: OpgridDeviceMemory,
-    _owned: Owned,
+    owned: Owned,
+    bytes: usize,
+    read: ReadFn,
+    write: WriteFn,
 }
 
-// SAFETY: the plugin guarantees that its context may be used on any thread; the rest are functions and numbers.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
+/// What `OpgridDeviceMemory::read` is that is not null.
+type ReadFn = unsafe extern "C" fn(*mut c_void, usize, *mut u8, usize, *mut *mut OpgridError) -> i32;
+/// What `OpgridDeviceMemory::write` is that is not null.
+type WriteFn = unsafe extern "C" fn(*mut c_void, usize, *const u8, usize, *mut *mut OpgridError) -> i32;
 
 impl Memory {
     fn check(&self, start: usize, count: usize) -> Result<()> {
-        let bytes = self.description.bytes;
+        let bytes = self.bytes;
         if start.checked_add(count).is_some_and(|end| end <= bytes) {
             return Ok(());
         }
@@ -291,21 +287,17 @@ impl Memory {
 impl DeviceMemory for Memory {
     fn read(&self, start: usize, out: &mut [u8]) -> Result<()> {
         self.check(start, out.len())?;
-        let mut error = ptr::null_mut();
-        let read = self.description.read.ok_or_else(|| refused("the device's memory cannot be read"))?;
+        let (context, mut error) = (self.owned.context(), ptr::null_mut());
         // SAFETY: the plugin gave the function of this type with the context; the range was checked above.
-        let status =
-            unsafe { read(self.description.context, start, out.as_mut_ptr(), out.len(), &raw mut error) };
+        let status = unsafe { (self.read)(context, start, out.as_mut_ptr(), out.len(), &raw mut error) };
         outcome(status, error, || "reading a device's memory".into())
     }
 
     fn write(&self, start: usize, bytes: &[u8]) -> Result<()> {
         self.check(start, bytes.len())?;
-        let mut error = ptr::null_mut();
-        let write = self.description.write.ok_or_else(|| refused("the device's memory cannot be written"))?;
+        let (context, mut error) = (self.owned.context(), ptr::null_mut());
         // SAFETY: as above.
-        let status =
-            unsafe { write(self.description.context, start, bytes.as_ptr(), bytes.len(), &raw mut error) };
+        let status = unsafe { (self.write)(context, start, bytes.as_ptr(), bytes.len(), &raw mut error) };
         outcome(status, error, || "writing a device's memory".into())
     }
 }
@@ -339,11 +331,11 @@ pub(super) unsafe extern "C" fn tensor_on_device(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let description = unsafe { described(memory, "OpgridDeviceMemory") }?;
-        let owned = Owned { context: description.context, release: description.release };
-        let memory = Memory { description, _owned: owned };
-        if description.read.is_none() || description.write.is_none() {
+        let owned = Owned::new(description.context, description.release);
+        let (Some(read), Some(write)) = (description.read, description.write) else {
             return Err(refused("OpgridDeviceMemory lacks a function; give both `read` and `write`"));
-        }
+        };
+        let memory = Memory { owned, bytes: description.bytes, read, write };
         // SAFETY: as above.
         let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
         let spec = TensorSpec::new(geometry, dtype_from(dtype.into())?, device_from(device)?);
@@ -364,11 +356,7 @@ pub(super) unsafe extern "C" fn tensor_memory(
         // SAFETY: the plugin guarantees that the tensor is null or lives.
         let array = unsafe { tensor(&held) }.and_then(Tensor::array);
         let memory = array.ok().and_then(|array| array.storage().memory::<Memory>());
-        let own = memory.filter(|memory| match (memory.description.release, release) {
-            (Some(known), Some(asked)) => ptr::fn_addr_eq(known, asked),
-            _ => false,
-        });
-        own.map_or(ptr::null_mut(), |memory| memory.description.context)
+        memory.and_then(|memory| memory.owned.context_of(release)).unwrap_or(ptr::null_mut())
     })
 }
 

@@ -11,8 +11,8 @@ use opgrid_abi::{
     OpgridOther, OpgridPayload, OpgridTensor, OpgridValue,
 };
 use opgrid_core::{
-    AnyTensor, Complex64, DType, Device, DeviceType, Error, ErrorKind, Layout, List, MemoryFormat, Result,
-    Value, ValueRef, ValueView,
+    AnyTensor, Complex64, DType, Device, DeviceType, Error, ErrorKind, Layout, MemoryFormat, Result, Value,
+    ValueRef, ValueView,
 };
 
 use super::errors::{answer, quietly};
@@ -302,6 +302,16 @@ pub(super) unsafe fn take_back(value: &mut OpgridValue) {
     }
 }
 
+/// A value that lies somewhere as plugins see it. A closed one is handed on as the owned value that it is.
+pub(super) fn opened(value: &Value) -> OpgridValue {
+    let view = lend(&value.borrow());
+    if view.tag != OPGRID_OTHER {
+        return view;
+    }
+    let other = std::ptr::from_ref(value).cast();
+    OpgridValue { tag: OPGRID_OWNED, size: view.size, payload: OpgridPayload { other } }
+}
+
 pub(super) unsafe extern "C" fn value_view(
     value: *const OpgridValue,
     out: *mut OpgridValue,
@@ -315,17 +325,7 @@ pub(super) unsafe extern "C" fn value_view(
             OPGRID_OWNED => {
                 // SAFETY: as above.
                 let owned = unsafe { lent(value.payload.other.cast::<Value>(), "an owned value") }?;
-                match owned {
-                    // A closed value is handed on as the owned one.
-                    Value::List(list) if matches!(**list, List::Values(..)) => {
-                        OpgridValue { size: u32::try_from(list.len()).unwrap_or(0), ..*value }
-                    }
-                    Value::Tuple(items) => {
-                        OpgridValue { size: u32::try_from(items.len()).unwrap_or(0), ..*value }
-                    }
-                    Value::SymInt(_) | Value::Generator(_) | Value::Dict(_) | Value::Object(_) => *value,
-                    other => lend(&other.borrow()),
-                }
+                opened(owned)
             }
             OPGRID_OTHER => {
                 // SAFETY: as above.

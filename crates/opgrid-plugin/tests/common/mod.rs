@@ -6,6 +6,7 @@ use std::process::Command;
 use opgrid_core::{Dispatcher, Registration};
 
 /// The root of the workspace.
+#[allow(dead_code, reason = "not every test file compiles something")]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -15,6 +16,7 @@ pub fn root() -> PathBuf {
 /// # Panics
 ///
 /// The compiler is missing or refuses the source.
+#[allow(dead_code, reason = "as above")]
 pub fn build(source: &str, name: &str, options: &[&str]) -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lib{name}.so"));
     let include = root().join("python/opgrid/include");

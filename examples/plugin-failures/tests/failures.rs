@@ -1,0 +1,199 @@
+//! Plugins in Rust that panic, fail and lie: the host says what went wrong, and goes on.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Barrier};
+
+use opgrid::plugin::{Load, Plugin};
+use opgrid::{DispatchKey, Dispatcher, ErrorKind, Registration, Result, Tensor, TensorType, Value};
+// The library is built because the tests depend on it; what they use is the file.
+use plugin_failures as _;
+
+/// A copy of the plugin, so that its statics are those of one test.
+fn file(name: &str) -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let places = program.ancestors().skip(1).take(2).map(|folder| folder.join("libplugin_failures.so"));
+    let built =
+        places.into_iter().find(|path| path.is_file()).expect("cargo builds the library beside its tests");
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("librusty_{name}.so"));
+    std::fs::copy(built, &copy).unwrap();
+    copy
+}
+
+fn subject() -> (Dispatcher, Registration) {
+    let dispatcher = Dispatcher::new();
+    let operators = opgrid::register(&dispatcher).unwrap();
+    (dispatcher, operators)
+}
+
+/// A dispatcher that asks the plugin for something.
+fn asking(what: &str) -> (Dispatcher, [Registration; 2]) {
+    let (dispatcher, operators) = subject();
+    let mut library = dispatcher.library("asked");
+    library.define(format!("{what}() -> ()").as_str());
+    let asked = library.finish().unwrap();
+    (dispatcher, [operators, asked])
+}
+
+fn loaded(name: &str) -> (Dispatcher, [Registration; 2], Plugin) {
+    let (dispatcher, registrations) = asking("nothing");
+    let plugin = dispatcher.load(file(name)).unwrap();
+    (dispatcher, registrations, plugin)
+}
+
+fn floats() -> Value {
+    Value::from(&Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap())
+}
+
+fn call(dispatcher: &Dispatcher, operator: &str, arguments: &[Value]) -> Result<Vec<Value>> {
+    dispatcher.find(operator)?.call_values(arguments.to_vec())
+}
+
+/// How many contexts of kernels the plugin has; its entry makes one.
+fn alive(dispatcher: &Dispatcher) -> Vec<Value> {
+    call(dispatcher, "rusty::alive", &[]).unwrap()
+}
+
+#[test]
+fn an_entry_that_panics_or_fails_registers_nothing() {
+    for (what, kind, expected) in [
+        ("panic", ErrorKind::Kernel, "a plugin panicked: the entry gave up"),
+        ("panic_with_a_bomb", ErrorKind::Kernel, "a plugin panicked: no message"),
+        ("error", ErrorKind::NotImplemented, "the entry has nothing to say"),
+    ] {
+        let path = file(what);
+        let (dispatcher, _registrations) = asking(what);
+        let before = dispatcher.operators().len();
+        let error = dispatcher.load(&path).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(expected), "{what}: {error}");
+        assert!(error.to_string().contains("plugin `failures` could not register itself"), "{error}");
+        assert_eq!(dispatcher.operators().len(), before, "{what}");
+        dispatcher.check_invariants().unwrap();
+        // What the entry had made by then was given back, and the file can be loaded by somebody else.
+        let (other, _others) = asking("nothing");
+        let _plugin = other.load(&path).unwrap();
+        assert_eq!(alive(&other), [Value::from(1)], "{what}");
+    }
+}
+
+#[test]
+fn the_types_of_kernels_are_schemas() {
+    let (dispatcher, _registrations, _plugin) = loaded("typed");
+    let schema = |name: &str| dispatcher.find(name).unwrap().schema().unwrap().to_string();
+    assert_eq!(schema("rusty::inferred"), "rusty::inferred(Tensor _0, int _1, float? _2) -> (Tensor, int[])");
+    assert_eq!(schema("rusty::nothing"), "rusty::nothing() -> ()");
+    let found = call(&dispatcher, "rusty::inferred", &[floats(), 3.into(), 4.0.into()]).unwrap();
+    assert_eq!(found[1], Value::from(vec![3, 4]));
+    assert_eq!(call(&dispatcher, "rusty::nothing", &[]).unwrap(), []);
+    assert_eq!(call(&dispatcher, "rusty::half", &[3.0.into()]).unwrap(), [Value::from(1.5)]);
+    let error = call(&dispatcher, "rusty::unlike", &["a".into()]).unwrap_err().to_string();
+    assert!(error.contains("a kernel expected a number, found a"), "{error}");
+}
+
+#[test]
+fn what_kernels_do_wrong_is_an_error_of_the_call() {
+    let (dispatcher, _registrations, _plugin) = loaded("kernels");
+    for (operator, kind, expected) in [
+        ("panics", ErrorKind::Kernel, "a plugin panicked: no kernel for 2 elements"),
+        ("panics_with_a_bomb", ErrorKind::Kernel, "a plugin panicked: no message"),
+        ("fails", ErrorKind::Argument, "nothing but failure"),
+        ("panics_half_way", ErrorKind::Kernel, "a plugin panicked: one result was there"),
+        ("misfit", ErrorKind::Argument, "does not broadcast"),
+        ("two_for_one", ErrorKind::Value, "was expected to return 1 values on the stack, but left 2"),
+        ("none_for_one", ErrorKind::Value, "was expected to return 1 values on the stack, but left 0"),
+        ("int_for_tensor", ErrorKind::Value, "return 1: expected Tensor but got int"),
+        (
+            "two_parameters",
+            ErrorKind::Value,
+            "rusty::two_parameters: a kernel takes 2 arguments, the schema has 1",
+        ),
+        ("text_parameter", ErrorKind::Value, "a kernel expected a text, found tensor([1., 2.])"),
+        ("asks", ErrorKind::Kernel, "a plugin panicked: the condition gave up"),
+    ] {
+        let error = call(&dispatcher, &format!("rusty::{operator}"), &[floats()]).unwrap_err();
+        assert_eq!(error.kind(), kind, "{operator}: {error}");
+        assert!(error.to_string().contains(expected), "{operator}: {error}");
+    }
+    // The thread is as it was.
+    assert_eq!(alive(&dispatcher), [Value::from(1)]);
+}
+
+#[test]
+fn a_context_that_panics_when_it_is_dropped_harms_nobody() {
+    let path = file("contexts");
+    let (dispatcher, registrations) = asking("panic_of_a_context");
+    drop(dispatcher.load(&path).unwrap());
+    opgrid::quiesce().unwrap();
+    assert!(dispatcher.find("rusty::alive").is_err());
+    dispatcher.check_invariants().unwrap();
+    drop((dispatcher, registrations));
+    let (other, _others) = asking("nothing");
+    let _plugin = other.load(&path).unwrap();
+    assert_eq!(alive(&other), [Value::from(1)]);
+}
+
+#[test]
+fn a_device_whose_memory_panics_gives_errors_and_frees_itself() {
+    let (dispatcher, _registrations, plugin) = loaded("devices");
+    let make = |panics: bool| call(&dispatcher, "rusty::on_device", &[panics.into()]).unwrap().remove(0);
+    let x = make(true);
+    assert_eq!(alive(&dispatcher), [Value::from(2)]);
+    let error = call(&dispatcher, "rusty::read_back", std::slice::from_ref(&x)).unwrap_err().to_string();
+    assert!(error.contains("a plugin panicked: the device is gone at byte 0"), "{error}");
+    let error = call(&dispatcher, "rusty::write_back", std::slice::from_ref(&x)).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().contains("the device is full")), (ErrorKind::Argument, true));
+    drop(x);
+    assert_eq!(alive(&dispatcher), [Value::from(1)]);
+    let outlives = make(false);
+    drop(plugin);
+    drop(outlives);
+}
+
+/// A kernel runs on another thread while its plugin goes: the call ends as it would have, and what the kernel holds is freed
+/// afterwards.
+#[test]
+fn a_plugin_is_dropped_while_its_kernel_runs() {
+    let path = file("running");
+    let (dispatcher, _operators) = subject();
+    let (inside, outside) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let mut library = dispatcher.library("asked");
+    let waits = (inside.clone(), outside.clone());
+    library.define("wait() -> ()").boxed(DispatchKey::CompositeExplicitAutograd, move |_| {
+        waits.0.wait();
+        waits.1.wait();
+        Ok(())
+    });
+    let _asked = library.finish().unwrap();
+    let plugin = dispatcher.load(&path).unwrap();
+    let handle = dispatcher.find("rusty::waits").unwrap();
+    let running = {
+        let handle = handle.clone();
+        std::thread::spawn(move || handle.call_values(vec![floats()]).map(|results| results[0].to_string()))
+    };
+    inside.wait();
+    drop(plugin);
+    assert_eq!(handle.call_values(vec![floats()]).unwrap_err().kind(), ErrorKind::Stale);
+    // Another plugin comes meanwhile, on a dispatcher of its own.
+    let (other, _others) = asking("nothing");
+    let again = other.load(&path).unwrap();
+    outside.wait();
+    assert_eq!(running.join().unwrap().unwrap(), "tensor([2., 4.])");
+    opgrid::quiesce().unwrap();
+    assert_eq!(alive(&other), [Value::from(1)]);
+    drop(again);
+}
+
+#[test]
+fn tensors_and_errors_outlive_their_plugin() {
+    let (dispatcher, _registrations, plugin) = loaded("outlived");
+    let error = call(&dispatcher, "rusty::fails", &[floats()]).unwrap_err();
+    let tensor = call(&dispatcher, "rusty::read_back", &[floats()]).unwrap().remove(0);
+    drop(plugin);
+    drop(dispatcher);
+    assert_eq!(
+        (error.to_string().as_str(), tensor.to_string().as_str()),
+        ("nothing but failure", "tensor([1., 2.])")
+    );
+    let Value::Tensor(tensor) = tensor else { panic!("found {tensor}, expected a tensor") };
+    assert_eq!(Tensor::from_any_ref(&tensor).unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0]);
+}
