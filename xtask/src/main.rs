@@ -7,6 +7,7 @@
 mod asan;
 mod bench;
 mod conformance;
+mod extensions;
 mod failure;
 mod fuzz;
 mod header;
@@ -61,7 +62,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        arguments: "dispatch|kernels|python|build [--against torch] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
+        arguments: "dispatch|kernels|operators|plugins|python|train|build [--against torch] [--cold] [--json FILE] [--rounds N] [--only BEGINNING]",
         about: "times, memory and instructions, beside those of PyTorch measured in the same run; what builds take",
         run: bench::run,
     },
@@ -70,6 +71,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[dispatcher|tensors|python|operators|differences] [--seeds N] [--seed S] [--show SEED] [--break RULE|all] [--record FILE] [--only NAME[,NAME…]] [--missing] [--all]",
         about: "random programs or calls that opgrid and PyTorch both run; every difference that is not wanted fails",
         run: conformance::run,
+    },
+    Command {
+        name: "extensions",
+        arguments: "[--wheel FILE]",
+        about: "the extensions of Python in examples, installed by pip into fresh environments beside a wheel of the package",
+        run: extensions::run,
     },
     Command {
         name: "loom",

@@ -78,9 +78,22 @@ fn environment(workspace: &Workspace, folder: &Path) -> Result<PathBuf, Failure>
     if python.is_file() && std::fs::read_to_string(&complete).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
+    println!("making an environment for the Python package; this happens once");
+    fresh_environment(workspace, folder)?;
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES);
+    passes(&mut install)
+        .map_err(|error| Failure::new(format!("{error}; installing {wanted} needs the network")))?;
+    write(&complete, &wanted)?;
+    Ok(python)
+}
+
+/// An environment with nothing in it, in place of what lies in the folder; its interpreter.
+///
+/// # Errors
+/// Python or its module venv is missing.
+pub fn fresh_environment(workspace: &Workspace, folder: &Path) -> Result<PathBuf, Failure> {
     let interpreter = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-    let shown = interpreter.to_string_lossy().into_owned();
-    println!("making an environment for the Python package with `{shown}`; this happens once");
     let mut make = Command::new(&interpreter);
     make.current_dir(workspace.root()).args(["-m", "venv", "--clear"]).arg(folder);
     passes(&mut make).map_err(|error| {
@@ -89,12 +102,7 @@ fn environment(workspace: &Workspace, folder: &Path) -> Result<PathBuf, Failure>
              interpreter with {PYTHON}"
         ))
     })?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES);
-    passes(&mut install)
-        .map_err(|error| Failure::new(format!("{error}; installing {wanted} needs the network")))?;
-    write(&complete, &wanted)?;
-    Ok(python)
+    Ok(folder.join("bin/python"))
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
