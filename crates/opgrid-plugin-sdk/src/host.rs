@@ -40,7 +40,8 @@ pub(crate) fn api() -> Result<&'static OpgridApi> {
     })
 }
 
-/// The plugin's library.
+/// The plugin's library; where several dispatchers have loaded the file, the last one. In kernels the host knows better, and
+/// takes the dispatcher that the kernel is registered in.
 pub(crate) fn library() -> *mut OpgridLibrary {
     LIBRARY.load(Ordering::Acquire)
 }
@@ -74,7 +75,7 @@ pub unsafe fn initialize(
     API.get_or_init(|| table);
     LIBRARY.store(library, Ordering::Release);
     let mut error = ptr::null_mut();
-    let status = guarded(&raw mut error, || register(&Registrar::new()));
+    let status = guarded(&raw mut error, || register(&Registrar::new(library)));
     if status != OPGRID_OK {
         // SAFETY: the host gave the library; the error is handed over.
         unsafe { (table.library_fail)(library, error) };

@@ -8,7 +8,7 @@ use std::ptr;
 use opgrid_abi::{
     OPGRID_BLOCK_FRAGMENT, OPGRID_BLOCK_IMPLEMENTATIONS, OPGRID_BLOCK_LIBRARY, OPGRID_KERNEL_ENGINE,
     OPGRID_KERNEL_FALLTHROUGH, OpgridBlock, OpgridDefinition, OpgridDevice, OpgridError, OpgridKernel,
-    OpgridKeys, OpgridLayer, OpgridOperator, OpgridResults, OpgridValue,
+    OpgridKeys, OpgridLayer, OpgridLibrary, OpgridOperator, OpgridResults, OpgridValue,
 };
 
 use crate::call::Call;
@@ -18,7 +18,7 @@ use crate::tensor::Device;
 use crate::value::{FromValue, IntoResults, ResultTypes, SchemaType};
 
 /// The plugin while it registers itself.
-pub struct Registrar(());
+pub struct Registrar(*mut OpgridLibrary);
 
 /// A boxed kernel.
 type Function = Box<dyn Fn(&mut Call<'_>) -> Result<()> + Send + Sync>;
@@ -149,8 +149,8 @@ kernels! {
 }
 
 impl Registrar {
-    pub(crate) fn new() -> Self {
-        Self(())
+    pub(crate) fn new(library: *mut OpgridLibrary) -> Self {
+        Self(library)
     }
 
     #[track_caller]
@@ -161,7 +161,7 @@ impl Registrar {
         // SAFETY: every pointer is of something here, or null.
         let status = unsafe {
             (api.block_open)(
-                host::library(),
+                self.0,
                 kind,
                 namespace.as_ptr(),
                 pointer(key.as_ref()),

@@ -149,6 +149,29 @@ fn a_device_whose_memory_panics_gives_errors_and_frees_itself() {
     drop(outlives);
 }
 
+#[test]
+fn one_file_serves_two_dispatchers_at_a_time() {
+    let path = file("twice");
+    let host = |number: i64| {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("asked");
+        let which = library.define("which() -> int");
+        which.boxed(DispatchKey::CompositeExplicitAutograd, move |call| {
+            call.push(number);
+            Ok(())
+        });
+        let registration = library.finish().unwrap();
+        let plugin = dispatcher.load(&path).unwrap();
+        (dispatcher, registration, plugin)
+    };
+    let (first, second) = (host(1), host(2));
+    let which = |dispatcher: &Dispatcher| call(dispatcher, "rusty::which", &[]).unwrap();
+    assert_eq!((which(&first.0), which(&second.0)), (vec![Value::from(1)], vec![Value::from(2)]));
+    // The file's variables know the one that came last, which goes now.
+    drop(second);
+    assert_eq!(which(&first.0), [Value::from(1)]);
+}
+
 /// A kernel runs on another thread while its plugin goes: the call ends as it would have, and what the kernel holds is freed
 /// afterwards.
 #[test]

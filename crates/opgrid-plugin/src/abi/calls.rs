@@ -3,10 +3,13 @@
 
 use std::ffi::c_char;
 
-use opgrid_abi::{OpgridError, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridText, OpgridValue};
+use opgrid_abi::{
+    OpgridError, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridResults, OpgridText, OpgridValue,
+};
 use opgrid_core::{Error, ErrorKind, LocalKeys, OperatorHandle, Result, Returns, Value};
 
 use super::errors::{answer, quietly};
+use super::kernels::{Way, pass, running};
 use super::libraries::State;
 use super::values::{give, with_read};
 use super::{keys_from, keys_to, lent, text, text_to, write};
@@ -30,7 +33,7 @@ pub(super) unsafe extern "C" fn operator_find(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let name = unsafe { text(name, "the name of an operator") }?;
-        let operator = State::of(library)?.dispatcher.find(name)?;
+        let operator = State::here(library)?.dispatcher.find(name)?;
         // SAFETY: as above.
         unsafe { write(out, Box::into_raw(Box::new(operator)).cast()) }
     };
@@ -150,6 +153,26 @@ pub(super) unsafe extern "C" fn redispatch(
         })?;
         hand_over(operator, returns, results, capacity, result_count)
     };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+// Here and not beside `below`, so that each is the only one in its unit of code that goes on with a call: the compiler puts
+// the way on into it then.
+pub(super) unsafe extern "C" fn redispatch_below(
+    results: *mut OpgridResults,
+    keys: OpgridKeys,
+    arguments: *const OpgridValue,
+    count: usize,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let keys = keys_from(keys);
+    if !arguments.is_null() {
+        // SAFETY: the plugin's word, as below.
+        return unsafe { pass(results, Way::With(keys), arguments, count, error) };
+    }
+    // SAFETY: the plugin guarantees that the results are those of its call.
+    let body = || unsafe { running(results) }?.redispatch(keys);
     // SAFETY: as above, of the address of the error.
     unsafe { answer(error, body) }
 }

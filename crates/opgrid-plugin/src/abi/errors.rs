@@ -87,6 +87,7 @@ pub fn take_error(number: usize) -> Option<Error> {
 }
 
 /// What a plugin's function says by its status and its error.
+#[inline]
 pub(super) fn outcome(
     status: i32,
     error: *mut OpgridError,
@@ -95,11 +96,13 @@ pub(super) fn outcome(
     if status == OPGRID_OK && error.is_null() {
         return Ok(());
     }
-    Err(failure(status, error, subject()))
+    Err(failure(status, error, subject))
 }
 
 #[cold]
-fn failure(status: i32, error: *mut OpgridError, subject: String) -> Error {
+#[inline(never)]
+fn failure(status: i32, error: *mut OpgridError, subject: impl FnOnce() -> String) -> Error {
+    let subject = subject();
     if error.is_null() {
         let message =
             format!("{subject} failed with status {status} and left no error; leave one by `error_new`");

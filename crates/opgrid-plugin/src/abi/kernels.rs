@@ -9,12 +9,12 @@ use opgrid_abi::{
     OpgridConditionFn, OpgridError, OpgridKernel, OpgridKeys, OpgridOperator, OpgridResults, OpgridTensor,
     OpgridValue,
 };
-use opgrid_core::{BoxedCall, Error, ErrorKind, Kernel, Result, ValueRef};
+use opgrid_core::{BoxedCall, DispatchKeySet, Error, ErrorKind, Kernel, Result, ValueRef};
 
 use super::errors::{answer, outcome, quietly};
 use super::owned::Owned;
 use super::values::{opened, read, with_lent, with_read};
-use super::{keys_from, keys_to, lent, refused, tensors, write};
+use super::{keys_to, lent, libraries, refused, tensors, write};
 
 /// What an `OpgridKernelFn` is that is not null.
 type KernelFn = unsafe extern "C" fn(
@@ -33,14 +33,16 @@ pub(super) struct Function {
     kernel: KernelFn,
     condition: OpgridConditionFn,
     context: Arc<Owned>,
+    /// The library that registered it.
+    library: usize,
 }
 
 impl Function {
     /// The function of a description; without one, the context is given back at once.
-    pub(super) fn new(description: &OpgridKernel) -> Option<Self> {
+    pub(super) fn new(description: &OpgridKernel, library: usize) -> Option<Self> {
         let context = Owned::new(description.context, description.release);
         let kernel = description.kernel?;
-        Some(Self { kernel, condition: description.condition, context: Arc::new(context) })
+        Some(Self { kernel, condition: description.condition, context: Arc::new(context), library })
     }
 
     /// The dispatcher's kernel.
@@ -81,7 +83,7 @@ impl Function {
         with_lent(args, |args| {
             let mut error = ptr::null_mut();
             // SAFETY: the plugin gave the function of this type with the context; everything else lives until it returns.
-            let status = unsafe {
+            let status = libraries::running(self.library, || unsafe {
                 (self.kernel)(
                     self.context.context(),
                     ptr::from_ref(operator).cast(),
@@ -91,7 +93,7 @@ impl Function {
                     results,
                     &raw mut error,
                 )
-            };
+            });
             outcome(status, error, || format!("{}: a plugin's kernel", operator.name()))
         })
     }
@@ -103,14 +105,19 @@ impl Function {
 ///
 /// `results` is null, or what the kernel got that is running.
 #[inline]
-unsafe fn running<'a>(results: *mut OpgridResults) -> Result<&'a mut BoxedCall<'a>> {
+pub(super) unsafe fn running<'a>(results: *mut OpgridResults) -> Result<&'a mut BoxedCall<'a>> {
     if results.is_null() {
-        return Err(refused("the results of a call are null; pass on what the kernel got"));
+        return Err(no_call());
     }
     // SAFETY: guaranteed by the caller, see `# Safety`: `Function::run` made the pointer of its call, and does not use that
     // before the kernel returns. One function of the table at a time works on it: each ends its borrow before it returns, and
     // calls that run meanwhile are others.
     Ok(unsafe { &mut *results.cast::<BoxedCall<'a>>() })
+}
+
+#[cold]
+fn no_call() -> Error {
+    refused("the results of a call are null; pass on what the kernel got")
 }
 
 pub(super) unsafe extern "C" fn push(
@@ -142,37 +149,45 @@ pub(super) unsafe extern "C" fn below(
     count: usize,
     error: *mut *mut OpgridError,
 ) -> i32 {
-    let body = || {
-        // SAFETY: the plugin guarantees that its pointers are null or what their types say, and payloads what their tags
-        // say.
-        let call = unsafe { running(results) }?;
-        match arguments.is_null() {
-            true => call.below(),
-            // SAFETY: as above.
-            false => unsafe { with_read(arguments, count, |values| call.below_with(values)) },
-        }
-    };
+    if !arguments.is_null() {
+        // SAFETY: the plugin's word, as below.
+        return unsafe { pass(results, Way::Below, arguments, count, error) };
+    }
+    // SAFETY: the plugin guarantees that the results are those of its call.
+    let body = || unsafe { running(results) }?.below();
     // SAFETY: as above, of the address of the error.
     unsafe { answer(error, body) }
 }
 
-pub(super) unsafe extern "C" fn redispatch_below(
+/// Where a call goes on.
+pub(super) enum Way {
+    Below,
+    With(DispatchKeySet),
+}
+
+/// Goes on with other arguments. Apart from going on with the same ones, which hooks do, because this one needs room for them.
+///
+/// # Safety
+///
+/// The plugin's pointers are null or what their types say, payloads are what their tags say, and the results are those of its
+/// call.
+#[inline(never)]
+pub(super) unsafe fn pass(
     results: *mut OpgridResults,
-    keys: OpgridKeys,
+    way: Way,
     arguments: *const OpgridValue,
     count: usize,
     error: *mut *mut OpgridError,
 ) -> i32 {
     let body = || {
-        // SAFETY: the plugin guarantees that its pointers are null or what their types say, and payloads what their tags
-        // say.
+        // SAFETY: guaranteed by the caller, see `# Safety`.
         let call = unsafe { running(results) }?;
-        let keys = keys_from(keys);
-        match arguments.is_null() {
-            true => call.redispatch(keys),
-            // SAFETY: as above.
-            false => unsafe { with_read(arguments, count, |values| call.redispatch_with(keys, values)) },
-        }
+        let pass = |values: &[ValueRef<'_>]| match way {
+            Way::Below => call.below_with(values),
+            Way::With(keys) => call.redispatch_with(keys, values),
+        };
+        // SAFETY: as above.
+        unsafe { with_read(arguments, count, pass) }
     };
     // SAFETY: as above, of the address of the error.
     unsafe { answer(error, body) }

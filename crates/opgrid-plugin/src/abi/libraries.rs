@@ -1,5 +1,6 @@
 //! What plugins register, while they say it and afterwards, known by numbers that look like pointers.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::ptr;
@@ -12,6 +13,25 @@ use crate::loader::shown;
 
 /// The low bits of a block's number are its place among those of its library, counted from 1.
 const BLOCK_BITS: u32 = 16;
+
+thread_local! {
+    /// The library by which the kernel was registered that this thread runs; 0 outside of plugins' kernels.
+    static RUNNING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of the library that a block belongs to.
+pub(super) fn library_of(block: *const OpgridBlock) -> usize {
+    block.addr() >> BLOCK_BITS
+}
+
+/// Runs a kernel that was registered by that library. It is code of a plugin, which no panic leaves.
+#[inline]
+pub(super) fn running<X>(library: usize, kernel: impl FnOnce() -> X) -> X {
+    let before = RUNNING.replace(library);
+    let result = kernel();
+    RUNNING.set(before);
+    result
+}
 
 /// A plugin's state.
 pub(super) struct State {
@@ -132,6 +152,26 @@ impl State {
         })
     }
 
+    /// The state for a plugin's functions that look something up. A file that is loaded for several dispatchers has its
+    /// variables once, and knows the library that came last; in a kernel, the one counts that the kernel is of.
+    ///
+    /// # Errors
+    ///
+    /// As of [`of`](Self::of).
+    pub(super) fn here(library: *const OpgridLibrary) -> Result<Arc<Self>> {
+        let running = RUNNING.get();
+        if running != 0 && running != library.addr() {
+            let known = known();
+            if let Some(state) = known.states.get(&running) {
+                let given = known.states.get(&library.addr());
+                if given.is_none_or(|given| given.path == state.path) {
+                    return Ok(state.clone());
+                }
+            }
+        }
+        Self::of(library)
+    }
+
     /// Keeps why the entry fails; the first failure counts.
     pub(super) fn fail(&self, error: Error) {
         if let Some(said) = &mut *self.said() {
@@ -165,7 +205,7 @@ pub(super) fn with_block<X>(
     block: *const OpgridBlock,
     body: impl FnOnce(&State, &mut Library) -> Result<X>,
 ) -> Result<X> {
-    let (library, place) = (block.addr() >> BLOCK_BITS, block.addr() & ((1 << BLOCK_BITS) - 1));
+    let (library, place) = (library_of(block), block.addr() & ((1 << BLOCK_BITS) - 1));
     let state = State::of(ptr::without_provenance(library))?;
     let mut said = state.said();
     let blocks = &mut said.as_mut().ok_or_else(too_late)?.blocks;

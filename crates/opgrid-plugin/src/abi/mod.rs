@@ -54,7 +54,7 @@ static API: OpgridApi = OpgridApi {
     push: kernels::push,
     push_tensor: kernels::push_tensor,
     below: kernels::below,
-    redispatch_below: kernels::redispatch_below,
+    redispatch_below: calls::redispatch_below,
     through_cpu: kernels::through_cpu,
     result_count: kernels::result_count,
     result: kernels::result,

@@ -15,7 +15,7 @@ use opgrid_core::{
 
 use super::errors::{answer, quietly, take};
 use super::kernels::Function;
-use super::libraries::{State, with_block};
+use super::libraries::{State, library_of, with_block};
 use super::{described, keys_from, keys_to, optional_text, refused, text, texts, write};
 
 pub(super) unsafe extern "C" fn library_fail(library: *mut OpgridLibrary, error: *mut OpgridError) {
@@ -164,11 +164,15 @@ fn kind_named(dispatcher: &Dispatcher, name: &str) -> Result<Kind> {
 /// # Safety
 ///
 /// The plugin's pointers are null or what their types say.
-unsafe fn kernel_of(description: *const OpgridKernel, subject: &str) -> Result<(Kernel, OpgridKernel)> {
+unsafe fn kernel_of(
+    block: *const OpgridBlock,
+    description: *const OpgridKernel,
+    subject: &str,
+) -> Result<(Kernel, OpgridKernel)> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let description = unsafe { described(description, "OpgridKernel") }?;
     // From here on the context is given back, whatever happens.
-    let function = Function::new(&description);
+    let function = Function::new(&description, library_of(block));
     if description.flags & !(OPGRID_KERNEL_FALLTHROUGH | OPGRID_KERNEL_ENGINE) != 0 {
         let message = format!(
             "{subject}: flags {:#x} of the kernel are unknown, expected OPGRID_KERNEL_…",
@@ -229,7 +233,7 @@ pub(super) unsafe extern "C" fn implement(
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let name = unsafe { text(name, "the name of an operator") }?;
         // SAFETY: as above.
-        let (kernel, description) = unsafe { kernel_of(kernel, name) }?;
+        let (kernel, description) = unsafe { kernel_of(block, kernel, name) }?;
         with_block(block, |state, library| {
             // SAFETY: as above.
             unsafe { stand(library, state, description.file, description.line) }?;
@@ -248,7 +252,7 @@ pub(super) unsafe extern "C" fn fallback(
 ) -> i32 {
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
-        let (kernel, description) = unsafe { kernel_of(kernel, "a fallback") }?;
+        let (kernel, description) = unsafe { kernel_of(block, kernel, "a fallback") }?;
         with_block(block, |state, library| {
             // SAFETY: as above.
             unsafe { stand(library, state, description.file, description.line) }?;

@@ -172,7 +172,8 @@ pub(super) unsafe extern "C" fn tensor_make(
                 Value::from(device),
                 Value::None,
             ];
-            let made = State::of(library)?.dispatcher.find("aten::empty_strided")?.call_values(arguments)?;
+            let made =
+                State::here(library)?.dispatcher.find("aten::empty_strided")?.call_values(arguments)?;
             match made.into_iter().next() {
                 Some(Value::Tensor(tensor)) => tensor.into_raw().as_ptr().cast(),
                 _ => return Err(refused("aten::empty_strided gave no tensor")),

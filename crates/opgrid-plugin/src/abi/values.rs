@@ -56,7 +56,6 @@ fn list<T>(tag: u32, items: &[T], payload: OpgridPayload) -> OpgridValue {
 }
 
 /// A value as plugins see it, lent for as long as `value` lies where it does.
-#[inline]
 pub(super) fn lend(value: &ValueRef<'_>) -> OpgridValue {
     match value.view() {
         ValueView::Tensor(tensor) => OpgridValue::tensor(raw(tensor)),
@@ -68,7 +67,6 @@ pub(super) fn lend(value: &ValueRef<'_>) -> OpgridValue {
     }
 }
 
-#[inline(never)]
 fn lend_other(value: &ValueRef<'_>, view: ValueView<'_>) -> OpgridValue {
     let closed = |size: usize| {
         let other: *const OpgridOther = std::ptr::from_ref(value).cast();
@@ -105,16 +103,27 @@ fn lend_other(value: &ValueRef<'_>, view: ValueView<'_>) -> OpgridValue {
 #[inline]
 pub(super) fn with_lent<X>(values: &[ValueRef<'_>], body: impl FnOnce(&[OpgridValue]) -> X) -> X {
     let mut few = [const { MaybeUninit::<OpgridValue>::uninit() }; FEW];
-    match few.get_mut(..values.len()) {
-        Some(few) => {
-            for (place, value) in few.iter_mut().zip(values) {
-                place.write(lend(value));
-            }
-            // SAFETY: every element was written by the loop above, as both slices have one length.
-            body(unsafe { std::slice::from_raw_parts(few.as_ptr().cast::<OpgridValue>(), few.len()) })
+    let Some(few) = few.get_mut(..values.len()) else { return with_many_lent(values, body) };
+    for (place, value) in few.iter_mut().zip(values) {
+        // Written in parts where it is to lie: a value that is moved right after it was written waits for the memory.
+        match value.as_tensor() {
+            Some(tensor) => *place = MaybeUninit::new(OpgridValue::tensor(raw(tensor))),
+            None => lend_at(place, value),
         }
-        None => body(&values.iter().map(lend).collect::<Vec<_>>()),
     }
+    // SAFETY: every element was written by the loop above, as both slices have one length.
+    body(unsafe { std::slice::from_raw_parts(few.as_ptr().cast::<OpgridValue>(), few.len()) })
+}
+
+#[inline(never)]
+fn lend_at(place: &mut MaybeUninit<OpgridValue>, value: &ValueRef<'_>) {
+    place.write(lend(value));
+}
+
+#[cold]
+#[inline(never)]
+fn with_many_lent<X>(values: &[ValueRef<'_>], body: impl FnOnce(&[OpgridValue]) -> X) -> X {
+    body(&values.iter().map(lend).collect::<Vec<_>>())
 }
 
 /// A plugin's value as the dispatcher takes it.
