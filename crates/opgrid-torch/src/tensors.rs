@@ -140,7 +140,7 @@ impl<'t> Inputs<'t> {
 
 /// Memory of torch, which keeps the tensor that it is of.
 fn storage_on(base: NonNull<u8>, bytes: usize, dtype: DType, origin: Arc<TorchTensor>) -> Result<Storage> {
-    let alignment = if dtype.is_complex() { dtype.size_in_bytes() / 2 } else { dtype.size_in_bytes() };
+    let alignment = dtype.alignment();
     if !base.addr().get().is_multiple_of(alignment) {
         let message =
             format!("found memory at an address that is not a multiple of {alignment}; call clone() first");

@@ -8,7 +8,7 @@ use opgrid_abi::{
     OPGRID_READ, OPGRID_WRITE, OpgridDevice, OpgridDeviceMemory, OpgridError, OpgridLibrary, OpgridReleaseFn,
     OpgridTensor, OpgridTensorInfo,
 };
-use opgrid_core::{AnyTensor, DType, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
+use opgrid_core::{AnyTensor, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
 use opgrid_tensor::tensor::{Allocation, Allocator, DeviceMemory};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec};
 
@@ -215,18 +215,6 @@ pub(super) unsafe extern "C" fn tensor_view(
     unsafe { answer(error, body) }
 }
 
-/// Refuses memory at an address where elements of that dtype cannot lie.
-fn check_alignment(start: NonNull<u8>, dtype: DType) -> Result<()> {
-    let alignment = if dtype.is_complex() { dtype.size_in_bytes() / 2 } else { dtype.size_in_bytes() };
-    if start.addr().get().is_multiple_of(alignment.max(1)) {
-        return Ok(());
-    }
-    let message = format!(
-        "the memory of a tensor of dtype {dtype} is at {start:?}, which is not a multiple of {alignment}; copy it to one that is"
-    );
-    Err(Error::new(ErrorKind::Argument, message))
-}
-
 pub(super) unsafe extern "C" fn tensor_from_memory(
     data: *mut c_void,
     bytes: usize,
@@ -247,7 +235,6 @@ pub(super) unsafe extern "C" fn tensor_from_memory(
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let geometry = unsafe { geometry(dims, sizes, strides, 0) }?;
         let spec = TensorSpec::new(geometry, dtype_from(dtype.into())?, device_from(device)?);
-        check_alignment(start, spec.dtype())?;
         spec.check_storage(bytes)?;
         // SAFETY: the plugin guarantees that there are so many bytes, used by nobody else until they are given back.
         let memory = unsafe { Allocation::foreign(start, bytes, move || drop(owned)) };
