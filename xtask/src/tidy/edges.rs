@@ -20,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-inspect", &["opgrid-core"]),
     ("opgrid", &["opgrid-tensor", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-torch", &["opgrid"]),
-    ("opgrid-cli", &["opgrid"]),
+    ("opgrid-cli", &["opgrid", "opgrid-inspect"]),
     ("opgrid-python", &["opgrid", "opgrid-torch"]),
 ];
 
