@@ -243,8 +243,8 @@ mod tests {
         check("Scalar", "3", "int 3");
         check("Scalar", "2.5", "float 2.5");
         check("Scalar", "-1.5e-3", "float -0.0015");
-        check("Scalar", "9223372036854775808.", "float 9223372036854775808.");
-        check("float", "9223372036854775808", "float 9223372036854775808.");
+        check("Scalar", "9223372036854775808.", "float 9.2233720368547758e+18");
+        check("float", "9223372036854775808", "float 9.2233720368547758e+18");
         check("bool", "False", "bool False");
         check("bool?", "None", "NoneType None");
         check("ScalarType?", "torch.float64", "ScalarType float64");

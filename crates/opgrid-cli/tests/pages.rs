@@ -35,6 +35,8 @@ seen.address = location.hash;
 
 cell("aten::add.Tensor", "AutogradCPU").click();
 seen.fallback = by("detail-reason").textContent;
+cell("aten::mm", "CUDA").click();
+seen.missing = by("detail-reason").textContent;
 cell("aten::reshape", "CPU").click();
 seen.alias = by("detail-reason").textContent;
 
@@ -128,6 +130,7 @@ fn the_grid_is_clicked_through() {
     assert!(text("detail").contains("ops/pointwise/add.rs:"), "{seen}");
     assert_eq!(text("address"), "#aten%3A%3Aadd.Tensor/CPU");
     assert!(text("fallback").contains("The fallback of Autograd"), "{seen}");
+    assert_eq!(text("missing"), "Nothing is registered for CUDA: a call that comes here is an error.");
     assert!(text("alias").contains("CompositeImplicitAutograd"), "{seen}");
 
     assert_eq!(text("searching"), "search");

@@ -9,7 +9,9 @@ const RULES = {
   fallback: ["fallback", "F", "fallback", (key) => `The operator has no kernel for ${key}. The fallback of ${key} serves every such operator.`],
   fallthrough: ["fallthrough", "–", "stepped over", (key) => `Calls step over ${key} at no cost and go on with the next key below.`],
   ambiguous: ["ambiguous", "!", "ambiguous", (key) => `A composite kernel and a kernel of a backend fit ${key}, and no rule chooses between them: a call is an error.`],
-  none: ["none", "·", "nothing", (key) => `Nothing is registered for ${key}. A call that ends here is an error; a layer that is not built is stepped over.`],
+  none: ["none", "·", "nothing", (key, rule) => rule === "stepped over"
+    ? `Nothing is registered for ${key}, and calls step over it.`
+    : `Nothing is registered for ${key}: a call that comes here is an error.`],
 };
 
 /** The rule of a cell, and the alias that it is about. */
