@@ -3,11 +3,13 @@
 //! | type | literal |
 //! |---|---|
 //! | `Tensor` | a file (`x.npy`, `set.npz:name`, `set.safetensors:name`), a list of numbers or of lists, or one number; `:dtype` behind it |
-//! | `int`, `float`, `bool`, `complex`, `Scalar` | `2`, `1.5`, `true`, `1+2j`; an integer is a float where one is wanted |
+//! | `int`, `float`, `bool`, `complex`, `Scalar` | `2`, `-1.5e-3`, `inf`, `true`, `1+2j`; an integer is a float where one is wanted |
 //! | `str` | `"text"`; without quotes the whole argument |
-//! | `ScalarType`, `Layout`, `MemoryFormat`, `Device` | `float64`, `sparse_coo`, `channels_last`, `cuda:1` |
+//! | `ScalarType`, `Layout`, `MemoryFormat`, `Device` | `float64`, `sparse_coo`, `channels_last`, `cuda:1`; `torch.` may stand before the first three |
 //! | `T[]`, `(A, B)` | `[x, y]`; a sized list such as `int[2]` also takes one `x` for all |
 //! | `T?` | `none`, or as `T` |
+//!
+//! `True`, `False` and `None` are understood as Python writes them.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,14 +29,14 @@ pub(crate) fn read(argument: &Argument, text: &str) -> Result<Value> {
     let literal = Literal::parse(text)?;
     match (argument.size, &literal, argument.real_type.without_optional()) {
         // One element may stand for all of a sized list; binding decides that.
-        (Some(_), Literal::Word(word), Type::List(element)) if word != "none" => of_type(&literal, element),
+        (Some(_), Literal::Word(word), Type::List(element)) if !is_none(word) => of_type(&literal, element),
         _ => of_type(&literal, &argument.real_type),
     }
 }
 
 fn of_type(literal: &Literal, declared: &Type) -> Result<Value> {
     match (declared, literal) {
-        (Type::Optional(_) | Type::None, Literal::Word(word)) if word == "none" => Ok(Value::None),
+        (Type::Optional(_) | Type::None, Literal::Word(word)) if is_none(word) => Ok(Value::None),
         (Type::Optional(inner), _) => of_type(literal, inner),
         (Type::Tensor, _) => tensor_literal::read(literal),
         (Type::List(element), Literal::List(items, None)) => {
@@ -52,14 +54,22 @@ fn of_type(literal: &Literal, declared: &Type) -> Result<Value> {
     }
 }
 
+/// Whether a word is the value that stands for no value.
+fn is_none(word: &str) -> bool {
+    matches!(word, "none" | "None")
+}
+
 /// The value of a word, if it is one of that type.
 fn of_word(word: &str, declared: &Type) -> Result<Option<Value>> {
     Ok(match declared {
-        Type::Int | Type::SymInt => word.parse().ok().map(Value::Int),
+        Type::Int | Type::SymInt => match Number::read(word) {
+            Some(Number::Large(text)) => return Err(too_large(&text)),
+            _ => word.parse().ok().map(Value::Int),
+        },
         Type::Float => float(word).map(Value::Float),
-        Type::Bool | Type::SymBool => word.parse().ok().map(Value::Bool),
-        Type::Complex => complex(word),
-        Type::Scalar => number(word).or_else(|| complex(word)),
+        Type::Bool | Type::SymBool => truth(word).map(Value::Bool),
+        Type::Complex => complex(word).map(|value| Value::Complex(Arc::new(value))),
+        Type::Scalar => Number::read(word).map(Number::into_value).transpose()?,
         Type::Str => Some(Value::from(word)),
         Type::ScalarType => Some(Value::DType(named::<DType>(word)?)),
         Type::Layout => Some(Value::Layout(named::<Layout>(word)?)),
@@ -69,8 +79,9 @@ fn of_word(word: &str, declared: &Type) -> Result<Option<Value>> {
     })
 }
 
+/// A value that has a name, before which torch's module may stand.
 fn named<T: FromStr<Err = Error>>(word: &str) -> Result<T> {
-    word.parse()
+    word.strip_prefix("torch.").unwrap_or(word).parse()
 }
 
 /// A number with a point or an exponent, `inf`, `nan`, or an integer.
@@ -78,31 +89,85 @@ fn float(word: &str) -> Option<f64> {
     word.parse().ok()
 }
 
-fn complex(word: &str) -> Option<Value> {
-    word.parse::<Complex64>().ok().map(|value| Value::Complex(Arc::new(value)))
-}
-
-/// The number or truth value that an element of a tensor is written as.
-pub(crate) fn element(word: &str) -> Option<Value> {
-    number(word).or_else(|| complex(word))
-}
-
-/// The number or truth value that a word is, with the type that it is written as.
-pub(crate) fn number(word: &str) -> Option<Value> {
-    let is_integer = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-'));
-    if is_integer {
-        return word.parse().ok().map(Value::Int);
+fn truth(word: &str) -> Option<bool> {
+    match word {
+        "true" | "True" => Some(true),
+        "false" | "False" => Some(false),
+        _ => None,
     }
-    word.parse().ok().map(Value::Bool).or_else(|| float(word).map(Value::Float))
+}
+
+fn complex(word: &str) -> Option<Complex64> {
+    word.parse().ok()
+}
+
+/// A number or truth value as it is written, before a type or a dtype decides what it becomes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Number {
+    Int(i64),
+    /// An integer beyond `i64`, as it is written.
+    Large(String),
+    Float(f64),
+    Bool(bool),
+    Complex(Complex64),
+}
+
+impl Number {
+    /// The number that a word is.
+    pub(crate) fn read(word: &str) -> Option<Self> {
+        let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(word.parse().map_or_else(|_| Self::Large(word.to_owned()), Self::Int));
+        }
+        let other = || float(word).map(Self::Float).or_else(|| complex(word).map(Self::Complex));
+        truth(word).map(Self::Bool).or_else(other)
+    }
+
+    /// The number as a value of its own type.
+    ///
+    /// # Errors
+    ///
+    /// An integer that no value holds.
+    pub(crate) fn into_value(self) -> Result<Value> {
+        Ok(match self {
+            Self::Int(number) => Value::Int(number),
+            Self::Large(text) => return Err(too_large(&text)),
+            Self::Float(number) => Value::Float(number),
+            Self::Bool(truth) => Value::Bool(truth),
+            Self::Complex(number) => Value::Complex(Arc::new(number)),
+        })
+    }
+}
+
+/// Whether a text that begins with `-` is a number, which may have a dtype behind it, and no option.
+pub(crate) fn is_negative_number(text: &str) -> bool {
+    let number = match text.rsplit_once(':') {
+        Some((number, dtype)) if dtype.parse::<DType>().is_ok() => number,
+        _ => text,
+    };
+    // The imaginary unit alone is a letter, as options are.
+    let says_number = number.bytes().any(|byte| byte.is_ascii_digit()) || float(number).is_some();
+    number.starts_with('-') && says_number && Number::read(number).is_some()
+}
+
+#[cold]
+pub(crate) fn too_large(text: &str) -> Error {
+    let message = format!(
+        "found {text}, which does not fit an integer of 64 bits (from {} to {}); write {text}. for a float, or {text}:f64 \
+         for a tensor of floats",
+        i64::MIN,
+        i64::MAX
+    );
+    Error::new(ErrorKind::Value, message)
 }
 
 /// The value where any type is welcome: what the literal looks like.
 fn guess(literal: &Literal) -> Result<Value> {
     match literal {
         Literal::Text(text) => Ok(Value::from(text.as_str())),
-        Literal::Word(word) if word == "none" => Ok(Value::None),
-        Literal::Word(word) => match number(word) {
-            Some(value) => Ok(value),
+        Literal::Word(word) if is_none(word) => Ok(Value::None),
+        Literal::Word(word) => match Number::read(word) {
+            Some(number) => number.into_value(),
             None => tensor_literal::read(literal),
         },
         Literal::List(_, Some(_)) => tensor_literal::read(literal),
@@ -177,6 +242,12 @@ mod tests {
         check("float", "1e3", "float 1000.");
         check("Scalar", "3", "int 3");
         check("Scalar", "2.5", "float 2.5");
+        check("Scalar", "-1.5e-3", "float -0.0015");
+        check("Scalar", "9223372036854775808.", "float 9.2233720368547758e+18");
+        check("float", "9223372036854775808", "float 9.2233720368547758e+18");
+        check("bool", "False", "bool False");
+        check("bool?", "None", "NoneType None");
+        check("ScalarType?", "torch.float64", "ScalarType float64");
         check("Scalar", "true", "bool True");
         check("bool", "false", "bool False");
         check("str", "\"none\"", "str none");
@@ -190,9 +261,38 @@ mod tests {
     }
 
     #[test]
+    fn negative_numbers_are_told_from_options() {
+        for text in [
+            "-1",
+            "-1.5e-3",
+            "-.5",
+            "-inf",
+            "-nan",
+            "-2j",
+            "-1+2j",
+            "-1:f64",
+            "-inf:f32",
+            "-9223372036854775809",
+        ] {
+            assert!(is_negative_number(text), "{text}");
+        }
+        for text in ["--out", "-h", "-", "--", "-j", "-x.npy", "1", "-1:x", "--1"] {
+            assert!(!is_negative_number(text), "{text}");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_is_an_error() {
         check("int", "x.npy", "found `x.npy`, expected int, such as 2");
-        check("int", "99999999999999999999", "found `99999999999999999999`, expected int, such as 2");
+        let range =
+            "which does not fit an integer of 64 bits (from -9223372036854775808 to 9223372036854775807)";
+        for declared in ["int", "Scalar", "int?"] {
+            let expected = format!(
+                "found 99999999999999999999, {range}; write 99999999999999999999. for a float, or \
+                 99999999999999999999:f64 for a tensor of floats"
+            );
+            check(declared, "99999999999999999999", &expected);
+        }
         check("float", "[1]", "found a list of 1, expected float, such as 1.5");
         check("bool", "1", "found `1`, expected bool, such as true or false");
         check("int[]", "[1,a]", "found `a`, expected int, such as 2");

@@ -5,10 +5,9 @@
 //! truth values and integers become what it says; a fraction in an integer tensor is an error, where torch would cut
 //! it off, and so is an integer beyond its dtype.
 
-use opgrid::{
-    Array, Complex64, DType, Element, Error, ErrorKind, Number, Result, Tensor, Value, files, with_dtype,
-};
+use opgrid::{Array, DType, Element, Error, ErrorKind, Number, Result, Tensor, Value, with_dtype};
 
+use crate::file;
 use crate::grammar::Literal;
 use crate::literal;
 
@@ -19,28 +18,35 @@ use crate::literal;
 /// [`ErrorKind::Value`] for rows of different lengths, for items that are no numbers, for numbers that the dtype
 /// cannot hold; those of files.
 pub(crate) fn read(literal: &Literal) -> Result<Value> {
-    let array = match literal {
-        Literal::Word(word) => of_word(word)?,
-        Literal::Text(text) => return Err(no_tensor(&format!("the text {text:?}"))),
+    Ok(Value::from(Tensor::from_array(array(literal)?)?))
+}
+
+/// The array of a literal.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn array(literal: &Literal) -> Result<Array> {
+    match literal {
+        Literal::Word(word) => of_word(word),
+        Literal::Text(text) => Err(no_tensor(&format!("the text {text:?}"))),
         Literal::List(items, dtype) => {
             let mut elements = Elements::default();
             elements.add_list(items, 0)?;
-            elements.into_array(*dtype)?
+            elements.into_array(*dtype)
         }
-    };
-    Ok(Value::from(Tensor::from_array(array)?))
+    }
 }
 
 /// A file, or one number, which may have a dtype behind it.
 fn of_word(word: &str) -> Result<Array> {
     let (text, dtype) = match word.rsplit_once(':') {
-        Some((text, dtype)) if literal::element(text).is_some() => (text, Some(dtype.parse()?)),
+        Some((text, dtype)) if literal::Number::read(text).is_some() => (text, Some(dtype.parse()?)),
         _ => (word, None),
     };
-    match literal::element(text) {
+    match literal::Number::read(text) {
         Some(number) => Elements { numbers: vec![number], sizes: Vec::new() }.into_array(dtype),
-        None if files::is_spec(word) => files::read(word),
-        None => Err(no_tensor(&format!("`{word}`"))),
+        None => file::read(word)?.ok_or_else(|| no_tensor(&format!("`{word}`"))),
     }
 }
 
@@ -55,7 +61,7 @@ fn no_tensor(found: &str) -> Error {
 /// Numbers in row-major order, and the sizes found so far.
 #[derive(Default)]
 struct Elements {
-    numbers: Vec<Value>,
+    numbers: Vec<literal::Number>,
     sizes: Vec<i64>,
 }
 
@@ -70,7 +76,7 @@ impl Elements {
             match item {
                 Literal::List(inner, None) => self.add_list(inner, dim + 1)?,
                 Literal::Word(word) if self.sizes.len() == dim + 1 => {
-                    let number = literal::element(word);
+                    let number = literal::Number::read(word);
                     let found = || Error::new(ErrorKind::Value, format!("found `{word}`, expected a number"));
                     self.numbers.push(number.ok_or_else(found)?);
                 }
@@ -85,7 +91,10 @@ impl Elements {
     }
 
     fn into_array(self, dtype: Option<DType>) -> Result<Array> {
-        let dtype = dtype.unwrap_or_else(|| self.dtype());
+        let dtype = match dtype {
+            Some(dtype) => dtype,
+            None => self.dtype()?,
+        };
         with_dtype!(dtype, T: Stored => {
             let elements: Result<Vec<T>> = self.numbers.iter().map(element).collect();
             Array::from_slice(&elements?, &self.sizes)
@@ -93,28 +102,35 @@ impl Elements {
     }
 
     /// The dtype that holds every number.
-    fn dtype(&self) -> DType {
-        let any = |sort: fn(&Value) -> bool| self.numbers.iter().any(sort);
-        if any(|number| matches!(number, Value::Complex(_))) {
+    ///
+    /// # Errors
+    ///
+    /// Where an integer is beyond `int64`, which nobody means to become a float without saying so.
+    fn dtype(&self) -> Result<DType> {
+        use literal::Number::{Complex, Float, Int, Large};
+        let any = |sort: fn(&literal::Number) -> bool| self.numbers.iter().any(sort);
+        Ok(if any(|number| matches!(number, Complex(_))) {
             DType::Complex64
-        } else if self.numbers.is_empty() || any(|number| matches!(number, Value::Float(_))) {
+        } else if self.numbers.is_empty() || any(|number| matches!(number, Float(_))) {
             DType::F32
-        } else if any(|number| matches!(number, Value::Int(_))) {
+        } else if let Some(Large(text)) = self.numbers.iter().find(|number| matches!(number, Large(_))) {
+            return Err(literal::too_large(text));
+        } else if any(|number| matches!(number, Int(_))) {
             DType::I64
         } else {
             DType::Bool
-        }
+        })
     }
 }
 
 /// A number as an element of `T`, which has to hold it.
-fn element<T: Element>(number: &Value) -> Result<T> {
+fn element<T: Element>(number: &literal::Number) -> Result<T> {
     let number = match number {
-        Value::Int(number) => Number::I64(*number),
-        Value::Bool(truth) => Number::Bool(*truth),
-        Value::Float(number) => Number::F64(*number),
-        Value::Complex(number) => Number::Complex128(Complex64::clone(number)),
-        other => return Err(no_tensor(&other.to_string())),
+        literal::Number::Int(number) => Number::I64(*number),
+        literal::Number::Large(text) => large::<T>(text)?,
+        literal::Number::Bool(truth) => Number::Bool(*truth),
+        literal::Number::Float(number) => Number::F64(*number),
+        literal::Number::Complex(number) => Number::Complex128(*number),
     };
     let element = T::from_number(number);
     let fits = match number {
@@ -125,6 +141,20 @@ fn element<T: Element>(number: &Value) -> Result<T> {
         _ => true,
     };
     if fits { Ok(element) } else { Err(no_element(number, T::DTYPE)) }
+}
+
+/// An integer beyond `i64`, for elements that are floats or that hold it.
+fn large<T: Element>(text: &str) -> Result<Number> {
+    if !T::DTYPE.is_integral() {
+        return text.parse().map(Number::F64).map_err(|_| literal::too_large(text));
+    }
+    match text.parse() {
+        Ok(number) if T::DTYPE == DType::U64 => Ok(Number::U64(number)),
+        _ => {
+            let message = format!("found {text}, which {} does not hold; write :f64 for a float", T::DTYPE);
+            Err(Error::new(ErrorKind::Value, message))
+        }
+    }
 }
 
 #[cold]
@@ -186,6 +216,9 @@ mod tests {
         check("[1,2]:bf16", "tensor([1., 2.], dtype=torch.bfloat16)");
         check("[255,true]:u8", "tensor([255,   1], dtype=torch.uint8)");
         check("[1+2j,3]", "tensor([1.+2.j, 3.+0.j])");
+        check("[True]", "tensor([True])");
+        check("9223372036854775808:f64", "tensor(9.2234e+18, dtype=torch.float64)");
+        check("[18446744073709551615]:u64", "tensor([18446744073709551615], dtype=torch.uint64)");
         check("1-2j:c128", "tensor(1.-2.j, dtype=torch.complex128)");
     }
 
@@ -198,6 +231,10 @@ mod tests {
         check("[1.5]:i64", "found 1.5 in a tensor of int64, expected an integer");
         check("[1]:qint8", "qint8");
         check("[128]:i8", "found 128, which int8 does not hold");
+        check("9223372036854775808", "does not fit an integer of 64 bits");
+        check("[1,9223372036854775808]", "or 9223372036854775808:f64 for a tensor of floats");
+        check("[9223372036854775808]:i32", "which int32 does not hold; write :f64 for a float");
+        check("[18446744073709551616]:u64", "which uint64 does not hold");
         check("[1+2j]:f32", "in a tensor of float32, expected a real number");
         check("[1]:f33", "unknown dtype `f33`");
         check("x.txt", "found `x.txt`, expected a tensor");

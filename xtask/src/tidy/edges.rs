@@ -17,9 +17,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-gpu", &["opgrid-tensor"]),
     ("opgrid-nn", &["opgrid-tensor"]),
     ("opgrid-testing", &["opgrid-tensor"]),
+    ("opgrid-inspect", &["opgrid-core"]),
     ("opgrid", &["opgrid-tensor", "opgrid-nn", "opgrid-plugin"]),
     ("opgrid-torch", &["opgrid"]),
-    ("opgrid-cli", &["opgrid"]),
+    ("opgrid-cli", &["opgrid", "opgrid-inspect"]),
     ("opgrid-python", &["opgrid", "opgrid-torch"]),
 ];
 

@@ -1,31 +1,39 @@
 //! `opgrid call`: calls any registered operator with values from files and literals.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use opgrid::{
     Array, Error, ErrorKind, Explanation, List, OperatorHandle, Profile, Result, Returns, Stats, Strict,
-    Tensor, Timeline, Value, files, stats,
+    Tensor, Timeline, Value, files, manual_seed, stats,
 };
 use serde_json::json;
 
 use super::operator;
-use crate::{json, literal};
+use crate::file::{Kind, Spec, are_the_same, is_standard_input};
+use crate::progress::Waiting;
+use crate::{arguments, json, literal, style};
 
 /// Call an operator, boxed, with files and literals as arguments.
 ///
-/// ARG is a file (`x.npy`, `set.npz:name`, `set.safetensors:name`), a tensor (`[[1,2],[3,4]]:f32`, int64, float32 or
-/// bool by its numbers where no dtype is given), a number, `true`, `none`, `"text"`, a list (`[2,3]`), or the name of a dtype, a device
-/// or a layout: whatever the schema wants at that place. `name=ARG` gives an argument by its name.
+/// ARG is a file (`x.npy`, `set.npz:name`, `set.safetensors:name`; `-` and `-:name` for the standard input), a tensor
+/// (`[[1,2],[3,4]]:f32`, int64, float32 or bool by its numbers where no dtype is given), a number (`-1.5e-3`, `inf`, `1+2j`), `true`,
+/// `none`, `"text"`, a list (`[2,3]`), or the name of a dtype, a device or a layout: whatever the schema wants at that
+/// place. `name=ARG` gives an argument by its name.
 #[derive(clap::Args)]
 pub(crate) struct Call {
     /// The operator, as in aten::add.Tensor.
     operator: String,
     /// The arguments in the order of the schema, then those by name.
-    #[arg(value_name = "ARG|NAME=ARG", allow_negative_numbers = true)]
+    #[arg(value_name = "ARG|NAME=ARG", value_parser = arguments::unmarked)]
     args: Vec<String>,
-    /// Write the result to FILE: one tensor to .npy; any number of them to .npz or .safetensors, as 0, 1, ….
-    #[arg(long, value_name = "FILE")]
+    /// Write the result to FILE: one tensor to .npy; any number of them to .npz or .safetensors, as 0, 1, …, or under the
+    /// names that follow the file, as in r.npz:values,indices. The file is written anew.
+    #[arg(long, value_name = "FILE[:NAMES]")]
     out: Option<PathBuf>,
+    /// Seed the random numbers first, so that the same call gives the same ones.
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
     /// Show below the result which kernels ran, and why.
     #[arg(long)]
     explain: bool,
@@ -51,13 +59,24 @@ impl Call {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let operator = operator(&self.operator)?;
         let target = self.out.as_deref().map(Target::of).transpose()?;
+        self.expect_distinct_files(target.as_ref())?;
         let (positional, keyword) = arguments(&operator, &self.args)?;
+        let notes = RefCell::new(Vec::new());
         let arguments = operator.bind_with(positional, keyword, |argument, text| {
             let subject = || format!("{}: argument `{}`", operator.name(), argument.name);
+            if argument.is_write() && (is_standard_input(text) || Spec::read(text).is_some()) {
+                notes.borrow_mut().push(unchanged(&argument.name, text, self.out.is_some()));
+            }
             literal::read(argument, text).map_err(|error| error.within(subject()))
         })?;
+        if let Some(seed) = self.seed {
+            manual_seed(seed);
+        }
         let rules = if self.strict { Strict::all() } else { Strict::none() };
-        let (results, report) = rules.run(|| self.call(&operator, &arguments))?;
+        let waiting = Waiting::start(operator.name());
+        let result = rules.run(|| self.call(&operator, &arguments));
+        drop(waiting);
+        let (results, report) = result?;
         if let Some((timeline, path)) = report.timeline.as_ref().zip(self.profile.as_deref()) {
             timeline.write_chrome(path)?;
         }
@@ -68,8 +87,12 @@ impl Call {
                 error.within(operator.name())
             })?;
         }
+        let notes = notes.into_inner();
         if json {
-            return describe(&operator, &results, self.out.as_deref(), report);
+            return describe(&operator, &results, self.out.as_deref(), report, &notes);
+        }
+        for note in notes {
+            anstream::eprintln!("{}: {note}", style::NOTE.of("note"));
         }
         let mut text = String::new();
         if target.is_none() {
@@ -81,12 +104,33 @@ impl Call {
         Ok(text)
     }
 
+    /// One of the two files would be lost.
+    fn expect_distinct_files(&self, target: Option<&Target>) -> Result<()> {
+        match (target, &self.profile) {
+            (Some(target), Some(profile)) if are_the_same(&target.0.path, profile) => {
+                let message = format!(
+                    "--out and --profile: both are {}, expected two files; give one of them another name",
+                    profile.display()
+                );
+                Err(Error::new(ErrorKind::File, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn call(&self, operator: &OperatorHandle, arguments: &[Value]) -> Result<(Vec<Value>, Report)> {
         let profile = self.profile.is_some().then(Profile::start);
         let (results, explanation) = call(operator, arguments, self.explain)?;
         let timeline = profile.map(Profile::finish);
         Ok((results, Report { explanation, timeline, stats: self.stats.then(stats) }))
     }
+}
+
+/// What to know of a file that is given for an argument which the operator writes.
+fn unchanged(argument: &str, file: &str, is_kept: bool) -> String {
+    let remedy =
+        if is_kept { "the result is in the file of --out" } else { "keep the result with --out FILE" };
+    format!("`{argument}` was written in memory only, and {file} is unchanged; {remedy}")
 }
 
 /// Texts by position, and texts by name.
@@ -136,28 +180,20 @@ fn call(
 }
 
 /// Where results are written.
-enum Target<'a> {
-    One(&'a Path),
-    Set(&'a Path, WriteSet),
-}
+struct Target(Spec);
 
-/// Writes arrays under names to one file.
-type WriteSet = fn(&Path, &[(&str, &Array)]) -> Result<()>;
-
-impl<'a> Target<'a> {
-    fn of(path: &'a Path) -> Result<Self> {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("npy") => Ok(Self::One(path)),
-            Some("npz") => Ok(Self::Set(path, files::npz::write)),
-            Some("safetensors") => Ok(Self::Set(path, files::safetensors::write)),
-            _ => {
-                let message = format!(
-                    "--out: found `{}`, expected a name that ends in .npy, .npz or .safetensors",
-                    path.display()
-                );
-                Err(Error::new(ErrorKind::File, message))
-            }
-        }
+impl Target {
+    fn of(path: &Path) -> Result<Self> {
+        let spec =
+            path.to_str().and_then(Spec::read).filter(|spec| spec.kind != Kind::Npy || spec.names.is_none());
+        spec.map(Self).ok_or_else(|| {
+            let message = format!(
+                "--out: found `{}`, expected a name that ends in .npy, .npz or .safetensors; behind the latter two names of \
+                 arrays may follow, as in r.npz:values,indices",
+                path.display()
+            );
+            Error::new(ErrorKind::File, message)
+        })
     }
 
     fn write(&self, results: &[Value]) -> Result<()> {
@@ -166,22 +202,40 @@ impl<'a> Target<'a> {
             add_tensors(place, result, &mut tensors)?;
         }
         let arrays = tensors.iter().map(Tensor::array).collect::<Result<Vec<&Array>>>()?;
-        match (self, arrays.as_slice()) {
-            (Self::One(path), [array]) => files::npy::write(path, array),
-            (Self::One(path), arrays) => {
+        let path = self.0.path.as_path();
+        let write = match (self.0.kind, arrays.as_slice()) {
+            (Kind::Npy, [array]) => return files::npy::write(path, array),
+            (Kind::Npy, arrays) => {
                 let message = format!(
                     "found {} tensors for {}, expected one; write them to a file that ends in .npz or .safetensors",
                     arrays.len(),
                     path.display()
                 );
-                Err(Error::new(ErrorKind::Value, message))
+                return Err(Error::new(ErrorKind::Value, message));
             }
-            (Self::Set(path, write), arrays) => {
-                let names: Vec<_> = (0..arrays.len()).map(|place| place.to_string()).collect();
-                let named: Vec<_> = names.iter().map(String::as_str).zip(arrays.iter().copied()).collect();
-                write(path, &named)
-            }
+            (Kind::Npz, _) => files::npz::write,
+            (Kind::Safetensors, _) => files::safetensors::write,
+        };
+        let names = self.names(arrays.len())?;
+        let named: Vec<_> = names.iter().map(String::as_str).zip(arrays).collect();
+        write(path, &named)
+    }
+
+    /// The names of as many tensors: those that were asked for, else numbers.
+    fn names(&self, count: usize) -> Result<Vec<String>> {
+        let Some(names) = &self.0.names else {
+            return Ok((0..count).map(|place| place.to_string()).collect());
+        };
+        let names: Vec<_> = names.split(',').map(|name| name.trim().to_owned()).collect();
+        if names.len() != count {
+            let message = format!(
+                "--out: found {} names for {count} tensors, expected one for each: {}",
+                names.len(),
+                names.join(", ")
+            );
+            return Err(Error::new(ErrorKind::Value, message));
         }
+        Ok(names)
     }
 }
 
@@ -209,11 +263,15 @@ fn describe(
     results: &[Value],
     out: Option<&Path>,
     report: Report,
+    notes: &[String],
 ) -> Result<String> {
     let results = results.iter().map(json::value).collect::<Result<Vec<_>>>()?;
     let mut description = json!({"operator": operator.name().to_string(), "results": results});
     if let Some(path) = out {
         description["out"] = json!(path.display().to_string());
+    }
+    if !notes.is_empty() {
+        description["notes"] = json!(notes);
     }
     if let Some(explanation) = report.explanation {
         description["explanation"] = explanation.to_json();

@@ -4,7 +4,7 @@ use opgrid::{DispatchKey, Result, Source};
 use serde_json::{Map, Value as Json, json};
 
 use crate::columns::aligned;
-use crate::json;
+use crate::{json, style};
 
 /// Show which operators backends have natively, as composites of others, by a fallback, and not at all.
 ///
@@ -32,7 +32,8 @@ impl Coverage {
 }
 
 fn counts(backends: &[opgrid::Coverage]) -> String {
-    let mut rows = vec![["backend", "native", "composite", "fallback", "missing"].map(str::to_owned)];
+    let mut rows =
+        vec![["backend", "native", "composite", "fallback", "missing"].map(|title| style::HEADING.of(title))];
     rows.extend(backends.iter().map(|backend| {
         let [native, composite, fallback, missing] =
             Source::ALL.map(|source| backend.count(source).to_string());
@@ -45,7 +46,8 @@ fn counts(backends: &[opgrid::Coverage]) -> String {
 fn names(backend: &opgrid::Coverage) -> String {
     let mut text = String::new();
     for source in Source::ALL {
-        text.push_str(&format!("{source}: {} of {}\n", backend.count(source), backend.operators.len()));
+        let title = style::HEADING.of(source);
+        text.push_str(&format!("{title}: {} of {}\n", backend.count(source), backend.operators.len()));
         for (operator, slot) in backend.from(source) {
             let kernel = slot.kernel.as_ref().filter(|_| source == Source::Fallback);
             let by = kernel.map_or(String::new(), |kernel| format!("  by {}", kernel.title()));

@@ -1,13 +1,15 @@
 //! `opgrid explain`: which kernels a described call would run, and why.
 
+use std::path::PathBuf;
+
 use opgrid::schema::{FunctionSchema, Type};
 use opgrid::{
     Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Result, autograd_key, compute_dispatch_key,
-    excluding, including, tensor::requires_grad_key,
+    excluding, files, including, tensor::requires_grad_key,
 };
 
 use super::operator;
-use crate::json;
+use crate::{html, json, style};
 
 /// Say which kernels a call would run, and why, from a description of its tensors.
 ///
@@ -23,9 +25,13 @@ pub(crate) struct Explain {
     /// Keys that the thread includes, as in `Tracer,Python`.
     #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
     include: String,
-    /// Keys that the thread excludes, as in `AutogradCPU`; backends stay, whatever is excluded.
+    /// Keys that the thread excludes, as in `AutogradCPU`. A set holds layers and backends apart: `CPU` excludes the dense
+    /// layer, which all backends share, and the call finds no kernel of any; its backend stays.
     #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
     exclude: String,
+    /// Write the explanation as a page for a browser, which loads nothing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 impl Explain {
@@ -35,7 +41,14 @@ impl Explain {
         let included = read_keys(&self.include).map_err(|error| error.within("--include"))?;
         let excluded = read_keys(&self.exclude).map_err(|error| error.within("--exclude"))?;
         let explanation = including(included, || excluding(excluded, || operator.explain_keys(arguments)))?;
-        Ok(if json { json::line(&explanation.to_json()) } else { explanation.to_string() })
+        if let Some(path) = &self.html {
+            files::write_text(path, &html::explanation(&explanation))?;
+        }
+        Ok(match (json, &self.html) {
+            (true, _) => json::line(&explanation.to_json()),
+            (false, Some(path)) => format!("{}\n", path.display()),
+            (false, None) => colored(&explanation.to_string()),
+        })
     }
 
     /// The described arguments under their names.
@@ -51,6 +64,16 @@ impl Explain {
         });
         named.collect()
     }
+}
+
+/// The lines of an explanation, of which those that frame the hops stand back.
+fn colored(text: &str) -> String {
+    let line = |(place, line): (usize, &str)| match place {
+        0 => style::HEADING.of(line),
+        _ if line.starts_with("keys") || line.starts_with("skipped") => style::QUIET.of(line),
+        _ => line.to_owned(),
+    };
+    text.lines().enumerate().map(|numbered| line(numbered) + "\n").collect()
 }
 
 /// Whether arguments of this type are tensors, or lists or options of them.

@@ -1,23 +1,32 @@
 //! `opgrid keys`: every dispatch key, every alias and every named set.
 
 use opgrid::{
-    BackendComponent, DispatchKey, DispatchKeySet, Functionality, KeyKind, NAMED_SETS, Result, columns,
+    BackendComponent, DispatchKey, DispatchKeySet, Error, ErrorKind, Functionality, KeyKind, NAMED_SETS,
+    Result, columns,
 };
 use serde_json::{Value as Json, json};
 
+use super::list::admits;
 use crate::columns::aligned;
-use crate::json;
+use crate::{json, style, suggest};
 
 /// Show every dispatch key: its sort, its places in opgrid's and torch's sets and tables, what an alias stands for.
 ///
 /// A place is a position in the word of layers or, after `b`, of backends; both are priorities. A bit is that of
 /// torch's 64-bit set. Column is torch's; of a functionality, the first of its columns, and mask says which backends
-/// choose among them.
+/// choose among them. The instances of a functionality on all backends stand in one row; a pattern or --all shows each.
 ///
 /// Keys of users belong to the process that allocates them. The options allocate some in this one, to show what they
 /// would bring and where they would stand.
 #[derive(clap::Args)]
 pub(crate) struct Keys {
+    /// Show only keys with this part in their names, in capitals or not; `*` stands for any letters
+    pattern: Option<String>,
+
+    /// Show every instance of every functionality
+    #[arg(long)]
+    all: bool,
+
     /// Allocate a backend first; may be given several times
     #[arg(long, value_name = "NAME")]
     backend: Vec<String>,
@@ -45,7 +54,42 @@ impl Keys {
             self.below.iter().fold(layer, |layer, key| layer.below(*key)).register()?;
         }
         let rows: Vec<_> = DispatchKey::all().map(Row::of).collect();
-        Ok(if json { json::line(&describe(&rows)) } else { print(&rows) })
+        Ok(match (json, &self.pattern) {
+            (true, None) => json::line(&describe(&rows)),
+            (_, Some(pattern)) => self.matching(pattern, &rows, json)?,
+            (false, None) => print(&rows, self.all),
+        })
+    }
+}
+
+impl Keys {
+    /// The keys of a pattern, with what aliases stand for.
+    fn matching(&self, pattern: &str, rows: &[Row], json: bool) -> Result<String> {
+        let chosen: Vec<_> = rows.iter().filter(|row| admits(pattern, &row.key.to_string())).collect();
+        if chosen.is_empty() {
+            let names: Vec<_> = rows.iter().map(|row| row.key.to_string()).collect();
+            let near = suggest::nearest(pattern, names.iter().map(String::as_str));
+            let remedy = match near.as_slice() {
+                [] => "`opgrid keys` prints them".to_owned(),
+                near => format!("did you mean {}?", near.join(" or ")),
+            };
+            return Err(Error::new(ErrorKind::Unknown, format!("no key matches `{pattern}`; {remedy}")));
+        }
+        let (aliases, keys): (Vec<&Row>, Vec<&Row>) =
+            chosen.into_iter().partition(|row| row.expansion.is_some());
+        if json {
+            let alias =
+                |row: &&Row| json!({"name": row.key.to_string(), "keys": row.expansion.map(json::keys)});
+            let keys: Vec<_> = keys.iter().map(|row| describe_key(row)).collect();
+            let aliases: Vec<_> = aliases.iter().map(alias).collect();
+            return Ok(json::line(&json!({"keys": keys, "aliases": aliases})));
+        }
+        let mut text =
+            if keys.is_empty() { String::new() } else { table(keys.into_iter().map(|row| cells(row, 1))) };
+        for row in aliases {
+            text.push_str(&alias_line(row));
+        }
+        Ok(text)
     }
 }
 
@@ -98,29 +142,19 @@ fn column_count() -> (usize, usize, usize) {
     (built_in().count() - per_backend, per_backend, backends)
 }
 
-fn print(rows: &[Row]) -> String {
-    let number = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
-    let place = |row: &Row| match (row.layer, row.backend) {
-        (Some(layer), Some(backend)) => format!("{layer} b{backend}"),
-        (layer, _) => number(layer),
-    };
-    let mut cells =
-        vec![["key", "kind", "place", "torch bit", "column", "offset", "mask"].map(str::to_owned)];
-    cells.extend(rows.iter().filter(|row| row.expansion.is_none()).map(|row| {
-        let (offset, mask) = match row.offset_and_mask {
-            Some((offset, mask)) => (offset.to_string(), format!("{mask:#06x}")),
-            None => Default::default(),
-        };
-        let column = row.column.map_or(String::new(), |column| column.to_string());
-        let kind = row.key.kind().to_string();
-        [row.key.to_string(), kind, place(row), number(row.torch_bit), column, offset, mask]
-    }));
-    let mut text = aligned(&cells);
-    text.push_str("\naliases\n");
-    for (row, set) in rows.iter().filter_map(|row| Some((row, row.expansion?))) {
-        text.push_str(&format!("{}  {}\n", row.key, braces(set)));
+fn print(rows: &[Row], apart: bool) -> String {
+    let mut alike: Vec<(&Row, usize)> = Vec::new();
+    for row in rows.iter().filter(|row| row.expansion.is_none()) {
+        let known = alike.iter_mut().find(|(first, _)| !apart && are_instances_of_one(first.key, row.key));
+        match known {
+            Some((_, count)) => *count += 1,
+            None => alike.push((row, 1)),
+        }
     }
-    text.push_str("\nnamed sets\n");
+    let mut text = table(alike.into_iter().map(|(row, count)| cells(row, count)));
+    text.push_str(&format!("\n{}\n", style::HEADING.of("aliases")));
+    rows.iter().filter(|row| row.expansion.is_some()).for_each(|row| text.push_str(&alias_line(row)));
+    text.push_str(&format!("\n{}\n", style::HEADING.of("named sets")));
     for (name, set) in NAMED_SETS {
         text.push_str(&format!("{name}  {:#018x}  {}\n", set.to_torch_bits(), braces(set)));
     }
@@ -131,9 +165,49 @@ fn print(rows: &[Row]) -> String {
     ));
     let of_users = columns().len() - total;
     if of_users > 0 {
-        text.push_str(&format!("{of_users} columns of users' keys\n"));
+        let columns = if of_users == 1 { "column" } else { "columns" };
+        text.push_str(&format!("{of_users} {columns} of users' keys\n"));
     }
     text
+}
+
+/// Whether two keys are one functionality on two backends.
+fn are_instances_of_one(a: DispatchKey, b: DispatchKey) -> bool {
+    let is_instance = |key: DispatchKey| matches!(key.kind(), KeyKind::Instance | KeyKind::Placeholder);
+    is_instance(a)
+        && is_instance(b)
+        && a.functionality() == b.functionality()
+        && a.functionality().is_per_backend()
+}
+
+fn table(rows: impl Iterator<Item = [String; 7]>) -> String {
+    let titles = ["key", "kind", "place", "torch bit", "column", "offset", "mask"];
+    let rows: Vec<_> = std::iter::once(titles.map(|title| style::HEADING.of(title))).chain(rows).collect();
+    aligned(&rows)
+}
+
+/// The row of a key, which stands for `count` of its functionality.
+fn cells(row: &Row, count: usize) -> [String; 7] {
+    let number = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
+    let place = match (row.layer, row.backend) {
+        (Some(layer), Some(backend)) => format!("{layer} b{backend}"),
+        (layer, _) => number(layer),
+    };
+    let (offset, mask) = match row.offset_and_mask {
+        Some((offset, mask)) => (offset.to_string(), format!("{mask:#06x}")),
+        None => Default::default(),
+    };
+    let column = row.column.map_or(String::new(), |column| column.to_string());
+    let key = match count {
+        1 => row.key.to_string(),
+        count => format!("{}{}", row.key, style::QUIET.of(format!(" and {} more", count - 1))),
+    };
+    [key, row.key.kind().to_string(), place, number(row.torch_bit), column, offset, mask]
+}
+
+/// An alias with the keys that it stands for.
+fn alias_line(row: &Row) -> String {
+    format!("{}  {}\n", row.key, braces(row.expansion.unwrap_or(DispatchKeySet::EMPTY)))
 }
 
 /// The keys of a set; where it holds halves of keys only, the functionalities and the backends.

@@ -4,30 +4,66 @@ use opgrid::schema::FunctionSchema;
 use opgrid::{OperatorHandle, Result};
 use serde_json::{Value as Json, json};
 
-use crate::json;
+use crate::answer::Answer;
+use crate::{json, style, suggest};
 
-/// List the registered operators with their schemas.
+/// List the registered operators with their schemas. Status 1: there is none.
 #[derive(clap::Args)]
 pub(crate) struct List {
-    /// Part of a name, or a whole one with `*` for any letters: `add`, `aten::add*`.
+    /// Part of a name in capitals or not, or a whole one with `*` for any letters: `add`, `aten::add*`.
     pattern: Option<String>,
 }
 
 impl List {
-    pub(crate) fn run(&self, json: bool) -> Result<String> {
+    pub(crate) fn run(&self, json: bool) -> Result<Answer> {
         let operators = opgrid::dispatcher()?.operators();
         let chosen = operators.iter().filter(|operator| self.admits(&operator.name().to_string()));
         let schemas = chosen.map(|operator| Ok((operator, operator.schema()?)));
         let schemas = schemas.collect::<Result<Vec<_>>>()?;
+        let found = schemas.is_empty();
         if json {
-            return Ok(json::line(&schemas.iter().map(describe).collect()));
+            return Ok(Answer { text: json::line(&schemas.iter().map(describe).collect()), found });
         }
-        Ok(schemas.iter().map(|(_, schema)| format!("{schema}\n")).collect())
+        if let Some(pattern) = self.pattern.as_deref().filter(|_| found) {
+            anstream::eprintln!("{}: {}", style::NOTE.of("note"), nothing(pattern, &operators));
+        }
+        Ok(Answer { text: schemas.iter().map(|(_, schema)| line(schema)).collect(), found })
     }
 
     fn admits(&self, name: &str) -> bool {
-        let Some(pattern) = &self.pattern else { return true };
-        if pattern.contains('*') { matches(pattern, name) } else { name.contains(pattern.as_str()) }
+        self.pattern.as_deref().is_none_or(|pattern| admits(pattern, name))
+    }
+}
+
+/// Whether a name has a pattern in it, or is one with stars.
+pub(crate) fn admits(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
+    if pattern.contains('*') { matches(&pattern, &name) } else { name.contains(&pattern) }
+}
+
+/// A schema on a line of its own, with its name in front.
+fn line(schema: &FunctionSchema) -> String {
+    let text = schema.to_string();
+    let (name, rest) = text.split_at(text.find('(').unwrap_or(text.len()));
+    format!("{}{rest}\n", style::HEADING.of(name))
+}
+
+/// What to say where no operator has the pattern.
+fn nothing(pattern: &str, operators: &[OperatorHandle]) -> String {
+    let mut names: Vec<_> = operators.iter().map(|operator| operator.name().name.as_str()).collect();
+    names.dedup();
+    let word = pattern.trim_matches('*').to_lowercase();
+    let near = if word.contains("::") {
+        suggest::nearest(&word, names.iter().copied())
+    } else {
+        suggest::nearest(&word, names.iter().map(|name| name.rsplit("::").next().unwrap_or(name)))
+    };
+    let count = operators.len();
+    match near.as_slice() {
+        [] => format!(
+            "none of {count} operators matches `{pattern}`; a part of a name does, such as add or aten::add*"
+        ),
+        near => format!("none of {count} operators matches `{pattern}`; did you mean {}?", near.join(" or ")),
     }
 }
 
@@ -52,6 +88,12 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn capitals_do_not_matter() {
+        assert!(admits("ADD", "aten::add.Tensor") && admits("*.tensor", "aten::add.Tensor"));
+        assert!(!admits("zzz", "aten::add.Tensor"));
+    }
 
     #[test]
     fn stars_stand_for_any_letters() {

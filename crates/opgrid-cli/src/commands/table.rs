@@ -3,20 +3,26 @@
 use opgrid::{Result, TableSlot};
 use serde_json::{Value as Json, json};
 
+use super::list::admits;
 use super::operator;
 use crate::columns::aligned;
-use crate::json;
+use crate::{json, style};
 
 /// Show which kernel an operator has for each key, by which rule, and where it was registered.
+///
+/// Keys that the same kernel fills by the same rule stand in one row.
 #[derive(clap::Args)]
 pub(crate) struct Table {
     /// The operator, as in aten::add.Tensor.
     operator: String,
-    /// Show the columns without a kernel too.
+    /// Show only keys of this name, or with this part in it; may be given several times.
+    #[arg(long, value_name = "KEY")]
+    key: Vec<String>,
+    /// Show every key in a row of its own, those without a kernel too.
     #[arg(long)]
     all: bool,
     /// Print the table as torch dumps it.
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with_all = ["all", "key"])]
     raw: bool,
 }
 
@@ -29,18 +35,35 @@ impl Table {
             return Ok(if json { json::line(&json!({"operator": name, "dump": dump})) } else { dump });
         }
         let mut columns = operator.table()?;
-        columns.retain(|column| self.all || column.kernel.is_some());
+        columns.retain(|column| {
+            let name = column.key.to_string();
+            let is_asked_for = self.key.is_empty() || self.key.iter().any(|key| admits(key, &name));
+            is_asked_for && (self.all || !self.key.is_empty() || column.kernel.is_some())
+        });
         if json {
             let columns: Vec<_> = columns.iter().map(describe).collect();
             return Ok(json::line(&json!({"operator": name, "columns": columns})));
         }
-        let mut rows = vec![["key", "kernel", "reason", "place"].map(str::to_owned)];
-        rows.extend(columns.iter().map(row));
+        let mut rows = vec![["key", "kernel", "reason", "place"].map(|title| style::HEADING.of(title))];
+        rows.extend(alike(&columns, self.all).into_iter().map(|(first, count)| row(first, count)));
         Ok(format!("{}\n{}", operator.schema()?, aligned(&rows)))
     }
 }
 
-fn row(column: &TableSlot) -> [String; 4] {
+/// Neighbours that say the same, by the first of them, with how many there are.
+fn alike(columns: &[TableSlot], apart: bool) -> Vec<(&TableSlot, usize)> {
+    let says = |slot: &TableSlot| (slot.reason, slot.fallthrough, slot.kernel.clone());
+    let mut rows: Vec<(&TableSlot, usize)> = Vec::new();
+    for slot in columns {
+        match rows.last_mut() {
+            Some((first, count)) if !apart && says(first) == says(slot) => *count += 1,
+            _ => rows.push((slot, 1)),
+        }
+    }
+    rows
+}
+
+fn row(column: &TableSlot, count: usize) -> [String; 4] {
     let (title, place) = match &column.kernel {
         Some(kernel) if column.fallthrough => {
             ("fallthrough", kernel.description.as_deref().unwrap_or(&kernel.place))
@@ -48,7 +71,11 @@ fn row(column: &TableSlot) -> [String; 4] {
         Some(kernel) => (kernel.title(), kernel.place.as_str()),
         None => ("-", ""),
     };
-    [column.key.to_string(), title.to_owned(), column.reason.to_string(), place.to_owned()]
+    let key = match count {
+        1 => column.key.to_string(),
+        count => format!("{}{}", column.key, style::QUIET.of(format!(" and {} more", count - 1))),
+    };
+    [key, title.to_owned(), style::reason(&column.reason.to_string()), style::QUIET.of(place)]
 }
 
 fn describe(column: &TableSlot) -> Json {

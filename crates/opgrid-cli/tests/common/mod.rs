@@ -12,7 +12,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("opgrid prints UTF-8");
         Self { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
@@ -24,12 +24,14 @@ pub fn root() -> PathBuf {
 }
 
 /// Runs `opgrid` with these arguments in a directory.
+#[allow(dead_code, reason = "not every test file needs it")]
 pub fn opgrid_in(directory: &Path, args: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_opgrid")).args(args).current_dir(directory).output();
     Run::of(output.expect("the binary runs"))
 }
 
 /// What `opgrid` prints for these arguments; it has to succeed and to say nothing on standard error.
+#[allow(dead_code, reason = "not every test file needs it")]
 pub fn prints(args: &[&str]) -> String {
     let run = opgrid_in(&root(), args);
     assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{args:?}");

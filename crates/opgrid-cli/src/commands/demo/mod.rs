@@ -10,7 +10,6 @@ mod curve;
 mod dispatching;
 mod learning;
 mod network;
-mod progress;
 mod report;
 mod training;
 

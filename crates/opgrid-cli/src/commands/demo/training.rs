@@ -8,7 +8,7 @@ use opgrid::optim::{AdamW, AdamWOptions, Scheduler};
 use opgrid::prelude::*;
 
 use super::network::Network;
-use super::progress::Progress;
+use crate::progress::Training as Progress;
 
 const BATCH: i64 = 32;
 
@@ -35,7 +35,7 @@ pub(super) fn train(network: &Network, examples: &Examples, epochs: u64) -> Resu
     let schedule = SequentialLR::new(warm_up, steps_of_an_epoch, cosine);
     let mut scheduler = Scheduler::new(&mut optimizer, schedule);
 
-    let mut progress = Progress::new(steps);
+    let mut progress = Progress::start(steps);
     let mut losses = Vec::new();
     network.train(true);
     for _ in 0..epochs {

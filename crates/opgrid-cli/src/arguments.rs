@@ -1,0 +1,50 @@
+//! The arguments of the process, with negative numbers told from options.
+//!
+//! A parser of options takes `-inf` and `-1+2j` for options. They are marked before it sees them, and the mark is taken
+//! away where an argument is read.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+
+use crate::file::is_standard_input;
+use crate::literal::is_negative_number;
+
+/// What no argument contains that somebody typed.
+const MARK: char = '\u{1}';
+
+/// The arguments, those marked that begin with `-` and are no options.
+pub(crate) fn escaped(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mark = |argument: OsString| match argument.to_str() {
+        Some(text) if is_negative_number(text) || (text.len() > 1 && is_standard_input(text)) => {
+            format!("{MARK}{text}").into()
+        }
+        _ => argument,
+    };
+    arguments.into_iter().map(mark).collect()
+}
+
+/// A text in which arguments are marked, as they were typed.
+pub(crate) fn without_marks(text: &str) -> String {
+    text.replace(MARK, "")
+}
+
+/// Reads an argument that may be a negative number.
+pub(crate) fn unmarked(text: &str) -> Result<String, Infallible> {
+    Ok(text.strip_prefix(MARK).unwrap_or(text).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_marked_and_options_are_not() {
+        let typed = ["call", "-1", "--out", "-h", "-", "-:w", "x=-1", "-x.npy"].map(OsString::from);
+        let escaped = escaped(typed.clone());
+        let marked: Vec<usize> = (0..typed.len()).filter(|&place| escaped[place] != typed[place]).collect();
+        assert_eq!(marked, [1, 5]);
+        for (escaped, typed) in escaped.iter().zip(&typed) {
+            assert_eq!(unmarked(escaped.to_str().unwrap()).unwrap(), typed.to_str().unwrap());
+        }
+    }
+}
