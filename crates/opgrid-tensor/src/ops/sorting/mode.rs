@@ -51,6 +51,21 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(
         Mode,
         Difference {
+            id: "mode-of-one-complex-number",
+            what: "torch does not look at the dtype of a tensor without dimensions; here complex numbers are refused whatever \
+                   the sizes are",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| {
+                let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
+                is_one && seen.we_refuse("expected a dtype with an order")
+            },
+            directed: None,
+        },
+    );
+    samples.differs(
+        Mode,
+        Difference {
             id: "mode-of-nan",
             what: "torch gives NaN, at any place, if there is one in the middle of comparisons; here NaN is equal to NaN and larger \
                    than every number, as where lines are sorted",
