@@ -2,9 +2,15 @@
 
 A case has blocks of memory, tensors on them and calls of operators; see `src/tensors/case.rs`. Every call answers its
 results with their bytes, and the blocks that it wrote.
+
+This process answers nothing itself: it forks workers, so that one that dies is replaced at once by one whose memory no case
+has spoilt. A case at which a worker dies is asked again of the next one and answered as `{"died": ANSWER}`, null where that
+dies too. `{"anew": CASE}` asks a new worker.
 """
 
 import json
+import os
+import signal
 import struct
 import sys
 import warnings
@@ -189,16 +195,84 @@ def overloads(case):
     return found
 
 
+class Worker:
+    """A process that answers cases, forked off one that has answered none."""
+
+    def __init__(self):
+        self.process = None
+
+    def start(self):
+        questions, self.questions = os.pipe()
+        self.answers, answers = os.pipe()
+        self.process = os.fork()
+        if self.process == 0:
+            os.close(self.questions)
+            os.close(self.answers)
+            try:
+                answer_all(os.fdopen(questions), os.fdopen(answers, "w"))
+            finally:
+                # Nothing that the parent would do at its end: its output is not to be written twice.
+                os._exit(0)
+        os.close(questions)
+        os.close(answers)
+        self.questions, self.answers = os.fdopen(self.questions, "w"), os.fdopen(self.answers)
+
+    def ask(self, line):
+        """The line that answers a line; none where the process dies."""
+        if self.process is None:
+            self.start()
+        try:
+            self.questions.write(line)
+            self.questions.flush()
+            answer = self.answers.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer.endswith("\n"):
+            self.end()
+            return None
+        return answer.rstrip("\n")
+
+    def end(self):
+        if self.process is not None:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
+            self.process = None
+            self.answers.close()
+            try:
+                self.questions.close()
+            except BrokenPipeError:
+                pass
+
+
+def answer_all(questions, answers):
+    kinds = [("calls", ran), ("print", printed), ("promotion", promoted), ("pairs", pairs), ("overloads", overloads)]
+    for line in questions:
+        case = json.loads(line)
+        answer = next(function for kind, function in kinds if kind in case)(case)
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+ANEW = '{"anew":'
+
+
 def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     warnings.simplefilter("ignore")
-    kinds = [("calls", ran), ("print", printed), ("promotion", promoted), ("pairs", pairs), ("overloads", overloads)]
+    worker = Worker()
     for line in sys.stdin:
-        case = json.loads(line)
-        answer = next(function for kind, function in kinds if kind in case)(case)
-        sys.stdout.write(json.dumps(answer) + "\n")
+        if line.startswith(ANEW):
+            worker.end()
+            line = json.dumps(json.loads(line)["anew"]) + "\n"
+        answer = worker.ask(line)
+        if answer is None:
+            # A case before may have spoilt the memory in which this one was computed.
+            again = worker.ask(line)
+            answer = '{"died": %s}' % ("null" if again is None else again)
+        sys.stdout.write(answer + "\n")
         sys.stdout.flush()
+    worker.end()
 
 
 main()

@@ -81,6 +81,10 @@ impl<'a> Builder<'a> {
         self.operator = operator.name().to_string();
         self.arguments = schema.arguments.iter().map(|argument| argument.name.clone()).collect();
         (maker.prepare)(self);
+        if self.style == Style::Extreme && self.ours.depends_on_elements(&self.operator) {
+            // Elements that are sizes or places of results: at the end of the range these would take gigabytes.
+            self.style = Style::Small;
+        }
         let mut call = Call { operator: self.operator.clone(), positional: Vec::new(), keyword: Vec::new() };
         let mut given = 0;
         for argument in schema.arguments.iter().filter(|argument| !argument.is_out()) {

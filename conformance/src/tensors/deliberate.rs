@@ -109,6 +109,7 @@ fn argument(case: Run<'_>, arg: &Arg) -> Argument {
         Arg::Bool(value) => Argument::Number(Scalar::Bool(*value)),
         Arg::None => Argument::None,
         Arg::DType(dtype) => Argument::DType(*dtype),
+        Arg::Ints(list) => Argument::Ints(list.clone()),
         Arg::Str(text) => Argument::Text((*text).to_owned()),
         _ => Argument::Other,
     }

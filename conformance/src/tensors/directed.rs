@@ -64,6 +64,7 @@ fn arg(case: &mut Case, argument: &Argument) -> Result<Arg, String> {
         Argument::Text(text) if text == "floor" => Arg::Str("floor"),
         Argument::Text(text) if text == "trunc" => Arg::Str("trunc"),
         Argument::DType(dtype) => Arg::DType(*dtype),
+        Argument::Ints(list) => Arg::Ints(list.clone()),
         other => return Err(format!("a case has no argument such as {other:?}")),
     })
 }

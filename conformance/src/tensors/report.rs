@@ -27,6 +27,8 @@ pub struct Report {
     explained: BTreeMap<(&'static str, String), usize>,
     unexplained: BTreeMap<(String, Part), usize>,
     seeds: BTreeSet<u64>,
+    /// The cases at which the other side died, and those that it answered otherwise in spoilt memory.
+    deaths: Vec<String>,
     shown: Vec<String>,
 }
 
@@ -70,6 +72,22 @@ impl Report {
         }
     }
 
+    /// The other side died at a case; whether a new process answers it.
+    pub fn died(&mut self, case: &Case, answers_alone: bool) {
+        let how = if answers_alone { "; answered by a new process" } else { " of the case itself" };
+        self.deaths.push(format!("{} died{how}", named(case)));
+    }
+
+    /// The other side answered a case otherwise than a new process does.
+    pub fn spoilt(&mut self, case: &Case) {
+        self.deaths.push(format!("{} answered otherwise by a new process", named(case)));
+    }
+
+    /// How many differences of an operator no rule explains.
+    pub fn count(&self, operator: &str) -> usize {
+        self.operators.get(operator).map_or(0, |counts| counts.differing)
+    }
+
     /// Something differed in a case that was not decided.
     pub fn difference(&mut self, case: &Case, difference: &Difference) {
         let call = &case.calls[difference.call];
@@ -111,6 +129,12 @@ impl Report {
     }
 }
 
+/// A case by its seed and operators.
+fn named(case: &Case) -> String {
+    let operators: Vec<&str> = case.calls.iter().map(|call| call.operator.as_str()).collect();
+    format!("seed {} {}:", case.seed, operators.join(", "))
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, " compared  refused by both  differing")?;
@@ -120,6 +144,10 @@ impl fmt::Display for Report {
         writeln!(f, "compared:")?;
         for (name, count) in &self.parts {
             writeln!(f, "{count:9}  {name}")?;
+        }
+        writeln!(f, "torch's process: {} deaths and answers of spoilt memory", self.deaths.len())?;
+        for death in &self.deaths {
+            writeln!(f, "           {death}")?;
         }
         writeln!(f, "other differences: {} in {} cases", self.differences(), self.differing_cases())?;
         for ((name, part), count) in &self.unexplained {

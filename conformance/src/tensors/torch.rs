@@ -1,4 +1,4 @@
-//! The other side: a Python program with torch, which answers lines of JSON. A crash costs it one case.
+//! The other side: a Python program with torch, which answers lines of JSON. A crash of torch costs one case.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -7,11 +7,13 @@ use std::sync::mpsc;
 
 use serde_json::Value as Json;
 
-/// The program, started anew whenever it dies.
+/// The program, which has torch in processes of its own and starts them anew whenever they die.
 pub struct Torch {
     python: PathBuf,
     program: PathBuf,
     running: Option<Running>,
+    /// The lines of the last question at which torch died, by their numbers.
+    deaths: Vec<usize>,
 }
 
 struct Running {
@@ -20,63 +22,65 @@ struct Running {
     answers: BufReader<ChildStdout>,
 }
 
+/// The key under which the program says that torch died, with what another process answers.
+const DIES: &str = "died";
+
 /// What a dead process leaves instead of an answer.
 pub use opgrid_tensor::samples::differences::DIED;
 
 impl Torch {
     /// The program that `python` runs; it starts with the first question.
     pub fn new(python: PathBuf, program: PathBuf) -> Self {
-        Self { python, program, running: None }
+        Self { python, program, running: None, deaths: Vec::new() }
     }
 
-    /// The answers to these lines, `None` where the program died.
+    /// The answers to these lines, `None` where torch died.
     ///
     /// # Errors
     ///
-    /// The program cannot be started, or answers what is not JSON.
+    /// The program cannot be started, ends, or answers what is not JSON.
     pub fn ask(&mut self, lines: &[String]) -> Result<Vec<Option<Json>>, String> {
+        self.deaths.clear();
+        let running = match &mut self.running {
+            Some(running) => running,
+            none => none.insert(start(&self.python, &self.program)?),
+        };
+        for line in lines {
+            // A program that is gone shows below.
+            let _ = running.lines.send(line.clone());
+        }
         let mut answers = Vec::with_capacity(lines.len());
-        while answers.len() < lines.len() {
-            let running = match &mut self.running {
-                Some(running) => running,
-                none => none.insert(start(&self.python, &self.program)?),
-            };
-            for line in &lines[answers.len()..] {
-                // A program that is gone shows below.
-                let _ = running.lines.send(line.clone());
+        for at in 0..lines.len() {
+            let mut answer = String::new();
+            if running.answers.read_line(&mut answer).unwrap_or(0) == 0 {
+                return Err(format!("{} ended without an answer", self.program.display()));
             }
-            while answers.len() < lines.len() {
-                let mut answer = String::new();
-                let length = running.answers.read_line(&mut answer).unwrap_or(0);
-                if length == 0 {
-                    break;
+            let json = serde_json::from_str(&answer);
+            let json: Json = json.map_err(|error| format!("torch answered what is not JSON: {error}"))?;
+            answers.push(match json {
+                Json::Object(mut told) if told.contains_key(DIES) => {
+                    self.deaths.push(at);
+                    told.remove(DIES).filter(|again| !again.is_null())
                 }
-                let json = serde_json::from_str(&answer);
-                answers
-                    .push(Some(json.map_err(|error| format!("torch answered what is not JSON: {error}"))?));
-            }
-            if answers.len() < lines.len() {
-                self.stop();
-                // A line before may have spoilt the memory that this one read: it is asked once more, alone.
-                let alone = self.ask_alone(&lines[answers.len()])?;
-                answers.push(alone);
-            }
+                answer => Some(answer),
+            });
         }
         Ok(answers)
     }
 
-    /// The answer of a new program to a line, `None` where it died.
-    fn ask_alone(&mut self, line: &str) -> Result<Option<Json>, String> {
-        let running = self.running.insert(start(&self.python, &self.program)?);
-        let _ = running.lines.send(line.to_owned());
-        let mut answer = String::new();
-        if running.answers.read_line(&mut answer).unwrap_or(0) == 0 {
-            self.stop();
-            return Ok(None);
-        }
-        serde_json::from_str(&answer)
-            .map(Some)
-            .map_err(|error| format!("torch answered what is not JSON: {error}"))
+    /// The lines of the last question at which torch died, by their numbers. A line that has an answer all the same was
+    /// answered by a new process: some line before it had spoilt the memory.
+    pub fn deaths(&self) -> &[usize] {
+        &self.deaths
+    }
+
+    /// The answer of a new process to a line, `None` where it dies.
+    ///
+    /// # Errors
+    ///
+    /// The program cannot be started, ends, or answers what is not JSON.
+    pub fn ask_anew(&mut self, line: &str) -> Result<Option<Json>, String> {
+        Ok(self.ask(&[format!("{{\"anew\": {line}}}")])?.pop().flatten())
     }
 
     fn stop(&mut self) {
@@ -110,5 +114,32 @@ fn feed(mut input: ChildStdin, queue: mpsc::Receiver<String>) {
         if writeln!(input, "{line}").is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Torch;
+
+    /// Answers each line by itself, but says of 2 and 3 that torch died, which another process of it answers or does not.
+    const PROGRAM: &str = "while read line; do case $line in 2) line='{\"died\": 2}';; 3) line='{\"died\": null}';; 5) exit;; esac; \
+                           echo $line; done";
+
+    #[test]
+    fn a_process_that_dies_costs_the_line_that_kills_it() {
+        let file = std::env::temp_dir().join(format!("opgrid-conformance-{}.sh", std::process::id()));
+        std::fs::write(&file, PROGRAM).unwrap();
+        let mut torch = Torch::new("sh".into(), file.clone());
+        let lines = ["0", "1", "2", "3", "4"].map(String::from);
+        let answers = torch.ask(&lines).unwrap();
+        assert_eq!(answers, [Some(json!(0)), Some(json!(1)), Some(json!(2)), None, Some(json!(4))]);
+        assert_eq!(torch.deaths(), [2, 3]);
+        assert_eq!(torch.ask(&lines[..2]).unwrap(), [Some(json!(0)), Some(json!(1))]);
+        assert!(torch.deaths().is_empty(), "those of the question before are forgotten");
+        assert_eq!(torch.ask_anew("6").unwrap(), Some(json!({ "anew": 6 })));
+        assert!(torch.ask(&["5".to_owned()]).unwrap_err().contains("ended without an answer"));
+        std::fs::remove_file(file).unwrap();
     }
 }

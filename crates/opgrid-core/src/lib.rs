@@ -25,7 +25,7 @@ pub mod operator {
 
 pub mod error;
 mod marker;
-mod panics;
+pub mod panics;
 mod place;
 mod spelling;
 mod sync;

@@ -36,7 +36,12 @@ impl Panics {
 
 /// Drops what a panic carried. That is code of users too: where it panics in turn, what that panic carries is leaked,
 /// because it may do so for ever.
-fn discard(panic: Box<dyn Any + Send>) {
+///
+/// ```
+/// let panic = std::panic::catch_unwind(|| panic!("a kernel's own")).unwrap_err();
+/// opgrid_core::panics::discard(panic);
+/// ```
+pub fn discard(panic: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         std::mem::forget(again);
     }

@@ -26,6 +26,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
+use opgrid_core::panics::discard;
 use opgrid_core::{DType, Device, DeviceType, Result};
 
 use crate::error::argument;
@@ -293,7 +294,9 @@ unsafe extern "C" fn delete<F: Form>(managed: *mut F) {
     // SAFETY: guaranteed by the caller, see `# Safety`; the structure is the first field of what `Loan::of` boxed.
     let lent = unsafe { Box::from_raw(managed.cast::<Lent<F>>()) };
     // Memory may be given back by a function of its owner. A panic has printed its message and ends here.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(lent)));
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(lent))) {
+        discard(panic);
+    }
 }
 
 /// Memory on its way between libraries, in one of DLPack's forms. Dropping it gives the memory back.

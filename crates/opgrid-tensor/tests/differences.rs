@@ -4,16 +4,17 @@ use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::kernels::random::generator;
 use opgrid_tensor::ops::{
     AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool3dOut, AddbmmInplace, AffineGridGenerator, AllAllOut,
-    AllDimsOut, AvgPool3d, BernoulliOut, BernoulliP, BucketizeScalar, BucketizeTensor, CatOut,
-    ChannelShuffle, ConjKernel, Contiguous, Conv3d, DivTensorMode, EmbeddingBag, Erf, ExpOut, FftC2cOut,
-    FftFftOut, FftIhfft2Out, FillInplaceScalar, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor,
-    IsinTensorTensor, IsnanOut, Kron, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut,
-    Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MmOut,
-    MulOut, MulScalarOut, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle,
-    Polar, PowScalar, PowScalarOut, Randint, RandintLikeTensor, ReluOut, ResizeInplace,
-    SetInplaceSourceTensorStorageOffset, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy,
-    ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection,
-    VarCorrectionOut, ViewAsComplex,
+    AllDimsOut, AvgPool3d, AvgPool3dBackward, BernoulliOut, BernoulliP, BucketizeScalar, BucketizeTensor,
+    CatOut, ChannelShuffle, ConjKernel, Contiguous, Conv3d, CumprodInplace, CumsumInplace, DivTensorMode,
+    EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq,
+    FillInplaceScalar, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor,
+    IsnanOut, Kron, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace,
+    Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MmOut, Mode, MulOut,
+    MulScalarOut, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar,
+    PowScalar, PowScalarOut, Prod, Randint, RandintLikeTensor, ReluOut, ResizeInplace, ScatterSrcOut,
+    SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices,
+    ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa,
+    VarCorrection, VarCorrectionOut, ViewAsComplex,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -113,6 +114,10 @@ fn outputs_that_repeat_or_share_elements_are_refused() {
     for refused in [message(AllAllOut.call(&flags, &flags)), message(ReluOut.call(&low, &high))] {
         assert!(refused.contains("some elements of the input tensor and the written-to tensor"), "{refused}");
     }
+    // Also where no value comes to a place.
+    let nowhere = empty(&[0], DType::I64);
+    let refused = message(ScatterSrcOut.call(&floats(&[3]), 0, &nowhere, &low, &high));
+    assert!(refused.contains("some elements of the input tensor and the written-to tensor"), "{refused}");
     let (values, places) = (empty(&[4], DType::F32), empty(&[0], DType::I64));
     let refused = message(UniqueConsecutiveOut.call(&shifted, true, true, None, &values, &places, &places));
     assert!(refused.contains("two outputs refer to the same memory"), "{refused}");
@@ -208,6 +213,19 @@ fn results_that_are_not_finite() {
     assert!(!far.mul(&far).unwrap().to_vec::<Complex64>().unwrap()[0].is_finite());
     let infinite = Tensor::from_slice(&[f64::INFINITY], &[1]).unwrap();
     assert_eq!(infinite.gelu("none").unwrap().to_vec::<f64>().unwrap(), [f64::INFINITY]);
+    // No product leaves the range before the zero comes.
+    let zero_first = Tensor::from_slice(&[0.0, 1e300, 1e300], &[3]).unwrap();
+    assert_eq!(Prod.call(&zero_first, None).unwrap().to_vec::<f64>().unwrap(), [0.0]);
+}
+
+#[test]
+fn bins_of_16_bit_floats() {
+    let wide = (&floats(&[2, 40]) * 0.37).unwrap();
+    for narrow in [DType::F16, DType::BF16] {
+        let narrow = to(&wide, narrow);
+        let bins = |x: &Tensor| elements(&Histc.call(x, 100, 0.into(), 0.into()).unwrap());
+        assert_eq!(bins(&narrow), bins(&to(&narrow, DType::F32)));
+    }
 }
 
 #[test]
@@ -443,6 +461,16 @@ fn what_torch_does_not_check_is_refused() {
     assert!(message(softmax).contains("argument `input_dtype` has dtype float64"));
     let averages = AdaptiveAvgPool2dBackward.call(&floats(&[2, 1, 1, 1]), &floats(&[1, 1, 2, 2]));
     assert!(message(averages).contains("argument `grad_output` has shape"));
+    let (volumes, less) = (floats(&[3, 1, 2, 2, 2]), floats(&[1, 1, 2, 2, 2]));
+    let averages = AvgPool3dBackward.call(&less, &volumes, &[1; 3], &[1; 3], &[0; 3], false, true, None);
+    assert!(message(averages).contains("argument `grad_output` has shape"));
+    assert!(message(FftRfftfreq.call(-1, 1.0, None, None, None, None)).contains("argument `n` is -1"));
+    assert!(message(Mode.call(&empty(&[], DType::Complex64), -1, false)).contains("a dtype with an order"));
+    let flag = empty(&[], DType::Bool);
+    assert!(message(CumsumInplace.call(&flag, 0, None)).contains("expected a dtype of numbers"));
+    assert!(message(CumprodInplace.call(&flag, 0, None)).contains("expected a dtype of numbers"));
+    let slope = EluBackward.call(&x, f64::NAN.into(), 1.into(), 1.into(), true, &x);
+    assert!(slope.is_err(), "a result of a slope that is no number");
     assert!(message(PdistForward.call(&x, -1.0)).contains("argument `p` is -1"));
     assert!(message(MatrixPower.call(&x, -1)).contains("negative powers need the inverse"));
     let bytes = to(&count(&[1, 1, 2, 2]), DType::U8);
@@ -520,6 +548,9 @@ fn results_do_not_depend_on_the_layout() {
         let is_in = IsinScalarTensor.call(259.into(), &bytes(count), false, false).unwrap();
         assert_eq!(elements(&is_in), [1.0], "259 is 3 modulo 256, among {count}");
     }
+    let every_other = floats(&[2, 6]).slice(1, 1, 6, 2).unwrap();
+    let replaced = SliceScatter.call(&every_other, &floats(&[2, 3]), 1, None, None, 1).unwrap();
+    assert_eq!((replaced.strides(), replaced.geometry().offset()), (&[3, 1][..], 0));
     let image = floats(&[1, 2, 4, 4]);
     let smooth = |x: &Tensor| elements(&UpsampleBilinear2dAa.call(x, &[2, 2], false, None, None).unwrap());
     assert_eq!(smooth(&Contiguous.call(&image, MemoryFormat::ChannelsLast).unwrap()), smooth(&image));
@@ -564,6 +595,12 @@ fn random_numbers_follow_the_memory() {
     assert_eq!(
         elements(&columns.t().unwrap().reshape(&[6]).unwrap()),
         elements(&rows.reshape(&[6]).unwrap())
+    );
+    let drawn = |x: &Tensor| BernoulliP.call(x, 0.5, Some(&generator(1))).unwrap();
+    let (rows, columns) = (drawn(&floats(&[2, 30])), drawn(&floats(&[30, 2]).t().unwrap()));
+    assert_eq!(
+        elements(&columns.t().unwrap().reshape(&[60]).unwrap()),
+        elements(&rows.reshape(&[60]).unwrap())
     );
 }
 

@@ -5,8 +5,8 @@ use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
     Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
     Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, Linspace, MT, Mean, MeanOut, MulTensor, NativeDropout,
-    PowScalar, PowTensorScalar, RandLikeOut, SetInplaceSourceTensorStorageOffset, Sigmoid, Tanh, ToCopy,
-    UniformInplace,
+    PowScalar, PowTensorScalar, RandLikeOut, SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward,
+    Tanh, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -317,4 +317,37 @@ fn numbers_are_looked_at_where_they_count() {
     assert!(refused.contains("argument `value` is complex"), "{refused}");
     let number = Tensor::from_slice(&[1.0f32], &[]).unwrap();
     assert!(MT.call(&number).unwrap().is_same(&number));
+}
+
+#[test]
+fn hyperbolic_functions_of_large_complex_numbers_stay_in_the_range() {
+    let z = |re: f64, im: f64| tensor(&[Complex64::new(re, im)]).to_dtype(DType::Complex64).unwrap();
+    let first = |x: Tensor| x.to_dtype(DType::Complex128).unwrap().to_vec::<Complex64>().unwrap()[0];
+    let is_near = |x: Tensor, re: f64, im: f64| {
+        let off = first(x) - Complex64::new(re, im);
+        assert!(off.re.abs() < re.abs() * 1e-5 && off.im.abs() < im.abs() * 1e-5, "{off}");
+    };
+    // PyTorch 2.15; half the exponential of 89.5 is beyond the range.
+    is_near(z(89.5, 0.7).sinh().unwrap(), 2.830_727e38, 2.384_288e38);
+    is_near(z(-89.5, 2.0).sinh().unwrap(), 1.540_184_4e38, 3.365_364e38);
+    is_near(z(-89.5, 0.7).cosh().unwrap(), 2.830_727e38, -2.384_288e38);
+    let far = first(z(f64::INFINITY, 0.7).sinh().unwrap());
+    assert!(far.re == f64::INFINITY && far.im == f64::INFINITY, "{far}");
+    let beside_nan = first(z(0.0, f64::NAN).atanh().unwrap());
+    assert!(beside_nan.re == 0.0 && beside_nan.im.is_nan(), "{beside_nan}");
+}
+
+#[test]
+fn slopes_of_sigmoids_are_multiplied_from_the_left() {
+    let slope =
+        SigmoidBackward.call(&tensor(&[5e-324]), &tensor(&[1.7e308])).unwrap().to_vec::<f64>().unwrap()[0];
+    assert!((slope / -1.4278e293 - 1.0).abs() < 1e-4, "{slope}");
+}
+
+#[test]
+fn of_equally_high_exponentials_the_last_one_has_the_angle() {
+    let x = [Complex64::new(1.0, 2.0), Complex64::new(1.0, -2.5)];
+    let sums = tensor(&x).logcumsumexp(0).unwrap().to_vec::<Complex64>().unwrap();
+    assert_eq!(sums[0], x[0]);
+    assert!((sums[1] - Complex64::new(1.2282, -3.3916)).norm() < 1e-4, "{}", sums[1]);
 }

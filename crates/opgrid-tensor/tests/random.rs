@@ -6,9 +6,9 @@ use opgrid_core::{DType, Device, Generator, Result};
 use opgrid_tensor::kernels::random::{generator, initial_seed, philox_generator, seed, set_state, state};
 use opgrid_tensor::kernels::{num_threads, set_num_threads};
 use opgrid_tensor::ops::{
-    Bernoulli, BernoulliInplaceFloat, CauchyInplace, ExponentialInplace, GeometricInplace, LogNormalInplace,
-    Multinomial, RandGenerator, RandintGenerator, RandintLowGenerator, RandnGenerator, RandomInplace,
-    RandomInplaceFrom, RandpermGenerator,
+    Bernoulli, BernoulliInplaceFloat, CauchyInplace, Dropout, ExponentialInplace, GeometricInplace,
+    LogNormalInplace, Multinomial, NativeDropout, RandGenerator, RandintGenerator, RandintLowGenerator,
+    RandnGenerator, RandomInplace, RandomInplaceFrom, RandpermGenerator,
 };
 use opgrid_tensor::{Tensor, manual_seed};
 
@@ -206,4 +206,19 @@ fn philox_does_not_depend_on_how_a_tensor_is_filled() {
     assert_ne!(draw(1, 1000), many[..1000]);
     let average = many.iter().sum::<f32>() / many.len() as f32;
     assert!((average - 0.5).abs() < 0.01, "{average}");
+}
+
+/// After torch.manual_seed(0); PyTorch 2.15.0.
+#[test]
+fn dropout_drops_what_torch_drops() {
+    let _turn = TURN.lock();
+    let stays = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
+    let ones = Tensor::ones(&[12], DType::F64, Device::CPU).unwrap();
+    manual_seed(0);
+    let dropped = Dropout.call(&ones, 0.5, true).unwrap();
+    assert_eq!(dropped.to_vec::<f64>().unwrap(), stays.map(|one| 2.0 * one));
+    manual_seed(0);
+    let (_, mask) = NativeDropout.call(&ones, 0.5, Some(true)).unwrap();
+    let mask = mask.to_dtype(DType::F64).unwrap();
+    assert_eq!(mask.to_vec::<f64>().unwrap(), stays);
 }

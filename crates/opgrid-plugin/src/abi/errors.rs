@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opgrid_abi::{OPGRID_ERROR_KERNEL, OPGRID_OK, OpgridError, OpgridText};
+use opgrid_core::panics::discard;
 use opgrid_core::{Error, ErrorKind};
 
 use super::{slice, text_to};
@@ -154,14 +155,6 @@ fn panicked(panic: Box<dyn Any + Send>) -> Error {
         Error::new(ErrorKind::Internal, format!("a kernel or a function of the host panicked: {text}"));
     discard(panic);
     error
-}
-
-/// Drops what a panic carried. That may be code of users: where it panics in turn, what that panic carries is leaked, because
-/// it may do so for ever, and none may reach the plugin.
-fn discard(panic: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        std::mem::forget(again);
-    }
 }
 
 /// Runs the body of a function that cannot fail. A panic has printed its message by then.

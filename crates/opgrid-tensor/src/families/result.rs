@@ -289,7 +289,11 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         when: |seen| {
             let is_such = matches!(
                 seen.family(),
-                "adaptive_avg_pool2d" | "log_sigmoid_forward" | "max_pool3d_with_indices"
+                "adaptive_avg_pool2d"
+                    | "col2im"
+                    | "im2col"
+                    | "log_sigmoid_forward"
+                    | "max_pool3d_with_indices"
             );
             is_such && matches!(seen.part, Part::Strides | Part::Written) && seen.out().is_some()
         },
@@ -354,8 +358,10 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         why: "a process must not die of its data",
         test: ("opgrid-tensor/tests/differences.rs", "calls_that_end_the_process_elsewhere"),
         when: |seen| {
-            let is_such =
-                matches!(seen.family(), "_adaptive_avg_pool3d" | "adaptive_avg_pool3d" | "avg_pool3d");
+            let is_such = matches!(
+                seen.family(),
+                "_adaptive_avg_pool3d" | "adaptive_avg_pool3d" | "avg_pool3d" | "lcm"
+            );
             is_such && seen.torch_refuses(DIED)
         },
         directed: None,

@@ -16,7 +16,6 @@ fn turned<T: std::ops::Neg<Output = T>>(z: Complex<T>) -> Complex<T> {
     Complex::new(-z.im, z.re)
 }
 
-/// `-i z`.
 /// Numbers near the end of the range, whose inverse functions are logarithms of twice the number: products of square roots
 /// leave the range there.
 trait Far {
@@ -24,8 +23,13 @@ trait Far {
 
     /// The logarithm of twice the magnitude, for such numbers.
     fn far(self) -> Option<Self::Part>;
+
+    /// A factor times half the exponential of the magnitude of the real part: what the hyperbolic functions of a large number
+    /// are. The product may be in the range where the exponential is not.
+    fn grown(self, factor: Self::Part) -> Self::Part;
 }
 
+/// `-i z`.
 #[inline]
 fn turned_back<T: std::ops::Neg<Output = T>>(z: Complex<T>) -> Complex<T> {
     Complex::new(z.im, -z.re)
@@ -40,6 +44,11 @@ macro_rules! complex {
                 let largest = self.re.abs().max(self.im.abs());
                 let is_far = largest > <$part>::MAX / 8.0 && largest.is_finite();
                 is_far.then(|| (self.re / 8.0).hypot(self.im / 8.0).ln() + 4.0 * std::$part::consts::LN_2)
+            }
+
+            fn grown(self, factor: $part) -> $part {
+                let root = Inexact::exp(0.5 * self.re.abs());
+                root * (0.5 * factor) * root
             }
         }
 
@@ -87,6 +96,9 @@ macro_rules! complex {
                 let (sin, cos) = self.im.sin_cos();
                 match self.im == 0.0 {
                     true => Self::new(Functions::sinh(self.re), self.im),
+                    false if self.re.is_finite() && Functions::cosh(self.re).is_infinite() => {
+                        Self::new(self.grown(cos).copysign(cos * self.re), self.grown(sin))
+                    }
                     false => Self::new(Functions::sinh(self.re) * cos, Functions::cosh(self.re) * sin),
                 }
             }
@@ -96,6 +108,9 @@ macro_rules! complex {
                 match self.im == 0.0 {
                     // The sign is that of the product of both parts.
                     true => Self::new(Functions::cosh(self.re), self.im * self.re.signum()),
+                    false if self.re.is_finite() && Functions::cosh(self.re).is_infinite() => {
+                        Self::new(self.grown(cos), self.grown(sin).copysign(sin * self.re))
+                    }
                     false => Self::new(Functions::cosh(self.re) * cos, Functions::sinh(self.re) * sin),
                 }
             }
@@ -127,7 +142,8 @@ macro_rules! complex {
                     return Self::new(far, std::$part::consts::FRAC_PI_2.copysign(im));
                 }
                 let below = (1.0 - magnitude) * (1.0 - magnitude) + im * im;
-                let half_log = 0.25 * Functions::ln_1p(4.0 * magnitude / below);
+                // Zero stays zero beside an imaginary part that is no number.
+                let half_log = if re == 0.0 { 0.0 } else { 0.25 * Functions::ln_1p(4.0 * magnitude / below) };
                 let angle = (2.0 * im).atan2((1.0 - magnitude) * (1.0 + magnitude) - im * im);
                 Self::new(half_log.copysign(re), 0.5 * angle)
             }

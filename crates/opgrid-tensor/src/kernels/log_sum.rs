@@ -46,11 +46,11 @@ pub(crate) fn scan(out: &Array, input: &Array, dim: usize) -> Result<()> {
     })
 }
 
-/// The logarithm of the sum of two exponentials. The imaginary part is the one of the higher exponential, turned by at most
-/// half a turn.
+/// The logarithm of the sum of two exponentials. The imaginary part is the one of the higher exponential, of two equally high
+/// ones the later, turned by at most half a turn.
 #[inline(always)]
-fn joined<M: Exponent>(one: M, other: M) -> M {
-    let (low, high) = if one.height().is_below(other.height()) { (one, other) } else { (other, one) };
+fn joined<M: Exponent>(sum: M, next: M) -> M {
+    let (low, high) = if next.height().is_below(sum.height()) { (next, sum) } else { (sum, next) };
     high.plus(Inexact::log(M::ONE.plus(Inexact::exp(low.behind(high)))))
 }
 

@@ -76,6 +76,8 @@ pub enum Argument {
     Tensors(Vec<Option<Operand>>),
     /// A number, also in a tensor's place.
     Number(Scalar),
+    /// A list of integers.
+    Ints(Vec<i64>),
     /// A text.
     Text(String),
     /// A dtype.

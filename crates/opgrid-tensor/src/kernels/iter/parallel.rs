@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opgrid_core::ThreadContext;
+use opgrid_core::panics::discard;
 
 /// The bit that says that the job is closed.
 const CLOSED: usize = 1 << (usize::BITS - 1);
@@ -133,18 +134,6 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
         panics.for_each(discard);
         resume_unwind(first);
     }
-}
-
-/// Drops what a panic carries. Where that panics, what the new panic carries is dropped, too; as it might go on so for
-/// ever, the last one is leaked after some attempts.
-fn discard(mut payload: Payload) {
-    for _ in 0..8 {
-        match catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            Ok(()) => return,
-            Err(another) => payload = another,
-        }
-    }
-    std::mem::forget(payload);
 }
 
 /// How many threads may work at once; 0 until somebody asked.

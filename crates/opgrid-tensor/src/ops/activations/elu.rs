@@ -175,7 +175,8 @@ fn backward_shape(
 ) -> Result<TensorSpec> {
     let spec = activation::slope(("grad_output", grad), ("self_or_result", input))?;
     check(spec.dtype(), [alpha, scale, input_scale])?;
-    if is_result && alpha.to_complex().re < 0.0 {
+    // A NaN is not positive either.
+    if is_result && !alpha.to_complex().re.ge(&0.0) {
         return Err(argument(format!(
             "argument `alpha` is {alpha}, with which results do not say on which side of zero elements were; call `elu` \
              instead of `elu_`"

@@ -82,11 +82,11 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
     samples.differs(GeluBackward, Difference {
             id: "slopes-of-gelu-of-any-strides",
-            what: "torch's library for neural networks refuses gradients of some strides; here they lie as they \
-               do",
+            what: "torch's library for neural networks refuses gradients of some strides and dtypes; here they are \
+                   converted, and lie as they do",
             why: "the answer does not depend on the layout",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.torch_refuses("could not create a primitive"),
+            when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("itensor_view_from_dense expects float"),
             directed: None,
         });
 }

@@ -77,7 +77,9 @@ fn view_as_complex(input: &Tensor) -> Result<Tensor> {
         );
         return Err(argument(message));
     }
-    if strides.iter().chain([&geometry.offset()]).any(|count| count % 2 != 0) {
+    // No step is ever taken along a dimension of size 1.
+    let is_odd = |(stride, size): (&i64, &i64)| *size > 1 && stride % 2 != 0;
+    if strides.iter().zip(sizes).any(is_odd) || geometry.offset() % 2 != 0 {
         let message = format!(
             "argument `self` has strides {:?} and storage offset {}, expected even ones, for a complex number takes two places; \
              call `clone` first",

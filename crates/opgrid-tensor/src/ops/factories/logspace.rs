@@ -133,6 +133,7 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    samples.differs(Logspace, math::FAR_POWERS);
     // Powers of rounded exponents, in single precision there.
     samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));
 }

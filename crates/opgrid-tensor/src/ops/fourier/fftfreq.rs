@@ -87,6 +87,17 @@ pub(super) fn samples(samples: &mut Samples) {
         .output_decides()
         .refuses("argument `n`", given(-1));
     samples.of(FftRfftfreq, FLOATS, inputs, |it| reference(it, true)).tolerance(2.0).output_decides();
+    samples.differs(
+        FftRfftfreq,
+        Difference {
+            id: "frequencies-of-less-than-nothing",
+            what: "torch gives one frequency for -1 sample; here a negative number of samples is refused as in `fft_fftfreq`",
+            why: "a negative length is a mistake that nobody notices",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("argument `n` is -"),
+            directed: None,
+        },
+    );
     samples.rounds(FftFftfreq, Roundings::all(Rounding::Sum(2)));
     samples.rounds(FftRfftfreq, Roundings::all(Rounding::Sum(2)));
 }

@@ -2,12 +2,12 @@
 //!
 //! - Shapes: a row for each such element, with its index in each dimension; the columns lie one after the other.
 //! - Dtypes: int64.
-//! - Dispatch: how many there are is known from data only, so that there is no kernel for meta tensors.
-//! - Source: torch.argwhere, PyTorch 2.15; there made of `nonzero`.
+//! - Dispatch: a composite of `nonzero`.
+//! - Errors: a meta tensor.
+//! - Source: torch.argwhere, PyTorch 2.15.
 
-use crate::kernels::indexing;
+use crate::ops::Nonzero;
 use crate::ops::prelude::*;
-use crate::tensor::Array;
 
 operator! {
     home = crate::home;
@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(Argwhere).kind(&kind::INDEXING).kernel(DispatchKey::Cpu, argwhere);
+    library.define(Argwhere).kind(&kind::INDEXING).composite(|input| Nonzero.call(input));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -33,19 +33,4 @@ pub(super) fn samples(samples: &mut Samples) {
             Ok(Plain::of(DType::I64, &sizes, &found.concat()).into())
         })
         .not_on_meta();
-}
-
-fn argwhere(input: &Tensor) -> Result<Tensor> {
-    let found = || {
-        let spec = input.spec()?;
-        let mask = Array::empty(TensorSpec::contiguous(spec.sizes(), DType::Bool, spec.device())?)?;
-        with_dtype!(spec.dtype(), T => elementwise::unary::<Bool, T>(&mask, input, |x| (x != Math::<T>::default()).into()))?;
-        if spec.sizes().is_empty() {
-            let count = i64::from(mask.to_vec::<Bool>()? == [Bool::TRUE]);
-            return Tensor::from_slice::<i64>(&[], &[count, 0]);
-        }
-        let columns = indexing::columns(&mask)?;
-        Tensor::from_array(columns.view(columns.geometry().transpose(0, 1)?)?)
-    };
-    found().map_err(|error| error.within("aten::argwhere"))
 }

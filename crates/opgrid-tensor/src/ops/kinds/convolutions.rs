@@ -414,11 +414,17 @@ const WITHOUT_CHANNELS: Difference = Difference {
 
 const ORDER_OF_VOLUMES: Difference = Difference {
     id: "results-of-volumes-lie-as-their-inputs",
-    what: "torch gives some convolutions of volumes in rows, whatever order the input has; here the \
-       result has the order of the input as with images",
+    what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
+           channel for channels-last; here the result has the order of the input as with images",
     why: "one rule for all convolutions",
     test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
-    when: |seen| seen.sizes.len() == 5 && seen.lies_in_rows_there(),
+    when: |seen| {
+        let sizes = |name: &str| seen.tensor(name).map(|tensor| tensor.geometry.sizes());
+        let of_volumes = sizes("weight").is_some_and(|sizes| sizes.len() == 5);
+        // A stack of volumes of one channel lies in both orders.
+        let is_both = sizes("input").is_some_and(|sizes| sizes.len() == 5 && sizes[1] == 1);
+        of_volumes && (seen.lies_in_rows_there() || is_both && seen.lies_in_rows_here())
+    },
     directed: None,
 };
 

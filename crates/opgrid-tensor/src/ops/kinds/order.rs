@@ -175,6 +175,20 @@ pub(crate) fn samples_of_one<'a, O: Operator>(
         .refuses("range", out_of_range)
 }
 
+/// Of operators that ask for an order.
+pub(crate) const ONE_COMPLEX_NUMBER: Difference = Difference {
+    id: "one-complex-number-without-an-order",
+    what: "torch does not look at the dtype of a tensor without dimensions; here complex numbers are refused whatever \
+           the sizes are",
+    why: "whether a program is right must not depend on its data",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
+        is_one && seen.we_refuse("expected a dtype with an order")
+    },
+    directed: None,
+};
+
 /// Of operators that select one of equal elements.
 pub(crate) const EQUAL_ELEMENTS: Difference = Difference {
     id: "equal-elements-of-ranks",

@@ -7,7 +7,7 @@ use super::images::numbers;
 use crate::error::argument;
 use crate::kernels::pooling::{Reach, Windows};
 use crate::ops::ScatterAdd;
-use crate::samples::{Plain, Sample, given, make, naive};
+use crate::samples::{Difference, Plain, Sample, given, make, naive};
 use crate::tensor::{Dims, Tensor, TensorSpec};
 
 /// How a window moves over images of some dimensions.
@@ -349,3 +349,14 @@ fn flat(sizes: &[i64], dims: usize) -> Vec<i64> {
     let (outer, image) = sizes.split_at(sizes.len() - dims);
     outer.iter().copied().chain([image.iter().product()]).collect()
 }
+
+/// Of gradients of averages.
+pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
+    id: "gradients-of-averages-are-checked",
+    what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
+           are refused",
+    why: "memory that is not the gradient's must not be read",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| seen.we_refuse("argument `grad_output` has shape"),
+    directed: None,
+};

@@ -169,7 +169,10 @@ pub(crate) fn scatter(
     reduction: Reduction,
 ) -> Result<()> {
     if index.numel() == 0 {
-        return begin(out, input, &[]);
+        return match source {
+            Source::Tensor(values) => begin(out, input, &[values]),
+            Source::Number(_) => begin(out, input, &[]),
+        };
     }
     let dim = check::along(input.spec()?, dim, index.spec()?)?;
     let places = Places::each(input.sizes(), dim, index.array()?, false)?;

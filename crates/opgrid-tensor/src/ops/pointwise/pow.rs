@@ -111,32 +111,7 @@ pub(super) fn samples(samples: &mut Samples) {
             }),
         },
     );
-    samples.differs(
-        PowTensorTensor,
-        Difference {
-            id: "complex-powers-that-are-not-finite",
-            what: "torch computes complex powers of numbers near the ends of the range, and of infinity and \
-               zero, by squares that overflow or vanish, which leaves NaN; here each follows from the \
-               exponential of the logarithm, to the digits that such small numbers have",
-            why: "most such powers are in the range",
-            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
-            when: |seen| {
-                let is_far = |x: &Complex64| !(1e-19..1e19).contains(&x.norm());
-                let is_extreme = seen.inputs().iter().any(|input| input.elements.iter().any(is_far))
-                    || seen.numbers().any(|number| is_far(&number.to_complex()));
-                let vanishes =
-                    |ours: &Complex64, torch: &Complex64| !ours.is_finite() && torch.norm() < 1e-37;
-                // Numbers that small have few digits.
-                let is_subnormal = |x: &Complex64| x.norm() < f64::MIN_POSITIVE;
-                is_extreme
-                    && seen.each(|(dtype, ours, torch)| {
-                        let both_vanish = is_subnormal(ours) && is_subnormal(torch);
-                        dtype.is_complex() && (!torch.is_finite() || vanishes(ours, torch) || both_vanish)
-                    })
-            },
-            directed: None,
-        },
-    );
+    samples.differs(PowTensorTensor, math::FAR_POWERS);
     // A logarithm and an exponential, of other digits.
     samples.rounds(PowTensorTensor, Roundings::all(Rounding::Power(4)));
 }

@@ -89,7 +89,7 @@ fn backward_cpu(grad: &Tensor, output: &Tensor, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[grad, output])?, T: Inexact => {
         elementwise::binary::<T, T, T>(out, grad, output, |grad, output| {
             let one = Math::<T>::ONE;
-            grad.times(output.times(one.minus(output)).conjugate())
+            grad.times(one.minus(output).conjugate()).times(output.conjugate())
         })
     })
 }

@@ -55,7 +55,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(16.0);
     samples.differs_as(TanhBackward, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
-    samples.rounds(TanhBackward, Roundings::all(Rounding::Sum(8)));
+    samples.rounds(TanhBackward, Roundings::all(Rounding::Sum(8)).complex(Rounding::Result(64)));
 }
 
 /// Real numbers stay real, NaN as well.

@@ -198,17 +198,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(16.0)
         .refuses("argument `grad_output`", given(make::numbers(DType::F32, &[2, 2, 2], 0)).and(x));
     let rounding = Roundings::all(Rounding::Sum(2));
-    let difference = Difference {
-        id: "gradients-of-averages-are-checked",
-        what: "torch reads gradients of another shape than the averages have, as far as they go; here they \
-               are refused",
-        why: "memory that is not the gradient's must not be read",
-        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-        when: |seen| seen.we_refuse("argument `grad_output` has shape"),
-        directed: None,
-    };
-    samples.differs(AdaptiveAvgPool2dBackward, difference);
-    samples.differs(AdaptiveAvgPool3dBackward, difference);
+    samples.differs(AdaptiveAvgPool2dBackward, pooling::GRADIENTS_ARE_CHECKED);
+    samples.differs(AdaptiveAvgPool3dBackward, pooling::GRADIENTS_ARE_CHECKED);
     samples.rounds(AdaptiveAvgPool1d, rounding);
     samples.rounds(AdaptiveAvgPool2d, rounding);
     samples.rounds(AdaptiveAvgPool3d, rounding);

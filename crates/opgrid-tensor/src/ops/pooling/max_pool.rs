@@ -106,7 +106,8 @@ pub(super) fn register(library: &mut Library) {
     });
     library.define(MaxPool1d).kind(&kind::POOLING).implicit(|x, kernel, stride, padding, dilation, ceil| {
         check_float(x.spec()?.dtype())?;
-        Ok(lines(x, kernel, stride, padding, dilation, ceil)?.0)
+        // Lines have no channels-last order, which the images of one row that they become might seem to lie in.
+        Ok(lines(&x.contiguous()?, kernel, stride, padding, dilation, ceil)?.0)
     });
     library.define(MaxPool1dWithIndices).kind(&kind::POOLING).implicit(lines);
 }

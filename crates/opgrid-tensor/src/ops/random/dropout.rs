@@ -5,8 +5,8 @@
 //! - Shapes: that of `input`.
 //! - Dtypes: floating-point and complex ones where elements are chosen; any otherwise.
 //! - Aliasing: `dropout_` writes `self`. Where none is chosen, `dropout` gives `input` itself.
-//! - Random numbers: those of the stream of [`manual_seed`](crate::manual_seed), one for each element.
-//! - Dispatch: `dropout` is a composite of `uniform_`, comparisons and arithmetic. `native_dropout` gives which elements stay
+//! - Random numbers: those of `bernoulli_`, so that a seed drops the elements that it drops in torch.
+//! - Dispatch: `dropout` is a composite of `bernoulli_` and arithmetic. `native_dropout` gives which elements stay
 //!   as a second result.
 //! - Errors: a `p` that is no probability, which `native_dropout` looks at only where elements are chosen; integers and
 //!   bools there.
@@ -15,8 +15,8 @@
 use crate::kernels::access::check_written;
 use crate::ops::prelude::*;
 use crate::ops::{
-    DivScalar, EmptyLike, FillInplaceScalar, LtScalar, MulInplaceTensor, MulScalar, MulTensor, ToCopy,
-    UniformInplace, ZeroInplace,
+    BernoulliInplaceFloat, DivScalar, EmptyLike, FillInplaceScalar, MulInplaceTensor, MulScalar, MulTensor,
+    ZeroInplace,
 };
 
 operator! {
@@ -110,19 +110,17 @@ fn check(p: f64) -> Result<()> {
     }
 }
 
-/// Where elements stay: a bool each, true with probability `1 - p`.
-fn stays(input: &Tensor, p: f64) -> Result<Tensor> {
-    // 16 bits have too few numbers for small probabilities.
-    let draws = EmptyLike.call(input, Some(DType::F32), None, None, None, None)?;
-    UniformInplace.call(&draws, 0.0, 1.0, None)?;
-    LtScalar.call(&draws, Scalar::Float(1.0 - p))
+/// Where elements stay: one each, with probability `1 - p`. The draws are those of `bernoulli_`, as in torch.
+fn stays(input: &Tensor, p: f64, dtype: DType) -> Result<Tensor> {
+    let stays = EmptyLike.call(input, Some(dtype), None, None, None, None)?;
+    BernoulliInplaceFloat.call(&stays, 1.0 - p, None)?;
+    Ok(stays)
 }
 
 /// The factor of each element, in its dtype.
 fn factors(input: &Tensor, p: f64) -> Result<Tensor> {
     pointwise::check_inexact(input.spec()?.dtype())?;
-    let stays = ToCopy.call(&stays(input, p)?, Some(input.dtype()), None, None, None, false, None)?;
-    DivScalar.call(&stays, Scalar::Float(1.0 - p))
+    DivScalar.call(&stays(input, p, input.dtype())?, Scalar::Float(1.0 - p))
 }
 
 fn dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
@@ -164,7 +162,7 @@ fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor
         };
         return Ok((kept, mask));
     }
-    let mask = stays(input, p)?;
+    let mask = stays(input, p, DType::Bool)?;
     let kept = MulTensor.call(input, &mask)?;
     Ok((MulScalar.call(&kept, Scalar::Float(1.0 / (1.0 - p)))?, mask))
 }

@@ -10,7 +10,7 @@
 
 use crate::kernels::scan;
 use crate::ops::ScatterAdd;
-use crate::ops::kinds::scans;
+use crate::ops::kinds::{order, scans};
 use crate::ops::prelude::*;
 
 operator! {
@@ -40,20 +40,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        Cummax,
-        Difference {
-            id: "cummax-of-one-complex-number",
-            what: "torch takes one complex number as the largest so far; here complex numbers are refused \
-               whatever the sizes are",
-            why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| {
-                let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
-                is_one && seen.we_refuse("expected a dtype with an order")
-            },
-            directed: None,
-        },
-    );
+    samples.differs(Cummax, order::ONE_COMPLEX_NUMBER);
     scans::samples_of_extreme(samples, Cummax, |order| !order.is_gt());
 }

@@ -10,7 +10,7 @@
 
 use crate::kernels::scan;
 use crate::ops::ScatterAdd;
-use crate::ops::kinds::scans;
+use crate::ops::kinds::{order, scans};
 use crate::ops::prelude::*;
 
 operator! {
@@ -40,20 +40,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        Cummin,
-        Difference {
-            id: "cummin-of-one-complex-number",
-            what: "torch does not look at the dtype of a tensor without dimensions; here complex numbers are \
-               refused whatever the sizes are",
-            why: "whether a program is right must not depend on its data",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| {
-                let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
-                is_one && seen.we_refuse("expected a dtype with an order")
-            },
-            directed: None,
-        },
-    );
+    samples.differs(Cummin, order::ONE_COMPLEX_NUMBER);
     scans::samples_of_extreme(samples, Cummin, |order| !order.is_lt());
 }

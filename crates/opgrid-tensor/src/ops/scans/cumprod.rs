@@ -39,7 +39,8 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     scans::samples(samples, Cumprod, 1, number::times).tolerance(64.0);
-    samples.rounds(Cumprod, Roundings::all(Rounding::Result(4)));
+    samples.differs(Cumprod, scans::ONE_BOOL);
+    samples.rounds(Cumprod, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
 }
 
 impl Tensor {

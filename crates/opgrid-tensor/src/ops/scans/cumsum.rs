@@ -35,6 +35,7 @@ pub(super) fn register(library: &mut Library) {
 
 pub(super) fn samples(samples: &mut Samples) {
     scans::samples(samples, Cumsum, 0, number::plus).tolerance(4.0);
+    samples.differs(Cumsum, scans::ONE_BOOL);
     samples.rounds(Cumsum, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -4,7 +4,7 @@
 //!
 //! - Shapes: that of `self`; row-major.
 //! - Dtypes: floating-point and complex ones. Of the logarithms of a complex number it is the one next to that of the
-//!   highest exponential, so that the first one is `self[0]` itself.
+//!   highest exponential, of the last one among several, so that the first one is `self[0]` itself.
 //! - Aliasing: `logcumsumexp.out` writes `out`.
 //! - Errors: integers and bools; a dimension out of range; an `out` of another dtype.
 //! - Source: torch.logcumsumexp, PyTorch 2.15.
@@ -47,7 +47,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
             let joined = match sum {
                 None => element,
                 Some(sum) => {
-                    let (low, high) = if sum.re < element.re { (sum, element) } else { (element, sum) };
+                    let (low, high) = if element.re < sum.re { (element, sum) } else { (sum, element) };
                     high + (1.0 + (low - high).exp()).ln()
                 }
             };

@@ -48,6 +48,7 @@ pub(super) fn samples(samples: &mut Samples) {
         best
     });
     samples.differs(Mode, order::EQUAL_ELEMENTS);
+    samples.differs(Mode, order::ONE_COMPLEX_NUMBER);
     samples.differs(
         Mode,
         Difference {

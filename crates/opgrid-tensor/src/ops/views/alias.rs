@@ -37,7 +37,10 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(Lift, &kind::COPY)
         .on_every_backend(|input| input.spec().map(|_| input.clone()))
         .derivative(|d, (input,)| d.by(input, [], |grad, []| Ok(grad.clone())));
-    library.implement(LiftOut).on_every_backend(|input, out| result::copied(out, input));
+    library.implement(LiftOut).on_every_backend(|input, out| {
+        // In rows, as in torch, and whole where the output is a part of the input.
+        result::copied(out, &crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous))?)
+    });
     library
         .define(LiftFresh)
         .kind(&kind::VIEW)
