@@ -5,7 +5,7 @@ use opgrid_core::{DType, Device, List, OperatorHandle, Result, Value, ValueRef};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
 
-use crate::checks::Fault;
+use crate::checks::{Fault, random};
 use crate::memory::Memory;
 use crate::place::{Place, guarded};
 use crate::variants::Variants;
@@ -28,6 +28,12 @@ impl<'a> Subject<'a> {
         let schema = operator.schema()?;
         let variants = Variants::of(place.dispatcher, &operator)?;
         Ok(Self { place, samples, operator, schema, variants })
+    }
+
+    /// Whether it draws random numbers, as samples of one dtype show.
+    pub(crate) fn is_random(&self) -> bool {
+        let mut samples = self.samples.dtypes().iter().take(1).flat_map(|&dtype| self.samples.samples(dtype));
+        samples.any(|sample| self.expected(&sample).is_ok_and(|expected| random::is_random(&expected)))
     }
 
     /// The names of the overloads that are called.

@@ -1,8 +1,12 @@
 //! Runs every check on every sample.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use opgrid_core::{DType, Device, DeviceType, Dispatcher};
+use opgrid_core::{DType, Device, DeviceType, Dispatcher, ThreadContext};
 use opgrid_tensor::samples::{OperatorSamples, Samples};
 
 use crate::checks::{Check, Fault, random};
@@ -41,19 +45,46 @@ impl Suite {
         Self { checks: checks.to_vec(), ..self }
     }
 
-    /// Runs the suite on the operators of a dispatcher.
+    /// Runs the suite on the operators of a dispatcher: as many at a time as there are processors, each on a thread in the
+    /// state of this one.
+    ///
+    /// # Panics
+    ///
+    /// Those of kernels and references.
     pub fn run(&self, dispatcher: &Dispatcher) -> Report {
-        let place = Place { dispatcher, device: self.device };
+        let operators = self.samples.operators();
+        let (context, next) = (ThreadContext::capture(), AtomicUsize::new(0));
+        let work = || {
+            let take = || operators.get(next.fetch_add(1, Ordering::Relaxed));
+            context.within(|| {
+                std::iter::from_fn(take).map(|samples| self.checked(dispatcher, samples)).collect()
+            })
+        };
+        let reports: Vec<Vec<(&str, Report)>> = thread::scope(|scope| {
+            let threads = thread::available_parallelism().map_or(1, NonZero::get);
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
+        let mut reports: BTreeMap<&str, Report> = reports.into_iter().flatten().collect();
         let mut report = Report::default();
-        for samples in self.samples.operators() {
-            match Subject::new(place, samples) {
-                Ok(subject) => self.run_subject(&subject, &mut report),
-                Err(error) => {
-                    self.record(&mut report, samples, self.first_check(), "", Err(Fault::error(error)))
-                }
-            }
-        }
+        operators
+            .iter()
+            .filter_map(|samples| reports.remove(samples.name()))
+            .for_each(|one| report.join(one));
         report
+    }
+
+    /// What one operator makes of the checks.
+    fn checked<'a>(&self, dispatcher: &Dispatcher, samples: &'a OperatorSamples) -> (&'a str, Report) {
+        let mut report = Report::default();
+        match Subject::new(Place { dispatcher, device: self.device }, samples) {
+            Ok(subject) => self.run_subject(&subject, &mut report),
+            Err(error) => self.record(&mut report, samples, self.first_check(), "", Err(Fault::error(error))),
+        }
+        (samples.name(), report)
     }
 
     /// The overloads that the suite calls: those that have samples, and those found beside them that write.
@@ -74,6 +105,7 @@ impl Suite {
             let reason = "the CPU has to address the memory";
             return report.note_skip(samples.name(), self.first_check(), reason);
         }
+        let _alone = subject.is_random().then(random::alone);
         for check in &self.checks {
             for (text, verdict) in check.on_subject(subject, &self.dtypes) {
                 self.record(report, samples, *check, &text, verdict);
@@ -84,7 +116,6 @@ impl Suite {
                 let text = sample.to_string();
                 match subject.expected(&sample) {
                     Ok(expected) => {
-                        let _alone = random::alone(&expected);
                         let case = Case { subject, dtype, number, sample, expected };
                         for check in &self.checks {
                             for verdict in check.on_case(&case) {

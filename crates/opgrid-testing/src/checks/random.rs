@@ -11,12 +11,12 @@ use crate::agreement;
 use crate::memory::Memory;
 use crate::subject::{Case, tensors};
 
-/// The stream of numbers is that of the process: one suite at a time seeds it and draws.
+/// The stream of numbers is that of the process: one operator at a time seeds it and draws.
 static SEEDED: Mutex<()> = Mutex::new(());
 
-/// Keeps other suites from drawing numbers while a case is checked that expects random ones.
-pub(crate) fn alone(expected: &Expected) -> Option<MutexGuard<'static, ()>> {
-    is_random(expected).then(|| SEEDED.lock().unwrap_or_else(PoisonError::into_inner))
+/// Keeps others from drawing numbers while an operator is checked that draws.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    SEEDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
@@ -27,7 +27,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
 }
 
 /// Whether a result is random.
-pub(super) fn is_random(expected: &Expected) -> bool {
+pub(crate) fn is_random(expected: &Expected) -> bool {
     match expected {
         Expected::Random(..) => true,
         Expected::Several(results) => results.iter().any(is_random),
