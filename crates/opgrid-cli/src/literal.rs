@@ -220,6 +220,14 @@ fn example(declared: &Type) -> Option<String> {
     })
 }
 
+/// Whether arguments of this type are tensors, or lists or options of them.
+pub(crate) fn takes_tensors(declared: &Type) -> bool {
+    match declared {
+        Type::List(inner) | Type::Optional(inner) => takes_tensors(inner),
+        declared => *declared == Type::Tensor,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,10 @@
 //! What somebody probably meant who wrote a name that is none.
 
+use std::collections::BTreeSet;
+
 use opgrid::{Dispatcher, Error, ErrorKind, OperatorHandle, Result};
+
+use crate::literal::takes_tensors;
 
 /// How many names are suggested at most.
 const MOST: usize = 4;
@@ -30,6 +34,37 @@ pub(crate) fn operator(dispatcher: &Dispatcher, name: &str) -> Result<OperatorHa
         );
         Error::new(ErrorKind::Unknown, message)
     })
+}
+
+/// The overloads that a name may mean: one where it is said, else all of the name, of which the namespace may be left away
+/// where only one has it. Those with fewer tensors come first, so that a number is one where it can be.
+///
+/// # Errors
+///
+/// As [`operator`].
+pub(crate) fn overloads(dispatcher: &Dispatcher, name: &str) -> Result<Vec<OperatorHandle>> {
+    let name = name.trim();
+    let mut found = match name.contains("::") {
+        true => dispatcher.overloads(name),
+        false => in_one_namespace(dispatcher, name),
+    };
+    if found.is_empty() {
+        return Ok(vec![operator(dispatcher, name)?]);
+    }
+    let tensors = |operator: &OperatorHandle| {
+        let schema = operator.schema().ok()?;
+        Some(schema.arguments.iter().filter(|it| takes_tensors(&it.real_type)).count())
+    };
+    found.sort_by_cached_key(|operator| tensors(operator));
+    Ok(found)
+}
+
+/// The overloads of a name in the only namespace that has it.
+fn in_one_namespace(dispatcher: &Dispatcher, name: &str) -> Vec<OperatorHandle> {
+    let mut found = dispatcher.operators();
+    found.retain(|it| it.name().base() == name);
+    let names: BTreeSet<_> = found.iter().map(|it| it.name().name.clone()).collect();
+    if names.len() == 1 { found } else { Vec::new() }
 }
 
 /// The operators of a name in which dots part namespace, name and overload, as Python writes them, or that ends with the

@@ -9,7 +9,7 @@ use opgrid::{
 };
 use serde_json::json;
 
-use super::operator;
+use super::overloads;
 use crate::file::{Kind, Spec, are_the_same, is_standard_input};
 use crate::progress::Waiting;
 use crate::{arguments, json, literal, style};
@@ -22,7 +22,8 @@ use crate::{arguments, json, literal, style};
 /// place. `name=ARG` gives an argument by its name.
 #[derive(clap::Args)]
 pub(crate) struct Call {
-    /// The operator, as in aten::add.Tensor.
+    /// The operator, as in aten::add.Tensor, or a name such as aten::add or add for the first of its overloads that takes the
+    /// arguments.
     operator: String,
     /// The arguments in the order of the schema, then those by name.
     #[arg(value_name = "ARG|NAME=ARG", value_parser = arguments::unmarked)]
@@ -48,6 +49,13 @@ pub(crate) struct Call {
     strict: bool,
 }
 
+/// An overload, what it is called with, and what to know of that.
+struct Bound {
+    operator: OperatorHandle,
+    arguments: Vec<Value>,
+    notes: Vec<String>,
+}
+
 /// What a call leaves besides its results.
 struct Report {
     explanation: Option<Explanation>,
@@ -57,18 +65,10 @@ struct Report {
 
 impl Call {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
-        let operator = operator(&self.operator)?;
+        let overloads = overloads(&self.operator)?;
         let target = self.out.as_deref().map(Target::of).transpose()?;
         self.expect_distinct_files(target.as_ref())?;
-        let (positional, keyword) = arguments(&operator, &self.args)?;
-        let notes = RefCell::new(Vec::new());
-        let arguments = operator.bind_with(positional, keyword, |argument, text| {
-            let subject = || format!("{}: argument `{}`", operator.name(), argument.name);
-            if argument.is_write() && (is_standard_input(text) || Spec::read(text).is_some()) {
-                notes.borrow_mut().push(unchanged(&argument.name, text, self.out.is_some()));
-            }
-            literal::read(argument, text).map_err(|error| error.within(subject()))
-        })?;
+        let Bound { operator, arguments, notes } = self.choose(&overloads)?;
         if let Some(seed) = self.seed {
             manual_seed(seed);
         }
@@ -87,7 +87,6 @@ impl Call {
                 error.within(operator.name())
             })?;
         }
-        let notes = notes.into_inner();
         if json {
             return describe(&operator, &results, self.out.as_deref(), report, &notes);
         }
@@ -102,6 +101,56 @@ impl Call {
         text.extend(report.timeline.map(|timeline| timeline.to_string()));
         text.extend(report.stats.map(|stats| stats.to_string()));
         Ok(text)
+    }
+
+    /// The first overload that takes the arguments.
+    ///
+    /// # Errors
+    ///
+    /// None does; a file that cannot be read.
+    fn choose(&self, overloads: &[OperatorHandle]) -> Result<Bound> {
+        let mut refusals = Vec::new();
+        for operator in overloads {
+            match self.bind(operator) {
+                Err(error) if error.kind() != ErrorKind::File => refusals.push((operator, error)),
+                bound => return bound,
+            }
+        }
+        // What writes an output is meant by those who name it.
+        let names_out = self.args.iter().any(|text| text.starts_with("out="));
+        let is_meant = |operator: &OperatorHandle| names_out || !operator.name().overload.contains("out");
+        if refusals.iter().any(|(operator, _)| is_meant(operator)) {
+            refusals.retain(|(operator, _)| is_meant(operator));
+        }
+        if refusals.len() == 1 {
+            return Err(refusals.remove(0).1);
+        }
+        let mut message = format!("{}: none of its overloads takes these arguments", self.operator);
+        for (operator, error) in &refusals {
+            let reason = error.message();
+            let name = operator.name().to_string();
+            let reason = reason.strip_prefix(&format!("{name}: ")).unwrap_or(reason);
+            message.push_str(&format!("\n  {name}: {reason}"));
+        }
+        Err(Error::new(ErrorKind::Value, message))
+    }
+
+    /// Reads the arguments as this overload wants them.
+    ///
+    /// # Errors
+    ///
+    /// They do not fit it; a file that cannot be read.
+    fn bind(&self, operator: &OperatorHandle) -> Result<Bound> {
+        let (positional, keyword) = arguments(operator, &self.args)?;
+        let notes = RefCell::new(Vec::new());
+        let arguments = operator.bind_with(positional, keyword, |argument, text| {
+            let subject = || format!("{}: argument `{}`", operator.name(), argument.name);
+            if argument.is_write() && (is_standard_input(text) || Spec::read(text).is_some()) {
+                notes.borrow_mut().push(unchanged(&argument.name, text, self.out.is_some()));
+            }
+            literal::read(argument, text).map_err(|error| error.within(subject()))
+        })?;
+        Ok(Bound { operator: operator.clone(), arguments, notes: notes.into_inner() })
     }
 
     /// One of the two files would be lost.

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use opgrid::schema::{FunctionSchema, Type};
+use opgrid::schema::FunctionSchema;
 use opgrid::{
     Device, DispatchKey, DispatchKeySet, Error, ErrorKind, Result, autograd_key, compute_dispatch_key,
     excluding, files, including, tensor::requires_grad_key,
 };
 
 use super::operator;
+use crate::literal::takes_tensors;
 use crate::{html, json, style};
 
 /// Say which kernels a call would run, and why, from a description of its tensors.
@@ -74,14 +75,6 @@ fn colored(text: &str) -> String {
         _ => line.to_owned(),
     };
     text.lines().enumerate().map(|numbered| line(numbered) + "\n").collect()
-}
-
-/// Whether arguments of this type are tensors, or lists or options of them.
-fn takes_tensors(declared: &Type) -> bool {
-    match declared {
-        Type::List(inner) | Type::Optional(inner) => takes_tensors(inner),
-        declared => *declared == Type::Tensor,
-    }
 }
 
 fn wrong_count(

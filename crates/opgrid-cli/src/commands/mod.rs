@@ -68,3 +68,8 @@ impl Command {
 fn operator(name: &str) -> Result<OperatorHandle> {
     suggest::operator(opgrid::dispatcher()?, name)
 }
+
+/// The overloads that a name may mean.
+fn overloads(name: &str) -> Result<Vec<OperatorHandle>> {
+    suggest::overloads(opgrid::dispatcher()?, name)
+}
