@@ -332,13 +332,14 @@ def register_autograd(
     setup_context: Callable[..., Any] | None = None,
     lib: Library | None = None,
 ) -> None:
-    """Gives an operator a derivative: ``backward(ctx, *grads)`` returns a gradient, or None, for each argument.
+    """Gives an operator that is defined a derivative: ``backward(ctx, *grads)`` returns a gradient, or None, for each argument.
 
     ``setup_context(ctx, inputs, output)`` keeps what it needs, tensors by ``ctx.save_for_backward``.
     """
     from .autograd import registered
 
     name = full_name(op)
+    _opgrid.overload_named(name)
     namespace, _ = _split(name)
     place = _place.of_caller()
     setup, formula = registered(backward, setup_context)

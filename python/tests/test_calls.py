@@ -1,6 +1,8 @@
 """Calls: functions, methods, packets, overloads, and what is wrong with arguments."""
 
 import inspect
+import subprocess
+import sys
 
 import opgrid as og
 import pytest
@@ -140,6 +142,12 @@ def test_functions_have_signatures_and_help():
     assert str(inspect.signature(og.isfinite)) == "(input)"
     assert "aten::add.Tensor(Tensor self" in og.add.__doc__
     assert og.Tensor.add(x, x).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_the_class_has_methods_before_a_tensor_was_asked_for_them():
+    program = "import opgrid as og; print(og.Tensor.mul(og.tensor([2.0]), 3), hasattr(og.Tensor, 'zeros'), 'sub' in dir(og.Tensor))"
+    out = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert out == "tensor([6.]) False True\n"
 
 
 def test_random_numbers_follow_the_seed():

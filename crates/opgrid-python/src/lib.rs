@@ -99,6 +99,7 @@ mod _opgrid {
         crate::exchange::c_api::give_table(py)?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::keys::give_names(py)?;
+        crate::operators::functions::give_methods(py)?;
         for (_, object) in DTypeObject::all(py)? {
             module.setattr(object.get().0.name(), object)?;
         }

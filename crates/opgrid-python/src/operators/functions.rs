@@ -6,7 +6,7 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 use super::arguments::Arguments;
 use super::candidates::{Candidates, dispatcher, now};
@@ -142,11 +142,24 @@ pub(crate) fn function<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, 
     kept(py, name, Style::Function)
 }
 
-/// What a class has for a method: it is there as long as the operator is.
+/// What the class of tensors has for a method: it is there as long as the operator is.
 #[pyclass(module = "opgrid", frozen)]
 struct Method {
+    name: String,
+    found: PyOnceLock<Found>,
+}
+
+/// A method that was asked for.
+struct Found {
     function: Py<PyAny>,
     caller: Py<Caller>,
+}
+
+impl Found {
+    fn new(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let function = kept(py, name, Style::Method)?;
+        Ok(Self { caller: caller_of(&function)?.unbind(), function: function.unbind() })
+    }
 }
 
 #[pymethods]
@@ -157,16 +170,37 @@ impl Method {
         _class: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = tensor.py();
-        let caller = self.caller.get();
-        if caller.candidates(py)?.get().overloads.is_empty() {
-            return Err(missing(caller.name(), Style::Method));
+        let found = self.found.get_or_try_init(py, || Found::new(py, &self.name))?;
+        if found.caller.get().candidates(py)?.get().overloads.is_empty() {
+            return Err(missing(&self.name, Style::Method));
         }
-        let function = self.function.bind(py);
+        let function = found.function.bind(py);
         if tensor.is_none() { Ok(function.clone()) } else { fastcall::bound(function, tensor) }
     }
 }
 
-/// The method of that name of a tensor. From now on the class has it.
+/// Gives the class of tensors the methods of the operators that there are.
+///
+/// # Errors
+///
+/// As [`dispatcher`].
+pub(crate) fn give_methods(py: Python<'_>) -> PyResult<()> {
+    let class = py.get_type::<TensorBase>();
+    for name in names(is_method).or_raise(py)? {
+        // What a class defines itself comes first.
+        if !class.hasattr(name.as_str())? {
+            give_method(&class, name)?;
+        }
+    }
+    Ok(())
+}
+
+fn give_method(class: &Bound<'_, PyType>, name: String) -> PyResult<()> {
+    let py = class.py();
+    class.setattr(name.as_str(), Bound::new(py, Method { name: name.clone(), found: PyOnceLock::new() })?)
+}
+
+/// The method of that name of a tensor: one of an operator that came later. From now on the class has it.
 ///
 /// # Errors
 ///
@@ -174,8 +208,7 @@ impl Method {
 pub(crate) fn method_of<'py>(tensor: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = tensor.py();
     let function = kept(py, name, Style::Method)?;
-    let method = Method { function: function.clone().unbind(), caller: caller_of(&function)?.unbind() };
-    py.get_type::<TensorBase>().setattr(name, Bound::new(py, method)?)?;
+    give_method(&py.get_type::<TensorBase>(), name.to_owned())?;
     fastcall::bound(&function, tensor)
 }
 

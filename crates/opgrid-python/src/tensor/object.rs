@@ -126,8 +126,7 @@ impl TensorBase {
         (slf.as_ptr().addr() >> 4) as isize
     }
 
-    /// What users keep with the object, and methods of operators: these are looked up when they are asked for first, and
-    /// then belong to the class.
+    /// What users keep with the object, and methods of operators that came after the class was made.
     fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(attributes) = slf.get().attributes.get(slf.py())
             && let Some(value) = attributes.bind(slf.py()).get_item(name)?
