@@ -7,9 +7,7 @@ kernels; ``opgrid.explain`` says which kernel a call runs and why.
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import _opgrid, autograd, errors, library
+from . import _opgrid, errors
 from ._opgrid import (
     DispatchKey,
     DispatchKeySet,
@@ -62,7 +60,6 @@ from ._opgrid import (
     set_rng_state,
     tensor,
 )
-from ._files import load, save
 from ._functional import (
     as_tensor,
     broadcast_shapes,
@@ -73,14 +70,14 @@ from ._functional import (
     unique_consecutive,
     unravel_index,
 )
-from ._inspect import Explanation, Stats, Table, dump, explain, keys, registered_kernels, stats, table
-from ._modes import DispatchMode, current_mode
 from ._ops import ops
-from ._providers import prefer, provider
 from ._size import Size
-from ._strict import strict
-from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .errors import OpgridError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Importing it takes longer than all of this package.
+    from typing import Any
 
 __version__: str = _opgrid.__version__
 
@@ -127,7 +124,20 @@ e = 2.718281828459045
 newaxis = None
 
 _OWN = frozenset(_opgrid.function_names())
-_MODULES = frozenset(["nn", "optim", "torch", "utils"])
+_MODULES = frozenset(["autograd", "library", "nn", "optim", "torch", "utils"])
+_LAZY = {
+    name: module
+    for module, names in {
+        "_files": "load save",
+        "_inspect": "Explanation Stats Table dump explain keys registered_kernels stats table",
+        "_modes": "DispatchMode current_mode",
+        "_providers": "prefer provider",
+        "_strict": "strict",
+        "autograd": "enable_grad inference_mode is_grad_enabled no_grad set_grad_enabled",
+    }.items()
+    for name in names.split()
+}
+"""Where the names are that come with modules of their own."""
 
 
 def get_include() -> str:
@@ -138,17 +148,24 @@ def get_include() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Modules are imported when they are asked for. Functions are operators of the registry: those of the package itself stay, others
-    are looked up each time, since they may go."""
+    """What comes with a module of its own is imported when it is asked for. Functions are operators of the registry: those of the
+    package itself stay, others are looked up each time, since they may go."""
     if name in _MODULES:
-        import importlib
-
-        return importlib.import_module(f"{__name__}.{name}")
+        return _module(name)
+    if name in _LAZY:
+        value = globals()[name] = getattr(_module(_LAZY[name]), name)
+        return value
     function = _opgrid.function(name)
     if name in _OWN:
         globals()[name] = function
     return function
 
 
+def _module(name: str) -> Any:
+    import importlib
+
+    return importlib.import_module(f"{__name__}.{name}")
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_opgrid.function_names()})
+    return sorted({*globals(), *_MODULES, *_LAZY, *_opgrid.function_names()})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _opgrid
 from ._size import Size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> _opgrid.Tensor:

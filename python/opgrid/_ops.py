@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import types
-from typing import Any
 
 from . import _opgrid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 _OWN = frozenset(name.partition("::")[2].partition(".")[0] for name in _opgrid.operator_names("aten"))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 
 class Size(tuple[int, ...]):

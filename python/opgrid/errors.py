@@ -6,7 +6,9 @@ A call that fails raises one of them with the operator's name in ``op``, the key
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class OpgridError(Exception):

@@ -203,3 +203,10 @@ def test_own_operators_are_looked_up_once_and_others_each_time():
         assert "comes_and_goes" not in vars(place)
         with pytest.raises(AttributeError, match="comes_and_goes"):
             place.comes_and_goes
+
+
+def test_importing_the_package_imports_little_else():
+    program = "import sys; before = set(sys.modules); import opgrid; print(sorted(set(sys.modules) - before))"
+    out = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    for heavy in ("typing", "numpy", "inspect", "opgrid.library", "opgrid.nn"):
+        assert repr(heavy) not in out, out
