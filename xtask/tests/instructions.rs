@@ -11,6 +11,8 @@ fn program() -> PathBuf {
     // Relative, since cargo runs tests in the package's folder: checkouts may share a target folder.
     let source = "tests/programs/counted.rs";
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Cargo makes the folder when it compiles the test, not when it is there already.
+    std::fs::create_dir_all(folder).expect("the folder can be made");
     let program = folder.join("counted");
     let compiled =
         Command::new("rustc").args(["--edition=2024", "-O", "-o"]).arg(&program).arg(source).output();

@@ -135,7 +135,7 @@ fn the_demo_runs_anywhere_and_tells_the_same() {
     {
         assert!(here.contains(part), "`{part}` is not in {here}");
     }
-    let elsewhere = opgrid_in(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")), &["demo", "--epochs", "0"]);
+    let elsewhere = opgrid_in(Folder::new().path(), &["demo", "--epochs", "0"]);
     assert_eq!((elsewhere.status, elsewhere.err.as_str()), (Some(0), ""));
     let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
     assert_eq!(body(&elsewhere.out), body(&here));

@@ -64,6 +64,9 @@ fn is_asked(what: &str) -> bool {
 ///
 /// Those that the host asks for.
 pub fn register(registrar: &Registrar) -> Result<()> {
+    // The errors that the host makes of panics say what they said. A plugin's own copy of the standard library would print
+    // that too, with a back trace where one is asked for, past what the tests' program holds back of its output.
+    std::panic::set_hook(Box::new(|_| {}));
     let library = registrar.library("rusty")?;
     let held = Held::new(is_asked("panic_of_a_context"));
     library.define("alive() -> int")?;

@@ -14,7 +14,10 @@ fn file(name: &str) -> PathBuf {
     let places = program.ancestors().skip(1).take(2).map(|folder| folder.join("libplugin_failures.so"));
     let built =
         places.into_iter().find(|path| path.is_file()).expect("cargo builds the library beside its tests");
-    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("librusty_{name}.so"));
+    // Cargo makes the folder when it compiles the tests, not when they are there already.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(folder).unwrap();
+    let copy = folder.join(format!("librusty_{name}.so"));
     std::fs::copy(built, &copy).unwrap();
     copy
 }

@@ -18,7 +18,10 @@ pub fn root() -> PathBuf {
 /// The compiler is missing or refuses the source.
 #[allow(dead_code, reason = "as above")]
 pub fn build(source: &str, name: &str, options: &[&str]) -> PathBuf {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lib{name}.so"));
+    // Cargo makes the folder when it compiles the tests, not when they are there already.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(folder).unwrap();
+    let out = folder.join(format!("lib{name}.so"));
     let include = root().join("python/opgrid/include");
     let (compiler, standard) =
         if source.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
