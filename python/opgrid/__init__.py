@@ -114,6 +114,22 @@ def _to_device(self: TensorBase, device: Any, /, *, stream: Any = None) -> Tenso
 
 setattr(TensorBase, "__array_namespace__", _array_namespace)
 setattr(TensorBase, "to_device", _to_device)
+def _make_wrapper_subclass(cls: type[Tensor], size: Any, **options: Any) -> Tensor:
+    """An object of the class that looks like a tensor, and has no elements; see ``_modes.make_wrapper_subclass``."""
+    from ._modes import make_wrapper_subclass
+
+    return make_wrapper_subclass(cls, size, **options)
+
+
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """The tensor as an object of the class."""
+    from ._modes import make_subclass
+
+    return make_subclass(cls, data, require_grad)
+
+
+setattr(TensorBase, "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))
+setattr(TensorBase, "_make_subclass", staticmethod(_make_subclass))
 setattr(TensorBase, "unique", unique)
 setattr(TensorBase, "unique_consecutive", unique_consecutive)
 

@@ -1,4 +1,5 @@
-"""Modes: handlers that see every operator that a thread calls, while they are entered."""
+"""Handlers of operators in Python: modes, which see every call of a thread while they are entered, and classes of tensors, which see
+those of their objects."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import threading
 from typing import Any
 
 from . import _opgrid
+from .errors import NotSupportedError
 
 _KEY = "Python"
 """Below autograd and above backends: handlers see what is left when composites have taken themselves apart."""
@@ -62,25 +64,81 @@ def current_mode() -> DispatchMode | None:
 
 
 def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """The fallback of the key: gives the call to the innermost mode, which is left meanwhile."""
+    """The fallback of the key: gives the call to the innermost mode, which is left meanwhile, else to the classes of the tensors."""
     modes = _stack.modes
-    if not modes:
-        # Somebody has included the key without a mode.
-        with _opgrid.exclude(_KEY):
-            return op(*args, **kwargs)
-    mode = modes.pop()
-    try:
-        with contextlib.nullcontext() if modes else _opgrid.exclude(_KEY):
-            return mode.__opgrid_dispatch__(op, _classes(args), args, kwargs)
-    finally:
-        modes.append(mode)
+    if modes:
+        mode = modes.pop()
+        try:
+            with contextlib.nullcontext() if modes else _left():
+                return mode.__opgrid_dispatch__(op, _classes(args, kwargs), args, kwargs)
+        finally:
+            modes.append(mode)
+    classes = _classes(args, kwargs)
+    asked = []
+    for kind in classes:
+        handler = _opgrid._dispatch_handler(kind)
+        if handler is None:
+            continue
+        answer = getattr(kind, handler)(op, classes, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+        asked.append(kind.__name__)
+    if asked:
+        raise TypeError(
+            f"Multiple dispatch failed for '{op.name()}'; all __torch_dispatch__ handlers returned NotImplemented: {', '.join(asked)}"
+        )
+    # Somebody has included the key without a mode, or the tensor is a view of one that has a class.
+    with _opgrid.exclude(_KEY):
+        return op(*args, **kwargs)
 
 
-def _classes(args: tuple[Any, ...]) -> tuple[type, ...]:
-    """The classes of tensors that are users' own."""
-    found = dict.fromkeys(type(value) for value in args if isinstance(value, _opgrid.TensorBase))
-    found.pop(_opgrid.Tensor, None)
+def _left() -> _opgrid.Guard:
+    """No mode is entered: only tensors bring the key into calls."""
+    included, excluded = _opgrid.local_keys()
+    return _opgrid.force(included.remove(_opgrid.DispatchKey(_KEY)), excluded)
+
+
+def _classes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[type, ...]:
+    """The classes of tensors that are users' own, derived ones first."""
+    found: list[type] = []
+    for value in (*args, *kwargs.values()):
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            kind = type(item)
+            if kind is _opgrid.Tensor or kind in found or not isinstance(item, _opgrid.TensorBase):
+                continue
+            place = next((place for place, known in enumerate(found) if issubclass(kind, known)), len(found))
+            found.insert(place, kind)
     return tuple(found)
+
+
+def make_wrapper_subclass(
+    cls: type[_opgrid.Tensor],
+    size: Any,
+    *,
+    strides: Any = None,
+    storage_offset: Any = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> _opgrid.Tensor:
+    """An object of the class that looks like a tensor of these sizes, and has no elements.
+
+    What operators do with it, the class says in ``__opgrid_dispatch__`` (or ``__torch_dispatch__``), usually with tensors that it
+    keeps as attributes. Attributes stay with the tensor where only other tensors hold it; one that leads back to the object keeps
+    both for ever.
+    """
+    if memory_format not in (None, _opgrid.contiguous_format) or layout not in (None, _opgrid.strided) or pin_memory:
+        raise NotSupportedError("_make_wrapper_subclass: strided tensors are wrapped, with strides where they are not contiguous")
+    made = _opgrid._wrapper(cls, list(size), None if strides is None else list(strides), storage_offset or 0, dtype, device)
+    return made.requires_grad_() if requires_grad else made
+
+
+def make_subclass(cls: type[_opgrid.Tensor], data: _opgrid.Tensor, require_grad: bool = False) -> _opgrid.Tensor:
+    """The tensor as an object of the class, which gradients of the tensor do not lead to."""
+    return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
 
 _installed: _opgrid.Registration | None = None
@@ -88,7 +146,7 @@ _installing = threading.Lock()
 
 
 def _install() -> None:
-    """Registers the fallback with the first mode: programs without modes do not have it."""
+    """Registers the fallback with the first mode: programs without modes and such classes do not have it."""
     global _installed
     with _installing:
         if _installed is None:

@@ -1,6 +1,9 @@
 """Bad arguments raise and never crash; nothing leaks."""
 
 import random
+import signal
+import subprocess
+import sys
 
 import opgrid as og
 import pytest
@@ -199,3 +202,12 @@ def test_exceptions_of_kernels_leak_nothing(resident):
                     pass
 
         flat(resident, work)
+
+
+def test_a_call_that_takes_long_can_be_interrupted():
+    program = "import opgrid as og\nx = og.rand(400, 400)\nprint('ready', flush=True)\nwhile True:\n    x @ x\n"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert error.rstrip().endswith("KeyboardInterrupt")

@@ -1,5 +1,7 @@
 """Classes derived from tensors: results are theirs, and they say what functions do."""
 
+import threading
+
 import opgrid as og
 import pytest
 
@@ -73,3 +75,167 @@ def test_as_subclass():
     assert type(y) is Plain and x.tolist() == [1.0, 1.0]
     with pytest.raises(TypeError):
         x.as_subclass(int)
+
+
+class Doubled(og.Tensor):
+    """Looks like a tensor; its elements are twice those of ``half``."""
+
+    @staticmethod
+    def __new__(cls, half, log=None):
+        self = og.Tensor._make_wrapper_subclass(
+            cls, half.shape, strides=half.stride(), dtype=half.dtype, device=half.device, requires_grad=half.requires_grad
+        )
+        self.half, self.log = half.detach(), log if log is not None else []
+        return self
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        assert all(issubclass(kind, Doubled) for kind in types)
+        for arg in args:
+            if isinstance(arg, Doubled):
+                arg.log.append(func.name())
+
+        def plain(value):
+            if isinstance(value, (list, tuple)):
+                return type(value)(plain(item) for item in value)
+            return value.half * 2 if isinstance(value, Doubled) else value
+
+        result = func(*plain(args), **plain_of(kwargs, plain))
+        if func.name().partition(".")[0].endswith("_"):
+            args[0].half.copy_(result / 2)
+            return args[0]
+        return Doubled(result / 2) if isinstance(result, og.Tensor) else result
+
+
+def plain_of(kwargs, plain):
+    return {name: plain(value) for name, value in (kwargs or {}).items()}
+
+
+def test_a_class_implements_its_tensors():
+    x = Doubled(og.tensor([1.0, 2.0]))
+    assert (x.shape, x.dtype, x.device, x.is_contiguous()) == ((2,), og.float32, og.device("cpu"), True)
+    y = og.add(x, 1)
+    assert type(y) is Doubled and y.half.tolist() == [1.5, 2.5] and x.log == ["aten::add.Tensor"]
+    assert type(og.zeros(2) + x) is Doubled
+    assert og.cat([og.zeros(1), x]).half.tolist() == [0, 1, 2]
+    assert x.sum().item() == 6.0
+    assert x.mul_(2) is x and x.half.tolist() == [2.0, 4.0]
+    x.mul_(0.5)
+    assert "Doubled" in repr(x) or "half" in repr(x)
+    # Composites are taken apart first.
+    assert og.softmax(x, 0).half.tolist() == pytest.approx([0.0596014, 0.4403985], rel=1e-5)
+
+
+def test_such_tensors_have_no_elements_of_their_own():
+    x = Doubled(og.tensor([1.0, 2.0]))
+    with pytest.raises(og.OpgridError, match="Doubled"):
+        x.tolist()
+    with pytest.raises(og.OpgridError, match="Doubled"):
+        og.Tensor.__opgrid_dispatch__(og.ops.aten.neg.default, (), (x,))
+
+
+def test_gradients_pass_through_such_tensors():
+    x = Doubled(og.tensor([1.0, 2.0], requires_grad=True))
+    assert x.requires_grad and x.is_leaf
+    (x * x).sum().backward()
+    assert type(x.grad) is Doubled and (x.grad.half * 2).tolist() == [4.0, 8.0]
+
+
+def test_modes_see_such_calls_before_the_class():
+    seen = []
+
+    class Log(og.DispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append((func.name(), types))
+            return func(*args, **(kwargs or {}))
+
+    x = Doubled(og.tensor([1.0]))
+    with Log():
+        y = x.neg()
+    assert seen[0] == ("aten::neg", (Doubled,)) and type(y) is Doubled and x.log == ["aten::neg"]
+
+
+def test_an_object_that_is_gone_comes_back_as_it_was():
+    log = []
+    x = Doubled(og.tensor([3.0], requires_grad=True), log)
+    y = x * x
+    del x
+    y.sum().backward()
+    assert "aten::mul.Tensor" in log
+
+
+def test_classes_with_elements_see_their_calls():
+    seen = []
+
+    class Logged(og.Tensor):
+        @classmethod
+        def __opgrid_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.name())
+            return super().__opgrid_dispatch__(func, types, args, kwargs)
+
+    for x in (og.tensor([1.0, 2.0]).as_subclass(Logged), Logged([1.0, 2.0]), og.Tensor._make_subclass(Logged, og.tensor([1.0, 2.0]))):
+        seen.clear()
+        assert (x + 1).tolist() == [2.0, 3.0] and seen == ["aten::add.Tensor"]
+        assert x.add_(1) is x and x.tolist() == [2.0, 3.0]
+        assert x.view(2, 1).tolist() == [[2.0], [3.0]]
+
+
+def test_mistakes_with_such_classes():
+    class Without(og.Tensor):
+        pass
+
+    class Refuses(og.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Breaks(og.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            raise KeyError(func.name())
+
+    class Wrong(og.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return "text"
+
+    make = og.Tensor._make_wrapper_subclass
+    for cls, options, error in (
+        (Without, {}, "Without, expected a class"),
+        (int, {}, "int, expected a class"),
+        (Refuses, {"dtype": "float"}, "expected a dtype"),
+        (Refuses, {"device": 3.5}, "expected a device"),
+    ):
+        with pytest.raises(TypeError, match=error):
+            make(cls, (2,), **options)
+    with pytest.raises(og.OpgridError):
+        make(Refuses, (-1,))
+    with pytest.raises(og.OpgridError):
+        make(Refuses, (2,), strides=(1, 1))
+    with pytest.raises(NotImplementedError):
+        make(Refuses, (2,), pin_memory=True)
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'aten::neg'.*Refuses"):
+        make(Refuses, (2,)).neg()
+    with pytest.raises(KeyError, match="aten::neg"):
+        make(Breaks, (2,)).neg()
+    with pytest.raises(og.OpgridError, match="aten::neg"):
+        make(Wrong, (2,)).neg()
+
+
+def test_such_classes_are_called_from_several_threads():
+    failures = []
+
+    def work():
+        try:
+            for _ in range(200):
+                x = Doubled(og.tensor([1.0, 2.0]))
+                assert (x + x).half.tolist() == [2.0, 4.0]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []

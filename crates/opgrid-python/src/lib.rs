@@ -74,6 +74,8 @@ mod _opgrid {
     #[pymodule_export]
     use crate::tensor::construct::{asarray, tensor};
     #[pymodule_export]
+    use crate::tensor::dispatching::{_dispatch_handler, _wrapper};
+    #[pymodule_export]
     use crate::tensor::object::{TensorBase, TensorObject};
     #[pymodule_export]
     use crate::tensor::storage::StorageObject;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use opgrid::DispatchKey;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -9,6 +10,7 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::arguments::Arguments;
 use super::functions::Caller;
+use crate::tensor::dispatching::{self, handler_of};
 use crate::tensor::object::{TensorBase, TensorObject};
 
 /// The names under which a class says what a function does with its objects.
@@ -74,7 +76,7 @@ pub(super) fn call(
 ) -> PyResult<Py<PyAny>> {
     let mut asked = false;
     for class in classes {
-        let Some(name) = handler_of(class)? else { continue };
+        let Some(name) = handler_of(class, &HANDLERS)? else { continue };
         asked = true;
         let function = caller.function(py)?;
         let args = PyTuple::new(py, arguments.positional.iter().map(|object| (**object).clone()))?;
@@ -100,24 +102,11 @@ pub(super) fn call(
     }
     let _off = Off::new();
     let result = caller.call_plainly(py, arguments)?;
-    of_class(result.into_bound(py), &classes[0]).map(Bound::unbind)
-}
-
-/// The name under which a class, or one that it is derived from, says what functions do.
-fn handler_of(class: &Bound<'_, PyType>) -> PyResult<Option<&'static str>> {
-    let py = class.py();
-    for ancestor in class.mro().iter() {
-        if ancestor.is(py.get_type::<TensorObject>()) || ancestor.is(py.get_type::<TensorBase>()) {
-            return Ok(None);
-        }
-        let own = ancestor.getattr(intern!(py, "__dict__"))?;
-        for name in HANDLERS {
-            if own.contains(name)? {
-                return Ok(Some(name));
-            }
-        }
+    if handler_of(&classes[0], &dispatching::HANDLERS)?.is_some() {
+        // What the results are, it says where it answers operators.
+        return Ok(result);
     }
-    Ok(None)
+    of_class(result.into_bound(py), &classes[0]).map(Bound::unbind)
 }
 
 /// The result as an object of the class; what is no plain tensor stays as it is.
@@ -179,6 +168,35 @@ impl TensorBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = types;
         by_default(cls, func, args, kwargs)
+    }
+
+    /// What `super().__opgrid_dispatch__` does: calls the operator, and asks no class.
+    #[classmethod]
+    #[pyo3(signature = (func, types, args=None, kwargs=None))]
+    fn __opgrid_dispatch__<'py>(
+        cls: &Bound<'py, PyType>,
+        func: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: Option<&Bound<'py, PyTuple>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = types;
+        let empty = PyTuple::empty(cls.py());
+        let keys = DispatchKey::Python.key_set();
+        opgrid::excluding(keys, || func.call(args.unwrap_or(&empty), kwargs))
+    }
+
+    /// The same under torch's name.
+    #[classmethod]
+    #[pyo3(signature = (func, types, args=None, kwargs=None))]
+    fn __torch_dispatch__<'py>(
+        cls: &Bound<'py, PyType>,
+        func: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: Option<&Bound<'py, PyTuple>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::__opgrid_dispatch__(cls, func, types, args, kwargs)
     }
 
     /// The tensor as an object of a class that is derived from `Tensor`.

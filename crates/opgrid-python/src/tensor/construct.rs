@@ -5,6 +5,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
+use super::dispatching::Handed;
 use super::nested;
 use super::object::{of, tensor_of};
 use super::storage::StorageObject;
@@ -66,6 +67,9 @@ pub(super) fn legacy(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict
             }
         };
     };
+    if let Ok(handed) = only.cast_exact::<Handed>() {
+        return Ok(handed.get().0.clone());
+    }
     if let Ok(storage) = only.cast::<StorageObject>() {
         return storage.get().view(py);
     }

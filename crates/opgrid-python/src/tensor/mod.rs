@@ -2,6 +2,7 @@
 
 pub(crate) mod attributes;
 pub(crate) mod construct;
+pub(crate) mod dispatching;
 pub(crate) mod elements;
 mod identity;
 pub(crate) mod indexing;

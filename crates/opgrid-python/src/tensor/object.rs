@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
-use super::{construct, identity};
+use super::{construct, dispatching, identity};
 use crate::errors::{OrRaise, guarded};
 use crate::operators;
 
@@ -79,6 +79,9 @@ pub(crate) fn expect_tensor<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a Te
 #[inline]
 pub(crate) fn of(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
     if let Some(object) = identity::known(py, &tensor) {
+        return Ok(object.unbind());
+    }
+    if let Some(object) = dispatching::object_again(py, &tensor)? {
         return Ok(object.unbind());
     }
     let initializer = PyClassInitializer::from(TensorBase::new(tensor)).add_subclass(TensorObject);
@@ -174,13 +177,17 @@ impl TensorBase {
 #[pymethods]
 impl TensorObject {
     #[new]
+    #[classmethod]
     #[pyo3(signature = (*args, **kwargs))]
     fn make(
-        py: Python<'_>,
+        class: &Bound<'_, PyType>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let tensor = guarded(py, || construct::legacy(args, kwargs))?;
+        let tensor = guarded(class.py(), || construct::legacy(args, kwargs))?;
+        if !class.is(class.py().get_type::<Self>()) {
+            dispatching::give_key(class, &tensor)?;
+        }
         Ok(PyClassInitializer::from(TensorBase::new(tensor)).add_subclass(Self))
     }
 }
