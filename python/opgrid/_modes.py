@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from . import _opgrid
-from .errors import NotSupportedError
+from .errors import NotSupportedError, RegistrationError
 
 _KEY = "Python"
 """Below autograd and above backends: handlers see what is left when composites have taken themselves apart."""
@@ -63,6 +64,28 @@ def current_mode() -> DispatchMode | None:
     return _stack.modes[-1] if _stack.modes else None
 
 
+class Rule:
+    """What a mode or a class of tensors does with one operator in place of its handler, until it is dropped."""
+
+    def __init__(self, kind: type, operator: str, function: Callable[..., Any], place: tuple[str, int], may_replace: bool) -> None:
+        standing = _rules.get((kind, operator))
+        if standing is not None and not may_replace:
+            raise RegistrationError(
+                f"{operator}: {kind.__name__} has a rule for it at {standing.place[0]}:{standing.place[1]} already; drop that one, or "
+                f"replace it with allow_override=True"
+            )
+        self.key, self.function, self.place = (kind, operator), function, place
+        _rules[self.key] = self
+
+    def drop(self) -> None:
+        """Takes the rule away."""
+        if _rules.get(self.key) is self:
+            del _rules[self.key]
+
+
+_rules: dict[tuple[type, str], Rule] = {}
+
+
 def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
     """The fallback of the key: gives the call to the innermost mode, which is left meanwhile, else to the classes of the tensors."""
     modes = _stack.modes
@@ -70,16 +93,21 @@ def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
         mode = modes.pop()
         try:
             with contextlib.nullcontext() if modes else _left():
-                return mode.__opgrid_dispatch__(op, _classes(args, kwargs), args, kwargs)
+                classes = _classes(args, kwargs)
+                if rule := _rules.get((type(mode), op.name())):
+                    return rule.function(mode, op, classes, args, kwargs)
+                return mode.__opgrid_dispatch__(op, classes, args, kwargs)
         finally:
             modes.append(mode)
     classes = _classes(args, kwargs)
     asked = []
     for kind in classes:
-        handler = _opgrid._dispatch_handler(kind)
-        if handler is None:
+        if rule := _rules.get((kind, op.name())):
+            answer = rule.function(op, classes, args, kwargs)
+        elif handler := _opgrid._dispatch_handler(kind):
+            answer = getattr(kind, handler)(op, classes, args, kwargs)
+        else:
             continue
-        answer = getattr(kind, handler)(op, classes, args, kwargs)
         if answer is not NotImplemented:
             return answer
         asked.append(kind.__name__)

@@ -347,6 +347,35 @@ def register_autograd(
     _fragment(namespace, lib)._registrations.append(made)
 
 
+def register_torch_dispatch(
+    op: Any,
+    torch_dispatch_class: type,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    allow_override: bool = False,
+) -> Any:
+    """What a class with ``__torch_dispatch__`` does with the operator, in place of asking that method; also a decorator.
+
+    Of a class of tensors it is called as ``func(op, types, args, kwargs)``, of a mode as ``func(mode, op, types, args, kwargs)``.
+    """
+    place = _place.of_caller()
+    name = full_name(op)
+    _opgrid.overload_named(name)
+    namespace, _ = _split(name)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        from ._modes import Rule
+
+        what = ("dispatch", name, torch_dispatch_class)
+        made = _again(what, place, lambda: Rule(torch_dispatch_class, name, function, place, allow_override))
+        _fragment(namespace, lib)._registrations.append(made)
+        return function
+
+    return register if func is None else register(func)
+
+
 def get_kernel(op: Any, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
     """The kernel that the operator's table has for the key now, to be called as ``call_boxed(keys, *args)``."""
     return _opgrid.held_kernel(_opgrid.overload_named(full_name(op)), DispatchKey(dispatch_key))
@@ -364,7 +393,6 @@ def _to_come(name: str, with_what: str) -> Callable[..., Any]:
 impl_abstract = register_fake
 register_vmap = _to_come("register_vmap", "batching rules written in Python")
 register_autocast = _to_come("register_autocast", "cast policies written in Python")
-register_torch_dispatch = _to_come("register_torch_dispatch", "subclasses that see operators")
 triton_op = _to_come("triton_op", "kernels of Triton")
 wrap_triton = _to_come("wrap_triton", "kernels of Triton")
 get_ctx = _to_come("get_ctx", "sizes that are not known")

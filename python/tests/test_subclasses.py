@@ -239,3 +239,36 @@ def test_such_classes_are_called_from_several_threads():
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_class_may_have_a_rule_for_one_operator():
+    class Plus(og.DispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    x = Doubled(og.tensor([1.0]))
+    seen, answer = [], og.zeros(1)
+
+    def negative(func, types, args, kwargs):
+        seen.append((func.name(), types, args))
+        return answer
+
+    def within(mode, func, types, args, kwargs):
+        seen.append(mode)
+        return func(*args)
+
+    with og.library.Library("aten", "FRAGMENT") as lib:
+        assert og.library.register_torch_dispatch("aten::neg", Doubled, lib=lib)(negative) is negative
+        og.library.register_torch_dispatch(og.ops.aten.neg.default, Plus, within, lib=lib)
+        assert x.neg() is answer and seen == [("aten::neg", (Doubled,), (x,))]
+        assert type(x.abs()) is Doubled
+        with Plus() as mode:
+            assert og.neg(x) is answer
+        assert seen[1] is mode and len(seen) == 3
+        with pytest.raises(og.OpgridError, match=r"Doubled has a rule for it at .*test_subclasses.py"):
+            og.library.register_torch_dispatch("aten::neg", Doubled, negative, lib=lib)
+        og.library.register_torch_dispatch("aten::neg", Doubled, lambda *_: og.ones(1), lib=lib, allow_override=True)
+        assert x.neg().tolist() == [1.0]
+    assert type(x.neg()) is Doubled
+    with pytest.raises(og.OpgridError, match="aten::negg"):
+        og.library.register_torch_dispatch("aten::negg", Doubled, negative)
