@@ -34,6 +34,10 @@ TYPES = {
 }
 
 
+RETURN_TYPES: dict[str, str] = {}
+"""The classes of several results with names, by the function's name."""
+
+
 def annotation(declared: str, sized: bool, result: bool) -> str:
     if declared.endswith("?"):
         return f"{annotation(declared[:-1], sized, result)} | None"
@@ -78,6 +82,10 @@ def signatures(name: str, method: bool) -> list[str]:
             continue
         results = [annotation(result.type, False, True) for result in schema.returns]
         result = {0: "None", 1: results[0] if results else "None"}.get(len(results), f"tuple[{', '.join(results)}]")
+        if len(results) > 1 and all(one.name for one in schema.returns):
+            result = f"return_types.{name}"
+            fields = "\n".join(f"    {one.name}: {kind}" for one, kind in zip(schema.returns, results, strict=True))
+            RETURN_TYPES[name] = f"class {name}(NamedTuple):\n{fields}"
         parts = parameters(schema, method)
         forms = [parts]
         positional = [argument for argument in schema.arguments[int(method) :] if not argument.kwarg_only]
@@ -121,7 +129,8 @@ def generated() -> dict[pathlib.Path, str]:
         "    # METHODS": stubs(_opgrid.method_names(), True, "    "),
     }
     files = {}
-    for name in ("__init__.pyi", "_opgrid.pyi"):
+    replaced["# RETURN TYPES"] = "\n\n".join(RETURN_TYPES[name] for name in sorted(RETURN_TYPES))
+    for name in ("__init__.pyi", "_opgrid.pyi", "return_types.pyi"):
         text = (HERE / f"{name}.in").read_text(encoding="utf-8")
         for mark, content in replaced.items():
             text = text.replace(mark, content)

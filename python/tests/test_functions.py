@@ -1,5 +1,8 @@
 """What is asked of dtypes, shapes, threads, printing and random numbers; expected values are those of torch 2.15."""
 
+import copy
+import pickle
+
 import pytest
 
 import opgrid as og
@@ -137,3 +140,26 @@ def test_settings():
     finally:
         og.set_printoptions(**before)
     assert og.get_printoptions() == before
+
+
+def test_several_results_have_names():
+    x = og.tensor([[1.0, 3.0], [4.0, 2.0]])
+    found = og.max(x, 1)
+    assert isinstance(found, tuple) and type(found) is og.return_types.max
+    assert found.values.tolist() == [3.0, 4.0] and found[1] is found.indices
+    values, indices = x.topk(1)
+    assert values.tolist() == [[3.0], [4.0]] and x.sort(dim=1).indices.tolist() == [[0, 1], [1, 0]]
+    assert repr(og.min(og.tensor([2, 1]), 0)) == "opgrid.return_types.min(\nvalues=tensor(1),\nindices=tensor(1))"
+    again = pickle.loads(pickle.dumps(found))
+    assert type(again) is type(found) and again.indices.tolist() == [1, 0]
+    copied = copy.deepcopy(found)
+    assert copied.values is not found.values and copied.values.tolist() == [3.0, 4.0]
+    assert og.aminmax(x).max.item() == 4.0
+    # Overloads give plain tuples, and so do operators whose results have no names.
+    assert type(og.ops.aten.max.dim(x, 1)) is tuple and type(og.var_mean(x)) is tuple
+
+    class Own(og.Tensor):
+        pass
+
+    found = Own([[1.0, 2.0]]).max(dim=1)
+    assert type(found) is og.return_types.max and type(found.values) is Own

@@ -31,7 +31,7 @@ pub(super) fn call(
         }
         let mut lent = LentArguments::new();
         if call::read(overload, style, sources, &mut lent)?.is_none() {
-            return call::run(py, overload, &lent);
+            return overload.named(py, style, call::run(py, overload, &lent)?);
         }
     }
     Err(messages::no_overload(py, name, candidates, style, arguments))
@@ -48,11 +48,12 @@ pub(crate) fn call_one(
     style: Style,
     arguments: &Arguments<'_, '_>,
 ) -> PyResult<Py<PyAny>> {
-    with_bound(py, overload, style, arguments, |values| {
+    let result = with_bound(py, overload, style, arguments, |values| {
         call::make(py, &overload.handle, values, None, |handle, values, returns| {
             handle.call_boxed(values, returns)
         })
-    })
+    })?;
+    overload.named(py, style, result)
 }
 
 /// Binds the arguments of a call to this overload and gives them to `body`.

@@ -4,6 +4,8 @@ use opgrid::families::NumbersForTensors;
 use opgrid::schema::{Argument, FunctionSchema, Type};
 use opgrid::{Binder, Dispatcher, OperatorHandle, Result};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
 
 use super::arguments::{Arguments, Source};
 use crate::values::read::Rules;
@@ -40,6 +42,10 @@ pub(crate) struct Overload {
     integers: u64,
     /// Whether it is a factory, which functions let know of gradients.
     pub(crate) is_factory: bool,
+    /// Whether there are several results, each with a name.
+    has_named_results: bool,
+    /// The class of such results, made with the first call.
+    results: PyOnceLock<Py<PyAny>>,
 }
 
 /// Other names of parameters in functions: torch's for `self`, numpy's for the others.
@@ -76,6 +82,8 @@ impl Overload {
         };
         let tensors = which(&|argument| *argument.real_type.without_optional() == Type::Tensor);
         let integers = which(&|argument| is_int_list(argument));
+        let returns = &binder.schema().returns;
+        let has_named_results = returns.len() > 1 && returns.iter().all(|result| !result.name.is_empty());
         let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
         let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));
         Ok(Self {
@@ -86,6 +94,8 @@ impl Overload {
             tensors,
             integers,
             is_factory,
+            has_named_results,
+            results: PyOnceLock::new(),
             binder,
         })
     }
@@ -100,6 +110,29 @@ impl Overload {
             argument.kwarg_only && argument.alias.as_ref().is_some_and(|it| it.is_write)
         };
         self.schema().arguments.iter().any(is_output)
+    }
+
+    /// What functions and methods give: several results with names are an object of a class that has these names.
+    ///
+    /// # Errors
+    ///
+    /// The class cannot be made.
+    #[inline]
+    pub(crate) fn named(&self, py: Python<'_>, style: Style, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        match self.has_named_results && style.is_function() {
+            true => self.class_of_results(py)?.call1(py, (result,)),
+            false => Ok(result),
+        }
+    }
+
+    #[cold]
+    fn class_of_results(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
+        self.results.get_or_try_init(py, || {
+            let schema = self.schema();
+            let fields = PyTuple::new(py, schema.returns.iter().map(|result| result.name.as_str()))?;
+            let of = py.import("opgrid.return_types")?.getattr("of")?;
+            of.call1((schema.name.base(), fields)).map(Bound::unbind)
+        })
     }
 
     /// Whether parameter number `index` takes a tensor.

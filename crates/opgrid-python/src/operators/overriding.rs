@@ -120,6 +120,12 @@ fn of_class<'py>(result: Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyRes
         let items = tuple.iter().map(|item| of_class(item, class)).collect::<PyResult<Vec<_>>>()?;
         return Ok(PyTuple::new(py, items)?.into_any());
     }
+    if let Ok(tuple) = result.cast::<PyTuple>()
+        && tuple.hasattr(intern!(py, "_fields"))?
+    {
+        let items = tuple.iter().map(|item| of_class(item, class)).collect::<PyResult<Vec<_>>>()?;
+        return tuple.get_type().call1((PyTuple::new(py, items)?,));
+    }
     if let Ok(list) = result.cast_exact::<PyList>() {
         let items = list.iter().map(|item| of_class(item, class)).collect::<PyResult<Vec<_>>>()?;
         return Ok(PyList::new(py, items)?.into_any());
