@@ -1,4 +1,4 @@
-//! `aten::where`: from one tensor where a condition is true, from another elsewhere.
+//! `aten::where`: from one tensor where a condition is true, from another elsewhere; of a condition alone, where it is true.
 //!
 //! `out[i] = self[i] if condition[i] else other[i]`
 //!
@@ -6,11 +6,13 @@
 //! - Dtypes: `self` and `other` are promoted; `condition` is bool (or uint8, as of old).
 //! - Aliasing: `where.self_out` writes `out`, and gives it its shape if it has no elements.
 //! - Dispatch: overloads with numbers put them in a tensor's place.
+//!   `where(condition)` is a composite of `nonzero_numpy`: one list of indices for each dimension.
 //! - Errors: a condition of another dtype, an `out` of another dtype than the result, overlap in part, a number beyond the
 //!   range of the result.
 //! - Source: torch.where, PyTorch 2.15.
 
 use crate::ops::prelude::*;
+use crate::ops::{NonzeroNumpy, sorting::nonzero};
 
 operator! {
     home = crate::home;
@@ -18,6 +20,8 @@ operator! {
     pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out, method(where_self);
     pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";
     pub WhereScalarOther = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor";
+    /// Where `condition` is other than zero: the indices for each dimension.
+    pub Where = "aten::where(Tensor condition) -> Tensor[]";
     pub WhereScalar = "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor";
 }
 
@@ -49,6 +53,7 @@ pub(super) fn register(library: &mut Library) {
             WhereSelf.call(condition, input, &number)
         },
     );
+    library.define(Where).kind(&kind::INDEXING).composite(|condition| NonzeroNumpy.call(condition));
     library.define(WhereScalar).kind(&kind::POINTWISE_TERNARY).kernel(implicit, |condition, input, other| {
         let numbers = [input, other].map(Tensor::number);
         let dtype = result_type(&[&numbers[0], &numbers[1]])?;
@@ -83,6 +88,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
         reference,
     );
+    samples.of(Where, STORED, make::unary, |it| nonzero::columns(it.tensor("condition")?)).not_on_meta();
     // Conditions of uint8 are taken, as of old.
     let conditions = |dtype| match dtype {
         DType::U8 => Vec::new(),

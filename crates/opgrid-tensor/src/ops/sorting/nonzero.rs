@@ -1,15 +1,18 @@
-//! `aten::nonzero`: where the elements are that are other than zero.
+//! `aten::nonzero`, `aten::nonzero_numpy`: where the elements are that are other than zero.
 //!
 //! `self[out[k, 0], out[k, 1], …] != 0`
 //!
 //! - Shapes: a row for each such element, in row-major order, and a column for each dimension of `self`; columns lie in
 //!   memory one after the other.
+//! - `nonzero_numpy` gives the columns one by one, as an index takes them: one list for each dimension; a tensor without
+//!   dimensions counts as one of one element.
 //! - Dtypes: int64. NaN is other than zero.
 //! - Aliasing: `nonzero.out` writes `out`, and gives it its shape if it has no elements.
 //! - Errors: a meta tensor; an `out` of another dtype or shape.
 //! - Source: torch.nonzero, PyTorch 2.15.
 
 use crate::kernels::indexing;
+use crate::ops::UnbindInt;
 use crate::ops::kinds::found;
 use crate::ops::prelude::*;
 
@@ -17,10 +20,16 @@ operator! {
     home = crate::home;
     /// Where the elements are that are other than zero.
     pub Nonzero = "aten::nonzero(Tensor self) -> Tensor", out, method;
+    /// The same for each dimension.
+    pub NonzeroNumpy = "aten::nonzero_numpy(Tensor self) -> Tensor[]", method;
 }
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(Nonzero, &kind::SORTING).on_cpu_and_meta(nonzero);
+    library.define(NonzeroNumpy).kind(&kind::SORTING).composite(|input| {
+        let input = if input.dim() == 0 { &input.unsqueeze(0)? } else { input };
+        UnbindInt.call(&Nonzero.call(input)?, 1)
+    });
     library.implement(NonzeroOut).on_cpu_and_meta(|input, out| result::copied(out, &nonzero(input)?));
 }
 
@@ -30,12 +39,26 @@ pub(super) fn samples(samples: &mut Samples) {
         make::unary(dtype).into_iter().chain([mixed]).collect()
     };
     samples.of(Nonzero, STORED, inputs, reference).not_on_meta();
+    samples.of(NonzeroNumpy, STORED, inputs, |it| columns(it.tensor("self")?)).not_on_meta();
+}
+
+fn places(x: &Plain) -> Vec<Vec<i64>> {
+    naive::positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect()
+}
+
+/// What `nonzero_numpy` gives.
+pub(crate) fn columns(x: &Plain) -> Result<Expected> {
+    let there = places(x);
+    let column = |dim: usize| {
+        let column: Vec<i64> = there.iter().map(|place| place.get(dim).copied().unwrap_or(0)).collect();
+        Plain::of(DType::I64, &[column.len() as i64], &column).into()
+    };
+    Ok(Expected::Several((0..x.sizes().len().max(1)).map(column).collect()))
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
     let x = it.tensor("self")?;
-    let there: Vec<Vec<i64>> =
-        naive::positions(x.sizes()).filter(|position| x.at(position).to_bool()).collect();
+    let there = places(x);
     let elements: Vec<i64> = there.iter().flatten().copied().collect();
     Ok(Plain::of(DType::I64, &[there.len() as i64, x.sizes().len() as i64], &elements).into())
 }
