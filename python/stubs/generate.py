@@ -81,6 +81,8 @@ def signatures(name: str, method: bool) -> list[str]:
         if method and (first is None or first.name != "self" or first.type != "Tensor"):
             continue
         results = [annotation(result.type, False, True) for result in schema.returns]
+        if len(results) == 1 and results[0].startswith("list[Tensor"):
+            results = ["tuple[Tensor, ...]"]
         result = {0: "None", 1: results[0] if results else "None"}.get(len(results), f"tuple[{', '.join(results)}]")
         if len(results) > 1 and all(one.name for one in schema.returns):
             result = f"return_types.{name}"

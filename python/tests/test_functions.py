@@ -142,6 +142,14 @@ def test_settings():
     assert og.get_printoptions() == before
 
 
+def test_lists_of_tensors_are_tuples():
+    x = og.tensor([[1.0, 0.0], [0.0, 2.0]])
+    assert type(og.split(x, 1)) is tuple and type(x.unbind()) is tuple and type(og.ops.aten.unbind.int(x)) is list
+    assert [places.tolist() for places in og.where(x)] == [[0, 1], [0, 1]] and x[og.where(x)].tolist() == [1.0, 2.0]
+    first, second = og.meshgrid([og.tensor([1, 2]), og.tensor([3])], indexing="ij")
+    assert first.shape == second.shape == (2, 1)
+
+
 def test_several_results_have_names():
     x = og.tensor([[1.0, 3.0], [4.0, 2.0]])
     found = og.max(x, 1)

@@ -31,7 +31,7 @@ pub(super) fn call(
         }
         let mut lent = LentArguments::new();
         if call::read(overload, style, sources, &mut lent)?.is_none() {
-            return overload.named(py, style, call::run(py, overload, &lent)?);
+            return overload.formed(py, style, call::run(py, overload, &lent)?);
         }
     }
     Err(messages::no_overload(py, name, candidates, style, arguments))
@@ -53,7 +53,7 @@ pub(crate) fn call_one(
             handle.call_boxed(values, returns)
         })
     })?;
-    overload.named(py, style, result)
+    overload.formed(py, style, result)
 }
 
 /// Binds the arguments of a call to this overload and gives them to `body`.

@@ -5,7 +5,7 @@ use opgrid::schema::{Argument, FunctionSchema, Type};
 use opgrid::{Binder, Dispatcher, OperatorHandle, Result};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 
 use super::arguments::{Arguments, Source};
 use crate::values::read::Rules;
@@ -28,6 +28,16 @@ impl Style {
     }
 }
 
+/// How functions and methods give results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResultForm {
+    Plain,
+    /// Several, each with a name.
+    Named,
+    /// One list of tensors.
+    Tuple,
+}
+
 /// An overload, made for many calls.
 pub(crate) struct Overload {
     pub(crate) handle: OperatorHandle,
@@ -42,8 +52,8 @@ pub(crate) struct Overload {
     integers: u64,
     /// Whether it is a factory, which functions let know of gradients.
     pub(crate) is_factory: bool,
-    /// Whether there are several results, each with a name.
-    has_named_results: bool,
+    /// What functions and methods make of the results.
+    form: ResultForm,
     /// The class of such results, made with the first call.
     results: PyOnceLock<Py<PyAny>>,
 }
@@ -83,7 +93,13 @@ impl Overload {
         let tensors = which(&|argument| *argument.real_type.without_optional() == Type::Tensor);
         let integers = which(&|argument| is_int_list(argument));
         let returns = &binder.schema().returns;
-        let has_named_results = returns.len() > 1 && returns.iter().all(|result| !result.name.is_empty());
+        let form = match returns.as_slice() {
+            [only] if matches!(&only.real_type, Type::List(element) if **element == Type::Tensor) => {
+                ResultForm::Tuple
+            }
+            [_, _, ..] if returns.iter().all(|result| !result.name.is_empty()) => ResultForm::Named,
+            _ => ResultForm::Plain,
+        };
         let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
         let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));
         Ok(Self {
@@ -94,7 +110,7 @@ impl Overload {
             tensors,
             integers,
             is_factory,
-            has_named_results,
+            form,
             results: PyOnceLock::new(),
             binder,
         })
@@ -112,16 +128,21 @@ impl Overload {
         self.schema().arguments.iter().any(is_output)
     }
 
-    /// What functions and methods give: several results with names are an object of a class that has these names.
+    /// What functions and methods give: several results with names are an object of a class that has these names, and a list of
+    /// tensors is a tuple. Overloads give what the schema says.
     ///
     /// # Errors
     ///
     /// The class cannot be made.
     #[inline]
-    pub(crate) fn named(&self, py: Python<'_>, style: Style, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
-        match self.has_named_results && style.is_function() {
-            true => self.class_of_results(py)?.call1(py, (result,)),
-            false => Ok(result),
+    pub(crate) fn formed(&self, py: Python<'_>, style: Style, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        match self.form {
+            ResultForm::Named if style.is_function() => self.class_of_results(py)?.call1(py, (result,)),
+            ResultForm::Tuple if style.is_function() => match result.bind(py).cast_exact::<PyList>() {
+                Ok(list) => Ok(list.to_tuple().into_any().unbind()),
+                Err(_) => Ok(result),
+            },
+            _ => Ok(result),
         }
     }
 
