@@ -1,17 +1,35 @@
 //! `cargo xtask asan`: the tests under AddressSanitizer and its search for leaks.
 //!
-//! The sanitizer belongs to nightly compilers; a stable one has it too and wants to be told that it may. Tests that run a
-//! compiler are left out: what they check is another program.
+//! The sanitizer belongs to nightly compilers; a stable one has it too and wants to be told that it may. Tests that run the
+//! Rust compiler are left out: what they check is another program. Plugins are instrumented as their host is, in Rust by the
+//! same flags, in C and C++ by the tests that build them.
 
 use crate::failure::Failure;
 use crate::workspace::{Workspace, host, passes};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
-/// The packages that hold unsafe code, the lowest one, and the suite that calls every operator.
-const PACKAGES: &[&str] = &["opgrid-schema", "opgrid-core", "opgrid-tensor", "opgrid-testing"];
+/// The packages that hold unsafe code, the lowest one, and the suite that calls every operator; then what loads plugins, and
+/// plugins that pass the suite and that fail. What stands together is compiled together.
+const PACKAGES: &[&[&str]] = &[
+    &["opgrid-schema"],
+    &["opgrid-core"],
+    &["opgrid-tensor"],
+    &["opgrid-testing"],
+    &["opgrid-plugin", "plugin-backend", "plugin-failures"],
+];
 
-/// The sanitizer, and the notes that the cache of tensors' memory makes for it: which bytes of a block are in use.
-const FLAGS: &str = "-Zsanitizer=address --cfg opgrid_asan";
+/// The sanitizer, and the notes that the cache of tensors' memory makes for it: which bytes of a block are in use. Programs
+/// export their symbols, because the plugins that they open take the sanitizer's functions from there.
+const FLAGS: &str = "-Zsanitizer=address --cfg opgrid_asan -Clink-arg=-rdynamic";
+
+/// Tests ask for more memory than there is, and look at the error. Tests open copies of a plugin, whose variables have one name
+/// in all of them: that is no second definition.
+const OPTIONS: &str = "allocator_may_return_null=1:max_allocation_size_mb=2048:detect_odr_violation=0";
+
+/// Runs a test with the library of C++ in the process from the start: the sanitizer looks up once, before any plugin brings
+/// that library, who throws exceptions.
+const RUNNER: &str = "env LD_PRELOAD=libstdc++.so.6";
 
 /// Tests that run the compiler.
 const LEFT_OUT: &[&str] = &["compile_fail"];
@@ -26,15 +44,16 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let workspace = Workspace::current()?;
     let (packages, host) = (workspace.packages()?, host()?);
-    for package in PACKAGES {
+    let runner = format!("CARGO_TARGET_{}_RUNNER", host.to_uppercase().replace('-', "_"));
+    for together in PACKAGES {
         let mut command = workspace.cargo();
-        command.args(["test", "--package", package, "--target", &host, "--lib"]);
-        let tests = tests_of(&packages, package);
+        command.args(["test", "--target", &host, "--lib"]);
+        command.args(together.iter().flat_map(|package| ["--package", package]));
+        let tests: BTreeSet<_> = together.iter().flat_map(|package| tests_of(&packages, package)).collect();
         command.args(tests.iter().flat_map(|test| ["--test", test]));
         command.arg("--target-dir").arg(workspace.target()?.join("asan"));
         command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
-        // Tests ask for more memory than there is, and look at the error.
-        command.env("ASAN_OPTIONS", "allocator_may_return_null=1:max_allocation_size_mb=2048");
+        command.env("ASAN_OPTIONS", OPTIONS).env(&runner, RUNNER);
         // Freed memory is kept for a while, so that resident memory says nothing.
         command.env("OPGRID_STRESS_MEMORY", "unchecked");
         passes(&mut command)?;

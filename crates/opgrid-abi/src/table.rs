@@ -72,6 +72,12 @@ pub type OpgridConditionFn = Option<
     ) -> i32,
 >;
 
+/// Works on the numbers from `start` on that are below `end`, or null. It may run on several threads at a time. No exception may
+/// leave it.
+pub type OpgridRangeFn = Option<
+    unsafe extern "C" fn(context: *mut c_void, start: usize, end: usize, error: *mut *mut OpgridError) -> i32,
+>;
+
 /// Frees a context; or null.
 pub type OpgridReleaseFn = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
@@ -368,4 +374,17 @@ pub struct OpgridApi {
         out: *mut *mut OpgridTensor,
         error: *mut *mut OpgridError,
     ) -> i32,
+
+    /// Calls a function for ranges that together are the numbers below `n`, each of `grain` numbers but for the last one, on the host's
+    /// threads where there are some, with the keys of this thread. Returns when nothing of it runs any more. Once it has failed
+    /// for a range no further one is begun, and the error that came first is the one of the call.
+    pub parallel_for: unsafe extern "C" fn(
+        n: usize,
+        grain: usize,
+        work: OpgridRangeFn,
+        context: *mut c_void,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+    /// On how many threads `parallel_for` works at most.
+    pub num_threads: unsafe extern "C" fn() -> usize,
 }

@@ -44,6 +44,7 @@ mod host;
 mod memory;
 mod registrar;
 mod tensor;
+mod threads;
 mod value;
 
 pub use call::{Call, Lent};
@@ -53,6 +54,7 @@ pub use memory::DeviceMemory;
 pub use opgrid_abi as abi;
 pub use registrar::{Block, Kernel, Layer, Registrar, TypedKernel};
 pub use tensor::{DType, Device, Element, Tensor};
+pub use threads::{num_threads, parallel_for};
 pub use value::{FromValue, IntoResults, ResultTypes, SchemaType, ToValue, Value};
 
 #[doc(hidden)]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_plugin_sdk::{
     Block, Call, DType, Device, DeviceMemory, Error, ErrorKind, Operator, Registrar, Result, Tensor,
+    parallel_for,
 };
 
 /// How many contexts of kernels there are.
@@ -169,6 +170,20 @@ fn hosts(library: &Block) -> Result<()> {
 }
 
 fn threads(library: &Block) -> Result<()> {
+    library.operator("sum(int n, int fails, int panics) -> int", |n: i64, fails: i64, panics: i64| {
+        let sum = AtomicI64::new(0);
+        parallel_for(n as usize, 3, |range| {
+            for number in range.map(|number| number as i64) {
+                if number == fails {
+                    return Err(Error::new(ErrorKind::Index, format!("{number} is refused")));
+                }
+                assert!(number != panics, "no range has {number}");
+                sum.fetch_add(number, Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        Ok(sum.into_inner())
+    })?;
     library.define("waits(Tensor self) -> Tensor")?;
     library.implement("waits", "CPU", |x: Tensor| {
         let wait = Operator::find("asked::wait")?;

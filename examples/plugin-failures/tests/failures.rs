@@ -175,6 +175,23 @@ fn one_file_serves_two_dispatchers_at_a_time() {
     assert_eq!(which(&first.0), [Value::from(1)]);
 }
 
+#[test]
+fn what_fails_on_the_threads_of_the_host_is_an_error_of_the_call() {
+    let (dispatcher, _registrations, _plugin) = loaded("threads");
+    let sum = |n: i64, fails: i64, panics: i64| {
+        call(&dispatcher, "rusty::sum", &[n.into(), fails.into(), panics.into()])
+    };
+    assert_eq!(sum(1000, -1, -1).unwrap(), [Value::from(499_500)]);
+    let error = sum(1000, 500, -1).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Index, "500 is refused"));
+    let error = sum(1000, -1, 500).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Kernel, "a plugin panicked: no range has 500")
+    );
+    assert_eq!(sum(4, -1, -1).unwrap(), [Value::from(6)]);
+}
+
 /// A kernel runs on another thread while its plugin goes: the call ends as it would have, and what the kernel holds is freed
 /// afterwards.
 #[test]

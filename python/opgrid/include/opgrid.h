@@ -7,7 +7,7 @@
  * Everything is reached through the table that the entry gets; a plugin links nothing of opgrid. The documentation of the
  * crate opgrid-abi says who owns what. No exception may leave a kernel.
  *
- * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: cdc1326b5188976b */
+ * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 026069b1fd2f6e6a */
 
 #ifndef OPGRID_H
 #define OPGRID_H
@@ -364,6 +364,10 @@ typedef struct OpgridDeviceMemory {
     OpgridReleaseFn release;
 } OpgridDeviceMemory;
 
+// Works on the numbers from `start` on that are below `end`, or null. It may run on several threads at a time. No exception may
+// leave it.
+typedef int32_t (*OpgridRangeFn)(void *context, size_t start, size_t end, struct OpgridError **error);
+
 // The functions of the host. A plugin looks at `struct_size` before it calls one that came after version 1.0.
 //
 // Functions that return a status write an error to `error` if they fail and it is not null.
@@ -573,6 +577,16 @@ typedef struct OpgridApi {
     // A tensor on memory that a `DLManagedTensorVersioned` lends. Takes it: its deleter is called when nobody uses the
     // memory any more, also if no tensor could be made of it.
     int32_t (*tensor_from_dlpack)(void *managed, struct OpgridTensor **out, struct OpgridError **error);
+    // Calls a function for ranges that together are the numbers below `n`, each of `grain` numbers but for the last one, on the host's
+    // threads where there are some, with the keys of this thread. Returns when nothing of it runs any more. Once it has failed
+    // for a range no further one is begun, and the error that came first is the one of the call.
+    int32_t (*parallel_for)(size_t n,
+                            size_t grain,
+                            OpgridRangeFn work,
+                            void *context,
+                            struct OpgridError **error);
+    // On how many threads `parallel_for` works at most.
+    size_t (*num_threads)(void);
 } OpgridApi;
 
 // The entry of a plugin, `opgrid_plugin_init`. It keeps both pointers, says what there is to register, and returns

@@ -272,6 +272,17 @@ public:
     explicit ExcludeGuard(OpgridKeys keys) { api().set_local_keys(included_, excluded_ | keys); }
 };
 
+// Calls `work(start, end)` for ranges that together are the numbers below `n`, each of `grain` numbers but for the last one, on the
+// host's threads where there are some, with the keys of this thread. What it throws is thrown here, the first of several.
+template <typename F>
+void parallel_for(size_t n, size_t grain, const F& work) {
+    const auto run = [](void* context, size_t start, size_t end, OpgridError** error) noexcept -> int32_t {
+        return guarded(error, [&] { (*static_cast<const F*>(context))(start, end); });
+    };
+    invoke(api().parallel_for, n, grain, static_cast<OpgridRangeFn>(run),
+           const_cast<void*>(static_cast<const void*>(&work)));
+}
+
 namespace detail OPGRID_HIDDEN {
 
 [[noreturn]] inline void mismatch(const char* expected, const OpgridValue& found) {

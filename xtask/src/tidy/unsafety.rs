@@ -40,7 +40,7 @@ const UNSAFE_MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("opgrid-abi", &["descriptions", "table"]),
-    ("opgrid-plugin-sdk", &["call", "error", "host", "memory", "registrar", "tensor", "value"]),
+    ("opgrid-plugin-sdk", &["call", "error", "host", "memory", "registrar", "tensor", "threads", "value"]),
     ("opgrid-plugin", &["abi", "loader"]),
     ("opgrid-torch", &["abi", "encoding", "exported", "import", "on_load", "pool", "tensors"]),
     ("opgrid-gpu", &["launch"]),

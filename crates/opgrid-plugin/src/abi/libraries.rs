@@ -24,6 +24,11 @@ pub(super) fn library_of(block: *const OpgridBlock) -> usize {
     block.addr() >> BLOCK_BITS
 }
 
+/// The number of the library by which the kernel was registered that this thread runs.
+pub(super) fn current() -> usize {
+    RUNNING.get()
+}
+
 /// Runs a kernel that was registered by that library. It is code of a plugin, which no panic leaves.
 #[inline]
 pub(super) fn running<X>(library: usize, kernel: impl FnOnce() -> X) -> X {

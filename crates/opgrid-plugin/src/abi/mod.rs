@@ -13,6 +13,7 @@ mod libraries;
 mod owned;
 mod registration;
 mod tensors;
+mod threads;
 mod values;
 
 use std::ffi::{CStr, c_char};
@@ -76,6 +77,8 @@ static API: OpgridApi = OpgridApi {
     tensor_write_back: tensors::tensor_write_back,
     tensor_to_dlpack: dlpack::tensor_to_dlpack,
     tensor_from_dlpack: dlpack::tensor_from_dlpack,
+    parallel_for: threads::parallel_for,
+    num_threads: threads::num_threads,
 };
 
 /// The table that plugins get.

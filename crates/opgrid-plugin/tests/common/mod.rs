@@ -25,11 +25,20 @@ pub fn build(source: &str, name: &str, options: &[&str]) -> PathBuf {
     let include = root().join("python/opgrid/include");
     let (compiler, standard) =
         if source.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
-    let mut command = Command::new(compiler);
-    command.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", standard, "-I"]).arg(include);
-    let output = command.args(options).arg("-o").arg(&out).arg(root().join(source)).output().unwrap();
-    assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    let object = out.with_extension("o");
+    let mut compile = Command::new(compiler);
+    compile.args(["-c", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", standard, "-I"]).arg(include);
+    // A plugin is checked as the host is. Whoever links an object without the flag links no sanitizer of its own; the one
+    // of the program, which exports it, serves both.
+    compile.args(if cfg!(opgrid_asan) { &["-fsanitize=address", "-g"][..] } else { &[] });
+    run(compile.args(options).arg("-o").arg(&object).arg(root().join(source)));
+    run(Command::new(compiler).arg("-shared").arg("-o").arg(&out).arg(&object));
     out
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A dispatcher with the operators of `opgrid-tensor`.
