@@ -244,7 +244,7 @@ impl TensorBase {
                 .or_raise(py);
         }
         let value =
-            construct::converted(&value, Some(tensor.dtype()), None, value.is_number()).or_raise(py)?;
+            construct::converted(&value, Some(tensor.dtype()), None, value.is_number(), false).or_raise(py)?;
         taken.view.index_put_(&taken.indices, &value, false).map(drop).or_raise(py)
     }
 }
