@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use opgrid_core::{DType, Device, Result};
 use opgrid_tensor::devices;
-use opgrid_tensor::tensor::{Allocation, Allocator, CountingAllocator, CpuAllocator, DeviceMemory, FailingAllocator};
+use opgrid_tensor::tensor::{
+    Allocation, Allocator, CountingAllocator, CpuAllocator, DeviceMemory, FailingAllocator,
+};
 use opgrid_tensor::{Storage, Tensor};
 
 /// Memory that tensors of the CPU cannot use.
@@ -72,7 +74,10 @@ fn tensors_of_the_cpu_take_their_memory_from_the_allocator_that_was_set() -> Res
     assert_eq!(sum.add_(&first, 1)?.to_vec::<f32>()?, [3.0; 4]);
     set(Elsewhere);
     let error = Storage::cpu(8).unwrap_err().to_string();
-    assert!(error.contains("allocator `elsewhere` gave memory that tensors of the cpu cannot use"), "{error}");
+    assert!(
+        error.contains("allocator `elsewhere` gave memory that tensors of the cpu cannot use"),
+        "{error}"
+    );
     set(Short);
     let error = Storage::cpu(8).unwrap_err().to_string();
     assert!(error.contains("allocator `short` gave 4 bytes, expected 8"), "{error}");

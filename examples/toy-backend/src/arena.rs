@@ -38,8 +38,7 @@ struct State {
 impl Arena {
     /// The memory of the device of that name, of so many bytes.
     pub fn new(name: &str, bytes: usize) -> Self {
-        let state =
-            State { cells: vec![0; bytes], gaps: BTreeMap::from([(0, bytes)]), leaving: Vec::new() };
+        let state = State { cells: vec![0; bytes], gaps: BTreeMap::from([(0, bytes)]), leaving: Vec::new() };
         Self(Arc::new(Inner { name: name.to_owned(), state: Mutex::new(state) }))
     }
 
@@ -66,7 +65,13 @@ impl Arena {
             let mut session = self.lock();
             session.0.sweep();
             if let Some(taken) = session.0.take(bytes) {
-                return Ok(Block { arena: self.clone(), start: taken.start, bytes, taken, used: Mutex::default() });
+                return Ok(Block {
+                    arena: self.clone(),
+                    start: taken.start,
+                    bytes,
+                    taken,
+                    used: Mutex::default(),
+                });
             }
             let exhausted = session.0.exhausted(self.name(), bytes);
             let Some((_, first)) = session.0.leaving.first() else { return Err(exhausted) };
@@ -267,7 +272,8 @@ impl DeviceMemory for Block {
 
     fn record_stream(&self, stream: &Stream) -> Result<()> {
         let queue = stream.backend::<Queue>().ok_or_else(|| {
-            let message = format!("record_stream: found {stream:?}, expected a stream of {}", self.arena.name());
+            let message =
+                format!("record_stream: found {stream:?}, expected a stream of {}", self.arena.name());
             Error::new(ErrorKind::Argument, message)
         })?;
         self.used().recorded.push(queue.end());

@@ -205,7 +205,10 @@ pub fn fits<const N: usize>(tensors: [&Tensor; N]) -> bool {
 /// It is not on a device.
 pub fn block(tensor: &Tensor) -> Result<&Block> {
     tensor.array()?.storage().memory::<Block>().ok_or_else(|| {
-        refused(format!("expected a tensor on a device `toy`, found one on {}; copy it there", tensor.device()))
+        refused(format!(
+            "expected a tensor on a device `toy`, found one on {}; copy it there",
+            tensor.device()
+        ))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Shows tensors on `toy:0`: copies, the device's kernels, streams, the way through the CPU, autograd, and what goes wrong.
 
-use opgrid::prelude::*;
 use opgrid::devices::{self, DeviceGuard, Event, Stream, StreamGuard};
+use opgrid::prelude::*;
 use opgrid::{Returns, SlowPath, inference_mode, ops::NonBlocking, reset_stats, stats, strict};
 use toy_backend::{MultiplyAdd, TOY, arena::Block, device, to};
 

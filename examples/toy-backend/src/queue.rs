@@ -45,7 +45,10 @@ impl Shared {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
                 let result = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|_| {
-                    Err(Error::new(ErrorKind::Kernel, "work that was queued has panicked; see what it printed"))
+                    Err(Error::new(
+                        ErrorKind::Kernel,
+                        "work that was queued has panicked; see what it printed",
+                    ))
                 });
                 state = self.lock();
                 state.done += 1;

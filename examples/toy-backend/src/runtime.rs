@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use opgrid::devices::{DeviceRuntime, DeviceStream, Stream};
 use opgrid::tensor::CountingAllocator;
-use opgrid::{Allocation, Allocator, DeviceType, Error, ErrorKind, Result};
+use opgrid::{Allocator, DeviceType, Error, ErrorKind, Result};
 
 use crate::arena::Arena;
 use crate::queue::{Queue, Ticket};
@@ -29,7 +29,8 @@ struct Unit {
 impl Toy {
     /// So many devices of a type, each with so many bytes.
     pub fn new(kind: DeviceType, count: usize, bytes: usize) -> Self {
-        let unit = |index| Unit { arena: Arena::new(&format!("{kind}:{index}"), bytes), queues: OnceLock::new() };
+        let unit =
+            |index| Unit { arena: Arena::new(&format!("{kind}:{index}"), bytes), queues: OnceLock::new() };
         let units = (0..count).map(unit).collect();
         Self(Arc::new(Inner { kind, units, pinned: CountingAllocator::default() }))
     }
@@ -51,7 +52,8 @@ impl Toy {
 
     fn queues(&self, index: usize) -> Result<&[Arc<Queue>; 2]> {
         self.0.units[index].queues.get().ok_or_else(|| {
-            let message = format!("device {}:{index} was not started, expected a call of `start` before", self.0.kind);
+            let message =
+                format!("device {}:{index} was not started, expected a call of `start` before", self.0.kind);
             Error::new(ErrorKind::Internal, message)
         })
     }
@@ -91,20 +93,8 @@ impl DeviceRuntime for Toy {
     }
 
     fn pinned_allocator(&self) -> Option<Arc<dyn Allocator>> {
-        Some(Arc::new(Pinned(self.clone())))
-    }
-}
-
-/// Memory of the host that is pinned for the devices. Every page of a toy stays where it is, so that counting is all.
-struct Pinned(Toy);
-
-impl Allocator for Pinned {
-    fn name(&self) -> &str {
-        "pinned for toys"
-    }
-
-    fn allocate(&self, bytes: usize) -> Result<Allocation> {
-        Ok(self.0.0.pinned.allocate(bytes)?.pinned_for(self.0.0.kind))
+        // Every page of a toy's host stays where it is, so that counting is all.
+        Some(Arc::new(self.0.pinned.clone()))
     }
 }
 
@@ -115,7 +105,8 @@ impl Allocator for Pinned {
 /// A stream of another backend.
 pub fn queue(stream: &Stream, work: impl FnOnce() -> Result<()> + Send + 'static) -> Result<Ticket> {
     let queue = stream.backend::<Queue>().ok_or_else(|| {
-        let message = format!("found {stream:?}, expected a stream of a toy; take one of `devices::current_stream`");
+        let message =
+            format!("found {stream:?}, expected a stream of a toy; take one of `devices::current_stream`");
         Error::new(ErrorKind::Argument, message)
     })?;
     Ok(queue.push(work))

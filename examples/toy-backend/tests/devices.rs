@@ -7,13 +7,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opgrid::devices::{
-    self, DeviceGuard, DeviceRuntime, DeviceStream, Event, Stream, StreamGuard, set_current, set_current_stream,
+    self, DeviceGuard, DeviceRuntime, DeviceStream, Event, Stream, StreamGuard, set_current,
+    set_current_stream,
 };
+use opgrid::families::through_cpu;
 use opgrid::ops::{self, NonBlocking};
 use opgrid::prelude::*;
 use opgrid::tensor::CountingAllocator;
-use opgrid::{Allocator, BackendComponent, DeviceType, ThreadContext, manual_seed};
-use toy_backend::{TOY, Toy, arena::Block, queue, register};
+use opgrid::{
+    Allocator, BackendComponent, DeviceType, Generator, ThreadContext, compute_dispatch_key, manual_seed,
+};
+use toy_backend::{TOY, Toy, arena::Block, kernels, queue, register};
 
 /// The global dispatcher has the backend, and no other test uses the devices.
 fn alone() -> MutexGuard<'static, ()> {
@@ -122,7 +126,10 @@ fn guards_end_with_a_panic_and_go_along_to_other_threads() -> Result<()> {
         panic!("in the scope");
     }));
     assert!(panicked.is_err());
-    assert_eq!((devices::current(toy())?, devices::current_stream(device("toy:1"))?), (device("toy:0"), before));
+    assert_eq!(
+        (devices::current(toy())?, devices::current_stream(device("toy:1"))?),
+        (device("toy:0"), before)
+    );
 
     let context = {
         let _stream = StreamGuard::new(&second)?;
@@ -172,7 +179,11 @@ fn streams_do_not_wait_for_each_other_unless_they_are_told_to() -> Result<()> {
         let _second = StreamGuard::new(&second)?;
         x.add(&x, 0)?
     };
-    assert_eq!(elements(&early), [1.0, 2.0], "the second stream does not wait, and reading waits for that stream alone");
+    assert_eq!(
+        elements(&early),
+        [1.0, 2.0],
+        "the second stream does not wait, and reading waits for that stream alone"
+    );
     assert!(!first.query()?);
 
     let doubled = Event::new();
@@ -297,7 +308,10 @@ fn memory_is_not_used_again_while_queued_work_uses_it() -> Result<()> {
     assert_eq!(address(&like()?), place);
 
     let text = message(other.record_stream(&devices::current_stream(Device::CPU)?));
-    assert!(text.contains("found a stream of cpu:0, expected one of the tensor's type of device, `toy`"), "{text}");
+    assert!(
+        text.contains("found a stream of cpu:0, expected one of the tensor's type of device, `toy`"),
+        "{text}"
+    );
     Tensor::zeros(&[1], DType::F32, Device::CPU)?.record_stream(&stream)
 }
 
@@ -391,10 +405,16 @@ fn events_belong_to_a_device() -> Result<()> {
     event.record(&zero)?;
     of_cpu.record(&cpu)?;
     let text = message(event.record(&one));
-    assert!(text.contains("event of toy:0: found a stream of toy:1") && text.contains("an event for each"), "{text}");
+    assert!(
+        text.contains("event of toy:0: found a stream of toy:1") && text.contains("an event for each"),
+        "{text}"
+    );
     one.wait(&event)?;
     let text = message(one.wait(&of_cpu));
-    assert!(text.contains("stream of toy:1: found an event of cpu:0") && text.contains("synchronize"), "{text}");
+    assert!(
+        text.contains("stream of toy:1: found an event of cpu:0") && text.contains("synchronize"),
+        "{text}"
+    );
 
     let later = Event::timed();
     queue(&zero, || {
@@ -404,7 +424,9 @@ fn events_belong_to_a_device() -> Result<()> {
     later.record(&zero)?;
     later.synchronize()?;
     assert!(event.elapsed(&later)? >= Duration::from_millis(5));
-    assert!(message(event.elapsed(&of_cpu)).contains("events of toy:0 and cpu:0, expected two of one device"));
+    assert!(
+        message(event.elapsed(&of_cpu)).contains("events of toy:0 and cpu:0, expected two of one device")
+    );
     assert!(message(event.elapsed(&Event::timed())).contains("was not recorded"));
     let untimed = Event::new();
     untimed.record(&zero)?;
@@ -432,7 +454,10 @@ fn work_that_fails_is_told_to_the_first_who_waits() -> Result<()> {
     x.add_(&x, 1)?;
     assert_eq!(message(x.to_vec::<f32>()), "again");
     assert_eq!(elements(&x), [2.0]);
-    assert!(message(queue(&devices::current_stream(Device::CPU)?, || Ok(()))).contains("expected a stream of a toy"));
+    assert!(
+        message(queue(&devices::current_stream(Device::CPU)?, || Ok(())))
+            .contains("expected a stream of a toy")
+    );
     Ok(())
 }
 
@@ -514,7 +539,9 @@ fn a_runtime_that_is_taken_back_leaves_its_streams_running() -> Result<()> {
     let text = message(devices::register(kind, Toy::new(kind, 1, 256)));
     assert_eq!(text.matches("devices.rs:").count(), 2, "{text}");
     assert!(text.contains("drop that registration first"), "{text}");
-    assert!(message(devices::register(DeviceType::Cpu, Toy::new(kind, 1, 256))).contains("are there already"));
+    assert!(
+        message(devices::register(DeviceType::Cpu, Toy::new(kind, 1, 256))).contains("are there already")
+    );
 
     let on = Device::numbered(kind, 1)?;
     let stream = Stream::new(on)?;
@@ -535,7 +562,11 @@ fn a_runtime_that_is_taken_back_leaves_its_streams_running() -> Result<()> {
     assert_eq!(done.load(Ordering::SeqCst), 1, "what was queued is done");
 
     let _second = devices::register(kind, Toy::new(kind, 2, 256))?;
-    assert_eq!(devices::current(kind)?.index(), Some(0), "what was current of the first runtime counts no more");
+    assert_eq!(
+        devices::current(kind)?.index(),
+        Some(0),
+        "what was current of the first runtime counts no more"
+    );
     assert_ne!(devices::current_stream(on)?, stream);
     let event = Event::new();
     event.record(&stream)?;
@@ -552,6 +583,76 @@ fn a_runtime_that_is_taken_back_leaves_its_streams_running() -> Result<()> {
     drop((stream, event));
     gate.open();
     assert!(soon(|| done.load(Ordering::SeqCst) == 2));
+    Ok(())
+}
+
+/// A runtime whose random numbers are of its own making.
+struct Dice(Toy);
+
+impl DeviceRuntime for Dice {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn allocator(&self, index: usize) -> Result<Arc<dyn Allocator>> {
+        self.0.allocator(index)
+    }
+
+    fn start(&self) -> Result<()> {
+        self.0.start()
+    }
+
+    fn default_stream(&self, index: usize) -> Result<Arc<dyn DeviceStream>> {
+        self.0.default_stream(index)
+    }
+
+    fn pinned_allocator(&self) -> Option<Arc<dyn Allocator>> {
+        self.0.pinned_allocator()
+    }
+
+    fn new_generator(&self, device: Device, seed: u64) -> Result<Generator> {
+        let keys = compute_dispatch_key(None, None, Some(device))?.key_set();
+        Ok(Generator::new(keys, device, seed))
+    }
+}
+
+#[test]
+fn two_backends_have_pinned_memory_and_random_numbers_of_their_own() -> Result<()> {
+    let _alone = alone();
+    let backend = BackendComponent::register("Dice")?;
+    let (key, kind) = (backend.key(), backend.device_type().unwrap());
+    let dispatcher = opgrid::dispatcher()?;
+    let mut operators = dispatcher.implementations("aten", key);
+    operators.implement(ops::EmptyMemoryFormat).kernel(key, kernels::empty);
+    operators.implement(ops::EmptyStrided).kernel(key, kernels::empty_strided);
+    operators.implement(ops::CopyInplace).kernel(key, kernels::copy_);
+    let mut everything = dispatcher.implementations("_", key);
+    everything.fallback(Kernel::boxed(through_cpu));
+    let _kernels = (operators.finish()?, everything.finish()?);
+    let registration = devices::register(kind, Dice(Toy::new(kind, 1, 4096)))?;
+    let on = Device::of(kind);
+
+    // Whose pinned memory is meant has to be said.
+    let plain = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+    let text = message(plain.pin_memory());
+    assert!(text.contains("for devices of types toy, dice, expected one"), "{text}");
+    let host = ops::PinMemory.call(&plain, Some(on))?;
+    assert!(ops::IsPinned.call(&host, Some(on))? && !ops::IsPinned.call(&host, Some(device("toy")))?);
+    // Nobody can say it for the result of `to`, so that the copy waits.
+    let back = floats(&[1.0, 2.0], on).to(NonBlocking(Device::CPU))?;
+    assert_eq!((back.is_pinned(), elements(&back)), (false, vec![1.0, 2.0]));
+
+    // The CPU cannot draw from the device's generator, and draws from its own.
+    let draw = |on| elements(&Tensor::rand(&[2], DType::F32, on).unwrap());
+    devices::default_generator(on)?;
+    manual_seed(9);
+    assert_eq!(devices::default_generator(on)?.state::<u64>(), Some(&9), "it begins anew");
+    let there = draw(on);
+    manual_seed(9);
+    assert_eq!(there, draw(Device::CPU));
+
+    drop(registration);
+    assert!(plain.pin_memory()?.is_pinned());
     Ok(())
 }
 

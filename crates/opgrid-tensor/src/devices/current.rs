@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::sync::Once;
 
-use opgrid_core::{ContextPart, Device, DeviceType, Result};
+use opgrid_core::{ContextPart, Device, DeviceType, Result, register_context_part};
 
 use super::registry::{self, Entry};
 use super::stream::Stream;
@@ -38,6 +39,9 @@ fn look<X>(entry: &Entry, read: impl FnOnce(&OfType) -> X) -> Option<X> {
 /// Changes what is current of a type of device on this thread. What `change` gives is dropped by the caller, when
 /// nothing is borrowed: streams are the backend's.
 fn change<X>(kind: DeviceType, registration: u64, change: impl FnOnce(&mut OfType) -> X) -> Option<X> {
+    // Who changes nothing pays for no part of contexts.
+    static CARRIED: Once = Once::new();
+    CARRIED.call_once(|| register_context_part(&PART));
     let mut stale = Vec::new();
     let changed = CURRENT.try_with(|current| {
         let mut current = current.borrow_mut();
@@ -215,10 +219,10 @@ impl Drop for StreamGuard {
 }
 
 /// What is current goes along where work goes to other threads.
-pub(super) struct Part;
+struct Part;
 
 /// The one that contexts carry.
-pub(super) static PART: Part = Part;
+static PART: Part = Part;
 
 /// Puts back what was current before.
 struct Before(Vec<OfType>);

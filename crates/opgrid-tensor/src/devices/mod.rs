@@ -37,7 +37,7 @@ use opgrid_core::{Device, DeviceType, Generator, Result};
 
 use crate::error::argument;
 use crate::kernels::random::{self, Random};
-use crate::tensor::{Allocator, Array, Storage, Tensor, TensorSpec, allocator};
+use crate::tensor::{Allocation, Allocator, Array, Storage, Tensor, TensorSpec, allocator};
 use registry::Entry;
 
 pub use current::{DeviceGuard, StreamGuard, set_current, set_current_stream};
@@ -172,6 +172,11 @@ pub fn can_pin(kind: DeviceType) -> bool {
     registry::find(kind).is_some_and(|entry| entry.runtime().pinned_allocator().is_some())
 }
 
+/// The types of devices that have pinned memory.
+pub(crate) fn pinning() -> Vec<DeviceType> {
+    types().into_iter().filter(|kind| can_pin(*kind)).collect()
+}
+
 /// Memory of the CPU that is pinned for devices of a type, or for the only ones that have such memory.
 ///
 /// # Errors
@@ -181,10 +186,9 @@ pub fn pinned_storage(kind: Option<DeviceType>, bytes: usize) -> Result<Storage>
     let entry = match kind {
         Some(kind) => registry::expect(kind)?,
         None => {
-            let pinning = registry::all().into_iter().filter(|entry| can_pin(entry.kind()));
-            let mut pinning = pinning.collect::<Vec<_>>();
+            let mut pinning = pinning();
             if pinning.len() > 1 {
-                let found: Vec<_> = pinning.iter().map(|entry| entry.kind().name()).collect();
+                let found: Vec<_> = pinning.into_iter().map(DeviceType::name).collect();
                 let message = format!(
                     "found pinned memory for devices of types {}, expected one; say by `pin_memory(device)` which it is \
                      for",
@@ -192,15 +196,40 @@ pub fn pinned_storage(kind: Option<DeviceType>, bytes: usize) -> Result<Storage>
                 );
                 return Err(argument(message));
             }
-            pinning.pop().ok_or_else(no_pinned_memory)?
+            registry::expect(pinning.pop().ok_or_else(no_pinned_memory)?)?
         }
     };
     if entry.runtime().pinned_allocator().is_none() {
         return Err(no_pinned_memory());
     }
     entry.start()?;
-    let allocator = entry.runtime().pinned_allocator().ok_or_else(no_pinned_memory)?;
-    Storage::new(&*allocator, bytes)
+    let source = entry.runtime().pinned_allocator().ok_or_else(no_pinned_memory)?;
+    let storage = Storage::new(&Pinned { source, kind: entry.kind() }, bytes)?;
+    if storage.address().is_none() {
+        let kind = entry.kind();
+        let message = format!(
+            "the allocator of pinned memory of `{kind}` gave memory that the CPU cannot address, expected memory of the \
+             process; mend the runtime's `pinned_allocator`"
+        );
+        return Err(argument(message));
+    }
+    Ok(storage)
+}
+
+/// Memory that says for which devices it is pinned.
+struct Pinned {
+    source: Arc<dyn Allocator>,
+    kind: DeviceType,
+}
+
+impl Allocator for Pinned {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Allocation> {
+        Ok(self.source.allocate(bytes)?.pinned_for(self.kind))
+    }
 }
 
 #[cold]
@@ -218,11 +247,6 @@ fn no_pinned_memory() -> opgrid_core::Error {
 /// As [`pinned_storage`].
 pub(crate) fn pinned(spec: TensorSpec, kind: Option<DeviceType>) -> Result<Tensor> {
     let storage = pinned_storage(kind, spec.bytes()?)?;
-    if storage.address().is_none() {
-        return Err(argument(
-            "an allocator of pinned memory gave memory that the CPU cannot address, expected memory of the process",
-        ));
-    }
     Tensor::from_array(Array::new(spec, storage)?)
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::ThreadId;
 
-use opgrid_core::{Device, DeviceType, Error, ErrorKind, Generator, Place, Result, register_context_part};
+use opgrid_core::{Device, DeviceType, Error, ErrorKind, Generator, Place, Result};
 
 use super::current;
 use super::runtime::{Cpu, DeviceRuntime};
@@ -62,7 +62,6 @@ pub fn register(kind: DeviceType, runtime: impl DeviceRuntime) -> Result<DeviceR
         );
         return Err(Error::new(ErrorKind::Registration, message));
     }
-    register_context_part(&current::PART);
     let entry = Arc::new(Entry::new(kind, place, Box::new(runtime)));
     let mut entries = ENTRIES.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = entries.iter().find(|known| known.kind == kind) {
@@ -235,7 +234,9 @@ impl Entry {
         drop(by);
         // A panic of the backend is no end either: the next caller tries again.
         let _ended = Ended(&self.start);
-        self.runtime.start().map_err(|error| error.within(format_args!("devices of type `{}`", self.kind)))?;
+        self.runtime
+            .start()
+            .map_err(|error| error.within(format_args!("devices of type `{}`", self.kind)))?;
         self.start.done.store(true, Ordering::Release);
         Ok(())
     }
@@ -249,7 +250,11 @@ impl Entry {
         body(&mut devices[index])
     }
 
-    pub(super) fn set_allocator(&self, index: usize, allocator: Option<Arc<dyn Allocator>>) -> Option<Arc<dyn Allocator>> {
+    pub(super) fn set_allocator(
+        &self,
+        index: usize,
+        allocator: Option<Arc<dyn Allocator>>,
+    ) -> Option<Arc<dyn Allocator>> {
         self.kept(index, |kept| std::mem::replace(&mut kept.allocator, allocator))
     }
 
@@ -284,7 +289,11 @@ impl Entry {
     /// # Errors
     ///
     /// Those of the runtime.
-    pub(super) fn generator(&self, index: usize, make: impl FnOnce() -> Result<Generator>) -> Result<Generator> {
+    pub(super) fn generator(
+        &self,
+        index: usize,
+        make: impl FnOnce() -> Result<Generator>,
+    ) -> Result<Generator> {
         if let Some(generator) = self.kept(index, |kept| kept.generator.clone()) {
             return Ok(generator);
         }

@@ -102,7 +102,6 @@ pub trait DeviceRuntime: Any + Send + Sync {
     }
 
     /// The source of memory of the CPU from which the devices copy while the program goes on, if there is such memory.
-    /// What it hands out says so by [`Allocation::pinned_for`](crate::tensor::Allocation::pinned_for).
     fn pinned_allocator(&self) -> Option<Arc<dyn Allocator>> {
         None
     }

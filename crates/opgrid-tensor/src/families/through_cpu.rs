@@ -10,6 +10,7 @@ use opgrid_core::{
 };
 
 use crate::devices;
+use crate::kernels::random;
 use crate::ops;
 use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 
@@ -57,9 +58,12 @@ fn cross(call: &mut BoxedCall<'_>) -> Result<()> {
     for (_, generator) in declared.zip(&mut arguments).filter(|(argument, value)| {
         *argument.real_type.without_optional() == Type::Generator && matches!(value, Value::None)
     }) {
-        // The numbers are the device's, whoever draws them.
+        // The numbers are the device's, whoever draws them; from a generator of the backend's own making the CPU cannot.
         if devices::count(crossing.device.kind()) > 0 {
-            *generator = Value::Generator(devices::default_generator(crossing.device)?);
+            let of_device = devices::default_generator(crossing.device)?;
+            if random::state(Some(&of_device)).is_ok() {
+                *generator = Value::Generator(of_device);
+            }
         }
     }
     let lent: Vec<_> = arguments.iter().map(Value::borrow).collect();

@@ -7,7 +7,7 @@
 //! - Aliasing: `_to_copy.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
 //! - Dispatch: a composite of `empty_strided` and `copy_`.
 //! - `non_blocking`: from a device that copies to pinned memory the result is pinned, as in torch; whoever reads it before
-//!   the copy has ended gets an error.
+//!   the copy has ended gets an error. Where several types of devices have pinned memory, the copy waits.
 //! - Source: torch.ops.aten._to_copy, PyTorch 2.15.
 
 use opgrid_core::DeviceType;
@@ -63,7 +63,7 @@ fn to_copy(
         // Only to pinned memory can a device copy while the program goes on.
         let from = spec.device().kind();
         let leaves = non_blocking && device.kind() == DeviceType::Cpu && from != DeviceType::Cpu;
-        (leaves && devices::can_pin(from)).then_some(true)
+        (leaves && devices::pinning() == [from]).then_some(true)
     });
     let result = EmptyStrided.call(sizes, strides, Some(dtype), layout, Some(device), pin_memory)?;
     CopyInplace.call(&result, input, non_blocking)?;

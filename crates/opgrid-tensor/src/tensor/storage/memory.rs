@@ -177,8 +177,7 @@ impl Allocation {
 
     /// The same memory, which lies where a device of that type copies from and to while the program goes on: it is
     /// pinned.
-    #[must_use]
-    pub fn pinned_for(mut self, device: DeviceType) -> Self {
+    pub(crate) fn pinned_for(mut self, device: DeviceType) -> Self {
         self.pinned_for = Some(device);
         self
     }

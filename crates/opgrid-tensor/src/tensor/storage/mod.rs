@@ -187,7 +187,8 @@ impl Storage {
         Ok(storage)
     }
 
-    /// Memory of the process, which reads as zero until it is written.
+    /// Memory of the process, or of the allocator that was [set](crate::devices::set_allocator) for the CPU, which reads as
+    /// zero until it is written.
     ///
     /// # Errors
     ///

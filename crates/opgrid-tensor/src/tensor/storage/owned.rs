@@ -76,7 +76,10 @@ impl Storage {
         // A result that this thread is making is everybody's from here on: the guard may end on another thread.
         self.publish();
         let guard = self.write()?;
-        debug_assert_eq!(guard.before, 0, "only the maker of a result sees another state, and it has published it");
+        debug_assert_eq!(
+            guard.before, 0,
+            "only the maker of a result sees another state, and it has published it"
+        );
         mem::forget(guard);
         Ok(OwnedWriteGuard { storage: self.clone() })
     }
