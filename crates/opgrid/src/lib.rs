@@ -63,6 +63,11 @@ pub use opgrid_tensor::tensor::{
 #[doc = include_str!("../../../README.md")]
 mod readme {}
 
+/// The examples of the way from `TORCH_LIBRARY`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-torch-library.md")]
+mod from_torch_library {}
+
 pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 /// The global dispatcher, with this crate's operators.
