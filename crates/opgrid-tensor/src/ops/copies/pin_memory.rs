@@ -24,7 +24,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define(IsPinned).kind(&kind::QUESTION).on_every_backend(|input, device| is_pinned(input, device));
+    library.define(IsPinned).kind(&kind::QUESTION).on_every_backend(is_pinned);
     library.define(PinMemory).kind(&kind::COPY).implicit(|input, device| match is_pinned(input, device)? {
         true => Ok(input.clone()),
         false => PinMemoryCopy.call(input, device),
