@@ -235,7 +235,7 @@ fn copies_from_and_to_pinned_memory_do_not_wait() -> Result<()> {
     let on = device("toy:0");
     let stream = devices::current_stream(on)?;
     let plain = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
-    assert!(!plain.is_pinned() && ops::IsPinned.call(&plain, Some(on))? == false);
+    assert!(!plain.is_pinned() && !ops::IsPinned.call(&plain, Some(on))?);
     let pinned_before = TOY.pinned_bytes();
     let host = plain.pin_memory()?;
     assert!(host.is_pinned() && host.pin_memory()?.is_same(&host) && host.device() == Device::CPU);
@@ -387,7 +387,8 @@ fn a_second_run_draws_the_numbers_of_the_device_again() -> Result<()> {
         let noise = Tensor::rand(&[32], DType::F32, inputs[0].device())?;
         Ok(vec![inputs[0].mul(&noise)?.mul(&inputs[0])?])
     };
-    let results = opgrid::layers::autograd::checkpoint(function, &[x.clone()], Default::default())?;
+    let results =
+        opgrid::layers::autograd::checkpoint(function, std::slice::from_ref(&x), Default::default())?;
     results[0].sum()?.backward()?;
     let gradient = x.grad().expect("a gradient");
     // The derivative of `x * noise * x` at one is twice the noise, which is what the first run has given.

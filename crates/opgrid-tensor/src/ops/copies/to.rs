@@ -122,7 +122,8 @@ impl Wanted {
 
 /// Whether that device is the one meant; without an index it is the current one of its type.
 fn is_there(device: Device, found: Device) -> bool {
-    let is_current = || device.index().is_none() && devices::resolve(device).is_ok_and(|meant| meant == found);
+    let is_current =
+        || device.index().is_none() && devices::resolve(device).is_ok_and(|meant| meant == found);
     device == found || device.kind() == found.kind() && is_current()
 }
 
