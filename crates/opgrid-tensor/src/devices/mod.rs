@@ -130,7 +130,7 @@ pub fn allocator(device: Device) -> Result<Arc<dyn Allocator>> {
 /// Has a device's memory come from another source from here on, for all threads; `None` brings the runtime's own back.
 /// Gives what was set before. Memory that is there stays.
 ///
-/// A backend's kernels find their memory by its type, so that the new source takes it from [the one before](allocator)
+/// A backend's kernels find their memory by its type, so that the new source takes it from [the one before](allocator())
 /// and counts, limits or keeps it.
 ///
 /// # Errors
