@@ -26,6 +26,7 @@
 // Samples, and what only they use, stand with their operators; without the feature nobody calls them.
 #![cfg_attr(not(feature = "samples"), allow(dead_code, unused_imports))]
 
+pub mod devices;
 pub mod dlpack;
 mod error;
 pub mod families;
@@ -37,8 +38,8 @@ pub mod ops;
 pub mod samples;
 pub mod tensor;
 
+pub use devices::manual_seed;
 pub use half::{bf16, f16};
-pub use kernels::random::manual_seed;
 pub use num_complex::Complex;
 pub use ops::{home, register};
 pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec};

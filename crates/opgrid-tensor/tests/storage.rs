@@ -186,3 +186,58 @@ fn memory_is_given_back_on_another_thread() {
         storage.write().unwrap().bytes().fill(1);
     }
 }
+
+#[test]
+fn guards_that_own_their_storage_count_as_the_others_do() {
+    let storage = Storage::cpu(16).unwrap();
+    let (one, two) = (storage.read_owned().unwrap(), storage.read().unwrap());
+    assert_eq!(one.bytes(), [0; 16]);
+    assert!(message(storage.write_owned()).contains("has 2 readers"));
+    drop(two);
+    // The guard goes to another thread and ends there; the storage lives as long as it does.
+    std::thread::spawn(move || drop(one)).join().unwrap();
+    let mut writer = storage.write_owned().unwrap();
+    assert!(message(storage.read()).contains("is being written") && storage.read_owned().is_err());
+    assert!(writer.storage().is_same(&storage));
+    let version = storage.version();
+    let writer = std::thread::spawn(move || {
+        writer.bytes().fill(7);
+        writer
+    });
+    let writer = writer.join().unwrap();
+    drop(storage.clone());
+    drop(writer);
+    assert_eq!((storage.read().unwrap().bytes(), storage.version()), (&[7u8; 16][..], version));
+
+    let alone = storage.read_owned().unwrap();
+    drop(storage);
+    assert_eq!(alone.bytes(), [7; 16]);
+    assert!(message(Storage::meta(4).unwrap().read_owned()).contains("device meta"));
+}
+
+#[test]
+fn owned_readers_of_many_threads_are_counted_where_they_began() {
+    let storage = Storage::cpu(8).unwrap();
+    // Threads that meet get counters of their own; readers from before and after that are still all seen.
+    let before = storage.read_owned().unwrap();
+    let readers: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        drop(storage.read().unwrap());
+                    }
+                    storage.read_owned().unwrap()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for reader in readers {
+        assert!(storage.write().is_err());
+        drop(reader);
+    }
+    assert!(storage.write_owned().is_err());
+    drop(before);
+    assert!(storage.write_owned().is_ok());
+}

@@ -39,8 +39,8 @@ pub use opgrid_core::*;
 // `Element` is that of tensors here; that of lists and dicts is `value_type::ValueType`.
 pub use opgrid_tensor::kernels::{num_threads, set_num_threads};
 pub use opgrid_tensor::{
-    Array, Bool, Complex, Dims, Element, Geometry, Storage, Tensor, TensorSpec, bf16, dlpack, f16, families,
-    files, home, kernels, layers, manual_seed, ops, register, samples, with_dtype,
+    Array, Bool, Complex, Dims, Element, Geometry, Storage, Tensor, TensorSpec, bf16, devices, dlpack, f16,
+    families, files, home, kernels, layers, manual_seed, ops, register, samples, with_dtype,
 };
 
 /// Operators, hooks, layers and backends in libraries of their own: `dispatcher.load(path)`.
@@ -62,6 +62,11 @@ pub use opgrid_tensor::tensor::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
+
+/// The examples of the way from `TORCH_LIBRARY`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-torch-library.md")]
+mod from_torch_library {}
 
 pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 

@@ -88,7 +88,7 @@ fn the_recipes_show_code_that_is_compiled() {
     ];
     let blocks = document.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<_> = blocks.collect();
-    assert_eq!(blocks.len(), 8);
+    assert_eq!(blocks.len(), 9);
     for block in blocks {
         assert!(compiled.iter().any(|source| source.contains(block)), "not in the tree:\n{block}");
     }

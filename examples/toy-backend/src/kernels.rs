@@ -1,30 +1,30 @@
 //! The kernels: new tensors, copies both ways, a sum, a product, and an operator of the backend's own.
 
 use opgrid::prelude::*;
-use opgrid::{Array, Geometry, Storage, TensorSpec, default_dtype, ops};
+use opgrid::{Array, Geometry, Storage, TensorSpec, default_dtype, devices, ops};
 
-use crate::arena::Block;
-use crate::{ARENA, device};
+use crate::arena::{Block, Session};
+use crate::{device, queue};
 
 operator! {
     pub MultiplyAdd = "toy::multiply_add(Tensor self, Tensor weight, Tensor bias) -> Tensor";
 }
 
-/// A new tensor of that spec on the device.
+/// A new tensor of that spec on its device, with memory of the device's allocator.
 ///
 /// # Errors
 ///
 /// No memory.
 pub fn allocate(spec: TensorSpec) -> Result<Tensor> {
-    let storage = Storage::new(&*ARENA, spec.bytes()?)?;
+    let storage = Storage::new(&*devices::allocator(spec.device())?, spec.bytes()?)?;
     Tensor::from_array(Array::new(spec, storage)?)
 }
 
-/// What new tensors are asked for, with `toy` for `toy:0`.
+/// What new tensors are asked for, with `toy` for the current device.
 ///
 /// # Errors
 ///
-/// Another number, pinned memory, a layout other than strided.
+/// A device that is not there, pinned memory, a layout other than strided.
 fn spec(
     geometry: Geometry,
     dtype: Option<DType>,
@@ -32,10 +32,7 @@ fn spec(
     asked: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<TensorSpec> {
-    let device = device()?;
-    if let Some(other) = asked.filter(|asked| asked.index().unwrap_or(0) != 0) {
-        return Err(refused(format!("there is no device {other}, expected {device}, the only one")));
-    }
+    let device = devices::resolve(asked.unwrap_or(Device::of(device()?.kind())))?;
     if pin_memory == Some(true) || layout.is_some_and(|layout| layout != Layout::Strided) {
         return Err(refused(format!("memory of {device} is neither pinned nor anything but strided")));
     }
@@ -82,17 +79,75 @@ pub fn empty_strided(
     allocate(spec(Geometry::strided(size, stride, 0)?, dtype, layout, device, pin_memory)?)
 }
 
-/// `aten::copy_` where one of both is on the device: to it, from it, or within.
+/// `aten::copy_` where one of both is on a device: to it, from it, or within.
 ///
-/// Converting, stretching and strides are the CPU's work, on copies of both storages.
+/// Where bytes are copied as they are, the copy is queued on the current stream: within a device always, to and from pinned
+/// memory where nobody wants to wait. Anything else, such as converting and stretching, is the CPU's work, on copies of both
+/// storages, which have waited.
 ///
 /// # Errors
 ///
 /// What the CPU's kernel refuses.
 pub fn copy_(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<()> {
+    if input.dtype() == src.dtype()
+        && input.sizes() == src.sizes()
+        && input.is_contiguous()
+        && src.is_contiguous()
+        && copy_bytes(input, src, non_blocking)?
+    {
+        return Ok(());
+    }
     let (to, from) = (on_cpu(input)?, on_cpu(src)?);
     ops::CopyInplace.call(&to, &from, non_blocking)?;
     write_back(input, &to)
+}
+
+/// Queues the copy, if it is one that need not wait.
+fn copy_bytes(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<bool> {
+    let bytes = src.numel() as usize * src.dtype().size_in_bytes();
+    let start = |tensor: &Tensor| tensor.geometry().offset() as usize * tensor.dtype().size_in_bytes();
+    if input.device() == src.device() {
+        let (from, to) = (address(src)?, address(input)?);
+        launch(&[input, src], move |session| {
+            let mut buffer = vec![0; bytes];
+            session.read(from, &mut buffer);
+            session.write(to, &buffer);
+        })?;
+        input.mark_written();
+    } else if non_blocking && src.is_pinned() {
+        // The guard keeps the host from changing the bytes before they are there.
+        let (to, from) = (address(input)?, start(src));
+        let guard = src.array()?.storage().read_owned()?;
+        launch(&[input], move |session| session.write(to, &guard.bytes()[from..from + bytes]))?;
+        input.mark_written();
+    } else if non_blocking && input.is_pinned() {
+        let (from, to) = (address(src)?, start(input));
+        let mut guard = input.array()?.storage().write_owned()?;
+        launch(&[src], move |session| session.read(from, &mut guard.bytes()[to..to + bytes]))?;
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Queues work on the current stream of the device of these tensors, and notes that it uses their memory.
+///
+/// # Errors
+///
+/// No tensors, or one that is not on a device.
+pub fn launch(operands: &[&Tensor], work: impl FnOnce(&mut Session<'_>) + Send + 'static) -> Result<()> {
+    let blocks = operands.iter().map(|tensor| block(tensor)).collect::<Result<Vec<_>>>()?;
+    let (Some(tensor), Some(first)) = (operands.first(), blocks.first()) else {
+        return Err(refused("found work on no tensors, expected one at least; pass those that it uses"));
+    };
+    let stream = devices::current_stream(tensor.device())?;
+    let arena = first.arena().clone();
+    let ticket = queue(&stream, move || {
+        work(&mut arena.lock());
+        Ok(())
+    })?;
+    blocks.iter().for_each(|block| block.used_until(&ticket));
+    Ok(())
 }
 
 /// A tensor on the CPU with the same elements in the same places of its storage; one that is there is itself.
@@ -101,10 +156,10 @@ pub fn copy_(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<()> {
 ///
 /// No memory on the CPU.
 pub fn on_cpu(tensor: &Tensor) -> Result<Tensor> {
-    if tensor.device() != device()? {
+    let array = tensor.array()?;
+    if array.storage().device_memory().is_none() {
         return Ok(tensor.clone());
     }
-    let array = tensor.array()?;
     let spec = TensorSpec::new(tensor.geometry().clone(), tensor.dtype(), Device::CPU);
     Tensor::from_array(Array::new(spec, array.storage().on_cpu()?)?)
 }
@@ -116,7 +171,11 @@ pub fn on_cpu(tensor: &Tensor) -> Result<Tensor> {
 /// Somebody is writing the copy.
 pub fn write_back(tensor: &Tensor, copy: &Tensor) -> Result<()> {
     match tensor.array()?.storage().device_memory() {
-        Some(memory) => memory.write(0, copy.array()?.storage().read()?.bytes()),
+        Some(memory) => {
+            memory.write(0, copy.array()?.storage().read()?.bytes())?;
+            tensor.mark_written();
+            Ok(())
+        }
         None => Ok(()),
     }
 }
@@ -130,26 +189,36 @@ pub fn to(tensor: &Tensor, device: Device) -> Result<Tensor> {
     ops::ToCopy.call(tensor, None, None, Some(device), None, false, None)
 }
 
-/// Whether the device's own kernels can do it: contiguous floats of one shape, all there.
+/// Whether a device's own kernels can do it: contiguous floats of one shape, all there.
 pub fn fits<const N: usize>(tensors: [&Tensor; N]) -> bool {
-    let sizes = tensors.first().map_or(&[][..], |first| first.sizes());
+    let Some(first) = tensors.first() else { return true };
     tensors.iter().all(|tensor| {
-        let alike = tensor.dtype() == DType::F32 && tensor.is_contiguous() && tensor.sizes() == sizes;
-        alike && address(tensor).is_ok()
+        let alike = tensor.sizes() == first.sizes() && tensor.device() == first.device();
+        alike && tensor.dtype() == DType::F32 && tensor.is_contiguous() && block(tensor).is_ok()
     })
 }
 
-/// Where the tensor's first element lies.
+/// The tensor's memory.
 ///
 /// # Errors
 ///
-/// It is not on the device.
+/// It is not on a device.
+pub fn block(tensor: &Tensor) -> Result<&Block> {
+    tensor.array()?.storage().memory::<Block>().ok_or_else(|| {
+        refused(format!(
+            "expected a tensor on a device `toy`, found one on {}; copy it there",
+            tensor.device()
+        ))
+    })
+}
+
+/// Where the tensor's first element lies in its device's memory.
+///
+/// # Errors
+///
+/// It is not on a device.
 pub fn address(tensor: &Tensor) -> Result<usize> {
-    let array = tensor.array()?;
-    let block = array.storage().memory::<Block>().ok_or_else(|| {
-        refused(format!("expected a tensor on toy:0, found one on {}; copy it there", tensor.device()))
-    })?;
-    Ok(block.address() + array.geometry().offset() as usize * tensor.dtype().size_in_bytes())
+    Ok(block(tensor)?.address() + tensor.geometry().offset() as usize * tensor.dtype().size_in_bytes())
 }
 
 /// Lets the device compute every element of `out` from those of all tensors.
@@ -160,7 +229,7 @@ pub fn address(tensor: &Tensor) -> Result<usize> {
 fn each<const N: usize>(
     out: &Tensor,
     tensors: [&Tensor; N],
-    compute: impl Fn([f32; N]) -> f32,
+    compute: impl Fn([f32; N]) -> f32 + Send + 'static,
 ) -> Result<()> {
     let to = address(out)?;
     let bytes = 4 * out.numel() as usize;
@@ -171,12 +240,14 @@ fn each<const N: usize>(
             return Err(refused("the output overlaps an input in part; write to a tensor of its own"));
         }
     }
-    let mut session = ARENA.lock();
-    for index in 0..out.numel() as usize {
-        let value = compute(from.map(|address| session.float(address, index)));
-        session.set_float(to, index, value);
-    }
-    Ok(())
+    let elements = out.numel() as usize;
+    let operands: Vec<_> = tensors.into_iter().chain([out]).collect();
+    launch(&operands, move |session| {
+        for index in 0..elements {
+            let value = compute(from.map(|address| session.float(address, index)));
+            session.set_float(to, index, value);
+        }
+    })
 }
 
 /// The loop of `aten::add` on the device, over tensors that [fit](fits).
@@ -186,7 +257,7 @@ fn each<const N: usize>(
 /// An output that overlaps an input in part.
 pub fn add(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {
     let alpha = alpha.to_f64()? as f32;
-    each(out, [input, other], |[a, b]| a + alpha * b)
+    each(out, [input, other], move |[a, b]| a + alpha * b)
 }
 
 /// The loop of `aten::mul` on the device, over tensors that [fit](fits).
@@ -218,10 +289,10 @@ pub fn multiply_add(input: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Te
             [input, weight, bias].map(|it| format!("{} {:?} on {}", it.dtype(), it.sizes(), it.device()));
         let found = shapes.join(", ");
         return Err(refused(format!(
-            "toy::multiply_add: expected contiguous floats of one shape on toy:0, found {found}"
+            "toy::multiply_add: expected contiguous floats of one shape on one device, found {found}"
         )));
     }
-    let out = allocate(TensorSpec::contiguous(input.sizes(), DType::F32, device()?)?)?;
+    let out = allocate(TensorSpec::contiguous(input.sizes(), DType::F32, input.device())?)?;
     each(&out, [input, weight, bias], |[a, b, c]| a * b + c)?;
     Ok(out)
 }

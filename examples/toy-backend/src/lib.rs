@@ -1,24 +1,32 @@
-//! A backend in a crate of its own: the device `toy:0`, whose memory the host cannot address.
+//! A backend in a crate of its own: the devices `toy:0` and `toy:1`, whose memory the host cannot address and which have
+//! two queues each.
 //!
-//! [`register`] gives a dispatcher what the device can do: make tensors, copy both ways, add and multiply contiguous
+//! [`register`] gives a dispatcher what the devices can do: make tensors, copy both ways, add and multiply contiguous
 //! floats, and an operator of its own that is fused where nobody wants gradients. Every other call goes through the
-//! CPU, which is counted and an error in strict mode. Nothing in opgrid knows of this crate.
+//! CPU, which is counted and an error in strict mode. [`Toy`] says how many devices there are, and has their memory and
+//! queues. Nothing in opgrid knows of this crate.
 #![forbid(unsafe_code)]
 
 pub mod arena;
 pub mod kernels;
+pub mod queue;
+pub mod runtime;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use opgrid::families::{Backend, DefineFamily, through_cpu};
 use opgrid::prelude::*;
-use opgrid::{BackendComponent, Functionality, ops};
+use opgrid::{BackendComponent, DeviceType, Functionality, devices, ops};
 
 pub use arena::Arena;
 pub use kernels::{MultiplyAdd, to};
+pub use runtime::{Toy, queue};
 
-/// The memory of `toy:0`: 1 MiB.
-pub static ARENA: LazyLock<Arena> = LazyLock::new(|| Arena::new(1 << 20));
+/// The devices: two, each with 1 MiB.
+pub static TOY: LazyLock<Toy> = LazyLock::new(|| {
+    let kind = backend().ok().and_then(BackendComponent::device_type);
+    Toy::new(kind.unwrap_or(DeviceType::PrivateUse1), 2, 1 << 20)
+});
 
 /// The backend, allocated when it is first asked for: the keys `Toy`, `AutogradToy` and so on, the device `toy`.
 ///
@@ -29,14 +37,21 @@ pub fn backend() -> Result<BackendComponent> {
     BackendComponent::register("Toy")
 }
 
-/// The one device that there is, `toy:0`.
+/// The first device, `toy:0`. From here on its type has a [runtime](devices::DeviceRuntime), for as long as the process runs: keys
+/// and types of devices are never taken back either.
 ///
 /// # Errors
 ///
 /// As [`backend`].
 pub fn device() -> Result<Device> {
-    backend()?;
-    "toy:0".parse()
+    static IS_REGISTERED: Mutex<bool> = Mutex::new(false);
+    let device: Device = backend().and_then(|_| "toy:0".parse())?;
+    let mut is_registered = IS_REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*is_registered {
+        devices::register(device.kind(), TOY.clone())?.keep();
+        *is_registered = true;
+    }
+    Ok(device)
 }
 
 fn fits_as_output(out: &Tensor) -> Result<bool> {
@@ -49,6 +64,7 @@ fn fits_as_output(out: &Tensor) -> Result<bool> {
 ///
 /// The dispatcher has a backend of that name, or lacks the operators of `opgrid`.
 pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
+    device()?;
     let backend = backend()?;
     let toy = backend.key();
     let autograd = DispatchKey::runtime(Functionality::AutogradFunctionality, backend);
@@ -59,17 +75,17 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     operators.implement(ops::CopyInplace).kernel(toy, kernels::copy_);
     let loops = Backend::new(toy, kernels::allocate);
     let add = loops.kernels(&ops::ADD, kernels::add).named("toy").when(
-        "all are contiguous floats of one shape on toy:0 and alpha is real",
+        "all are contiguous floats of one shape on one device and alpha is real",
         |input, other, alpha| Ok(kernels::fits([input, other]) && !matches!(alpha, Scalar::Complex(_))),
         fits_as_output,
     );
     let mul = loops.kernels(&ops::MUL, kernels::mul).named("toy").when(
-        "all are contiguous floats of one shape on toy:0",
+        "all are contiguous floats of one shape on one device",
         |input, other| Ok(kernels::fits([input, other])),
         fits_as_output,
     );
     let relu = loops.kernels(&ops::RELU, kernels::relu).named("toy").when(
-        "all are contiguous floats on toy:0",
+        "all are contiguous floats on one device",
         |input| Ok(kernels::fits([input])),
         fits_as_output,
     );

@@ -2,7 +2,7 @@
 
 use opgrid::prelude::*;
 use opgrid::{DeviceType, Returns, SlowPath, Strict, TensorType, inference_mode, ops, strict};
-use toy_backend::{ARENA, MultiplyAdd, arena::Block, device, register, to};
+use toy_backend::{MultiplyAdd, TOY, arena::Block, device, register, to};
 
 /// A dispatcher with the operators and the backend. Typed calls of tests go to it by [`Dispatcher::call`].
 struct Subject {
@@ -50,7 +50,7 @@ fn floats(tensor: &Tensor) -> Vec<f32> {
 }
 
 #[test]
-fn the_device_has_a_name_and_one_number() {
+fn devices_have_a_name_and_a_number() {
     let toy = device().unwrap();
     assert_eq!(toy.to_string(), "toy:0");
     assert_eq!("toy".parse::<DeviceType>().unwrap(), toy.kind());
@@ -60,8 +60,9 @@ fn the_device_has_a_name_and_one_number() {
         subject.dispatcher.call(ops::EmptyMemoryFormat, arguments)
     };
     assert_eq!(make("toy").unwrap().device(), toy);
-    let error = make("toy:1").unwrap_err().to_string();
-    assert!(error.contains("there is no device toy:1, expected toy:0"), "{error}");
+    assert_eq!(make("toy:1").unwrap().device().to_string(), "toy:1");
+    let error = make("toy:2").unwrap_err().to_string();
+    assert!(error.contains("there is no device toy:2, expected toy:0 to toy:1"), "{error}");
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn elements_cross_both_ways_and_lie_hidden() {
     assert!(x.array().unwrap().storage().read().is_err());
 
     let address = x.array().unwrap().storage().memory::<Block>().unwrap().address();
-    let session = ARENA.lock();
+    let session = TOY.arena(0).lock();
     let raw: Vec<u8> = (address..address + 4).map(|address| session.raw(address)).collect();
     assert_ne!(raw, 1.0f32.to_le_bytes());
 }

@@ -196,8 +196,6 @@ impl TensorBase {
         non_blocking: bool,
         copy: bool,
     ) -> PyResult<Py<PyAny>> {
-        // Between places that the CPU can address, nothing is done in the background.
-        let _ = non_blocking;
         let (mut to_dtype, mut to_device) = (None, None);
         for object in args.iter().chain(dtype).chain(device) {
             if object.is_none() {
@@ -215,43 +213,43 @@ impl TensorBase {
                 return Err(PyTypeError::new_err(message));
             }
         }
-        convert(slf, to_dtype, to_device, copy)
+        convert(slf, to_dtype, to_device, copy, non_blocking)
     }
 
     fn cpu(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, None, Some(opgrid::Device::CPU), false)
+        convert(slf, None, Some(opgrid::Device::CPU), false, false)
     }
 
     fn float(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::F32), None, false)
+        convert(slf, Some(DType::F32), None, false, false)
     }
 
     fn double(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::F64), None, false)
+        convert(slf, Some(DType::F64), None, false, false)
     }
 
     fn half(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::F16), None, false)
+        convert(slf, Some(DType::F16), None, false, false)
     }
 
     fn bfloat16(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::BF16), None, false)
+        convert(slf, Some(DType::BF16), None, false, false)
     }
 
     fn int(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::I32), None, false)
+        convert(slf, Some(DType::I32), None, false, false)
     }
 
     fn long(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::I64), None, false)
+        convert(slf, Some(DType::I64), None, false, false)
     }
 
     fn bool(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(DType::Bool), None, false)
+        convert(slf, Some(DType::Bool), None, false, false)
     }
 
     fn type_as(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        convert(slf, Some(expect_tensor(other)?.dtype()), None, false)
+        convert(slf, Some(expect_tensor(other)?.dtype()), None, false, false)
     }
 
     /// The tensor; there are no gradients that it could be cut off from.
@@ -324,10 +322,11 @@ fn convert(
     dtype: Option<DType>,
     device: Option<opgrid::Device>,
     copy: bool,
+    non_blocking: bool,
 ) -> PyResult<Py<PyAny>> {
     let py = slf.py();
     let tensor = own(slf)?;
-    let converted = py.detach(|| construct::converted(tensor, dtype, device, copy));
+    let converted = py.detach(|| construct::converted(tensor, dtype, device, copy, non_blocking));
     of(py, converted.or_raise(py)?)
 }
 

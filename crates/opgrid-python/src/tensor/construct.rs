@@ -224,11 +224,15 @@ pub(super) fn converted(
     dtype: Option<DType>,
     device: Option<Device>,
     copy: bool,
+    non_blocking: bool,
 ) -> Result<Tensor, Error> {
-    let same = dtype.is_none_or(|dtype| dtype == tensor.dtype())
-        && device.is_none_or(|device| device == tensor.device());
-    if same && !copy {
+    // A device without an index is the current one of its type.
+    let is_there = |device: Device| {
+        let found = tensor.device();
+        device == found || opgrid::devices::resolve(device).is_ok_and(|meant| meant == found)
+    };
+    if dtype.is_none_or(|dtype| dtype == tensor.dtype()) && device.is_none_or(is_there) && !copy {
         return Ok(tensor.clone());
     }
-    opgrid::ops::ToCopy.call(tensor, dtype, None, device, None, false, None)
+    opgrid::ops::ToCopy.call(tensor, dtype, None, device, None, non_blocking, None)
 }

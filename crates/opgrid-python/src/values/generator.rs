@@ -1,7 +1,7 @@
 //! Sources of random numbers.
 
 use opgrid::kernels::random::{self, Random};
-use opgrid::{DeviceType, value};
+use opgrid::value;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -21,18 +21,21 @@ impl GeneratorObject {
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let device = device.map(read::device).transpose()?.flatten();
-        match device.filter(|device| device.kind() != DeviceType::Cpu) {
-            Some(device) => Err(PyRuntimeError::new_err(format!(
-                "found device {device}, expected the cpu, whose random numbers generators draw"
-            ))),
-            None => Ok(Self(random::generator(SEED))),
+        let named = device.map(read::device).transpose()?.flatten();
+        let device = named.unwrap_or_default();
+        if !opgrid::devices::is_available(device.kind()) {
+            return Err(PyRuntimeError::new_err(format!(
+                "found device {device}, expected the cpu or a device of a backend that is registered here"
+            )));
         }
+        opgrid::devices::generator(device, SEED)
+            .map(Self)
+            .map_err(|error| PyRuntimeError::new_err(error.message().to_owned()))
     }
 
     /// Begins the stream anew, from this seed, and gives the generator.
     fn manual_seed(slf: Bound<'_, Self>, seed: i64) -> PyResult<Bound<'_, Self>> {
-        random::set_state(Some(&slf.get().0), Random::new(seed as u64)).or_raise(slf.py())?;
+        random::reseed(&slf.get().0, seed as u64).or_raise(slf.py())?;
         Ok(slf)
     }
 
@@ -78,10 +81,10 @@ impl StreamState {
     }
 }
 
-/// Starts the default stream of random numbers anew, from this seed.
+/// Starts the default streams of random numbers anew, of the CPU and of every device, from this seed.
 #[pyfunction]
 pub(crate) fn manual_seed(seed: i64) {
-    random::manual_seed(seed as u64);
+    opgrid::manual_seed(seed as u64);
 }
 
 /// Starts the default stream of random numbers anew, from a seed that is another one each time, and gives that.

@@ -3,11 +3,14 @@
 //! What crosses are storages, each once, and tensors become views of the copies. So arguments that share memory still do, a
 //! result that is a view of an argument becomes a view of the original, and what was written is written back.
 
+use opgrid_core::schema::Type;
 use opgrid_core::{
     AnyTensor, BoxedCall, Device, DeviceType, DispatchKey, Error, ErrorKind, List, Result, SlowPath,
     TensorType, Value, ValueView, compute_dispatch_key,
 };
 
+use crate::devices;
+use crate::kernels::random;
 use crate::ops;
 use crate::tensor::{Array, Storage, Tensor, TensorSpec};
 
@@ -50,7 +53,19 @@ pub fn through_cpu(call: &mut BoxedCall<'_>) -> Result<()> {
 fn cross(call: &mut BoxedCall<'_>) -> Result<()> {
     let mut crossing = Crossing { device: device_of(call)?, storages: Vec::new(), tensors: Vec::new() };
     let arguments = call.args().iter().map(|argument| crossing.there(argument.view(), argument.to_value()));
-    let arguments = arguments.collect::<Result<Vec<_>>>()?;
+    let mut arguments = arguments.collect::<Result<Vec<_>>>()?;
+    let declared = call.schema().into_iter().flat_map(|schema| &schema.arguments);
+    for (_, generator) in declared.zip(&mut arguments).filter(|(argument, value)| {
+        *argument.real_type.without_optional() == Type::Generator && matches!(value, Value::None)
+    }) {
+        // The numbers are the device's, whoever draws them; from a generator of the backend's own making the CPU cannot.
+        if devices::count(crossing.device.kind()) > 0 {
+            let of_device = devices::default_generator(crossing.device)?;
+            if random::state(Some(&of_device)).is_ok() {
+                *generator = Value::Generator(of_device);
+            }
+        }
+    }
     let lent: Vec<_> = arguments.iter().map(Value::borrow).collect();
     call.redispatch_with(DispatchKey::Cpu.key_set(), &lent)?;
 

@@ -271,30 +271,31 @@ impl<T: Inexact + Polynomials> VectorLoop for Transform<'_, T> {
     }
 }
 
-/// The stream that operators draw from when no generator is given.
-static DEFAULT: LazyLock<Mutex<Random>> =
-    LazyLock::new(|| Mutex::new(Random::new(RandomState::new().hash_one(0))));
+/// The stream that operators on the CPU draw from when no generator is given.
+static DEFAULT: LazyLock<Generator> = LazyLock::new(|| generator(RandomState::new().hash_one(0)));
 
-/// Starts the stream that operators draw from when no generator is given anew, for all threads. Without it the stream
-/// is another one in each process.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_core::{DType, Device};
-/// use opgrid_tensor::{Tensor, manual_seed};
-///
-/// manual_seed(0);
-/// let x = Tensor::rand(&[2], DType::F32, Device::CPU)?;
-/// assert_eq!(x.to_string(), "tensor([0.4963, 0.7682])");
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-pub fn manual_seed(seed: u64) {
+/// Starts that stream anew; [`manual_seed`](crate::manual_seed) does so for those of devices too.
+pub(crate) fn manual_seed(seed: u64) {
     *default_stream() = Random::new(seed);
 }
 
+/// The stream that operators on the CPU draw from when no generator is given.
+pub(crate) fn default_generator() -> Generator {
+    DEFAULT.clone()
+}
+
 fn default_stream() -> MutexGuard<'static, Random> {
-    DEFAULT.lock().unwrap_or_else(PoisonError::into_inner)
+    let stream = DEFAULT.state::<Mutex<Random>>().expect("`generator` makes such streams");
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins a stream anew with that seed, in the same kind of stream.
+///
+/// # Errors
+///
+/// A generator that was not made here.
+pub fn reseed(generator: &Generator, seed: u64) -> Result<()> {
+    draw(Some(generator), |random| random.reseed(seed))
 }
 
 /// A stream of its own, for the `generator` argument of operators.

@@ -327,6 +327,7 @@ operators! {
         copy,
         fill,
         local_scalar_dense,
+        pin_memory,
         to,
         to_copy,
     }

@@ -1,12 +1,12 @@
 //! Where memory comes from: the interface, the default, and two that tests put in its place.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use opgrid_core::{Error, ErrorKind, Result};
 
-use super::storage::Allocation;
+use super::storage::{self, Allocation};
 
 /// A source of memory: of the process, or of a device ([`Allocation::on_device`]).
 ///
@@ -60,7 +60,22 @@ impl Allocator for CpuAllocator {
     }
 }
 
-/// Memory of the process, counted.
+/// The allocator that was set for the CPU.
+static OF_CPU: RwLock<Option<Arc<dyn Allocator>>> = RwLock::new(None);
+
+/// The allocator that was set for the CPU, if one was.
+pub(crate) fn of_cpu() -> Option<Arc<dyn Allocator>> {
+    OF_CPU.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Has tensors of the CPU made of this allocator's memory from here on, or again of the cache's; gives the one before.
+pub(crate) fn set_of_cpu(allocator: Option<Arc<dyn Allocator>>) -> Option<Arc<dyn Allocator>> {
+    let mut place = OF_CPU.write().unwrap_or_else(PoisonError::into_inner);
+    storage::divert(allocator.is_some());
+    std::mem::replace(&mut *place, allocator)
+}
+
+/// Memory of the process, or of another allocator, counted.
 ///
 /// # Examples
 ///
@@ -75,8 +90,17 @@ impl Allocator for CpuAllocator {
 /// assert_eq!((allocator.live_allocations(), allocator.total_allocations()), (0, 1));
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct CountingAllocator(Arc<Counts>);
+#[derive(Clone, Debug)]
+pub struct CountingAllocator {
+    counts: Arc<Counts>,
+    source: Arc<dyn Allocator>,
+}
+
+impl Default for CountingAllocator {
+    fn default() -> Self {
+        Self::over(Arc::new(CpuAllocator))
+    }
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -86,19 +110,24 @@ struct Counts {
 }
 
 impl CountingAllocator {
+    /// One that counts what it takes from `source`.
+    pub fn over(source: Arc<dyn Allocator>) -> Self {
+        Self { counts: Arc::default(), source }
+    }
+
     /// Allocations so far.
     pub fn total_allocations(&self) -> usize {
-        self.0.total.load(Ordering::SeqCst)
+        self.counts.total.load(Ordering::SeqCst)
     }
 
     /// Allocations that were not released yet.
     pub fn live_allocations(&self) -> usize {
-        self.0.live.load(Ordering::SeqCst)
+        self.counts.live.load(Ordering::SeqCst)
     }
 
     /// Bytes of these.
     pub fn live_bytes(&self) -> usize {
-        self.0.bytes.load(Ordering::SeqCst)
+        self.counts.bytes.load(Ordering::SeqCst)
     }
 }
 
@@ -108,11 +137,11 @@ impl Allocator for CountingAllocator {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Allocation> {
-        let allocation = CpuAllocator.allocate(bytes)?;
-        self.0.total.fetch_add(1, Ordering::SeqCst);
-        self.0.live.fetch_add(1, Ordering::SeqCst);
-        self.0.bytes.fetch_add(bytes, Ordering::SeqCst);
-        let counts = Arc::clone(&self.0);
+        let allocation = self.source.allocate(bytes)?;
+        self.counts.total.fetch_add(1, Ordering::SeqCst);
+        self.counts.live.fetch_add(1, Ordering::SeqCst);
+        self.counts.bytes.fetch_add(allocation.bytes(), Ordering::SeqCst);
+        let counts = Arc::clone(&self.counts);
         Ok(allocation.when_released(move |bytes| {
             counts.live.fetch_sub(1, Ordering::SeqCst);
             counts.bytes.fetch_sub(bytes, Ordering::SeqCst);

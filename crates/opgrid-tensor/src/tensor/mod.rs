@@ -37,7 +37,7 @@ pub use promote::{
 pub use requires_grad::requires_grad_key;
 pub use spec::TensorSpec;
 pub use storage::{
-    Allocation, DeviceMemory, ReadGuard, Statistics, Storage, WriteGuard, cache_statistics, set_cache_limit,
-    trim,
+    Allocation, DeviceMemory, OwnedReadGuard, OwnedWriteGuard, ReadGuard, Statistics, Storage, WriteGuard,
+    cache_statistics, set_cache_limit, trim,
 };
 pub use wrapper::Wrapper;

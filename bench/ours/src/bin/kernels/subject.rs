@@ -1,6 +1,6 @@
 //! The tensors that the cases work on. The peer's program makes the same, from the same random numbers.
 
-use opgrid::kernels::random::manual_seed;
+use opgrid::manual_seed;
 use opgrid::ops::ToCopy;
 use opgrid::prelude::*;
 

@@ -14,11 +14,12 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use opgrid_core::{DType, Error, Result, ThreadContext, WeakTensor};
+use opgrid_core::{DType, Error, Generator, Result, ThreadContext, WeakTensor};
 
 use super::is_grad_enabled;
 use super::saved::Saved;
 use super::variable::detached;
+use crate::devices;
 use crate::error::argument;
 use crate::kernels::random::{self, Random};
 use crate::tensor::{Dims, Tensor};
@@ -26,7 +27,7 @@ use crate::tensor::{Dims, Tensor};
 /// What [`checkpoint`] keeps beside the inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckpointOptions {
-    /// The second run draws the same numbers from the default stream of random numbers as the first one. A function that draws none
+    /// The second run draws the same numbers from the default streams of random numbers as the first one. A function that draws none
     /// can do without.
     pub preserve_random: bool,
 }
@@ -83,7 +84,7 @@ pub fn checkpoint(
         function: Box::new(function),
         inputs: inputs.iter().enumerate().map(|(place, input)| Saved::argument(input, place)).collect(),
         context: ThreadContext::capture(),
-        random: options.preserve_random.then(|| random::state(None)).transpose()?,
+        random: options.preserve_random.then(devices::random_states),
         slots: Mutex::default(),
     });
     let results = {
@@ -101,8 +102,8 @@ pub(super) struct Segment {
     function: Box<Function>,
     inputs: Vec<Saved>,
     context: ThreadContext,
-    /// Where the default stream was.
-    random: Option<Random>,
+    /// Where the default streams were.
+    random: Option<States>,
     slots: Mutex<Slots>,
 }
 
@@ -402,24 +403,30 @@ impl Drop for WayBack {
     }
 }
 
-/// The default stream of random numbers, put elsewhere until this is dropped.
+/// Default streams of random numbers, of the CPU and of devices, and where each is.
+type States = Vec<(Generator, Random)>;
+
+/// The default streams of random numbers, put elsewhere until this is dropped.
 struct RandomNumbers {
-    before: Option<Random>,
+    before: States,
 }
 
 impl RandomNumbers {
-    fn put(state: Random) -> Result<Self> {
-        let before = random::state(None)?;
-        random::set_state(None, state)?;
-        Ok(Self { before: Some(before) })
+    fn put(states: States) -> Result<Self> {
+        let before = devices::random_states();
+        let put = Self { before };
+        for (generator, state) in states {
+            random::set_state(Some(&generator), state)?;
+        }
+        Ok(put)
     }
 }
 
 impl Drop for RandomNumbers {
     fn drop(&mut self) {
-        if let Some(before) = self.before.take() {
-            // The default stream is always there.
-            let _ = random::set_state(None, before);
+        for (generator, state) in self.before.drain(..) {
+            // These are the streams that `random_states` has just read.
+            let _ = random::set_state(Some(&generator), state);
         }
     }
 }

@@ -7,7 +7,9 @@
 //! - Aliasing: `copy_` writes `self`; copying a tensor to itself does nothing. `copy` gives a tensor like `self`,
 //!   `copy.out` writes `out`.
 //! - Errors: a shape that does not broadcast to that of `self`, overlap in part, a `src` without data.
-//! - Source: torch.Tensor.copy_, PyTorch 2.15. `non_blocking` makes no difference between CPU tensors.
+//! - `non_blocking`: a backend may queue the copy on the current stream of its device; between CPU tensors it makes no
+//!   difference.
+//! - Source: torch.Tensor.copy_, PyTorch 2.15.
 
 use opgrid_core::DeviceType;
 
@@ -102,5 +104,15 @@ impl Tensor {
     /// Those of [`CopyInplace`].
     pub fn copy_(&self, src: &Self) -> Result<&Self> {
         CopyInplace.call(self, src, false).map(|()| self)
+    }
+
+    /// The same while the program goes on, where the backend of a device can: the copy is queued on the device's current
+    /// stream. Memory of the CPU that takes part counts as being read or written until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CopyInplace`]; what fails later is told by [`synchronize`](crate::devices::synchronize).
+    pub fn copy_non_blocking_(&self, src: &Self) -> Result<&Self> {
+        CopyInplace.call(self, src, true).map(|()| self)
     }
 }

@@ -6,6 +6,7 @@
 //! - Errors: what `_to_copy` refuses.
 //! - Source: torch.Tensor.to, torch.Tensor.type_as, PyTorch 2.15.
 
+use crate::devices;
 use crate::ops::ToCopy;
 use crate::ops::prelude::*;
 
@@ -107,7 +108,7 @@ impl Wanted {
         let format = self.format.unwrap_or(MemoryFormat::Preserve);
         let is_such = self.dtype.is_none_or(|dtype| dtype == spec.dtype())
             && self.layout.is_none_or(|layout| layout == Layout::Strided)
-            && self.device.is_none_or(|device| device == spec.device())
+            && self.device.is_none_or(|device| is_there(device, spec.device()))
             && (format == MemoryFormat::Preserve || spec.geometry().is_in_format(format));
         match is_such && !copy {
             true => Ok(input.clone()),
@@ -118,6 +119,29 @@ impl Wanted {
         }
     }
 }
+
+/// Whether that device is the one meant; without an index it is the current one of its type.
+fn is_there(device: Device, found: Device) -> bool {
+    let is_current =
+        || device.index().is_none() && devices::resolve(device).is_ok_and(|meant| meant == found);
+    device == found || device.kind() == found.kind() && is_current()
+}
+
+/// A device to which elements go while the program goes on, for [`Tensor::to`]: from pinned memory to a device, or from
+/// there to new pinned memory. The backend of the device decides which copies it queues; the others wait.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::Device;
+/// use opgrid_tensor::{Tensor, ops::NonBlocking};
+///
+/// let x = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+/// assert!(x.to(NonBlocking(Device::CPU))?.is_same(&x), "it is there already");
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NonBlocking(pub Device);
 
 /// What a tensor can be converted [to](Tensor::to): a dtype, a device, or both as another tensor has them.
 pub trait Conversion {
@@ -136,6 +160,12 @@ impl Conversion for DType {
 impl Conversion for Device {
     fn convert(self, input: &Tensor) -> Result<Tensor> {
         ToDtypeLayout.call(input, None, None, Some(self), None, false, false, None)
+    }
+}
+
+impl Conversion for NonBlocking {
+    fn convert(self, input: &Tensor) -> Result<Tensor> {
+        ToDtypeLayout.call(input, None, None, Some(self.0), None, true, false, None)
     }
 }
 

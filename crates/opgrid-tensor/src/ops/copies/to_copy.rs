@@ -6,8 +6,13 @@
 //! - Dtypes: any to any, as [`CopyInplace`] converts.
 //! - Aliasing: `_to_copy.out` writes `out`, in its dtype, and gives it its shape if it has no elements.
 //! - Dispatch: a composite of `empty_strided` and `copy_`.
+//! - `non_blocking`: from a device that copies to pinned memory the result is pinned, as in torch; whoever reads it before
+//!   the copy has ended gets an error. Where several types of devices have pinned memory, the copy waits.
 //! - Source: torch.ops.aten._to_copy, PyTorch 2.15.
 
+use opgrid_core::DeviceType;
+
+use crate::devices;
 use crate::ops::kinds::factory;
 use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, EmptyStrided};
@@ -54,6 +59,12 @@ fn to_copy(
     let geometry = spec.geometry().like(memory_format.unwrap_or(MemoryFormat::Preserve))?;
     let (dtype, device) = (dtype.unwrap_or(spec.dtype()), device.unwrap_or(spec.device()));
     let (sizes, strides) = (geometry.sizes(), geometry.strides());
+    let pin_memory = pin_memory.or_else(|| {
+        // Only to pinned memory can a device copy while the program goes on.
+        let from = spec.device().kind();
+        let leaves = non_blocking && device.kind() == DeviceType::Cpu && from != DeviceType::Cpu;
+        (leaves && devices::pinning() == [from]).then_some(true)
+    });
     let result = EmptyStrided.call(sizes, strides, Some(dtype), layout, Some(device), pin_memory)?;
     CopyInplace.call(&result, input, non_blocking)?;
     Ok(result)

@@ -5,12 +5,13 @@
 //! - Dispatch: no argument is a tensor, so the kernel for `BackendSelect` computes the key from dtype, layout and
 //!   device and calls on with it alone. What has no kernel fails with the error of that key.
 //! - Aliasing: `empty.out` gives `out` its shape if it has no elements.
-//! - Errors: pinned memory, which needs a device that copies from it; a `memory_format` beside an output, which has its
+//! - Errors: pinned memory where no device copies from it; a `memory_format` beside an output, which has its
 //!   own strides.
 //! - Source: torch.empty, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
-use opgrid_core::operator;
+use opgrid_core::{DeviceType, operator};
 
+use crate::devices;
 use crate::ops::kinds::factory::selected;
 use crate::ops::prelude::*;
 
@@ -65,24 +66,35 @@ fn empty(
     pin_memory: Option<bool>,
     memory_format: Option<MemoryFormat>,
 ) -> Result<Tensor> {
-    check_options(layout, pin_memory)?;
+    check_options(layout)?;
     let mut spec = TensorSpec::of_one(dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
     match memory_format {
         None => spec.become_contiguous(size)?,
         Some(format) => spec = spec.with_geometry(Geometry::in_format(size, format)?),
     }
-    Tensor::allocate(spec)
+    if pin_memory == Some(true) { pinned(spec) } else { Tensor::allocate(spec) }
+}
+
+/// A new tensor in memory from which a device copies while the program goes on.
+///
+/// # Errors
+///
+/// A meta tensor; no device has such memory.
+#[cold]
+pub(super) fn pinned(spec: TensorSpec) -> Result<Tensor> {
+    if spec.device().kind() != DeviceType::Cpu {
+        let found = spec.device();
+        return Err(argument(format!(
+            "argument `pin_memory` asks for pinned memory on device {found}, expected the cpu; leave it out"
+        )));
+    }
+    devices::pinned(spec, None)
 }
 
 /// # Errors
 ///
 /// What memory of the CPU cannot be.
-pub(super) fn check_options(layout: Option<Layout>, pin_memory: Option<bool>) -> Result<()> {
-    if pin_memory == Some(true) {
-        let message = "argument `pin_memory` asks for pinned memory, which needs a device that copies from it and \
-                       its allocator; leave it out";
-        return Err(argument(message));
-    }
+pub(super) fn check_options(layout: Option<Layout>) -> Result<()> {
     match layout {
         None | Some(Layout::Strided) => Ok(()),
         Some(layout) => Err(argument(format!("argument `layout` is {layout}, expected strided"))),

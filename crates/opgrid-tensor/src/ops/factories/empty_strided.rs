@@ -4,7 +4,7 @@
 //! - Dtypes: `dtype`, the default one without it.
 //! - Dispatch: as [`EmptyMemoryFormat`](crate::ops::EmptyMemoryFormat).
 //! - Aliasing: `empty_strided.out` gives `out` its shape if it has no elements.
-//! - Errors: lists of different lengths, negative numbers, pinned memory.
+//! - Errors: lists of different lengths, negative numbers, pinned memory where no device copies from it.
 //! - Source: torch.empty_strided, PyTorch 2.15. Unlike there, memory that was never written reads as zero.
 
 use opgrid_core::operator;
@@ -75,8 +75,9 @@ fn strided(
     device: Option<Device>,
     pin_memory: Option<bool>,
 ) -> Result<Tensor> {
-    empty::check_options(layout, pin_memory)?;
+    empty::check_options(layout)?;
     let geometry = Geometry::strided(size, stride, 0)?;
     let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
-    Tensor::allocate(TensorSpec::new(geometry, dtype, device))
+    let spec = TensorSpec::new(geometry, dtype, device);
+    if pin_memory == Some(true) { empty::pinned(spec) } else { Tensor::allocate(spec) }
 }

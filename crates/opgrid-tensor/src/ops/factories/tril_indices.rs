@@ -26,15 +26,17 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(TrilIndices, &kind::FACTORY)
         .on_cpu_and_meta(|row, col, offset, dtype, layout, device, pin_memory| {
-            check_options(layout, pin_memory)?;
-            indices(Part { row, col, offset, side: Side::Lower }, dtype, device)
+            check_options(layout)?;
+            let made = indices(Part { row, col, offset, side: Side::Lower }, dtype, device)?;
+            if pin_memory == Some(true) { made.pin_memory() } else { Ok(made) }
         })
         .selecting(TrilIndices);
     library
         .define_with_forms(TriuIndices, &kind::FACTORY)
         .on_cpu_and_meta(|row, col, offset, dtype, layout, device, pin_memory| {
-            check_options(layout, pin_memory)?;
-            indices(Part { row, col, offset, side: Side::Upper }, dtype, device)
+            check_options(layout)?;
+            let made = indices(Part { row, col, offset, side: Side::Upper }, dtype, device)?;
+            if pin_memory == Some(true) { made.pin_memory() } else { Ok(made) }
         })
         .selecting(TriuIndices);
     library

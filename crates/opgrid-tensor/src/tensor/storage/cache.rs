@@ -154,6 +154,9 @@ static SHARED: Mutex<Shared> = Mutex::new(Shared {
 });
 /// How often [`trim`] was called.
 static TRIMS: AtomicUsize = AtomicUsize::new(0);
+/// Tensors take blocks of classes below this from the list of their thread: all small ones, or none while their memory
+/// comes from another allocator. The comparison is there anyway, so that asking costs a load.
+static LISTED: AtomicUsize = AtomicUsize::new(SMALL_CLASSES);
 
 thread_local! {
     static LOCAL: Local = const {
@@ -185,6 +188,32 @@ pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Class)> {
     #[cfg(opgrid_asan)]
     sanitizer::hand_out(block, bytes, class);
     Some((block, class))
+}
+
+/// The same for the memory of a tensor of the CPU; `None` also while that comes from another allocator
+/// ([`divert`]).
+#[inline]
+pub(super) fn take_for_tensor(bytes: usize) -> Option<(NonNull<u8>, Class)> {
+    let class = Class::of(bytes);
+    if usize::from(class.0) < LISTED.load(Relaxed)
+        && let Ok(Some(block)) = LOCAL.try_with(|local| local.take(class))
+    {
+        #[cfg(opgrid_asan)]
+        sanitizer::hand_out(block, bytes, class);
+        return Some((block, class));
+    }
+    if LISTED.load(Relaxed) == 0 {
+        return None;
+    }
+    let block = take_slowly(class)?;
+    #[cfg(opgrid_asan)]
+    sanitizer::hand_out(block, bytes, class);
+    Some((block, class))
+}
+
+/// Says whether the memory of tensors comes from another allocator.
+pub(super) fn divert(elsewhere: bool) {
+    LISTED.store(if elsewhere { 0 } else { SMALL_CLASSES }, Relaxed);
 }
 
 #[cold]

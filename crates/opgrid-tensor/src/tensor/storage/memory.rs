@@ -4,9 +4,10 @@
 use std::any::Any;
 use std::ptr::NonNull;
 
-use opgrid_core::Result;
+use opgrid_core::{DeviceType, Result};
 
 use super::cache::{self, ALIGNMENT, Class};
+use crate::devices::Stream;
 
 /// Memory that the CPU cannot address, such as that of a device; dropping it gives it back.
 ///
@@ -57,19 +58,33 @@ use super::cache::{self, ALIGNMENT, Class};
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub trait DeviceMemory: Any + Send + Sync {
-    /// Fills `out` with the bytes from position `start` on, as they are once all work before has ended.
+    /// Fills `out` with the bytes from position `start` on, as they are once all work before has ended: work that was
+    /// queued on any stream, by any thread, and uses this memory. Whoever implements it waits; printing and reading out
+    /// rely on it.
     ///
     /// # Errors
     ///
     /// Bytes beyond the end; those of the device.
     fn read(&self, start: usize, out: &mut [u8]) -> Result<()>;
 
-    /// Writes `bytes` from position `start` on.
+    /// Writes `bytes` from position `start` on, after all work before has ended that uses this memory.
     ///
     /// # Errors
     ///
     /// Bytes beyond the end; those of the device.
     fn write(&self, start: usize, bytes: &[u8]) -> Result<()>;
+
+    /// Notes that work on `stream` uses this memory which the backend does not know of: when the memory is dropped, its
+    /// bytes are nobody else's until all that was queued there has ended. What the backend's own kernels queue they
+    /// note themselves. A device that does everything at once has nothing to note.
+    ///
+    /// # Errors
+    ///
+    /// A stream of another backend.
+    fn record_stream(&self, stream: &Stream) -> Result<()> {
+        let _ = stream;
+        Ok(())
+    }
 }
 
 /// A block of memory and how to give it back.
@@ -93,6 +108,7 @@ pub struct Allocation {
     pub(super) bytes: usize,
     owner: Owner,
     released: Option<Box<dyn FnOnce(usize) + Send + Sync>>,
+    pinned_for: Option<DeviceType>,
 }
 
 enum Owner {
@@ -117,7 +133,7 @@ impl Allocation {
             0 => (NonNull::without_provenance(std::num::NonZero::new(ALIGNMENT)?), Owner::Nobody),
             _ => cache::take(bytes).map(|(start, class)| (start, Owner::Cache(class)))?,
         };
-        Some(Self { start: Some(start), bytes, owner, released: None })
+        Some(Self { start: Some(start), bytes, owner, released: None, pinned_for: None })
     }
 
     /// Memory that somebody else allocated; `release` gives it back.
@@ -132,12 +148,12 @@ impl Allocation {
         release: impl FnOnce() + Send + Sync + 'static,
     ) -> Self {
         let owner = Owner::Foreign(Box::new(release));
-        Self { start: Some(start), bytes, owner, released: None }
+        Self { start: Some(start), bytes, owner, released: None, pinned_for: None }
     }
 
     /// Memory that the CPU cannot address.
     pub fn on_device(memory: impl DeviceMemory, bytes: usize) -> Self {
-        Self { start: None, bytes, owner: Owner::Device(Box::new(memory)), released: None }
+        Self { start: None, bytes, owner: Owner::Device(Box::new(memory)), released: None, pinned_for: None }
     }
 
     /// The memory, if the CPU cannot address it.
@@ -145,11 +161,30 @@ impl Allocation {
         if let Owner::Device(memory) = &self.owner { Some(memory.as_ref()) } else { None }
     }
 
-    /// The same memory; `released` is told its number of bytes after it was given back.
+    /// The same memory; `released` is told its number of bytes after it was given back. Several are told in the order
+    /// in which they asked for it.
     #[must_use]
     pub fn when_released(mut self, released: impl FnOnce(usize) + Send + Sync + 'static) -> Self {
-        self.released = Some(Box::new(released));
+        self.released = Some(match self.released.take() {
+            None => Box::new(released),
+            Some(first) => Box::new(move |bytes| {
+                first(bytes);
+                released(bytes);
+            }),
+        });
         self
+    }
+
+    /// The same memory, which lies where a device of that type copies from and to while the program goes on: it is
+    /// pinned.
+    pub(crate) fn pinned_for(mut self, device: DeviceType) -> Self {
+        self.pinned_for = Some(device);
+        self
+    }
+
+    /// The type of device for which the memory is pinned.
+    pub(super) fn is_pinned_for(&self) -> Option<DeviceType> {
+        self.pinned_for
     }
 
     /// The number of bytes.

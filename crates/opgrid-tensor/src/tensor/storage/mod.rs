@@ -43,17 +43,19 @@ use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
-use opgrid_core::{Error, ErrorKind, Result};
+use opgrid_core::{DeviceType, Error, ErrorKind, Result};
 
-use super::allocator::Allocator;
+use super::allocator::{self, Allocator};
 use super::element::Element;
 use crate::error::argument;
 
 mod cache;
 mod memory;
+mod owned;
 
 pub use cache::{ALIGNMENT, Statistics, cache_statistics, set_cache_limit, trim};
 pub use memory::{Allocation, DeviceMemory};
+pub use owned::{OwnedReadGuard, OwnedWriteGuard};
 
 use cache::Class;
 
@@ -164,12 +166,7 @@ impl Storage {
     ///
     /// Those of the allocator.
     pub fn new(allocator: &dyn Allocator, bytes: usize) -> Result<Self> {
-        let memory = allocator.allocate(bytes)?;
-        if memory.bytes < bytes {
-            let found = memory.bytes;
-            let message = format!("allocator `{}` gave {found} bytes, expected {bytes}", allocator.name());
-            return Err(Error::new(ErrorKind::Internal, message));
-        }
+        let memory = allocated(allocator, bytes)?;
         Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0).ok_or_else(|| no_memory(bytes))
     }
 
@@ -190,20 +187,46 @@ impl Storage {
         Ok(storage)
     }
 
-    /// Memory of the process, which reads as zero until it is written.
+    /// Memory of the process, or of the allocator that was [set](crate::devices::set_allocator) for the CPU, which reads as
+    /// zero until it is written.
     ///
     /// # Errors
     ///
     /// There is no such memory; the message names the number of bytes.
     #[inline]
     pub fn cpu(bytes: usize) -> Result<Self> {
-        Self::at(bytes, Place::Behind, 0).ok_or_else(|| no_memory(bytes))
+        Self::at(bytes, Place::Behind, 0).map_or_else(|| Self::from_set_allocator(bytes, 0), Ok)
     }
 
     /// The same for a result that this thread is making: guards cost nothing until it is published.
     #[inline]
     pub(crate) fn fresh(bytes: usize) -> Result<Self> {
-        Self::at(bytes, Place::Behind, own_token()).ok_or_else(|| no_memory(bytes))
+        let state = own_token();
+        Self::at(bytes, Place::Behind, state).map_or_else(|| Self::from_set_allocator(bytes, state), Ok)
+    }
+
+    /// Memory of the allocator that was set for the CPU.
+    ///
+    /// # Errors
+    ///
+    /// None is set, so that there was no memory; those of the allocator; memory that tensors of the CPU cannot use.
+    #[cold]
+    #[inline(never)]
+    fn from_set_allocator(bytes: usize, state: isize) -> Result<Self> {
+        let Some(allocator) = allocator::of_cpu() else {
+            // One that was set may have been taken back a moment ago.
+            return Self::at(bytes, Place::Behind, state).ok_or_else(|| no_memory(bytes));
+        };
+        let memory = allocated(&*allocator, bytes)?;
+        if memory.start.is_none_or(|start| !start.addr().get().is_multiple_of(ALIGNMENT)) {
+            let message = format!(
+                "allocator `{}` gave memory that tensors of the cpu cannot use, expected an address that is a multiple of \
+                 {ALIGNMENT}; set another one by `devices::set_allocator`",
+                allocator.name()
+            );
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
+        Self::at(bytes, Place::Elsewhere(Box::new(memory)), state).ok_or_else(|| no_memory(bytes))
     }
 
     /// Ends the making of a result.
@@ -226,8 +249,10 @@ impl Storage {
 
     #[inline]
     fn at(bytes: usize, place: Place, state: isize) -> Option<Self> {
-        let behind = if matches!(place, Place::Behind) { bytes } else { 0 };
-        let (block, class) = cache::take(behind.checked_add(size_of::<Shared>())?)?;
+        let (block, class) = match place {
+            Place::Behind => cache::take_for_tensor(bytes.checked_add(size_of::<Shared>())?)?,
+            _ => cache::take(size_of::<Shared>())?,
+        };
         let head = block.cast::<Shared>();
         let (start, elsewhere) = match place {
             // SAFETY: the block is longer than its head.
@@ -287,6 +312,11 @@ impl Storage {
     pub fn memory<M: DeviceMemory>(&self) -> Option<&M> {
         let memory: &dyn Any = self.device_memory()?;
         memory.downcast_ref()
+    }
+
+    /// The type of device that copies from and to this memory while the program goes on: the memory is pinned for it.
+    pub fn pinned_for(&self) -> Option<DeviceType> {
+        self.shared().elsewhere.as_deref().and_then(Allocation::is_pinned_for)
     }
 
     /// The same bytes where the CPU can address them: this very storage, or a copy of a device's memory.
@@ -390,6 +420,22 @@ impl Storage {
             ))),
         }
     }
+}
+
+/// Memory of at least as many bytes.
+fn allocated(allocator: &dyn Allocator, bytes: usize) -> Result<Allocation> {
+    let memory = allocator.allocate(bytes)?;
+    if memory.bytes < bytes {
+        let found = memory.bytes;
+        let message = format!("allocator `{}` gave {found} bytes, expected {bytes}", allocator.name());
+        return Err(Error::new(ErrorKind::Internal, message));
+    }
+    Ok(memory)
+}
+
+/// Says whether tensors of the CPU take their memory from the allocator that was set.
+pub(super) fn divert(elsewhere: bool) {
+    cache::divert(elsewhere);
 }
 
 /// One reader count per group of threads.
@@ -548,7 +594,7 @@ fn busy(wanted: &str, state: isize) -> Error {
         readers => format!("has {readers} readers"),
     };
     argument(format!(
-        "this tensor's memory cannot be {wanted} now because it {found}; let the other operator finish or guard be dropped first, or work on a clone"
+        "this tensor's memory cannot be {wanted} now because it {found}; let the other operator finish or guard be dropped first, synchronize the stream of a copy that does not wait, or work on a clone"
     ))
 }
 
