@@ -56,6 +56,27 @@ m.add('a', 'b')
 m.add(1, 2)
 m.add(x, m.zeros(2))
 m.add(x, x, out=None)
+m.add(x, 2, x)
+m.add(x, 2, other=x)
+m.add(x, 2, x, out=m.empty(3))
+m.add(x, 2, x, alpha=3)
+m.add(x, 2, x, x)
+x.add(2, x), x.clone().add_(2, x), x.sub(2, x)
+m.sub(x, 2, x)
+m.subtract(x, 2, x)
+m.mul(x, 2, x)
+m.addcmul(x, 2, x, x), m.addcdiv(x, 2, x, x), x.clone().addcdiv_(2, x, x)
+a = m.ones(2, 2)\nm.addmm(2, a, 3, a, a), m.addmm(2, a, a, a), a.addmm(2, 3, a, a), a.addmm(2, a, a), a.clone().addmm_(2, 3, a, a)
+a = m.ones(2, 2)\nm.addmm(2, a, 3, a, a, beta=1)
+a = m.ones(2, 2)\nm.addmm(beta=2, self=a, mat1=a, mat2=a)
+m.addmv(2, x, 3, m.ones(3, 3), x), m.addr(2, x, 3, x, x), x.addmv(2, m.ones(3, 3), x)
+b = m.ones(1, 2, 2)\nm.addbmm(2, b[0], 3, b, b), m.baddbmm(2, b, 3, b, b), m.baddbmm(2, b, b, b)
+m.nonzero(x, as_tuple=True), x.nonzero(as_tuple=True), m.nonzero(input=x, as_tuple=True)
+m.nonzero(x, as_tuple=False), x.nonzero(as_tuple=False)
+m.nonzero(m.ones(2, 2), as_tuple=True)
+m.nonzero(x, True)
+m.nonzero(x, as_tuple=1)
+m.nonzero(x, as_tuple=True, out=m.empty(0))
 m.add(x, x, out=m.empty(3)) 
 m.maximum(x, 1)
 m.eq(x, 2)
@@ -484,6 +505,7 @@ WANTED: dict[str, str] = {
     "m.cat([])": "no tensor brings a key, which the dispatcher says before any kernel looks at the list",
     "x.to(3)": "a number is no device here; torch takes it for one of the accelerator's",
     "m.Tensor([['a']])": "a text is no number however deep it lies: TypeError",
+    "m.nonzero(x, as_tuple=True, out=m.empty(0))": "with `as_tuple` there is no argument of this name: TypeError, as for any other",
     "m.tensor(None)": "what is no number is a TypeError",
     "lib = m.library.Library('conformance_f', 'DEF')\\nm.library.Library('conformance_f', 'DEF')": (
         "a statement that runs again at the same place replaces what it registered before; another place is an error"

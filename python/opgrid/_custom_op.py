@@ -28,7 +28,10 @@ class CustomOpDef:
         self._fake: Callable[..., Any] | None = None
 
     def _define(self, tags: Iterable[str], kind: str | None) -> None:
-        self._lib.define(self._name + self._schema, tags=tags, kind=kind)
+        from inspect import getdoc
+
+        documentation = getdoc(self._function) or ""
+        self._lib.define(self._name + self._schema, tags=tags, kind=kind, documentation=documentation)
         packet = getattr(getattr(ops, self._namespace), self._name)
         self._opoverload: _opgrid.OpOverload = packet.default
         self._lib.impl(self._name, self._on_meta, "Meta")

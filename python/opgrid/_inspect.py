@@ -14,6 +14,7 @@ class KernelAt(NamedTuple):
     title: str
     place: str
     condition: str | None = None
+    fallthrough: bool = False
 
 
 class Slot(NamedTuple):
@@ -121,6 +122,11 @@ def registered_kernels(op: Any) -> dict[DispatchKey, list[KernelAt]]:
     """The kernels that are registered for an operator, key by key, in the order in which they are tried."""
     name = op if isinstance(op, str) else overload_of(op).name()
     return {key: [KernelAt(*kernel) for kernel in kernels] for key, kernels in _opgrid.registered_kernels(name)}
+
+
+def registered_fallbacks() -> dict[DispatchKey, list[KernelAt]]:
+    """The fallbacks of keys, in the order in which they are tried."""
+    return {key: [KernelAt(*kernel) for kernel in kernels] for key, kernels in _opgrid.registered_fallbacks()}
 
 
 def keys(*tensors: Any) -> DispatchKeySet:

@@ -90,8 +90,10 @@ class Library:
         *,
         tags: Iterable[str] = (),
         kind: str | None = None,
+        documentation: str = "",
     ) -> str:
-        """Defines an operator and returns its name. With a kind, such as ``"pointwise binary"``, it gets its defaults."""
+        """Defines an operator and returns its name. With a kind, such as ``"pointwise binary"``, it gets its defaults;
+        ``documentation`` is what `help` says of it."""
         self._check()
         if self.kind == "IMPL":
             raise errors.RegistrationError("define(): an IMPL library adds kernels alone; use DEF or FRAGMENT")
@@ -103,7 +105,13 @@ class Library:
             ("define", full_name(name, self.ns)),
             place,
             lambda: _opgrid.define(
-                self.ns, schema, place, tags=list(tags), kind=kind, conservative=alias_analysis == "CONSERVATIVE"
+                self.ns,
+                schema,
+                place,
+                tags=list(tags),
+                kind=kind,
+                conservative=alias_analysis == "CONSERVATIVE",
+                documentation=documentation,
             ),
         )
         self._registrations.append(made)
@@ -246,10 +254,11 @@ def define(
     lib: Library | None = None,
     tags: Iterable[str] = (),
     kind: str | None = None,
+    documentation: str = "",
 ) -> None:
     """Defines an operator: ``define("mylib::sin", "(Tensor x) -> Tensor")``."""
     namespace, name = _split(qualname)
-    _fragment(namespace, lib).define(name + schema, tags=tags, kind=kind)
+    _fragment(namespace, lib).define(name + schema, tags=tags, kind=kind, documentation=documentation)
 
 
 _KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU"}

@@ -78,6 +78,35 @@ def test_functions_refuse_arguments_as_torch_does(call, text):
     assert text in str(raised.value) or "invalid combination" in str(raised.value)
 
 
+def test_orders_of_former_times_are_understood_with_a_warning():
+    a = og.ones(2, 2)
+    with pytest.warns(UserWarning, match=r"This overload of add is deprecated:\n\tadd\(Tensor input, Number alpha, Tensor other\)"):
+        assert og.add(a, 2, a).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    with pytest.warns(UserWarning, match=r"addmm\(Number beta, Number alpha, Tensor mat1, Tensor mat2\)"):
+        assert a.addmm(2, 3, a, a).tolist() == [[8.0, 8.0], [8.0, 8.0]]
+    with pytest.warns(UserWarning):
+        out = og.empty(2, 2)
+        assert og.sub(a, 2, a, out=out) is out and out.tolist() == [[-1.0, -1.0], [-1.0, -1.0]]
+    for wrong in (lambda: og.add(a, 2, a, a), lambda: og.add(a, 2, a, alpha=1), lambda: og.mul(a, 2, a)):
+        with pytest.raises(TypeError):
+            wrong()
+    # Overloads are called by their schemas alone.
+    with pytest.raises(RuntimeError):
+        og.ops.aten.add(a, 2, a)
+
+
+def test_a_keyword_means_another_operator():
+    a = og.tensor([[0, 1], [2, 0]])
+    rows, columns = og.nonzero(a, as_tuple=True)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])
+    assert isinstance(a.nonzero(as_tuple=True), tuple)
+    assert a.nonzero(as_tuple=False).tolist() == a.nonzero().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(TypeError, match=r"nonzero\(\): argument 'as_tuple' must be bool, not int"):
+        og.nonzero(a, as_tuple=1)
+    with pytest.raises(TypeError, match="as_tuple"):
+        og.neg(a, as_tuple=True)
+
+
 def test_packets_say_why_no_overload_fits():
     with pytest.raises(RuntimeError, match="failed to match any schema"):
         og.ops.aten.add("a", "b")
@@ -141,6 +170,18 @@ def test_tensors_of_one_element_stand_for_numbers_where_schemas_name_their_type(
 def test_functions_have_signatures_and_help():
     assert str(inspect.signature(og.isfinite)) == "(input)"
     assert "aten::add.Tensor(Tensor self" in og.add.__doc__
+    for documented in (og.add, og.ops.aten.add, og.ops.aten.add.Tensor, og.ops.aten.add_.Tensor):
+        assert "`self + alpha * other`" in documented.__doc__ and "add.rs:" in documented.__doc__
+
+    @og.library.custom_op("pytest_docs::half", mutates_args=())
+    def half(x: og.Tensor) -> og.Tensor:
+        """Half of a tensor.
+
+        Rounded by nobody.
+        """
+        return x / 2
+
+    assert og.ops.pytest_docs.half.default.__doc__.splitlines()[1:4] == ["    Half of a tensor.", "    ", "    Rounded by nobody."]
     assert og.Tensor.add(x, x).tolist() == [2.0, 4.0, 6.0]
 
 

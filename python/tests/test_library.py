@@ -63,6 +63,16 @@ def test_new_operators_of_aten_are_functions_and_methods():
         x.pytest_twice
 
 
+def test_fallbacks_are_listed():
+    key = og.DispatchKey.TESTING_ONLY_GenericMode
+    assert key not in og.registered_fallbacks()
+    with og.library._scoped_library("_", "IMPL", "TESTING_ONLY_GenericMode") as everything:
+        everything.fallback(og.library.fallthrough_kernel)
+        (kernel,) = og.registered_fallbacks()[key]
+        assert kernel.fallthrough
+    assert key not in og.registered_fallbacks()
+
+
 def test_places_are_those_of_python(lib):
     lib.define("placed(Tensor x) -> Tensor")
     defined = line_here() - 1
@@ -72,6 +82,7 @@ def test_places_are_those_of_python(lib):
     assert place_of(defined) in og.dump(placed)
     assert place_of(defined + 2) in og.dump(placed)
     (kernel,) = og.registered_kernels(placed)[og.DispatchKey.CPU]
+    assert not kernel.fallthrough
     assert kernel.place == place_of(defined + 2)
     assert kernel.place in str(og.explain(placed, x))
     assert kernel.place in str(og.table(placed))

@@ -34,6 +34,7 @@ mod ticket;
 pub use calling::{call, held, kernel, observe, retirement as retire, slow_path, strict, thread as local};
 pub use inspection::explain;
 pub use keys::{key, named as named_sets, set as key_set, user_keys, user_layers};
+pub use registration::operator_builder::OperatorBuilder;
 pub use registration::{dispatcher, legacy, library, listener, provider, resolve};
 pub use signatures::{argument, dict, signature, stack, value_type};
 pub use values::{device, device_key, dtype, layout, scalar, tensor, value};
@@ -56,7 +57,7 @@ pub use dispatcher::{Dispatcher, Listening};
 pub use dtype::DType;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Explanation, Hop};
-pub use held::HeldKernel;
+pub use held::{HeldKernel, TypedHeldKernel};
 pub use inspection::coverage::{Coverage, Source};
 pub use inspection::dump::TableSlot;
 pub use inspection::stats::{SlowPathCount, Stats, reset_stats, stats};
@@ -66,7 +67,7 @@ pub use key_set::DispatchKeySet;
 pub use keys::parts::{BackendComponent, Functionality};
 pub use layout::{Layout, MemoryFormat};
 pub use legacy::LegacyOptions;
-pub use library::{Library, OperatorBuilder, Registration, Target};
+pub use library::{Library, Registration, Target};
 pub use listener::{Listener, Override};
 pub use local::{
     ExcludeGuard, ForceGuard, IncludeGuard, LocalKeys, excluding, including, inference_mode, is_excluded,

@@ -6,6 +6,7 @@ mod naming;
 mod tables;
 
 use std::fmt;
+use std::sync::Arc;
 
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{
@@ -228,7 +229,7 @@ impl Report {
 struct Subject {
     operator: OperatorHandle,
     name: String,
-    schema: FunctionSchema,
+    schema: Arc<FunctionSchema>,
     cells: Vec<(DispatchKey, Vec<KernelInfo>)>,
     table: Vec<TableSlot>,
     columns: Vec<ColumnInfo>,

@@ -35,7 +35,7 @@ const HEAD: &str = "opgrid_registry";
 pub struct Record {
     /// The operators by name, defined or only implemented.
     pub operators: BTreeMap<String, OperatorOnRecord>,
-    /// What the fallback of a key is, for keys whose fallback some operator uses.
+    /// What the fallback of a key is.
     pub fallbacks: BTreeMap<String, SlotOnRecord>,
 }
 
@@ -103,7 +103,10 @@ impl Record {
     ///
     /// What is taken back meanwhile is left out.
     pub fn of(dispatcher: &Dispatcher) -> Self {
-        let mut record = Self::default();
+        let fallbacks = dispatcher.registered_fallbacks();
+        let slots = fallbacks.iter().filter_map(|(key, _)| dispatcher.default_slot(*key).ok());
+        let fallbacks = slots.map(|slot| (slot.key.to_string(), SlotOnRecord::of(&slot))).collect();
+        let mut record = Self { fallbacks, ..Self::default() };
         let dangling = dispatcher.dangling_implementations();
         for operator in dispatcher.operators().into_iter().chain(dangling) {
             let (Ok(kernels), Ok(table)) = (operator.registered_kernels(), operator.table()) else {
@@ -115,9 +118,6 @@ impl Record {
             let filled = table.iter().filter(|slot| slot.reason.is_registered());
             let slots: BTreeMap<_, _> =
                 filled.map(|slot| (slot.key.to_string(), SlotOnRecord::of(slot))).collect();
-            for (key, slot) in slots.iter().filter(|(_, slot)| slot.is_fallback()) {
-                record.fallbacks.entry(key.clone()).or_insert_with(|| slot.clone());
-            }
             let found = OperatorOnRecord {
                 schema: operator.schema().ok().map(|schema| schema.to_string()),
                 tags: operator.tags(),

@@ -18,6 +18,6 @@ pub(crate) fn any_tensor(arguments: &[Argument]) -> bool {
 
 /// File and line of an operator's definition, or what its author said instead.
 pub(crate) fn place_of(operator: &OperatorHandle) -> Option<String> {
-    let said = operator.definition_place()?;
+    let said = operator.defined_at()?;
     Some(said.strip_prefix("registered at ").unwrap_or(&said).to_owned())
 }

@@ -83,6 +83,9 @@ fn expand(
     let forms = forms.iter().map(|form| form.constant());
     let on_all = item.attributes_named(&["cfg", "allow"]);
     let text = format!("{schema:#}");
+    let documentation = item.documentation();
+    let documentation =
+        (!documentation.is_empty()).then(|| quote!(const DOCUMENTATION: &'static str = #documentation;));
     let type_doc = if is_form { documentation_of(&text) } else { type_documentation(item, &text) };
     let call_doc = call_documentation(schema, &text);
     let owned = parameters.iter().map(|parameter| &parameter.owned);
@@ -108,6 +111,7 @@ fn expand(
         #(#on_all)*
         impl #core::Operator for #name {
             const SCHEMA: &'static str = #text;
+            #documentation
             #(#forms)*
             type Signature = #signature;
 

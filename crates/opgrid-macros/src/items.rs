@@ -8,6 +8,8 @@ use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
+use crate::literal::string_value;
+
 /// A mistake in the input, shown at a place of it.
 #[derive(Debug)]
 pub(crate) struct Error {
@@ -73,6 +75,13 @@ impl Item {
         !self.attributes_named(&[name]).is_empty()
     }
 
+    /// The lines of the doc comment, as far as they are texts.
+    pub(crate) fn documentation(&self) -> String {
+        let lines = self.attributes.iter().filter(|attribute| attribute.is("doc"));
+        let lines: Vec<_> = lines.filter_map(Attribute::text).collect();
+        lines.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    }
+
     /// The attributes that begin with one of the words.
     pub(crate) fn attributes_named(&self, names: &[&str]) -> Vec<TokenStream> {
         let is_named =
@@ -95,6 +104,14 @@ impl Attribute {
     fn name(&self) -> Option<String> {
         match self.content.stream().into_iter().next() {
             Some(TokenTree::Ident(name)) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The text of `#[name = "text"]`.
+    fn text(&self) -> Option<String> {
+        match self.content.stream().into_iter().nth(2) {
+            Some(TokenTree::Literal(text)) => string_value(&text),
             _ => None,
         }
     }

@@ -16,6 +16,7 @@ mod core_crate {
 
     pub trait Operator: Copy + 'static {
         const SCHEMA: &'static str;
+        const DOCUMENTATION: &'static str = "";
         type Signature: 'static;
         fn cell() -> &'static OperatorCell<Self::Signature>;
         fn home() -> Result<()> {
@@ -152,4 +153,11 @@ fn types_are_plain_values() {
     assert_eq!(format!("{:?}", default::<Join>()), "Join");
     let copy = Nothing;
     assert_eq!(copy, Nothing);
+}
+
+#[test]
+fn doc_comments_are_texts() {
+    use core_crate::Operator;
+
+    assert_eq!((Join::DOCUMENTATION, Fill::DOCUMENTATION), ("Documented.", ""));
 }

@@ -1,6 +1,6 @@
 //! What is registered, what the dispatcher counts, and how long operators take.
 
-use opgrid::{Profile, TableSlot};
+use opgrid::{DispatchKey, KernelInfo, Profile, TableSlot};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -8,8 +8,8 @@ use crate::errors::OrRaise;
 use crate::keys::Key;
 use crate::operators::candidates::dispatcher;
 
-/// A kernel's title, its place, and its condition.
-type KernelAt = (String, String, Option<String>);
+/// A kernel's title, its place, its condition, and whether it is a fallthrough.
+type KernelAt = (String, String, Option<String>, bool);
 /// A key, the rule that fills its column, whether calls step over it, and the kernel's title and place.
 type Slot = (Key, String, bool, Option<(String, String)>);
 
@@ -47,16 +47,24 @@ pub(crate) fn check_invariants(py: Python<'_>) -> PyResult<()> {
     dispatcher().or_raise(py)?.check_invariants().or_raise(py)
 }
 
-/// The kernels that are registered for an operator, key by key: title, place, condition.
+/// The kernels that are registered for an operator, key by key: title, place, condition, whether it is a fallthrough.
 #[pyfunction]
 pub(crate) fn registered_kernels(py: Python<'_>, name: &str) -> PyResult<Vec<(Key, Vec<KernelAt>)>> {
     let operator = dispatcher().or_raise(py)?.find_with_or_without_schema(name).or_raise(py)?;
     let cells = operator.registered_kernels().or_raise(py)?;
-    let kernel = |kernel: opgrid::KernelInfo| (kernel.title().to_owned(), kernel.place, kernel.condition);
-    Ok(cells
-        .into_iter()
-        .map(|(key, kernels)| (Key(key), kernels.into_iter().map(kernel).collect()))
-        .collect())
+    Ok(cells.into_iter().map(cell).collect())
+}
+
+/// The fallbacks, key by key, like [`registered_kernels`].
+#[pyfunction]
+pub(crate) fn registered_fallbacks(py: Python<'_>) -> PyResult<Vec<(Key, Vec<KernelAt>)>> {
+    Ok(dispatcher().or_raise(py)?.registered_fallbacks().into_iter().map(cell).collect())
+}
+
+fn cell((key, kernels): (DispatchKey, Vec<KernelInfo>)) -> (Key, Vec<KernelAt>) {
+    let kernel =
+        |kernel: KernelInfo| (kernel.title().to_owned(), kernel.place, kernel.condition, kernel.fallthrough);
+    (Key(key), kernels.into_iter().map(kernel).collect())
 }
 
 /// What fills each column of an operator's table: key, rule, whether calls step over it, kernel's title and place.

@@ -50,8 +50,8 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::inspection::{
-        ProfileObject, check_invariants, dangling_implementations, registered_kernels, registrations_for,
-        reset_stats, stats, table,
+        ProfileObject, check_invariants, dangling_implementations, registered_fallbacks, registered_kernels,
+        registrations_for, reset_stats, stats, table,
     };
     #[pymodule_export]
     use crate::keys::{Key, KeySet, backend, layer};

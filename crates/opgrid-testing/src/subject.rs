@@ -1,5 +1,7 @@
 //! What is tested: an operator on a device, and one of its samples with all that checks ask for.
 
+use std::sync::Arc;
+
 use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{DType, Device, List, OperatorHandle, Result, Value, ValueRef};
 use opgrid_tensor::Tensor;
@@ -15,7 +17,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) samples: &'a OperatorSamples,
     pub(crate) operator: OperatorHandle,
-    pub(crate) schema: FunctionSchema,
+    pub(crate) schema: Arc<FunctionSchema>,
     pub(crate) variants: Variants,
 }
 

@@ -1,6 +1,6 @@
 //! Runs every check on every sample.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,12 +55,16 @@ impl Suite {
         let operators = self.samples.operators();
         let (context, next) = (ThreadContext::capture(), AtomicUsize::new(0));
         let work = || {
-            let take = || operators.get(next.fetch_add(1, Ordering::Relaxed));
+            let take = || {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                operators.get(place).map(|samples| (place, samples))
+            };
             context.within(|| {
-                std::iter::from_fn(take).map(|samples| self.checked(dispatcher, samples)).collect()
+                let taken = std::iter::from_fn(take);
+                taken.map(|(place, samples)| (place, self.checked(dispatcher, samples))).collect()
             })
         };
-        let reports: Vec<Vec<(&str, Report)>> = thread::scope(|scope| {
+        let reports: Vec<Vec<(usize, Report)>> = thread::scope(|scope| {
             let threads = thread::available_parallelism().map_or(1, NonZero::get);
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             threads
@@ -68,23 +72,21 @@ impl Suite {
                 .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect()
         });
-        let mut reports: BTreeMap<&str, Report> = reports.into_iter().flatten().collect();
+        let mut reports: Vec<_> = reports.into_iter().flatten().collect();
+        reports.sort_unstable_by_key(|(place, _)| *place);
         let mut report = Report::default();
-        operators
-            .iter()
-            .filter_map(|samples| reports.remove(samples.name()))
-            .for_each(|one| report.join(one));
+        reports.into_iter().for_each(|(_, one)| report.join(one));
         report
     }
 
     /// What one operator makes of the checks.
-    fn checked<'a>(&self, dispatcher: &Dispatcher, samples: &'a OperatorSamples) -> (&'a str, Report) {
+    fn checked(&self, dispatcher: &Dispatcher, samples: &OperatorSamples) -> Report {
         let mut report = Report::default();
         match Subject::new(Place { dispatcher, device: self.device }, samples) {
             Ok(subject) => self.run_subject(&subject, &mut report),
             Err(error) => self.record(&mut report, samples, self.first_check(), "", Err(Fault::error(error))),
         }
-        (samples.name(), report)
+        report
     }
 
     /// The overloads that the suite calls: those that have samples, and those found beside them that write.
@@ -105,7 +107,8 @@ impl Suite {
             let reason = "the CPU has to address the memory";
             return report.note_skip(samples.name(), self.first_check(), reason);
         }
-        let _alone = subject.is_random().then(random::alone);
+        let draws = subject.is_random();
+        let _alone = draws.then(random::alone);
         for check in &self.checks {
             for (text, verdict) in check.on_subject(subject, &self.dtypes) {
                 self.record(report, samples, *check, &text, verdict);
@@ -116,6 +119,8 @@ impl Suite {
                 let text = sample.to_string();
                 match subject.expected(&sample) {
                     Ok(expected) => {
+                        // Samples of another dtype may draw where those that were looked at do not.
+                        let _alone = (!draws && random::is_random(&expected)).then(random::alone);
                         let case = Case { subject, dtype, number, sample, expected };
                         for check in &self.checks {
                             for verdict in check.on_case(&case) {

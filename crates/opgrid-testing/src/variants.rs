@@ -1,12 +1,14 @@
 //! The overloads of an operator that write: in place, and into an output. The registry has the links to them.
 
+use std::sync::Arc;
+
 use opgrid_core::schema::{FunctionSchema, OperatorName};
 use opgrid_core::{Dispatcher, Forms, OperatorHandle, Result};
 
 /// An overload that does what a functional one does, and writes to an argument.
 pub(crate) struct Variant {
     pub(crate) operator: OperatorHandle,
-    pub(crate) schema: FunctionSchema,
+    pub(crate) schema: Arc<FunctionSchema>,
 }
 
 /// The overloads that are linked to a functional one.

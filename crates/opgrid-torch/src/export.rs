@@ -110,7 +110,7 @@ impl Export {
             return Err(Error::new(ErrorKind::NotImplemented, message));
         }
         let torch = torch()?;
-        let schema = self.operator.schema()?.with_name(self.name.clone());
+        let schema = (*self.operator.schema()?).clone().with_name(self.name.clone());
         if schema.is_vararg || schema.is_varret {
             let message = format!(
                 "{}: operators with any number of arguments or results cannot be exported",

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use opgrid::schema::Argument;
 use opgrid::{
     Array, Error, ErrorKind, Explanation, List, OperatorHandle, Profile, Result, Returns, Stats, Strict,
     Tensor, Timeline, Value, files, manual_seed, stats,
@@ -118,7 +119,10 @@ impl Call {
         }
         // What writes an output is meant by those who name it.
         let names_out = self.args.iter().any(|text| text.starts_with("out="));
-        let is_meant = |operator: &OperatorHandle| names_out || !operator.name().overload.contains("out");
+        let writes = |operator: &OperatorHandle| {
+            operator.find_schema().is_some_and(|schema| schema.arguments.iter().any(Argument::is_out))
+        };
+        let is_meant = |operator: &OperatorHandle| names_out || !writes(operator);
         if refusals.iter().any(|(operator, _)| is_meant(operator)) {
             refusals.retain(|(operator, _)| is_meant(operator));
         }

@@ -38,7 +38,7 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         let operator = operator(&self.operator)?;
-        let arguments = self.arguments(&operator.schema()?)?;
+        let arguments = self.arguments(&*operator.schema()?)?;
         let included = read_keys(&self.include).map_err(|error| error.within("--include"))?;
         let excluded = read_keys(&self.exclude).map_err(|error| error.within("--exclude"))?;
         let explanation = including(included, || excluding(excluded, || operator.explain_keys(arguments)))?;

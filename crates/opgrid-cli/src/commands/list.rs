@@ -1,5 +1,7 @@
 //! `opgrid list`: the registered operators.
 
+use std::sync::Arc;
+
 use opgrid::schema::FunctionSchema;
 use opgrid::{OperatorHandle, Result};
 use serde_json::{Value as Json, json};
@@ -67,7 +69,7 @@ fn nothing(pattern: &str, operators: &[OperatorHandle]) -> String {
     }
 }
 
-fn describe((operator, schema): &(&OperatorHandle, FunctionSchema)) -> Json {
+fn describe((operator, schema): &(&OperatorHandle, Arc<FunctionSchema>)) -> Json {
     json!({"name": operator.name().to_string(), "schema": schema.to_string(), "tags": operator.tags()})
 }
 

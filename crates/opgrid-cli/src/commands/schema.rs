@@ -1,5 +1,8 @@
 //! `opgrid schema`: reads a declaration and tells everything it says; compares two of them.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use opgrid::schema::{AliasAnalysis, Argument, FunctionSchema, Incompatibility};
 use opgrid::{Error, ErrorKind, Result};
 use serde_json::{Value as Json, json};
@@ -33,25 +36,34 @@ enum Comparison {
 impl Schema {
     pub(crate) fn run(&self, json: bool) -> Result<String> {
         match (&self.comparison, &self.declaration) {
-            (Some(Comparison::Compare { new, old }), _) => compare(&read(new)?, &read(old)?, json),
+            (Some(Comparison::Compare { new, old }), _) => compare(&*read(new)?, &*read(old)?, json),
             (None, declaration) => {
-                let schema = read(declaration.as_deref().unwrap_or_default())?;
-                Ok(if json { json::line(&describe(&schema)) } else { print(&schema) })
+                let declaration = declaration.as_deref().unwrap_or_default();
+                let schema = read(declaration)?;
+                let documentation = match declaration.contains('(') {
+                    true => Cow::default(),
+                    false => operator(declaration)?.documentation(),
+                };
+                Ok(match json {
+                    true => json::line(&describe(&schema, &documentation)),
+                    false => print(&schema, &documentation),
+                })
             }
         }
     }
 }
 
 /// A schema text, told by its parenthesis, or the schema of a registered operator.
-fn read(declaration: &str) -> Result<FunctionSchema> {
+fn read(declaration: &str) -> Result<Arc<FunctionSchema>> {
     if !declaration.contains('(') {
         return operator(declaration)?.schema();
     }
     FunctionSchema::parse(declaration)
+        .map(Arc::new)
         .map_err(|error| Error::new(ErrorKind::Schema, error.to_string()).caused_by(error))
 }
 
-fn print(schema: &FunctionSchema) -> String {
+fn print(schema: &FunctionSchema, documentation: &str) -> String {
     let side = |title: &str, arguments: &[Argument]| match arguments {
         [] => format!("{title}: none\n"),
         _ => {
@@ -59,8 +71,9 @@ fn print(schema: &FunctionSchema) -> String {
             format!("{title}:\n{}", aligned(&rows))
         }
     };
+    let documentation: String = documentation.lines().map(|line| format!("  {line}\n")).collect();
     format!(
-        "{schema}\n{}{}mutable: {}\nalias analysis: {}\n",
+        "{schema}\n{documentation}{}{}mutable: {}\nalias analysis: {}\n",
         side("arguments", &schema.arguments),
         side("returns", &schema.returns),
         if schema.is_mutable() { "yes" } else { "no" },
@@ -98,9 +111,10 @@ fn row((place, argument): (usize, &Argument)) -> [String; 4] {
     [format!("  {place}"), name.to_owned(), argument.real_type.to_string(), notes.join(", ")]
 }
 
-fn describe(schema: &FunctionSchema) -> Json {
+fn describe(schema: &FunctionSchema, documentation: &str) -> Json {
     json!({
         "schema": schema.to_string(),
+        "documentation": documentation,
         "name": schema.name.name,
         "overload": schema.name.overload,
         "arguments": schema.arguments.iter().map(describe_argument).collect::<Vec<_>>(),

@@ -137,7 +137,7 @@ impl OperatorHandle {
 /// ```
 #[derive(Debug)]
 pub struct Binder {
-    schema: FunctionSchema,
+    schema: Arc<FunctionSchema>,
     /// For each argument the kinds of values that need no conversion.
     exact: Box<[u32]>,
     /// For each argument its default, [`Value::None`] where there is none.
@@ -148,7 +148,8 @@ pub struct Binder {
 
 impl Binder {
     /// For calls of operators with this schema.
-    pub fn new(schema: FunctionSchema) -> Self {
+    pub fn new(schema: impl Into<Arc<FunctionSchema>>) -> Self {
+        let schema = schema.into();
         let exact = schema.arguments.iter().map(|argument| exact_kinds(&argument.real_type)).collect();
         let default = |argument: &Argument| {
             argument.default.as_ref().map_or(Value::None, |default| default_value(default, argument))

@@ -575,7 +575,7 @@ pub(crate) fn call_boxed_for_key(
 
 /// A boxed call of one kernel, whatever the table says. The thread is marked from before `find` gives it until after it
 /// is dropped.
-pub(crate) fn call_held(
+pub(crate) fn call_held_boxed(
     operator: &OperatorHandle,
     find: impl FnOnce() -> Result<Arc<KernelRecord>>,
     keys: DispatchKeySet,
@@ -585,8 +585,27 @@ pub(crate) fn call_held(
     with_thread(|thread| {
         prepared(thread, operator, |table| {
             check_arguments(table, args)?;
+            enter_values(&*find()?, table, keys, args, returns)
+        })
+    })
+}
+
+/// As [`call_held_boxed`], typed. A kernel of another signature, or of none, gets the arguments as values.
+pub(crate) fn call_held<S: Signature>(
+    operator: &OperatorHandle,
+    find: impl FnOnce() -> Result<Arc<KernelRecord>>,
+    keys: DispatchKeySet,
+    args: S::Args<'_>,
+) -> Result<S::Output> {
+    with_thread(|thread| {
+        prepared(thread, operator, |table| {
             let kernel = find()?;
-            enter_values(&kernel, table, keys, args, returns)
+            match kernel.signature.is_some_and(|signature| signature.id == TypeId::of::<S>()) {
+                // SAFETY: the invariant of `KernelRecord`, which the constructors of `Kernel` see to: its typed side is for
+                // the signature that it names, which is `S`.
+                true => unsafe { enter::<S>(&kernel, table, keys, args) },
+                false => enter_boxed::<S>(&kernel, table, keys, args),
+            }
         })
     })
 }

@@ -1,8 +1,11 @@
 //! The kernel of one column, held apart from the table: what an override needs to call the kernel that it replaces.
 
+use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
+use crate::calling::call;
 use crate::calling::conditions::Links;
+use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{Kernel, KernelRecord, Life};
 use crate::calling::kernel_info::KernelInfo;
 use crate::calling::operator::OperatorHandle;
@@ -11,6 +14,7 @@ use crate::calling::table::{Slot, SlotRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::keys::set::DispatchKeySet;
+use crate::signatures::signature::{Checked, Signature};
 use crate::signatures::stack::Returns;
 use crate::values::borrowed::ValueRef;
 
@@ -152,8 +156,22 @@ impl HeldKernel {
         if !self.is_valid() {
             return Err(self.invalidated());
         }
-        let find = || self.kernel.find().ok_or_else(|| self.invalidated());
-        crate::calling::call::call_held(&self.operator, find, keys, args, returns)
+        call::call_held_boxed(&self.operator, || self.find(), keys, args, returns)
+    }
+
+    /// The same kernel with typed calls.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
+    pub fn typed<S: Signature>(&self) -> Result<TypedHeldKernel<S>> {
+        self.operator.cell_of(signature_of::<S>())?;
+        Ok(TypedHeldKernel { kernel: self.clone(), signature: PhantomData })
+    }
+
+    /// The caller's thread is marked, as for [`Held::find`].
+    fn find(&self) -> Result<Arc<KernelRecord>> {
+        self.kernel.find().ok_or_else(|| self.invalidated())
     }
 
     #[cold]
@@ -170,6 +188,67 @@ impl HeldKernel {
 impl std::fmt::Debug for HeldKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "HeldKernel({}, {})", self.operator.name(), self.debug)
+    }
+}
+
+/// A held kernel with typed calls, of [`HeldKernel::typed`].
+///
+/// # Examples
+///
+/// An override in the types of the kernel that it replaces:
+///
+/// ```
+/// use opgrid_core::{DispatchKey, Dispatcher, operator};
+///
+/// operator! {
+///     F = "myops::f(int x) -> int";
+/// }
+///
+/// let cpu = DispatchKey::Cpu;
+/// let dispatcher = Dispatcher::new();
+/// # dispatcher.on_override(|_| {});
+/// let mut library = dispatcher.library("myops");
+/// library.define(F).kernel(cpu, |x| Ok(x + 1));
+/// let _first = library.finish()?;
+/// let original = dispatcher.find("myops::f")?.held_kernel(cpu)?.typed::<fn(i64) -> i64>()?;
+///
+/// let mut library = dispatcher.implementations("myops", None);
+/// library.allow_override().implement(F).closure(cpu, move |x| Ok(10 * original.call(cpu.key_set(), x)?));
+/// let _second = library.finish()?;
+/// let f = dispatcher.find("myops::f")?.typed::<fn(i64) -> i64>()?;
+/// assert_eq!(f.redispatch(cpu.key_set(), (4,))?, 50);
+/// # Ok::<(), opgrid_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct TypedHeldKernel<S> {
+    kernel: HeldKernel,
+    signature: Checked<S>,
+}
+
+impl<S> TypedHeldKernel<S> {
+    /// The same without the signature.
+    pub fn kernel(&self) -> &HeldKernel {
+        &self.kernel
+    }
+}
+
+impl<S: Signature> TypedHeldKernel<S> {
+    /// Calls the kernel with these keys and arguments.
+    ///
+    /// # Errors
+    ///
+    /// As [`HeldKernel::call_boxed`].
+    pub fn call(&self, keys: DispatchKeySet, args: S::Args<'_>) -> Result<S::Output> {
+        if !self.kernel.is_valid() {
+            return Err(self.kernel.invalidated());
+        }
+        call::call_held::<S>(&self.kernel.operator, || self.kernel.find(), keys, args)
+    }
+}
+
+impl<S> std::fmt::Debug for TypedHeldKernel<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Typed{:?}", self.kernel)
     }
 }
 

@@ -17,6 +17,8 @@ pub struct KernelInfo {
     pub place: String,
     /// Whether it is a function of typed arguments.
     pub typed: bool,
+    /// Whether it is no code: calls step over the keys that it stands at.
+    pub fallthrough: bool,
 }
 
 impl KernelInfo {
@@ -27,12 +29,17 @@ impl KernelInfo {
             place: kernel.origin.place.to_string(),
             condition: kernel.condition.as_ref().map(|condition| condition.text.to_string()),
             typed: kernel.role == Role::Typed || !kernel.typed.entry.is_null(),
+            fallthrough: kernel.is_fallthrough(),
         }
     }
 
     /// What a listing calls the kernel: its name, else its author's text, else its sort.
     pub fn title(&self) -> &str {
-        let plain = if self.typed { "typed kernel" } else { "boxed kernel" };
+        let plain = match self {
+            Self { fallthrough: true, .. } => "fallthrough",
+            Self { typed: true, .. } => "typed kernel",
+            _ => "boxed kernel",
+        };
         self.name.as_deref().or(self.description.as_deref()).unwrap_or(plain)
     }
 
@@ -43,6 +50,7 @@ impl KernelInfo {
             "description": self.description,
             "condition": self.condition,
             "typed": self.typed,
+            "fallthrough": self.fallthrough,
             "place": self.place,
         })
     }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
@@ -124,9 +125,11 @@ impl Route for SignatureCell {
 /// What a definition says, besides kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
-    pub(crate) schema: FunctionSchema,
+    pub(crate) schema: Arc<FunctionSchema>,
     pub(crate) origin: Origin,
     pub(crate) tags: Vec<String>,
+    /// What the operator does, in words for people.
+    pub(crate) documentation: Cow<'static, str>,
     /// Bit `i`: argument `i` brings keys into boxed calls.
     pub(crate) dispatch_arguments: u64,
     /// Bit `i`: argument `i` is a tensor, or may be one.
@@ -151,7 +154,16 @@ impl Definition {
         let tensors = schema.arguments.iter().enumerate();
         let tensors =
             tensors.fold(0, |mask, (place, argument)| mask | u64::from(is_tensor(argument)) << place);
-        Self { schema, origin, tags: Vec::new(), dispatch_arguments, tensors, kinds, unobserved: false }
+        Self {
+            schema: Arc::new(schema),
+            origin,
+            tags: Vec::new(),
+            documentation: Cow::Borrowed(""),
+            dispatch_arguments,
+            tensors,
+            kinds,
+            unobserved: false,
+        }
     }
 
     /// The mask as torch keeps it: bit 0 stands for the last argument.
@@ -221,11 +233,6 @@ impl Entry {
 pub struct OperatorHandle(pub(crate) Arc<Entry>);
 
 impl OperatorHandle {
-    /// Where the operator was defined, as `registered at file:line`, or what its author said instead.
-    pub fn definition_place(&self) -> Option<String> {
-        self.look(|table| table.definition().map(|definition| definition.origin.to_string())).ok().flatten()
-    }
-
     /// The operator's name.
     pub fn name(&self) -> &OperatorName {
         &self.0.name
@@ -273,7 +280,7 @@ impl OperatorHandle {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] where the operator is gone, [`ErrorKind::Schema`] where it has kernels but no definition.
-    pub fn schema(&self) -> Result<FunctionSchema> {
+    pub fn schema(&self) -> Result<Arc<FunctionSchema>> {
         let schema = self.look(|table| table.definition().map(|definition| definition.schema.clone()))?;
         schema.ok_or_else(|| {
             let name = &self.0.name;
@@ -290,9 +297,18 @@ impl OperatorHandle {
         self.look(|table| table.definition().is_some()).unwrap_or(false)
     }
 
-    /// Where the operator was defined, as dumps say it; `None` where it is not.
+    /// Where the operator was defined, as `registered at file:line`, or what its author said instead; `None` where it is not
+    /// defined.
     pub fn defined_at(&self) -> Option<String> {
         self.look(|table| table.definition().map(|definition| definition.origin.to_string())).ok().flatten()
+    }
+
+    /// What the operator does, in words for people; empty where nobody said it.
+    pub fn documentation(&self) -> Cow<'static, str> {
+        self.look(|table| table.definition().map(|definition| definition.documentation.clone()))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
     }
 
     /// The tags of the definition.

@@ -157,6 +157,14 @@ impl Base {
     pub(crate) fn row(&self, layer: Functionality) -> Row {
         self.rows.get(layer)
     }
+
+    /// The slot of a runtime key.
+    pub(crate) fn slot_of(&self, key: DispatchKey) -> SlotRef<'_> {
+        let backend = key.backend().map_or(0, BackendComponent::position);
+        let number = self.row(key.functionality())[backend as usize];
+        let slot = &self.slots[usize::from(number)];
+        SlotRef { kernel: &slot.kernel, reason: slot.reason }
+    }
 }
 
 /// The place of `slot` in `slots`, new or known.

@@ -7,12 +7,13 @@ use crate::calling::kernel_info::KernelInfo;
 use crate::calling::listing::{dump_table, list_columns};
 use crate::calling::operator::OperatorHandle;
 use crate::calling::reason::Reason;
-use crate::calling::table::{Table, TableRef};
+use crate::calling::table::{SlotRef, Table};
 use crate::calling::thread::LocalKeys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::{DispatchKey, columns};
 use crate::keys::set::DispatchKeySet;
 use crate::registration::chain::Chain;
+use crate::registration::dispatcher::Dispatcher;
 use crate::registration::record::OperatorRecord;
 
 /// One slot of an operator's table.
@@ -29,8 +30,7 @@ pub struct TableSlot {
 }
 
 impl TableSlot {
-    fn of(table: TableRef<'_>, key: DispatchKey) -> Self {
-        let slot = table.slot_of(key);
+    fn new(key: DispatchKey, slot: SlotRef<'_>) -> Self {
         Self {
             key,
             reason: slot.reason,
@@ -50,7 +50,7 @@ impl OperatorHandle {
         self.with_record(dump_record).ok_or_else(|| self.stale())
     }
 
-    /// The kernels as they were registered, key by key, the providers of a cell in their order.
+    /// The kernels as they were registered, key by key, alias keys too, the providers of a cell in their order.
     ///
     /// # Examples
     ///
@@ -73,13 +73,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn registered_kernels(&self) -> Result<Vec<(DispatchKey, Vec<KernelInfo>)>> {
-        let cells = |record: &OperatorRecord| {
-            let cell = |(key, chain): &(DispatchKey, Chain)| {
-                (*key, chain.all().map(|kernel| KernelInfo::of(kernel)).collect())
-            };
-            record.kernels.iter().map(cell).collect()
-        };
-        self.with_record(cells).ok_or_else(|| self.stale())
+        self.with_record(|record| record.kernels.iter().map(registered).collect()).ok_or_else(|| self.stale())
     }
 
     /// The table, one line per column that has a kernel, in torch's format.
@@ -106,7 +100,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn table(&self) -> Result<Vec<TableSlot>> {
-        self.look(|table| columns().into_iter().map(|key| TableSlot::of(table, key)).collect())
+        self.look(|table| columns().into_iter().map(|key| TableSlot::new(key, table.slot_of(key))).collect())
     }
 
     /// What fills the column of a runtime key.
@@ -115,7 +109,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Stale`] where the operator is gone.
     pub fn slot(&self, key: DispatchKey) -> Result<TableSlot> {
-        self.look(|table| TableSlot::of(table, key))
+        self.look(|table| TableSlot::new(key, table.slot_of(key)))
     }
 
     /// The keys and the column that a call with these arguments' keys reaches, on this thread.
@@ -148,10 +142,7 @@ impl OperatorHandle {
     ///
     /// [`ErrorKind::Registration`] for an alias key, which has no column.
     pub fn has_computed_kernel_for(&self, key: DispatchKey) -> Result<bool> {
-        if key.is_alias() {
-            let message = format!("{key}: alias keys do not have runtime kernel registrations");
-            return Err(Error::new(ErrorKind::Registration, message));
-        }
+        expect_column(key)?;
         self.look(|table| table.slot_of(key).reason.is_registered())
     }
 
@@ -160,6 +151,57 @@ impl OperatorHandle {
         let size = self.with_record(|record| record.table.as_ref().map(Table::size_in_bytes));
         size.flatten().unwrap_or(0)
     }
+}
+
+impl Dispatcher {
+    /// The fallbacks as they were registered, key by key, the providers of a key in their order.
+    pub fn registered_fallbacks(&self) -> Vec<(DispatchKey, Vec<KernelInfo>)> {
+        self.0.look(|registry| registry.fallbacks.iter().map(registered).collect())
+    }
+
+    /// What fills the column of a runtime key for operators that registered nothing for it: the key's fallback, which may be
+    /// a fallthrough, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Registration`] for an alias key, which has no column.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::{DispatchKey, Dispatcher, Kernel, Reason};
+    ///
+    /// let (tracer, dispatcher) = (DispatchKey::Tracer, Dispatcher::new());
+    /// assert_eq!(dispatcher.default_slot(tracer)?.reason, Reason::SteppedOver);
+    /// let mut everything = dispatcher.implementations("_", tracer);
+    /// everything.fallback(Kernel::fallthrough());
+    /// let _registration = everything.finish()?;
+    /// let slot = dispatcher.default_slot(tracer)?;
+    /// assert_eq!((slot.reason, slot.fallthrough), (Reason::Fallback, true));
+    /// let [(key, kernels)] = &dispatcher.registered_fallbacks()[..] else { panic!("one fallback") };
+    /// assert_eq!((*key, kernels[0].fallthrough), (tracer, true));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn default_slot(&self, key: DispatchKey) -> Result<TableSlot> {
+        expect_column(key)?;
+        Ok(self.0.look(|registry| TableSlot::new(key, registry.base.slot_of(key))))
+    }
+}
+
+/// A cell for those who list it.
+fn registered((key, chain): &(DispatchKey, Chain)) -> (DispatchKey, Vec<KernelInfo>) {
+    (*key, chain.all().map(|kernel| KernelInfo::of(kernel)).collect())
+}
+
+/// # Errors
+///
+/// The key is an alias.
+fn expect_column(key: DispatchKey) -> Result<()> {
+    if !key.is_alias() {
+        return Ok(());
+    }
+    let message = format!("{key}: alias keys do not have runtime kernel registrations");
+    Err(Error::new(ErrorKind::Registration, message))
 }
 
 fn dump_record(record: &OperatorRecord) -> String {

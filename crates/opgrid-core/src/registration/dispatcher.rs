@@ -450,7 +450,7 @@ impl OperatorHandle {
     }
 
     /// The schema, if the operator is defined: [`schema`](Self::schema) without the error.
-    pub fn find_schema(&self) -> Option<FunctionSchema> {
+    pub fn find_schema(&self) -> Option<Arc<FunctionSchema>> {
         self.schema().ok()
     }
 }

@@ -3,13 +3,12 @@
 //! A library only records; [`Library::finish`] applies everything at once or nothing at all. What it did is undone
 //! when the [`Registration`] is dropped, in whatever order registrations are dropped.
 
+use std::borrow::Cow;
 use std::io::Write;
-use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
 use opgrid_schema::{AliasAnalysis, Declaration, FunctionSchema, OperatorName, ParseOptions};
 
-use crate::calling::call::{BoxedCall, Next};
 use crate::calling::columns::{Column, HeldColumn};
 use crate::calling::conditions::{Condition, names_of};
 use crate::calling::kernel::{Kernel, Origin};
@@ -21,7 +20,8 @@ use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
 use crate::registration::dispatcher_state::DispatcherState;
-use crate::registration::overload::{ArgsOf, KernelOf, KernelWithKeysOf, Operator, OutputOf, ReturningOf};
+use crate::registration::operator_builder::OperatorBuilder;
+use crate::registration::overload::Operator;
 use crate::registration::registry::{Change, Item};
 
 /// The kinds of libraries, with different rights.
@@ -84,6 +84,11 @@ pub trait Target {
 
     /// The schema or name as text.
     fn text(&self) -> &str;
+
+    /// What it does, in words for people.
+    fn documentation(&self) -> &'static str {
+        ""
+    }
 }
 
 impl<O: Operator> Target for O {
@@ -91,6 +96,10 @@ impl<O: Operator> Target for O {
 
     fn text(&self) -> &str {
         O::SCHEMA
+    }
+
+    fn documentation(&self) -> &'static str {
+        O::DOCUMENTATION
     }
 }
 
@@ -103,9 +112,9 @@ impl Target for &str {
 }
 
 /// The operator that a builder works on. What is done about it is here, once for all types of operators.
-struct Begun {
+pub(super) struct Begun {
     /// `None` after a mistake, which the library remembers.
-    name: Option<OperatorName>,
+    pub(super) name: Option<OperatorName>,
     /// The item that defines the operator, if this library does.
     defined: Option<usize>,
 }
@@ -114,7 +123,7 @@ impl Begun {
     const BROKEN: Self = Self { name: None, defined: None };
 
     fn of<T>(self, library: &mut Library) -> OperatorBuilder<'_, T> {
-        OperatorBuilder { library, operator: self, target: PhantomData }
+        OperatorBuilder::new(library, self)
     }
 }
 
@@ -193,7 +202,7 @@ impl Library {
     }
 
     /// The place of something that was said at `place` in Rust code.
-    fn place_or(&self, place: Place) -> Place {
+    pub(super) fn place_or(&self, place: Place) -> Place {
         self.stated.unwrap_or(place)
     }
 
@@ -212,7 +221,9 @@ impl Library {
     #[track_caller]
     pub fn define<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
         let place = self.place_or(Place::here());
-        self.define_text(target.text(), place).of(self)
+        let operator = self.define_text(target.text(), place);
+        self.document(&operator, target.documentation().into());
+        operator.of(self)
     }
 
     fn define_text(&mut self, text: &str, place: Place) -> Begun {
@@ -362,7 +373,7 @@ impl Library {
     }
 
     /// Adds a kernel to an operator, for its own key, else for the library's.
-    fn add_kernel(&mut self, operator: &Begun, kernel: Kernel) {
+    pub(super) fn add_kernel(&mut self, operator: &Begun, kernel: Kernel) {
         let Some(name) = &operator.name else { return };
         let key = match (kernel.key, self.key) {
             (Some(own), Some(block)) if own != block => {
@@ -380,15 +391,22 @@ impl Library {
         self.items.push(Item::Implement { name, key, kernel, may_replace });
     }
 
-    fn add_column(&mut self, operator: &Begun, column: HeldColumn) {
+    pub(super) fn add_column(&mut self, operator: &Begun, column: HeldColumn) {
         if let Some(name) = operator.name.clone() {
             let may_replace = self.may_replace;
             self.items.push(Item::Column { name: Some(name), column, may_replace });
         }
     }
 
+    /// Puts providers into an order.
+    pub(super) fn add_order(&mut self, operator: &Begun, key: Option<DispatchKey>, names: &[&str]) {
+        if let Some(name) = operator.name.clone() {
+            self.items.push(Item::Order { name: Some(name), key, names: names_of(names) });
+        }
+    }
+
     /// The definition that `setting` is about. An operator that this library only implements has none here.
-    fn definition(&mut self, operator: &Begun, setting: &str) -> Option<&mut Definition> {
+    pub(super) fn definition(&mut self, operator: &Begun, setting: &str) -> Option<&mut Definition> {
         let name = operator.name.as_ref()?;
         if operator.defined.is_none() {
             let message = format!(
@@ -403,8 +421,15 @@ impl Library {
         }
     }
 
+    /// Says what the operator does, if this library defines it.
+    pub(super) fn document(&mut self, operator: &Begun, text: Cow<'static, str>) {
+        if let Some(Item::Define(definition)) = operator.defined.and_then(|place| self.items.get_mut(place)) {
+            definition.documentation = text;
+        }
+    }
+
     /// Puts a condition on the kernel that was added last.
-    fn add_condition(&mut self, operator: &Begun, condition: Condition) {
+    pub(super) fn add_condition(&mut self, operator: &Begun, condition: Condition) {
         let last = self.items.last_mut();
         if let Some(Item::Implement { kernel, name, .. }) = last
             && Some(&*name) == operator.name.as_ref()
@@ -562,200 +587,6 @@ impl Drop for Library {
             "warning: {kind} `{namespace}` of {place} goes without `finish`, so that nothing in it is registered; call \
              `finish`, or `discard` if that is meant"
         );
-    }
-}
-
-/// The kernels of one operator in a library.
-///
-/// Methods that take plain functions are there for overloads known at compile time, where the compiler checks each
-/// against the schema; [`add`](Self::add) takes any [`Kernel`].
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_core::{DispatchKey, Dispatcher, operator};
-///
-/// operator! {
-///     Scale = "docs::scale(int x, int by=2) -> int";
-/// }
-///
-/// let dispatcher = Dispatcher::new();
-/// let mut library = dispatcher.library("docs");
-/// library.define(Scale).tag("pointwise").kernel(DispatchKey::CompositeExplicitAutograd, |x, by| Ok(x * by));
-/// let _registration = library.finish()?;
-/// assert_eq!(dispatcher.call(Scale, (3, 4))?, 12);
-/// assert!(dispatcher.find("docs::scale")?.schema()?.to_string().ends_with("int by=2) -> int"));
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-pub struct OperatorBuilder<'l, T> {
-    library: &'l mut Library,
-    operator: Begun,
-    /// Invariant, as everything that a signature belongs to.
-    target: PhantomData<fn(T) -> T>,
-}
-
-impl<T> OperatorBuilder<'_, T> {
-    /// Tags the definition. Of an operator that is only implemented here, this is an error of the library.
-    pub fn tag(self, tag: &str) -> Self {
-        if let Some(definition) = self.library.definition(&self.operator, "a tag") {
-            definition.tags.push(tag.to_owned());
-        }
-        self
-    }
-
-    /// Gives the definition another text for dumps and errors than where it stands. Of an operator that is only
-    /// implemented here, this is an error of the library; kernels have [`Kernel::describe`].
-    pub fn describe(self, text: &str) -> Self {
-        if let Some(definition) = self.library.definition(&self.operator, "a description") {
-            definition.origin.description = Some(text.into());
-        }
-        self
-    }
-
-    /// Says how compilers may treat aliases of the operator. Of an operator that is only implemented here, this is an
-    /// error of the library.
-    pub fn alias_analysis(self, kind: Option<AliasAnalysis>) -> Self {
-        if let Some(definition) = self.library.definition(&self.operator, "an alias analysis") {
-            definition.schema.alias_analysis = kind;
-        }
-        self
-    }
-
-    /// Leaves the operator out of what profilers see: it only looks something up. Of an operator that is only
-    /// implemented here, this is an error of the library.
-    pub fn unobserved(self) -> Self {
-        if let Some(definition) = self.library.definition(&self.operator, "being unobserved") {
-            definition.unobserved = true;
-        }
-        self
-    }
-
-    /// Adds a kernel: for its own key ([`Kernel::at`]), else for the library's, else as a composite
-    /// (`CompositeImplicitAutograd`).
-    #[allow(clippy::should_implement_trait, reason = "libraries are no numbers")]
-    #[track_caller]
-    pub fn add(self, kernel: impl Into<Kernel>) -> Self {
-        let place = self.library.place_or(Place::here());
-        self.library.add_kernel(&self.operator, kernel.into().placed(place));
-        self
-    }
-
-    /// Gives the operator a value of a column, which goes when the registration does. One that is defined elsewhere may
-    /// get it too.
-    #[track_caller]
-    pub fn column<C: Column>(self, value: C) -> Self {
-        let column = HeldColumn::new(value, Origin::at(self.library.place_or(Place::here())), None);
-        self.library.add_column(&self.operator, column);
-        self
-    }
-
-    /// Puts providers into an order: those named come first, then the others as they were registered. With a key for
-    /// that cell, without one for every cell of the operator that has no order of its own; the newest order counts.
-    pub fn order(self, key: impl Into<Option<DispatchKey>>, names: &[&str]) -> Self {
-        if let Some(name) = self.operator.name.clone() {
-            self.library.items.push(Item::Order {
-                name: Some(name),
-                key: key.into(),
-                names: names_of(names),
-            });
-        }
-        self
-    }
-
-    /// Skips `key` for this operator.
-    #[track_caller]
-    pub fn fallthrough(self, key: DispatchKey) -> Self {
-        self.add(Kernel::fallthrough().at(key))
-    }
-
-    /// Adds a boxed kernel for `key`.
-    #[track_caller]
-    pub fn boxed(
-        self,
-        key: DispatchKey,
-        kernel: impl Fn(&mut BoxedCall<'_>) -> Result<()> + Send + Sync + 'static,
-    ) -> Self {
-        self.add(Kernel::boxed(kernel).at(key))
-    }
-}
-
-impl<O: Operator> OperatorBuilder<'_, O> {
-    /// Adds a function as the kernel for `key`.
-    #[track_caller]
-    pub fn kernel(self, key: DispatchKey, kernel: KernelOf<O>) -> Self {
-        self.add(Kernel::function::<O::Signature>(kernel).at(key))
-    }
-
-    /// Adds a function that takes the keys of the call in front of the arguments.
-    #[track_caller]
-    pub fn kernel_with_keys(self, key: DispatchKey, kernel: KernelWithKeysOf<O>) -> Self {
-        self.add(Kernel::function_with_keys::<O::Signature>(kernel).at(key))
-    }
-
-    /// Adds a function as the provider `name` for `key`: cells hold as many providers as have names of their own, and
-    /// the first whose condition holds runs.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use opgrid_core::{AnyTensor as Tensor, DispatchKey, Dispatcher, Result, operator};
-    ///
-    /// operator! {
-    ///     pub Scale = "myops::scale(Tensor self, int factor) -> Tensor";
-    /// }
-    ///
-    /// fn shifted(input: &Tensor, _factor: i64) -> Result<Tensor> {
-    ///     Ok(input.clone())
-    /// }
-    ///
-    /// fn multiplied(input: &Tensor, _factor: i64) -> Result<Tensor> {
-    ///     Ok(input.clone())
-    /// }
-    ///
-    /// let dispatcher = Dispatcher::new();
-    /// let mut library = dispatcher.library("myops");
-    /// library
-    ///     .define(Scale)
-    ///     .provider(DispatchKey::Cpu, "shift", shifted)
-    ///     .when("factor is a power of two", |_, factor| Ok(factor.count_ones() == 1))
-    ///     .provider(DispatchKey::Cpu, "multiply", multiplied);
-    /// let _registration = library.finish()?;
-    /// # Ok::<(), opgrid_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn provider(self, key: DispatchKey, name: &str, kernel: KernelOf<O>) -> Self {
-        self.add(Kernel::function::<O::Signature>(kernel).named(name).at(key))
-    }
-
-    /// Lets the kernel that was added last run only where the condition holds. `text` completes "runs when …".
-    ///
-    /// The condition looks before anything is moved or written; its errors are errors of the call.
-    pub fn when(self, text: &str, holds: ReturningOf<O, bool>) -> Self {
-        self.library.add_condition(&self.operator, Condition::typed::<O::Signature>(text, holds));
-        self
-    }
-
-    /// Adds a closure over the arguments as a tuple.
-    #[track_caller]
-    pub fn closure(
-        self,
-        key: DispatchKey,
-        kernel: impl for<'a> Fn(ArgsOf<'a, O>) -> Result<OutputOf<O>> + Send + Sync + 'static,
-    ) -> Self {
-        self.add(Kernel::closure::<O::Signature>(kernel).at(key))
-    }
-
-    /// Adds a closure that can call on to the keys below `key`.
-    #[track_caller]
-    pub fn layer(
-        self,
-        key: DispatchKey,
-        kernel: impl for<'n, 'a> Fn(Next<'n, O::Signature>, ArgsOf<'a, O>) -> Result<OutputOf<O>>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self {
-        self.add(Kernel::layer::<O::Signature>(kernel).at(key))
     }
 }
 

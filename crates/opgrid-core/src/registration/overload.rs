@@ -37,6 +37,8 @@ use crate::signatures::signature::Signature;
 pub trait Operator: Copy + Send + Sync + 'static {
     /// The schema text.
     const SCHEMA: &'static str;
+    /// What it does, in words for people.
+    const DOCUMENTATION: &'static str = "";
     /// The schema of the overload that computes the same and writes its first argument, if there is one.
     const IN_PLACE: Option<&'static str> = None;
     /// The schema of the overload that computes the same and writes an argument behind the others, if there is one.

@@ -2,7 +2,7 @@
 //!
 //! A cell with one unconditional kernel is that kernel. Any other cell is a *chain*: the first provider whose
 //! condition holds for the arguments runs, in the order of registration unless
-//! [`OperatorBuilder::order`](crate::library::OperatorBuilder::order) or [`Dispatcher::prefer`] says otherwise. Where all refuse,
+//! [`OperatorBuilder::order`](crate::OperatorBuilder::order) or [`Dispatcher::prefer`] says otherwise. Where all refuse,
 //! the call goes on with what the other rules give for the key: an alias kernel, the key's fallback, the key below a
 //! fallthrough. What was refused is part of explanations and of the error.
 
@@ -21,7 +21,7 @@ use crate::signatures::signature::{Checked, Signature};
 
 /// A typed kernel with a name of its own, and perhaps a condition, for operators found by name.
 ///
-/// Overloads known at compile time have [`OperatorBuilder::provider`](crate::library::OperatorBuilder::provider).
+/// Overloads known at compile time have [`OperatorBuilder::provider`](crate::OperatorBuilder::provider).
 ///
 /// # Examples
 ///

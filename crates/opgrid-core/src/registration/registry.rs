@@ -81,7 +81,8 @@ pub(crate) struct Registry {
     fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
-    base: Arc<Base>,
+    /// The table of an operator without kernels.
+    pub(crate) base: Arc<Base>,
     /// The columns of kinds, in the order in which they were registered.
     kind_columns: Vec<HeldColumn>,
 }

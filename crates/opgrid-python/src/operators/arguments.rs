@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 pub(crate) type Object<'a, 'py> = Borrowed<'a, 'py, PyAny>;
 
 /// Arguments by position and by name.
+#[derive(Clone)]
 pub(crate) struct Arguments<'a, 'py> {
     pub(crate) positional: SmallVec<[Object<'a, 'py>; 6]>,
     pub(crate) keyword: SmallVec<[(Borrowed<'a, 'py, PyString>, Object<'a, 'py>); 4]>,

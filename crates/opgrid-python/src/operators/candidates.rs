@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use opgrid::families::{DeprecatedOrders, Switch};
 use opgrid::schema::{FunctionSchema, Type};
 use opgrid::{Dispatcher, Listener, Listening, OperatorHandle, Result};
 use pyo3::prelude::*;
@@ -13,8 +14,17 @@ use super::overload::{Overload, Style};
 #[pyclass(module = "opgrid", frozen)]
 pub(crate) struct Candidates {
     pub(crate) overloads: Vec<Arc<Overload>>,
+    /// Orders of arguments that are tried where no overload fits.
+    pub(super) deprecated: Vec<(Arc<Overload>, &'static [&'static str])>,
+    pub(super) switched: Option<Switched>,
     /// When they were found.
     pub(super) since: u64,
+}
+
+/// The overloads that are meant where a keyword is true.
+pub(super) struct Switched {
+    pub(super) keyword: &'static str,
+    pub(super) overloads: Vec<Arc<Overload>>,
 }
 
 /// How often operators have come or gone.
@@ -60,19 +70,31 @@ impl Candidates {
         let dispatcher = dispatcher()?;
         // Before looking: what comes meanwhile is looked for again.
         let since = now();
-        let mut overloads = Vec::new();
-        for handle in dispatcher.overloads(name) {
-            // One that went meanwhile is none.
-            if let Ok(overload) = Overload::of(dispatcher, handle) {
-                overloads.push(Arc::new(overload));
-            }
-        }
+        let mut overloads = overloads(dispatcher, name);
+        let (mut deprecated, mut switched) = (Vec::new(), None);
         if style.is_function() {
             // Overloads that write outputs come last, those with tensors before those with numbers.
             overloads.sort_by_key(|overload| (overload.writes_outputs(), rank(overload.schema())));
+            for overload in &overloads {
+                let orders = DeprecatedOrders::of(dispatcher, &overload.handle)?;
+                let orders = orders.iter().flat_map(|orders| orders.0);
+                deprecated.extend(orders.map(|order| (overload.clone(), *order)));
+                if let Some(switch) = overload.handle.column::<Switch>()? {
+                    let overloads = self::overloads(dispatcher, switch.operator);
+                    switched = Some(Switched { keyword: switch.keyword, overloads });
+                }
+            }
         }
-        Ok(Self { overloads, since })
+        Ok(Self { overloads, deprecated, switched, since })
     }
+}
+
+/// The overloads of a name, as the registry has them.
+fn overloads(dispatcher: &Dispatcher, name: &str) -> Vec<Arc<Overload>> {
+    // One that went meanwhile is none.
+    let found =
+        dispatcher.overloads(name).into_iter().filter_map(|handle| Overload::of(dispatcher, handle).ok());
+    found.map(Arc::new).collect()
 }
 
 /// What decides which of two overloads functions try first: each parameter's type.

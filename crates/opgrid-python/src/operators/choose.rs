@@ -1,7 +1,11 @@
 //! Which of several overloads a call means.
 
+use std::sync::Arc;
+
 use opgrid::ValueRef;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use super::arguments::Arguments;
 use super::call::{self, LentArguments, lend, places};
@@ -21,10 +25,32 @@ pub(super) fn call(
     style: Style,
     arguments: &Arguments<'_, '_>,
 ) -> PyResult<Py<PyAny>> {
-    if let [only] = candidates.overloads.as_slice() {
+    if let Some(switched) = &candidates.switched
+        && let Some(place) = arguments.keyword.iter().position(|(name, _)| **name == switched.keyword)
+    {
+        let mut others = arguments.clone();
+        let (_, asked) = others.keyword.remove(place);
+        let Ok(asked) = asked.cast::<PyBool>() else {
+            return Err(messages::no_bool(py, name, switched.keyword, &asked));
+        };
+        let overloads = if asked.is_true() { &switched.overloads } else { &candidates.overloads };
+        return among(py, name, overloads, &[], style, &others);
+    }
+    among(py, name, &candidates.overloads, &candidates.deprecated, style, arguments)
+}
+
+fn among(
+    py: Python<'_>,
+    name: &str,
+    overloads: &[Arc<Overload>],
+    deprecated: &[(Arc<Overload>, &'static [&'static str])],
+    style: Style,
+    arguments: &Arguments<'_, '_>,
+) -> PyResult<Py<PyAny>> {
+    if let ([only], []) = (overloads, deprecated) {
         return call_one(py, only, style, arguments);
     }
-    for overload in &candidates.overloads {
+    for overload in overloads {
         places!(sources, overload.binder.count());
         if overload.place(arguments, style, sources).is_err() {
             continue;
@@ -34,7 +60,19 @@ pub(super) fn call(
             return overload.formed(py, style, call::run(py, overload, &lent)?);
         }
     }
-    Err(messages::no_overload(py, name, candidates, style, arguments))
+    for (overload, order) in deprecated {
+        places!(sources, overload.binder.count());
+        if !overload.place_in_order(order, arguments, style, sources) {
+            continue;
+        }
+        let mut lent = LentArguments::new();
+        if call::read(overload, style, sources, &mut lent)?.is_none() {
+            let message = messages::deprecated(overload, style, order);
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+            return overload.formed(py, style, call::run(py, overload, &lent)?);
+        }
+    }
+    Err(messages::no_overload(py, name, overloads, style, arguments))
 }
 
 /// Calls this overload and no other.

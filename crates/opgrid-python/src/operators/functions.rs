@@ -268,13 +268,7 @@ pub(crate) fn documentation(candidates: &Candidates, style: Style) -> String {
         }
         text += &format!("{}({signature})\n--\n\n", only.schema().name.base());
     }
-    for overload in &candidates.overloads {
-        text += &format!("{}\n", overload.schema());
-        if let Some(place) = overload.handle.defined_at() {
-            text += &format!("    {place}\n");
-        }
-    }
-    text
+    text + &candidates.overloads.iter().map(|overload| overload.documentation()).collect::<String>()
 }
 
 /// A signature that `inspect` can read. Defaults that Python has no literal for become `None`.

@@ -1,13 +1,15 @@
 //! What is wrong with the arguments of a call, in the words that torch's users know.
 
+use std::ffi::CString;
+use std::sync::Arc;
+
 use opgrid::schema::{Argument, Type};
 use opgrid::{ErrorKind, Misplaced};
 use pyo3::prelude::*;
 
 use super::arguments::{Arguments, Object, Source};
 use super::call;
-use super::candidates::Candidates;
-use super::overload::{Overload, Style};
+use super::overload::{Overload, Style, in_order};
 use crate::errors;
 
 /// The exception where arguments have no places.
@@ -40,11 +42,10 @@ pub(super) fn misfit(
 pub(super) fn no_overload(
     py: Python<'_>,
     name: &str,
-    candidates: &Candidates,
+    overloads: &[Arc<Overload>],
     style: Style,
     arguments: &Arguments<'_, '_>,
 ) -> PyErr {
-    let overloads = &candidates.overloads;
     if overloads.is_empty() {
         let message = format!("{name}: no operator of this name is registered any more; find it again");
         return errors::new(py, ErrorKind::Stale, &message);
@@ -72,6 +73,34 @@ pub(super) fn no_overload(
         message += &format!("\n  {}", why_not(overload, style, arguments));
     }
     refusal(py, style, message)
+}
+
+/// The exception where a keyword that chooses between two operators is no bool.
+#[cold]
+pub(super) fn no_bool(py: Python<'_>, name: &str, keyword: &str, found: &Object<'_, '_>) -> PyErr {
+    let function = name.rsplit("::").next().unwrap_or(name);
+    let message = format!("{function}(): argument '{keyword}' must be bool, not {}", class_name(found));
+    refusal(py, Style::Function, message)
+}
+
+/// The warning where the arguments stand in an order of former times.
+#[cold]
+pub(super) fn deprecated(overload: &Overload, style: Style, order: &[&'static str]) -> CString {
+    let function = title(overload, style);
+    let parameters = &overload.schema().arguments;
+    let described = |name: &str| {
+        let parameter = parameters.iter().find(|argument| argument.name == name)?;
+        Some(format!("{} {}", type_name(&parameter.real_type), parameter_name(parameter, style)))
+    };
+    let own = usize::from(style == Style::Method);
+    let found: Vec<_> = in_order(order, style).skip(own).filter_map(described).collect();
+    let message = format!(
+        "This overload of {function} is deprecated:\n\t{function}({})\nConsider using one of the following signatures \
+         instead:\n\t{function}({})",
+        found.join(", "),
+        signature(overload, style),
+    );
+    CString::new(message).unwrap_or_default()
 }
 
 fn refusal(py: Python<'_>, style: Style, message: String) -> PyErr {

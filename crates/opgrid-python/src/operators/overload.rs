@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
 
+use smallvec::SmallVec;
+
 use super::arguments::{Arguments, Source};
 use crate::values::read::Rules;
 
@@ -120,12 +122,19 @@ impl Overload {
         self.binder.schema()
     }
 
+    /// What `help` shows: the schema, what the operator does, and where it is defined.
+    pub(crate) fn documentation(&self) -> String {
+        let mut text = format!("{}\n", self.schema());
+        let (documentation, place) = (self.handle.documentation(), self.handle.defined_at());
+        for line in documentation.lines().chain(place.as_deref()) {
+            text += &format!("    {line}\n");
+        }
+        text
+    }
+
     /// Whether a parameter is a tensor to write results to.
     pub(crate) fn writes_outputs(&self) -> bool {
-        let is_output = |argument: &Argument| {
-            argument.kwarg_only && argument.alias.as_ref().is_some_and(|it| it.is_write)
-        };
-        self.schema().arguments.iter().any(is_output)
+        self.schema().arguments.iter().any(Argument::is_out)
     }
 
     /// What functions and methods give: several results with names are an object of a class that has these names, and a list of
@@ -146,7 +155,6 @@ impl Overload {
         }
     }
 
-    #[cold]
     fn class_of_results(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
         self.results.get_or_try_init(py, || {
             let schema = self.schema();
@@ -218,12 +226,36 @@ impl Overload {
             ),
             Some(from) => {
                 let (before, rest) = arguments.positional.split_at(from);
-                let mut positional: smallvec::SmallVec<[_; 2]> =
+                let mut positional: SmallVec<[_; 2]> =
                     before.iter().map(|object| Source::One(*object)).collect();
                 positional.push(Source::Rest(rest));
                 self.binder.place(positional.into_iter(), keyword, sources)
             }
         }
+    }
+
+    /// The arguments by parameter, where those by position stand in this order; whether all that it names are given.
+    pub(crate) fn place_in_order<'s, 'a, 'py>(
+        &self,
+        order: &[&'static str],
+        arguments: &'s Arguments<'a, 'py>,
+        style: Style,
+        sources: &mut [Option<Source<'s, 'a, 'py>>],
+    ) -> bool {
+        let names: SmallVec<[_; 6]> = in_order(order, style).collect();
+        let positional = names.iter().zip(&arguments.positional);
+        let positional = positional.map(|(name, object)| (*name, Source::One(*object)));
+        let keyword = arguments.keyword.iter().map(|(name, object)| {
+            (self.parameter((**name).to_str().unwrap_or_default(), style), Source::One(*object))
+        });
+        if arguments.positional.len() > names.len()
+            || self.binder.place(std::iter::empty(), positional.chain(keyword), sources).is_err()
+        {
+            return false;
+        }
+        let is_given =
+            |name: &&str| self.schema().argument_index(name).is_some_and(|place| sources[place].is_some());
+        names.iter().all(is_given)
     }
 
     /// Whether a keyword is not the operator's: gradients by the result, and no `out`.
@@ -244,4 +276,11 @@ impl Overload {
             _ => false,
         }
     }
+}
+
+/// The parameters in an order as a style gives them: methods have their tensor first.
+pub(super) fn in_order(order: &[&'static str], style: Style) -> impl Iterator<Item = &'static str> {
+    let is_method = style == Style::Method;
+    let own = is_method.then_some("self");
+    own.into_iter().chain(order.iter().copied().filter(move |name| !is_method || *name != "self"))
 }

@@ -347,8 +347,7 @@ impl OpOverload {
 
     #[getter]
     fn __doc__(&self) -> String {
-        let place = self.handle().defined_at().unwrap_or_default();
-        format!("{}\n    {place}\n", self.0.schema())
+        self.0.documentation()
     }
 
     fn __repr__(&self) -> String {

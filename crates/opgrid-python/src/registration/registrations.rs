@@ -62,7 +62,8 @@ pub(crate) fn claim(py: Python<'_>, namespace: &str, at: At) -> PyResult<Registr
 
 /// Defines an operator in a namespace.
 #[pyfunction]
-#[pyo3(signature = (namespace, schema, at, *, tags=vec![], kind=None, conservative=false))]
+#[pyo3(signature = (namespace, schema, at, *, tags=vec![], kind=None, conservative=false, documentation=String::new()))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn define(
     py: Python<'_>,
     namespace: &str,
@@ -71,10 +72,11 @@ pub(crate) fn define(
     tags: Vec<String>,
     kind: Option<&str>,
     conservative: bool,
+    documentation: String,
 ) -> PyResult<RegistrationObject> {
     let mut library = dispatcher().or_raise(py)?.fragment(namespace);
     library.stands_at(place(&at));
-    let mut operator = library.define(schema);
+    let mut operator = library.define(schema).document(documentation);
     for tag in &tags {
         operator = operator.tag(tag);
     }

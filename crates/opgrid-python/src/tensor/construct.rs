@@ -226,11 +226,7 @@ pub(super) fn converted(
     copy: bool,
     non_blocking: bool,
 ) -> Result<Tensor, Error> {
-    // A device without an index is the current one of its type.
-    let is_there = |device: Device| {
-        let found = tensor.device();
-        device == found || opgrid::devices::resolve(device).is_ok_and(|meant| meant == found)
-    };
+    let is_there = |device| opgrid::devices::are_same(device, tensor.device());
     if dtype.is_none_or(|dtype| dtype == tensor.dtype()) && device.is_none_or(is_there) && !copy {
         return Ok(tensor.clone());
     }

@@ -83,6 +83,13 @@ pub fn resolve(device: Device) -> Result<Device> {
     }
 }
 
+/// Whether both are the same device, where one without an index is the current one of its type.
+pub fn are_same(one: Device, other: Device) -> bool {
+    one == other
+        || one.kind() == other.kind()
+            && resolve(one).is_ok_and(|one| resolve(other).is_ok_and(|other| one == other))
+}
+
 /// Waits for all work on a device, on every stream. A device that was not started has none.
 ///
 /// # Errors

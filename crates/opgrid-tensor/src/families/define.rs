@@ -161,11 +161,13 @@ struct Schemas {
     functional: &'static str,
     in_place: Option<&'static str>,
     out: Option<&'static str>,
+    /// What they do.
+    documentation: &'static str,
 }
 
 impl Schemas {
     fn of<O: Operator>() -> Self {
-        Self { functional: O::SCHEMA, in_place: O::IN_PLACE, out: O::OUT }
+        Self { functional: O::SCHEMA, in_place: O::IN_PLACE, out: O::OUT, documentation: O::DOCUMENTATION }
     }
 
     fn all(self) -> impl Iterator<Item = &'static str> {
@@ -205,7 +207,8 @@ impl Schemas {
 fn define_linked(library: &mut Library, schemas: Schemas, kind: &Kind) {
     let forms = schemas.forms();
     for schema in schemas.all() {
-        let _ = library.define(schema).column(kind.clone()).column(forms.clone());
+        let operator = library.define(schema).document(schemas.documentation);
+        let _ = operator.column(kind.clone()).column(forms.clone());
     }
 }
 

@@ -9,8 +9,8 @@
 
 mod define;
 pub mod forms;
+mod front_ends;
 pub mod kind;
-mod numbers;
 pub(crate) mod result;
 mod results;
 mod shape_rule;
@@ -21,7 +21,7 @@ mod view;
 use opgrid_core::{Kind, Operator};
 
 pub use define::{Backend, Carries, DefineFamily, DefineKind, FamilyBuilder, FamilyKernels};
-pub use numbers::NumbersForTensors;
+pub use front_ends::{DeprecatedOrders, NumbersForTensors, Switch};
 pub use results::Results;
 pub use shape_rule::{ShapeRule, result_specs};
 pub use signature::{

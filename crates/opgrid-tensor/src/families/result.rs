@@ -1,6 +1,6 @@
 //! What every form checks of a result, and how an output gets its shape.
 
-use opgrid_core::schema::FunctionSchema;
+use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{DeviceType, Error, Result};
 use smallvec::SmallVec;
 
@@ -124,8 +124,7 @@ pub(super) fn take_over(out: &Tensor, filled: &Tensor) -> Result<()> {
 fn output_name(schema: Option<&str>, place: usize) -> String {
     let schema = schema.and_then(|schema| FunctionSchema::parse(schema).ok());
     let named = |schema: FunctionSchema| {
-        let mut outputs =
-            schema.arguments.into_iter().filter(|argument| argument.is_write() && argument.kwarg_only);
+        let mut outputs = schema.arguments.into_iter().filter(Argument::is_out);
         outputs.nth(place).map(|argument| argument.name)
     };
     schema.and_then(named).unwrap_or_else(|| "out".to_owned())

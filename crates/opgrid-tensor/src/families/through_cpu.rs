@@ -61,7 +61,7 @@ fn cross(call: &mut BoxedCall<'_>) -> Result<()> {
         // The numbers are the device's, whoever draws them; from a generator of the backend's own making the CPU cannot.
         if devices::count(crossing.device.kind()) > 0 {
             let of_device = devices::default_generator(crossing.device)?;
-            if random::state(Some(&of_device)).is_ok() {
+            if random::draw(Some(&of_device), |_| ()).is_ok() {
                 *generator = Value::Generator(of_device);
             }
         }

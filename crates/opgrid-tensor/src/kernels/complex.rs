@@ -93,25 +93,26 @@ macro_rules! complex {
 
             /// Real numbers stay real, infinite ones as well.
             fn sinh(self) -> Self {
-                let (sin, cos) = self.im.sin_cos();
-                match self.im == 0.0 {
-                    true => Self::new(Functions::sinh(self.re), self.im),
-                    false if self.re.is_finite() && Functions::cosh(self.re).is_infinite() => {
-                        Self::new(self.grown(cos).copysign(cos * self.re), self.grown(sin))
-                    }
-                    false => Self::new(Functions::sinh(self.re) * cos, Functions::cosh(self.re) * sin),
+                if self.im == 0.0 {
+                    return Self::new(Functions::sinh(self.re), self.im);
+                }
+                let ((sin, cos), cosh) = (self.im.sin_cos(), Functions::cosh(self.re));
+                match self.re.is_finite() && cosh.is_infinite() {
+                    true => Self::new(self.grown(cos).copysign(cos * self.re), self.grown(sin)),
+                    false => Self::new(Functions::sinh(self.re) * cos, cosh * sin),
                 }
             }
 
             fn cosh(self) -> Self {
-                let (sin, cos) = self.im.sin_cos();
-                match self.im == 0.0 {
+                let cosh = Functions::cosh(self.re);
+                if self.im == 0.0 {
                     // The sign is that of the product of both parts.
-                    true => Self::new(Functions::cosh(self.re), self.im * self.re.signum()),
-                    false if self.re.is_finite() && Functions::cosh(self.re).is_infinite() => {
-                        Self::new(self.grown(cos), self.grown(sin).copysign(sin * self.re))
-                    }
-                    false => Self::new(Functions::cosh(self.re) * cos, Functions::sinh(self.re) * sin),
+                    return Self::new(cosh, self.im * self.re.signum());
+                }
+                let (sin, cos) = self.im.sin_cos();
+                match self.re.is_finite() && cosh.is_infinite() {
+                    true => Self::new(self.grown(cos), self.grown(sin).copysign(sin * self.re)),
+                    false => Self::new(cosh * cos, Functions::sinh(self.re) * sin),
                 }
             }
 

@@ -11,7 +11,7 @@ pub(crate) use super::kinds::{
 };
 pub(crate) use crate::error::argument;
 pub(crate) use crate::families::{
-    DefineFamily, DefineKind, Family, NumbersForTensors, ViewFamily, kind, result,
+    DefineFamily, DefineKind, DeprecatedOrders, Family, NumbersForTensors, Switch, ViewFamily, kind, result,
 };
 pub(crate) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};

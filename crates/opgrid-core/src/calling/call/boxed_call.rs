@@ -73,7 +73,7 @@ impl<'c> BoxedCall<'c> {
 
     /// The operator's schema, if it is defined.
     pub fn schema(&self) -> Option<&'c opgrid_schema::FunctionSchema> {
-        self.table.definition().map(|definition| &definition.schema)
+        self.table.definition().map(|definition| &*definition.schema)
     }
 
     /// The keys of the call.

@@ -396,7 +396,7 @@ impl Call {
             return argument(format!("{}: there is no derivative", self.subject));
         };
         let schema = operator.find_schema().map(|schema| schema.to_string()).unwrap_or_default();
-        let place = operator.definition_place().unwrap_or_default();
+        let place = operator.defined_at().unwrap_or_default();
         Error::new(
             ErrorKind::NotImplemented,
             format!(

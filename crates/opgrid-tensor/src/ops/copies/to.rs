@@ -108,7 +108,7 @@ impl Wanted {
         let format = self.format.unwrap_or(MemoryFormat::Preserve);
         let is_such = self.dtype.is_none_or(|dtype| dtype == spec.dtype())
             && self.layout.is_none_or(|layout| layout == Layout::Strided)
-            && self.device.is_none_or(|device| is_there(device, spec.device()))
+            && self.device.is_none_or(|device| devices::are_same(device, spec.device()))
             && (format == MemoryFormat::Preserve || spec.geometry().is_in_format(format));
         match is_such && !copy {
             true => Ok(input.clone()),
@@ -118,13 +118,6 @@ impl Wanted {
             }
         }
     }
-}
-
-/// Whether that device is the one meant; without an index it is the current one of its type.
-fn is_there(device: Device, found: Device) -> bool {
-    let is_current =
-        || device.index().is_none() && devices::resolve(device).is_ok_and(|meant| meant == found);
-    device == found || device.kind() == found.kind() && is_current()
 }
 
 /// A device to which elements go while the program goes on, for [`Tensor::to`]: from pinned memory to a device, or from

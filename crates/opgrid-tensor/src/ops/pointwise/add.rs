@@ -27,6 +27,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .family(&ADD)
         .column(NumbersForTensors)
+        .column(DeprecatedOrders(&[&["self", "alpha", "other"]]))
         .cpu(cpu)
         .derivative(|d, (input, other, alpha)| {
             d.by(input, [], |grad, []| Ok(grad.clone()))?;

@@ -20,7 +20,8 @@ operator! {
 pub const ADDCMUL: Family<Addcmul> = Family::new(Addcmul, &kind::POINTWISE_TERNARY, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDCMUL).cpu(cpu).derivative(|d, (input, tensor1, tensor2, value)| {
+    let orders = DeprecatedOrders(&[&["self", "value", "tensor1", "tensor2"]]);
+    library.family(&ADDCMUL).cpu(cpu).column(orders).derivative(|d, (input, tensor1, tensor2, value)| {
         d.by(input, [], |grad, []| Ok(grad.clone()))?;
         d.by(tensor1, [tensor2], move |grad, [b]| {
             derivatives::chained(&derivatives::times(grad, value)?, b)

@@ -36,6 +36,7 @@ pub(super) fn register(library: &mut Library) {
             d.by(other, [], move |grad, []| derivatives::times(&(-grad)?, alpha))
         })
         .column(NumbersForTensors)
+        .column(DeprecatedOrders(&[&["self", "alpha", "other"]]))
         .number(SubScalar, SubTensor)
         .number(SubInplaceScalar, SubInplaceTensor)
         .number(SubScalarOut, SubOut)

@@ -24,7 +24,11 @@ operator! {
 pub const ADDBMM: Family<Addbmm> = Family::new(Addbmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDBMM).cpu(cpu).derivative(|d, (input, batch1, batch2, beta, alpha)| {
+    let orders = DeprecatedOrders(&[
+        &["beta", "self", "alpha", "batch1", "batch2"],
+        &["beta", "self", "batch1", "batch2"],
+    ]);
+    library.family(&ADDBMM).cpu(cpu).column(orders).derivative(|d, (input, batch1, batch2, beta, alpha)| {
         let [count, rows, columns] = [batch1.sizes()[0], batch1.sizes()[1], batch2.sizes()[2]];
         let stack = move |grad: &Tensor| derivatives::times(&grad.expand(&[count, rows, columns])?, alpha);
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;

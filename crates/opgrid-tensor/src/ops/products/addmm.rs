@@ -24,7 +24,9 @@ operator! {
 pub const ADDMM: Family<Addmm> = Family::new(Addmm, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDMM).cpu(cpu).derivative(|d, (input, mat1, mat2, beta, alpha)| {
+    let orders =
+        DeprecatedOrders(&[&["beta", "self", "alpha", "mat1", "mat2"], &["beta", "self", "mat1", "mat2"]]);
+    library.family(&ADDMM).cpu(cpu).column(orders).derivative(|d, (input, mat1, mat2, beta, alpha)| {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         let transposed = [mat1, mat2].map(products::is_transposed);
         d.by(mat1, [mat2], move |grad, [mat2]| {

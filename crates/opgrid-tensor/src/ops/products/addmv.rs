@@ -23,7 +23,9 @@ operator! {
 pub const ADDMV: Family<Addmv> = Family::new(Addmv, &kind::PRODUCT, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDMV).cpu(cpu).derivative(|d, (input, mat, vec, beta, alpha)| {
+    let orders =
+        DeprecatedOrders(&[&["beta", "self", "alpha", "mat", "vec"], &["beta", "self", "mat", "vec"]]);
+    library.family(&ADDMV).cpu(cpu).column(orders).derivative(|d, (input, mat, vec, beta, alpha)| {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         d.by(mat, [vec], move |grad, [vec]| derivatives::times(&Outer.call(grad, &vec.conj()?)?, alpha))?;
         d.by(vec, [mat], move |grad, [mat]| derivatives::times(&mat.t()?.conj()?.mv(grad)?, alpha))

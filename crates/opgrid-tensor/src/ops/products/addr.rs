@@ -22,7 +22,9 @@ operator! {
 pub const ADDR: Family<Addr> = Family::new(Addr, &kind::PRODUCT, shape);
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&ADDR).cpu(cpu).derivative(|d, (input, vec1, vec2, beta, alpha)| {
+    let orders =
+        DeprecatedOrders(&[&["beta", "self", "alpha", "vec1", "vec2"], &["beta", "self", "vec1", "vec2"]]);
+    library.family(&ADDR).cpu(cpu).column(orders).derivative(|d, (input, vec1, vec2, beta, alpha)| {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         d.by(vec1, [vec2], move |grad, [vec2]| {
             derivatives::times(&grad.mul(&vec2.conj()?)?.sum_dim(&[1], false)?, alpha)

@@ -22,7 +22,11 @@ operator! {
 pub const BADDBMM: Family<Baddbmm> = Family::new(Baddbmm, &kind::PRODUCT_OF_STACKS, shape).same_dtype_out();
 
 pub(super) fn register(library: &mut Library) {
-    library.family(&BADDBMM).cpu(cpu).derivative(|d, (input, batch1, batch2, beta, alpha)| {
+    let orders = DeprecatedOrders(&[
+        &["beta", "self", "alpha", "batch1", "batch2"],
+        &["beta", "self", "batch1", "batch2"],
+    ]);
+    library.family(&BADDBMM).cpu(cpu).column(orders).derivative(|d, (input, batch1, batch2, beta, alpha)| {
         d.by(input, [], move |grad, []| derivatives::times(grad, beta))?;
         let transposed = [batch1, batch2].map(products::is_transposed);
         d.by(batch1, [batch2], move |grad, [batch2]| {

@@ -25,7 +25,10 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Nonzero, &kind::SORTING).on_cpu_and_meta(nonzero);
+    library
+        .define_with_forms(Nonzero, &kind::SORTING)
+        .column(Switch { keyword: "as_tuple", operator: "aten::nonzero_numpy" })
+        .on_cpu_and_meta(nonzero);
     library.define(NonzeroNumpy).kind(&kind::SORTING).composite(|input| {
         let input = if input.dim() == 0 { &input.unsqueeze(0)? } else { input };
         UnbindInt.call(&Nonzero.call(input)?, 1)
