@@ -3,8 +3,6 @@ those of their objects."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,16 +13,6 @@ _KEY = "Python"
 """Below autograd and above backends: handlers see what is left when composites have taken themselves apart."""
 
 
-class _Stack(threading.local):
-    """The modes that a thread has entered, the innermost last."""
-
-    def __init__(self) -> None:
-        self.modes: list[DispatchMode] = []
-
-
-_stack = _Stack()
-
-
 class DispatchMode:
     """A handler of every operator, for the length of a ``with`` block.
 
@@ -33,7 +21,7 @@ class DispatchMode:
     nested, and entered again inside of themselves.
     """
 
-    _guards: list[_opgrid.Guard]
+    _entered: list[_opgrid.EnteredMode]
 
     def __opgrid_dispatch__(
         self, func: _opgrid.OpOverload, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -45,23 +33,22 @@ class DispatchMode:
 
     def __enter__(self) -> DispatchMode:
         _install()
-        guard = _opgrid.include(_KEY)
-        guard.__enter__()
-        self.__dict__.setdefault("_guards", []).append(guard)
-        _stack.modes.append(self)
+        self.__dict__.setdefault("_entered", []).append(_opgrid._enter_mode(self, _handle))
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        guards = self.__dict__.get("_guards")
-        if not guards or not _stack.modes or _stack.modes[-1] is not self:
+        entered = self.__dict__.get("_entered", [])
+        # The same mode may be entered on other threads, too.
+        place = next((place for place in reversed(range(len(entered))) if entered[place].leave()), None)
+        if place is None:
             raise RuntimeError(f"{type(self).__name__} is not the mode that was entered last; use modes in `with` statements")
-        _stack.modes.pop()
-        guards.pop().__exit__()
+        del entered[place]
 
 
 def current_mode() -> DispatchMode | None:
     """The innermost mode of this thread."""
-    return _stack.modes[-1] if _stack.modes else None
+    mode: DispatchMode | None = _opgrid._current_mode()
+    return mode
 
 
 class Rule:
@@ -86,19 +73,16 @@ class Rule:
 _rules: dict[tuple[type, str], Rule] = {}
 
 
+def _handle(mode: DispatchMode, op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """What a mode does with a call, while it is left."""
+    classes = _classes(args, kwargs)
+    if rule := _rules.get((type(mode), op.name())):
+        return rule.function(mode, op, classes, args, kwargs)
+    return mode.__opgrid_dispatch__(op, classes, args, kwargs)
+
+
 def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """The fallback of the key: gives the call to the innermost mode, which is left meanwhile, else to the classes of the tensors."""
-    modes = _stack.modes
-    if modes:
-        mode = modes.pop()
-        try:
-            with contextlib.nullcontext() if modes else _left():
-                classes = _classes(args, kwargs)
-                if rule := _rules.get((type(mode), op.name())):
-                    return rule.function(mode, op, classes, args, kwargs)
-                return mode.__opgrid_dispatch__(op, classes, args, kwargs)
-        finally:
-            modes.append(mode)
+    """What happens to a call at the key where there is no mode: the classes of the tensors are asked."""
     classes = _classes(args, kwargs)
     asked = []
     for kind in classes:
@@ -118,12 +102,6 @@ def _see(op: _opgrid.OpOverload, *args: Any, **kwargs: Any) -> Any:
     # Somebody has included the key without a mode, or the tensor is a view of one that has a class.
     with _opgrid.exclude(_KEY):
         return op(*args, **kwargs)
-
-
-def _left() -> _opgrid.Guard:
-    """No mode is entered: only tensors bring the key into calls."""
-    included, excluded = _opgrid.local_keys()
-    return _opgrid.force(included.remove(_opgrid.DispatchKey(_KEY)), excluded)
 
 
 def _classes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[type, ...]:
@@ -169,14 +147,6 @@ def make_subclass(cls: type[_opgrid.Tensor], data: _opgrid.Tensor, require_grad:
     return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
 
-_installed: _opgrid.Registration | None = None
-_installing = threading.Lock()
-
-
 def _install() -> None:
-    """Registers the fallback with the first mode: programs without modes and such classes do not have it."""
-    global _installed
-    with _installing:
-        if _installed is None:
-            code = _see.__code__
-            _installed = _opgrid.fallback(_opgrid.DispatchKey(_KEY), _see, (code.co_filename, code.co_firstlineno))
+    """Registers the layer with the first mode or such class: programs without them do not have it."""
+    _opgrid._install_modes(_see)

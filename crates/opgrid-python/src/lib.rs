@@ -11,6 +11,7 @@ mod graph;
 mod guards;
 mod inspection;
 mod keys;
+mod modes;
 mod operators;
 mod registration;
 mod settings;
@@ -55,6 +56,8 @@ mod _opgrid {
     };
     #[pymodule_export]
     use crate::keys::{Key, KeySet, backend, layer};
+    #[pymodule_export]
+    use crate::modes::{_current_mode, _enter_mode, _install_modes, EnteredMode};
     #[pymodule_export]
     use crate::operators::functions::{function, function_names, method_names};
     #[pymodule_export]

@@ -15,6 +15,7 @@ mod handles;
 mod images;
 mod kernels;
 mod layers;
+mod modes;
 mod networks;
 mod operators;
 mod optimizers;

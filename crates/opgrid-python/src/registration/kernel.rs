@@ -73,17 +73,31 @@ fn refuse_aliases(call: &mut BoxedCall<'_>) -> Result<()> {
 /// A fallback that calls `function` with the operator and the arguments, and the call's keys if `with_keys` says so.
 pub(super) fn of_fallback(function: Py<PyAny>, with_keys: bool) -> Kernel {
     Kernel::boxed(move |call| {
-        let Some(schema) = call.schema() else { return Err(without_schema(call)) };
         Python::attach(|py| {
-            let operator = overload_object(py, call.operator())?;
             let keys = with_keys.then(|| Py::new(py, KeySet(call.keys())).map(Py::into_any));
-            let keys = keys.into_iter().collect::<PyResult<Vec<_>>>().map_err(carry)?;
-            let first = keys.into_iter().chain([operator.into_any()]).collect();
-            let (positional, keyword) = objects(py, schema, call.args(), None, first).map_err(carry)?;
-            let result = function.bind(py).call(positional, keyword.as_ref()).map_err(carry)?;
-            leave(call, schema, &result)
+            let first = keys.transpose().map_err(carry)?;
+            hand_over(function.bind(py), call, first)
         })
     })
+}
+
+/// Calls `function` with the operator and the arguments of a call, and `first` before them, and leaves what it returned.
+///
+/// # Errors
+///
+/// An operator without a schema; what the function raised; results that are not those of the schema.
+pub(crate) fn hand_over(
+    function: &Bound<'_, PyAny>,
+    call: &mut BoxedCall<'_>,
+    first: Option<Py<PyAny>>,
+) -> Result<()> {
+    let Some(schema) = call.schema() else { return Err(without_schema(call)) };
+    let py = function.py();
+    let operator = overload_object(py, call.operator())?;
+    let first = first.into_iter().chain([operator.into_any()]).collect();
+    let (positional, keyword) = objects(py, schema, call.args(), None, first).map_err(carry)?;
+    let result = function.call(positional, keyword.as_ref()).map_err(carry)?;
+    leave(call, schema, &result)
 }
 
 /// What a provider's condition asks: whether `function` says of the arguments that the kernel runs.

@@ -1,0 +1,73 @@
+//! Modes with handlers in Python, and what asks classes of tensors where there is no mode.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opgrid::layers::modes::{self, Mode};
+use opgrid::{BoxedCall, Registration, Result};
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::operators::candidates::dispatcher;
+use crate::registration::kernel::hand_over;
+
+/// A mode whose handler is a function of Python that gets the mode, the operator and the arguments.
+struct PythonMode {
+    mode: Py<PyAny>,
+    handle: Py<PyAny>,
+}
+
+impl Mode for PythonMode {
+    fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
+        Python::attach(|py| hand_over(self.handle.bind(py), call, Some(self.mode.clone_ref(py))))
+    }
+}
+
+/// A mode that a thread has entered.
+#[pyclass(module = "opgrid", frozen)]
+pub(crate) struct EnteredMode(Arc<dyn Mode>);
+
+#[pymethods]
+impl EnteredMode {
+    /// Leaves the mode, if it is the one that this thread has entered last.
+    fn leave(&self) -> bool {
+        modes::end(&self.0).is_ok()
+    }
+}
+
+/// Registers the layer, once: `otherwise` gets the operator and the arguments of calls without a mode.
+///
+/// # Errors
+///
+/// Somebody else has a fallback for the key.
+#[pyfunction]
+pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<()> {
+    static LAYER: Mutex<Option<Registration>> = Mutex::new(None);
+    let mut layer = LAYER.lock().unwrap_or_else(PoisonError::into_inner);
+    if layer.is_none() {
+        let otherwise =
+            move |call: &mut BoxedCall<'_>| Python::attach(|py| hand_over(otherwise.bind(py), call, None));
+        *layer = Some(modes::install_with(dispatcher().or_raise(py)?, otherwise).or_raise(py)?);
+    }
+    Ok(())
+}
+
+/// Enters a mode on this thread.
+///
+/// # Errors
+///
+/// The layer is not there.
+#[pyfunction]
+pub(crate) fn _enter_mode(py: Python<'_>, mode: Py<PyAny>, handle: Py<PyAny>) -> PyResult<EnteredMode> {
+    let mode: Arc<dyn Mode> = Arc::new(PythonMode { mode, handle });
+    modes::begin(mode.clone()).or_raise(py)?;
+    Ok(EnteredMode(mode))
+}
+
+/// The innermost mode of this thread, if its handler is in Python.
+#[pyfunction]
+pub(crate) fn _current_mode(py: Python<'_>) -> Option<Py<PyAny>> {
+    let mode = modes::current()?;
+    let mode: &dyn Any = &*mode;
+    mode.downcast_ref::<PythonMode>().map(|mode| mode.mode.clone_ref(py))
+}
