@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opgrid::layers::modes::{self, Mode};
+use opgrid::layers::modes::{self, Entry, Mode};
 use opgrid::{BoxedCall, Registration, Result};
 use pyo3::prelude::*;
 
@@ -25,7 +25,7 @@ impl Mode for PythonMode {
 
 /// A mode that a thread has entered.
 #[pyclass(module = "opgrid", frozen)]
-pub(crate) struct EnteredMode(Arc<dyn Mode>);
+pub(crate) struct EnteredMode(Arc<Entry>);
 
 #[pymethods]
 impl EnteredMode {
@@ -59,9 +59,7 @@ pub(crate) fn _install_modes(py: Python<'_>, otherwise: Py<PyAny>) -> PyResult<(
 /// The layer is not there.
 #[pyfunction]
 pub(crate) fn _enter_mode(py: Python<'_>, mode: Py<PyAny>, handle: Py<PyAny>) -> PyResult<EnteredMode> {
-    let mode: Arc<dyn Mode> = Arc::new(PythonMode { mode, handle });
-    modes::begin(mode.clone()).or_raise(py)?;
-    Ok(EnteredMode(mode))
+    modes::begin(Arc::new(PythonMode { mode, handle })).map(EnteredMode).or_raise(py)
 }
 
 /// The innermost mode of this thread, if its handler is in Python.

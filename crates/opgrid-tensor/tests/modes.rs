@@ -1,5 +1,6 @@
 //! Modes: handlers that see every operator of their thread, nested, left inside of themselves, carried to other threads.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
@@ -137,12 +138,11 @@ fn entering_and_leaving_are_checked() {
     assert!(modes::install(&dispatcher).is_err(), "the key has its fallback");
     dispatcher.within(|| {
         let ((outer, names), (inner, _)) = (log("outer"), log("inner"));
-        modes::begin(outer.clone()).unwrap();
-        modes::begin(inner.clone()).unwrap();
-        assert!(modes::end(&outer).unwrap_err().message().contains("entered last"));
-        modes::end(&inner).unwrap();
-        modes::end(&outer).unwrap();
-        assert!(modes::end(&outer).is_err() && !is_included(modes::KEY));
+        let [first, second] = [&outer, &inner].map(|mode| modes::begin(mode.clone()).unwrap());
+        assert!(modes::end(&first).unwrap_err().message().contains("entered last"));
+        modes::end(&second).unwrap();
+        modes::end(&first).unwrap();
+        assert!(modes::end(&first).is_err() && !is_included(modes::KEY));
         // Guards that are dropped in another order take out their own.
         let (first, second) = (modes::enter(outer).unwrap(), modes::enter(inner).unwrap());
         drop(first);
@@ -161,4 +161,39 @@ fn entering_and_leaving_are_checked() {
             assert!(seen(&names).is_empty());
         });
     });
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<modes::Entered>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn a_mode_may_end_inside_of_its_handler_and_with_its_thread() {
+    /// Ends itself, and takes the layer away, in the first call that it sees.
+    struct Once(Mutex<Option<Registration>>);
+    impl Mode for Once {
+        fn handle(&self, call: &mut BoxedCall<'_>) -> Result<()> {
+            drop(KEPT.take());
+            drop(self.0.lock().unwrap().take());
+            call.call()
+        }
+    }
+    let dispatcher = Dispatcher::new();
+    let _operators = opgrid_tensor::register(&dispatcher).unwrap();
+    let layer = modes::install(&dispatcher).unwrap();
+    dispatcher.within(|| {
+        let once = Arc::new(Once(Mutex::new(Some(layer))));
+        KEPT.set(Some(modes::enter(once.clone()).unwrap()));
+        assert_eq!(ones().neg().unwrap().to_vec::<f64>().unwrap(), [-1.0, -1.0]);
+        assert!(modes::current().is_none() && !is_included(modes::KEY), "it has ended and stays away");
+        assert!(ones().neg().is_ok() && modes::enter(once).is_err(), "the layer is gone");
+    });
+    // A guard that the thread's own end drops finds no modes any more.
+    let (dispatcher, _registrations) = self::dispatcher();
+    let kept = dispatcher.clone();
+    std::thread::spawn(move || {
+        kept.within(|| KEPT.set(Some(modes::enter(log("a").0).unwrap())));
+    })
+    .join()
+    .unwrap();
 }

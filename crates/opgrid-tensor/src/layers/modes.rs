@@ -40,6 +40,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opgrid_core::{
     BoxedCall, ContextPart, DispatchKey, Dispatcher, Error, ErrorKind, Kernel, Reason, Registration, Result,
@@ -82,20 +83,32 @@ pub fn install_with(
     register_context_part(&Carried);
     let mut everything = dispatcher.implementations("_", KEY);
     let see = move |call: &mut BoxedCall<'_>| match leave_innermost() {
-        Some(left) => left.mode.handle(call),
+        Some(left) => left.entry.mode.handle(call),
         None => otherwise(call),
     };
     everything.fallback(Kernel::boxed(see).named("modes"));
     everything.finish()
 }
 
+/// One entering of a mode.
+pub struct Entry {
+    mode: Arc<dyn Mode>,
+    /// Set where it ends while the mode handles a call, and so is not among the thread's.
+    has_ended: AtomicBool,
+}
+
 /// The modes of a thread, the innermost last.
-type Modes = Vec<Arc<dyn Mode>>;
+type Modes = Vec<Arc<Entry>>;
 
 thread_local! {
     static MODES: RefCell<Modes> = const { RefCell::new(Vec::new()) };
     /// Whether the thread includes the key because of the modes.
     static BRINGS_KEY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Looks at the thread's modes. A thread that ends has none.
+fn with_modes<X: Default>(body: impl FnOnce(&mut Modes) -> X) -> X {
+    MODES.try_with(|modes| body(&mut modes.borrow_mut())).unwrap_or_default()
 }
 
 /// Enters a mode on this thread, until what comes back is dropped.
@@ -104,8 +117,7 @@ thread_local! {
 ///
 /// The thread's dispatcher does not have the layer.
 pub fn enter(mode: Arc<dyn Mode>) -> Result<Entered> {
-    begin(mode.clone())?;
-    Ok(Entered { mode, on_this_thread: PhantomData })
+    Ok(Entered { entry: begin(mode)?, on_this_thread: PhantomData })
 }
 
 /// Enters a mode on this thread until [`end`], for bindings whose guards do not belong to a thread.
@@ -113,51 +125,48 @@ pub fn enter(mode: Arc<dyn Mode>) -> Result<Entered> {
 /// # Errors
 ///
 /// As [`enter`].
-pub fn begin(mode: Arc<dyn Mode>) -> Result<()> {
+pub fn begin(mode: Arc<dyn Mode>) -> Result<Arc<Entry>> {
     if Dispatcher::current().default_slot(KEY)?.reason != Reason::Fallback {
         let message = "found a dispatcher without the layer of modes; call `modes::install` first";
         return Err(Error::new(ErrorKind::Registration, message));
     }
-    MODES.with_borrow_mut(|modes| modes.push(mode));
+    let entry = Arc::new(Entry { mode, has_ended: AtomicBool::new(false) });
+    with_modes(|modes| modes.push(entry.clone()));
     if !is_included(KEY) {
         set_included(KEY, true);
         BRINGS_KEY.set(true);
     }
-    Ok(())
+    Ok(entry)
 }
 
 /// Ends what [`begin`] began.
 ///
 /// # Errors
 ///
-/// It is not the mode that this thread entered last.
-pub fn end(mode: &Arc<dyn Mode>) -> Result<()> {
-    let is_innermost = current().is_some_and(|innermost| is_same(&innermost, mode));
-    if !is_innermost {
-        let message = "found another mode or none, expected the one that the thread entered last; end modes in the \
-                       order opposite to that in which they were entered";
-        return Err(Error::new(ErrorKind::Argument, message));
+/// It is not what this thread has entered last.
+pub fn end(entry: &Arc<Entry>) -> Result<()> {
+    if with_modes(|modes| modes.last().is_some_and(|innermost| Arc::ptr_eq(innermost, entry))) {
+        take_out(entry);
+        return Ok(());
     }
-    take_out(mode);
-    Ok(())
+    let message = "found another mode or none, expected the one that the thread entered last; end modes in the order \
+                   opposite to that in which they were entered";
+    Err(Error::new(ErrorKind::Argument, message))
 }
 
 /// The innermost mode of this thread.
 pub fn current() -> Option<Arc<dyn Mode>> {
-    MODES.with_borrow(|modes| modes.last().cloned())
+    with_modes(|modes| modes.last().map(|entry| entry.mode.clone()))
 }
 
-fn is_same(one: &Arc<dyn Mode>, other: &Arc<dyn Mode>) -> bool {
-    Arc::ptr_eq(one, other)
-}
-
-/// Takes the innermost entry of a mode out. The mode is dropped where nothing is borrowed.
-fn take_out(mode: &Arc<dyn Mode>) {
-    let _removed = MODES.with_borrow_mut(|modes| {
-        let place = modes.iter().rposition(|known| is_same(known, mode))?;
-        Some(modes.remove(place))
+/// Takes an entry out. A mode that handles a call now does not come back after it.
+fn take_out(entry: &Arc<Entry>) {
+    entry.has_ended.store(true, Ordering::Relaxed);
+    let is_last = with_modes(|modes| {
+        modes.retain(|known| !Arc::ptr_eq(known, entry));
+        modes.is_empty()
     });
-    if MODES.with_borrow(Vec::is_empty) && BRINGS_KEY.replace(false) {
+    if is_last && BRINGS_KEY.replace(false) {
         set_included(KEY, false);
     }
 }
@@ -165,7 +174,7 @@ fn take_out(mode: &Arc<dyn Mode>) {
 /// A mode that is entered. It stays on the thread that entered it.
 #[must_use = "the mode is left when this is dropped"]
 pub struct Entered {
-    mode: Arc<dyn Mode>,
+    entry: Arc<Entry>,
     on_this_thread: PhantomData<*const ()>,
 }
 
@@ -177,29 +186,32 @@ impl fmt::Debug for Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        take_out(&self.mode);
+        take_out(&self.entry);
     }
 }
 
 /// The innermost mode while it handles a call, when it is left.
 struct Left {
-    mode: Arc<dyn Mode>,
+    entry: Arc<Entry>,
     brought_key: bool,
 }
 
 /// Leaves the innermost mode, if there is one. Without a mode around it, only tensors bring the key into calls.
 fn leave_innermost() -> Option<Left> {
-    let mode = MODES.with_borrow_mut(Vec::pop)?;
-    let brought_key = MODES.with_borrow(Vec::is_empty) && BRINGS_KEY.replace(false);
+    let (entry, is_last) = with_modes(|modes| modes.pop().map(|entry| (entry, modes.is_empty())))?;
+    let brought_key = is_last && BRINGS_KEY.replace(false);
     if brought_key {
         set_included(KEY, false);
     }
-    Some(Left { mode, brought_key })
+    Some(Left { entry, brought_key })
 }
 
 impl Drop for Left {
     fn drop(&mut self) {
-        MODES.with_borrow_mut(|modes| modes.push(self.mode.clone()));
+        if self.entry.has_ended.load(Ordering::Relaxed) {
+            return;
+        }
+        with_modes(|modes| modes.push(self.entry.clone()));
         if self.brought_key {
             set_included(KEY, true);
             BRINGS_KEY.set(true);
@@ -212,7 +224,7 @@ struct Carried;
 
 impl ContextPart for Carried {
     fn capture(&self) -> Option<Box<dyn Any + Send + Sync>> {
-        let modes = MODES.with_borrow(Clone::clone);
+        let modes = with_modes(|modes| modes.clone());
         (!modes.is_empty()).then(|| Box::new((modes, BRINGS_KEY.get())) as _)
     }
 
