@@ -27,7 +27,7 @@ use std::io::{self, Write};
 use std::panic;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use anstream::ColorChoice;
 use clap::error::ErrorKind as UsageKind;
@@ -46,6 +46,7 @@ Exit status:
   2  it failed; the reason is on standard error
 
 Environment:
+  OPGRID_ISA                  v2, v3 or v4: loops use no more than this level of x86-64
   OPGRID_PLUGIN_PATH          folders, separated by colons, in which --plugin NAME looks
   OPGRID_SHOW_DISPATCH_TRACE  1 prints every dispatched call on standard error
   NO_COLOR                    anything: no colours, as with --color never";
@@ -53,7 +54,7 @@ Environment:
 /// Operators by dispatch keys: call them, and see which kernel runs and why.
 #[derive(clap::Parser)]
 #[command(
-    name = "opgrid", version, subcommand_required = true, arg_required_else_help = false, after_help = AFTER_HELP,
+    name = "opgrid", version = version(), subcommand_required = true, arg_required_else_help = false, after_help = AFTER_HELP,
     max_term_width = 120, styles = style::HELP
 )]
 struct CommandLine {
@@ -69,6 +70,13 @@ struct CommandLine {
     plugin: Vec<PathBuf>,
     #[command(subcommand)]
     command: Command,
+}
+
+/// The version, and the instructions in use.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), opgrid::kernels::isa()));
+    &VERSION
 }
 
 /// When to use colours: auto, always or never.

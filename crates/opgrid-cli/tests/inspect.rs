@@ -188,7 +188,12 @@ fn mistakes_in_the_arguments_are_one_message() {
     fails(&["table", "aten::neg", "--all", "--raw"], &["--all", "--raw"]);
     assert!(prints(&["--help"]).contains("explain"));
     assert!(prints(&["call", "--help"]).contains("--out <FILE[:NAMES]>"));
-    assert!(prints(&["--version"]).starts_with("opgrid "));
+    let version = prints(&["--version"]);
+    assert!(
+        version.starts_with("opgrid ")
+            && version.trim_end().ends_with(&format!("({})", opgrid::kernels::isa())),
+        "{version}"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub mod fourier;
 mod function;
 pub mod functions;
 pub(crate) mod indexing;
+mod isa;
 pub mod iter;
 pub mod join;
 pub(crate) mod lines;
@@ -61,5 +62,6 @@ mod trigonometric;
 pub(crate) mod variance;
 
 pub use function::Function;
+pub use isa::{Isa, isa};
 pub use iter::parallel::{num_threads, parallel_for, set_num_threads};
 pub use iter::{Input, Output, Source};

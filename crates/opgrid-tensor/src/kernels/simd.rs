@@ -6,6 +6,8 @@
 
 use std::mem::MaybeUninit;
 
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::isa::{Isa, isa};
 use crate::tensor::Element;
 
 /// A loop that is compiled for the vector instructions that the processor has.
@@ -78,56 +80,18 @@ pub(crate) fn vectorised<R>(body: impl FnOnce() -> R) -> R {
     (body,).vectorised()
 }
 
-/// Whether the processor has the instructions of x86-64-v3.
+/// Whether the instructions of x86-64-v3 are used, which the processor has then.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn has_v3() -> bool {
-    level() >= 3
+    isa() >= Isa::V3
 }
 
-/// Whether the processor has the instructions of x86-64-v4.
+/// Whether the instructions of x86-64-v4 are used, which the processor has then.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn has_v4() -> bool {
-    level() >= 4
-}
-
-/// Which level of x86-64 the processor has, of 1, 3 and 4.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn level() -> u8 {
-    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-    /// 0 until the processor was asked.
-    static KNOWN: AtomicU8 = AtomicU8::new(0);
-
-    #[cold]
-    fn ask() -> u8 {
-        let v3 = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("f16c")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("movbe")
-            && is_x86_feature_detected!("popcnt");
-        let v4 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512cd")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        let level = match (v3, v4) {
-            (true, true) => 4,
-            (true, false) => 3,
-            (false, _) => 1,
-        };
-        KNOWN.store(level, Relaxed);
-        level
-    }
-
-    match KNOWN.load(Relaxed) {
-        0 => ask(),
-        known => known,
-    }
+    isa() >= Isa::V4
 }
 
 /// Converts single-precision numbers to the bits of 16-bit floats, eight at a time. Where the processor cannot, nothing

@@ -12,7 +12,7 @@ mod subject;
 use std::process::ExitCode;
 
 use opgrid::Result;
-use opgrid::kernels::set_num_threads;
+use opgrid::kernels::{isa, set_num_threads};
 use opgrid_bench::clock::{self, Effort};
 use opgrid_bench::{Case, Measured, failed, find};
 
@@ -47,6 +47,7 @@ fn repeat(name: &str, count: u32) -> Result<()> {
 }
 
 fn main() -> ExitCode {
+    eprintln!("loops run with {}", isa());
     let measure = |chosen: Option<&str>| measure(chosen.unwrap_or_default(), Effort::FULL).map_err(failed);
     opgrid_bench::main(measure, repeat)
 }

@@ -19,6 +19,8 @@ use super::lanes::{self, Lanes, Portable};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use crate::kernels::arithmetic::Arithmetic;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::isa::{Isa, isa};
 use crate::tensor::Element;
 
 /// Registers beside each other in a tile.
@@ -278,23 +280,13 @@ enum Processor {
 impl Processor {
     #[inline]
     fn here() -> Self {
-        static HERE: LazyLock<Processor> = LazyLock::new(|| {
-            let middle = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("f16c");
-            if !middle {
-                return Processor::Any;
-            }
-            let wide = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            match (wide, is_x86_feature_detected!("avx512bf16")) {
-                (false, _) => Processor::Avx2,
-                (true, false) => Processor::Avx512,
-                (true, true) => Processor::Avx512Bf16,
-            }
-        });
+        static HERE: LazyLock<Processor> =
+            LazyLock::new(|| match (isa(), is_x86_feature_detected!("avx512bf16")) {
+                (Isa::Any, _) => Processor::Any,
+                (Isa::V3, _) => Processor::Avx2,
+                (Isa::V4, false) => Processor::Avx512,
+                (Isa::V4, true) => Processor::Avx512Bf16,
+            });
         *HERE
     }
 }
