@@ -1,4 +1,4 @@
-//! `cargo xtask asan`: the tests under AddressSanitizer and its search for leaks.
+//! `cargo xtask asan [GROUP…]`: the tests under AddressSanitizer and its search for leaks.
 //!
 //! The sanitizer belongs to nightly compilers; a stable one has it too and wants to be told that it may. Tests that run the
 //! Rust compiler are left out: what they check is another program. Plugins are instrumented as their host is, in Rust by the
@@ -10,13 +10,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The packages that hold unsafe code, the lowest one, and the suite that calls every operator; then what loads plugins, and
-/// plugins that pass the suite and that fail. What stands together is compiled together.
-const PACKAGES: &[&[&str]] = &[
-    &["opgrid-schema"],
-    &["opgrid-core"],
-    &["opgrid-tensor"],
-    &["opgrid-testing"],
-    &["opgrid-plugin", "plugin-backend", "plugin-failures"],
+/// plugins that pass the suite and that fail. What stands together is compiled together, and has a name.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("schema", &["opgrid-schema"]),
+    ("core", &["opgrid-core"]),
+    ("tensor", &["opgrid-tensor"]),
+    ("operators", &["opgrid-testing"]),
+    ("plugins", &["opgrid-plugin", "opgrid-plugin-sdk", "plugin-backend", "plugin-failures"]),
 ];
 
 /// The sanitizer, and the notes that the cache of tensors' memory makes for it: which bytes of a block are in use. Programs
@@ -34,18 +34,16 @@ const RUNNER: &str = "env LD_PRELOAD=libstdc++.so.6";
 /// Tests that run the compiler.
 const LEFT_OUT: &[&str] = &["compile_fail"];
 
-/// Runs the tests; they take no arguments.
+/// Runs the tests of the groups named in `arguments`, or of all.
 ///
 /// # Errors
-/// There are arguments (a usage error), or a test fails.
+/// There is no such group (a usage error), or a test fails.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
-    if let Some(argument) = arguments.first() {
-        return Err(Failure::usage(format!("`asan` takes no arguments, found `{argument}`; leave it out")));
-    }
+    let groups = chosen(arguments)?;
     let workspace = Workspace::current()?;
     let (packages, host) = (workspace.packages()?, host()?);
     let runner = format!("CARGO_TARGET_{}_RUNNER", host.to_uppercase().replace('-', "_"));
-    for together in PACKAGES {
+    for together in groups {
         let mut command = workspace.cargo();
         command.args(["test", "--target", &host, "--lib"]);
         command.args(together.iter().flat_map(|package| ["--package", package]));
@@ -62,6 +60,23 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The packages of the groups that were named.
+fn chosen(arguments: &[String]) -> Result<Vec<&'static [&'static str]>, Failure> {
+    if arguments.is_empty() {
+        return Ok(GROUPS.iter().map(|(_, packages)| *packages).collect());
+    }
+    let group = |argument: &String| {
+        let found = GROUPS.iter().find(|(name, _)| name == argument);
+        let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
+        let unknown = || {
+            let names = names.join(", ");
+            Failure::usage(format!("`asan` has no group `{argument}`; name some of {names}, or none for all"))
+        };
+        found.map(|(_, packages)| *packages).ok_or_else(unknown)
+    };
+    arguments.iter().map(group).collect()
+}
+
 /// The integration tests of a package, but for those that are left out.
 fn tests_of<'p>(packages: &'p [Value], name: &str) -> Vec<&'p str> {
     let package = packages.iter().find(|package| package["name"] == name);
@@ -74,6 +89,15 @@ fn tests_of<'p>(packages: &'p [Value], name: &str) -> Vec<&'p str> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn groups_are_chosen_by_name() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(chosen(&[]).unwrap().len(), GROUPS.len());
+        assert_eq!(chosen(&names(&["core", "schema"])).unwrap(), [&["opgrid-core"], &["opgrid-schema"]]);
+        let error = chosen(&names(&["plugin"])).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("schema, core, tensor, operators, plugins"));
+    }
 
     #[test]
     fn integration_tests_run_but_for_those_that_compile() {

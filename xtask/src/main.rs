@@ -110,7 +110,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "asan",
-        arguments: "",
+        arguments: "[schema|core|tensor|operators|plugins]…",
         about: "the tests of the crates that hold unsafe code, under AddressSanitizer and its search for leaks",
         run: asan::run,
     },

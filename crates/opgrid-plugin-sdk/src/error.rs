@@ -89,6 +89,14 @@ impl Error {
         Self { kind, message: message.into(), held: ptr::null_mut() }
     }
 
+    /// The same error with what it is about in front; one of the host goes back as it came.
+    pub(crate) fn within(mut self, subject: &str) -> Self {
+        if self.held.is_null() {
+            self.message = format!("{subject}: {}", self.message);
+        }
+        self
+    }
+
     /// The error that a function of the table has left.
     pub(crate) fn of_host(status: i32, error: *mut OpgridError) -> Self {
         let mut message = String::from("the host failed without an error");

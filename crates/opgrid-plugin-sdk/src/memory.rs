@@ -9,7 +9,8 @@ use opgrid_abi::{OpgridDeviceMemory, OpgridError};
 
 use crate::error::Result;
 use crate::host::{self, freeing, guarded};
-use crate::tensor::{DType, Device, Tensor};
+use crate::plain::{DType, Device};
+use crate::tensor::{Tensor, dtype_number};
 
 /// A piece of a device's memory; dropping it gives it back.
 pub trait DeviceMemory: Send + Sync + 'static {
@@ -116,8 +117,8 @@ impl Tensor {
                 sizes.len(),
                 sizes.as_ptr(),
                 strides.map_or(ptr::null(), <[i64]>::as_ptr),
-                dtype.0,
-                device.0,
+                dtype_number(dtype),
+                device.to_host(),
                 &raw mut made,
                 &raw mut error,
             )

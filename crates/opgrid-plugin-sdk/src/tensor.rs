@@ -2,47 +2,16 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
+use std::fmt;
 use std::ptr::{self, NonNull};
 
-use opgrid_abi::{OPGRID_READ, OPGRID_WRITE, OpgridDevice, OpgridTensor, OpgridTensorInfo};
+use num_complex::Complex64;
+use opgrid_abi::{OPGRID_READ, OPGRID_WRITE, OpgridTensor, OpgridTensorInfo};
 
 use crate::error::{Error, ErrorKind, Result, check};
-use crate::host;
-
-/// A dtype, by torch's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DType(pub i32);
-
-impl DType {
-    /// Unsigned 8-bit integers.
-    pub const U8: Self = Self(0);
-    /// Signed 32-bit integers.
-    pub const I32: Self = Self(3);
-    /// Signed 64-bit integers.
-    pub const I64: Self = Self(4);
-    /// Single precision.
-    pub const F32: Self = Self(6);
-    /// Double precision.
-    pub const F64: Self = Self(7);
-}
-
-/// A device: a kind, and which one of the kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Device(pub OpgridDevice);
-
-impl Device {
-    /// The CPU.
-    pub const CPU: Self = Self(OpgridDevice { kind: 0, index: -1 });
-
-    /// The device whose tensors have no elements.
-    pub const META: Self = Self(OpgridDevice { kind: 14, index: -1 });
-
-    /// Device number `index` of the same kind.
-    #[must_use]
-    pub fn numbered(self, index: i32) -> Self {
-        Self(OpgridDevice { index, ..self.0 })
-    }
-}
+use crate::host::{self, give_up};
+use crate::plain::{DType, Device};
+use crate::value::ValueRef;
 
 /// A type of elements.
 ///
@@ -54,25 +23,33 @@ pub unsafe trait Element: Copy + 'static {
     const DTYPE: DType;
 }
 
-// SAFETY: the dtype of that width and kind.
-unsafe impl Element for u8 {
-    const DTYPE: DType = DType::U8;
+/// Types of elements.
+macro_rules! elements {
+    ($($type:ty: $dtype:ident;)*) => {$(
+        // SAFETY: the dtype of that width and kind, of which every pattern of bytes is a value.
+        unsafe impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+        }
+    )*};
 }
-// SAFETY: as above.
-unsafe impl Element for i32 {
-    const DTYPE: DType = DType::I32;
+
+elements! {
+    u8: U8;
+    i8: I8;
+    i16: I16;
+    i32: I32;
+    i64: I64;
+    u16: U16;
+    u32: U32;
+    u64: U64;
+    f32: F32;
+    f64: F64;
+    Complex64: Complex128;
 }
-// SAFETY: as above.
-unsafe impl Element for i64 {
-    const DTYPE: DType = DType::I64;
-}
-// SAFETY: as above.
-unsafe impl Element for f32 {
-    const DTYPE: DType = DType::F32;
-}
-// SAFETY: as above.
-unsafe impl Element for f64 {
-    const DTYPE: DType = DType::F64;
+
+/// torch's number of a dtype, as the table takes it; one that is too large stands for none.
+pub(crate) fn dtype_number(dtype: DType) -> i32 {
+    i32::try_from(dtype.number()).unwrap_or(-1)
 }
 
 /// A handle of a tensor; clones are of the handle.
@@ -134,92 +111,123 @@ impl Tensor {
         error: *mut opgrid_abi::OpgridError,
     ) -> Result<Self> {
         check(status, error)?;
+        // SAFETY: the host gave the handle in the call whose status this is.
+        unsafe { Self::from_raw(handle) }
+    }
+
+    /// Takes a handle that belongs to the plugin.
+    ///
+    /// # Errors
+    ///
+    /// It is null.
+    ///
+    /// # Safety
+    ///
+    /// It is null, or a handle that the host gave to the plugin.
+    pub(crate) unsafe fn from_raw(handle: *mut OpgridTensor) -> Result<Self> {
         NonNull::new(handle)
             .map(Self)
             .ok_or_else(|| Error::new(ErrorKind::Internal, "the host gave no tensor"))
     }
 
-    fn info(&self) -> Result<OpgridTensorInfo> {
+    /// What the tensor is like. One that is not of opgrid is like nothing: whoever asks has no tensor to work on, and the
+    /// kernel ends with the host's error.
+    fn info(&self) -> OpgridTensorInfo {
         let (mut info, mut error) = (OpgridTensorInfo::default(), ptr::null_mut());
-        // SAFETY: the handle lives; the rest is here.
-        check(unsafe { (host::api()?.tensor_info)(self.as_ptr(), &raw mut info, &raw mut error) }, error)?;
-        Ok(info)
+        let asked = host::api().and_then(|api| {
+            // SAFETY: the handle lives; the rest is here.
+            check(unsafe { (api.tensor_info)(self.as_ptr(), &raw mut info, &raw mut error) }, error)
+        });
+        if let Err(error) = asked {
+            give_up(error);
+        }
+        info
     }
 
     /// The size of each dimension.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// A tensor without a shape.
-    pub fn sizes(&self) -> Result<&[i64]> {
-        let info = self.info()?;
+    /// As everything that says what a tensor is like: for one of another library than opgrid. In a kernel it becomes the
+    /// call's error.
+    pub fn sizes(&self) -> &[i64] {
+        let info = self.info();
         // SAFETY: the host says that there are so many, as long as the tensor is held.
-        Ok(if info.dims == 0 { &[] } else { unsafe { std::slice::from_raw_parts(info.sizes, info.dims) } })
+        if info.dims == 0 { &[] } else { unsafe { std::slice::from_raw_parts(info.sizes, info.dims) } }
     }
 
     /// The distance between neighbours in each dimension, in elements.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn strides(&self) -> Result<&[i64]> {
-        let info = self.info()?;
+    pub fn strides(&self) -> &[i64] {
+        let info = self.info();
         // SAFETY: as above.
-        Ok(if info.dims == 0 { &[] } else { unsafe { std::slice::from_raw_parts(info.strides, info.dims) } })
+        if info.dims == 0 { &[] } else { unsafe { std::slice::from_raw_parts(info.strides, info.dims) } }
+    }
+
+    /// The number of dimensions.
+    ///
+    /// # Panics
+    ///
+    /// As [`sizes`](Self::sizes).
+    pub fn dim(&self) -> usize {
+        self.info().dims
     }
 
     /// The bytes of the storage, which of a tensor on meta is only said to be there.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn storage_bytes(&self) -> Result<usize> {
-        Ok(self.info()?.storage_bytes)
+    pub fn storage_bytes(&self) -> usize {
+        self.info().storage_bytes
     }
 
     /// The first element's place in the storage, in elements.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn offset(&self) -> Result<usize> {
-        Ok(usize::try_from(self.info()?.offset).unwrap_or(0))
+    pub fn offset(&self) -> i64 {
+        self.info().offset
     }
 
     /// The number of elements.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn numel(&self) -> Result<usize> {
-        Ok(usize::try_from(self.info()?.numel).unwrap_or(0))
+    pub fn numel(&self) -> i64 {
+        self.info().numel
     }
 
     /// The dtype.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn dtype(&self) -> Result<DType> {
-        Ok(DType(self.info()?.dtype))
+    pub fn dtype(&self) -> DType {
+        DType::from_number(self.info().dtype.into())
     }
 
     /// The device.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn device(&self) -> Result<Device> {
-        Ok(Device(self.info()?.device))
+    pub fn device(&self) -> Device {
+        Device::of_host(self.info().device)
     }
 
     /// Whether the elements lie one after another in row-major order.
     ///
-    /// # Errors
+    /// # Panics
     ///
     /// As [`sizes`](Self::sizes).
-    pub fn is_contiguous(&self) -> Result<bool> {
-        Ok(self.info()?.is_contiguous != 0)
+    pub fn is_contiguous(&self) -> bool {
+        self.info().is_contiguous != 0
     }
 
     /// A new row-major tensor, which reads as zero until it is written.
@@ -237,8 +245,8 @@ impl Tensor {
                 sizes.len(),
                 sizes.as_ptr(),
                 ptr::null(),
-                dtype.0,
-                device.0,
+                dtype_number(dtype),
+                device.to_host(),
                 &raw mut made,
                 &raw mut error,
             )
@@ -253,9 +261,9 @@ impl Tensor {
     /// Sizes that ask for another number of elements; no memory.
     pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Self> {
         let mut tensor = Self::empty(sizes, T::DTYPE, Device::CPU)?;
-        if tensor.numel()? != elements.len() {
+        if tensor.numel() != elements.len() as i64 {
             let message =
-                format!("sizes {sizes:?} need {} elements, found {}", tensor.numel()?, elements.len());
+                format!("sizes {sizes:?} need {} elements, found {}", tensor.numel(), elements.len());
             return Err(Error::new(ErrorKind::Argument, message));
         }
         // SAFETY: the tensor is new, so that nobody else has it.
@@ -263,27 +271,54 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A copy of all elements.
+    /// A copy of all elements in row-major order, whatever the strides; on a device, of a copy of its memory.
+    ///
+    /// # Errors
+    ///
+    /// Another dtype; a tensor without memory; somebody is writing it; the device's.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let readable = self.on_cpu()?;
+        let start = readable.address::<T>(OPGRID_READ)?.cast::<T>();
+        let info = readable.info();
+        let count = usize::try_from(info.numel).unwrap_or(0);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        if info.is_contiguous != 0 {
+            // SAFETY: the host says that so many elements lie there, all initialised. They are copied at once; who writes them
+            // from another thread meanwhile breaks the host's rules.
+            return Ok(unsafe { std::slice::from_raw_parts(start, count) }.to_vec());
+        }
+        let (sizes, strides) = (readable.sizes(), readable.strides());
+        let mut elements = Vec::with_capacity(count);
+        let mut index = vec![0i64; sizes.len()];
+        for _ in 0..count {
+            let place: i64 = index.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+            // SAFETY: the host guarantees that each element of these sizes and strides lies in the storage, initialised; as above.
+            elements.push(unsafe { start.offset(place as isize).read() });
+            // The next index in row-major order: the last dimension goes round first.
+            for (index, size) in index.iter_mut().zip(sizes).rev() {
+                *index += 1;
+                if *index < *size {
+                    break;
+                }
+                *index = 0;
+            }
+        }
+        Ok(elements)
+    }
+
+    /// All elements, where they lie one after another.
     ///
     /// # Errors
     ///
     /// Another dtype; elements that do not lie one after another; memory that the CPU cannot address.
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        // SAFETY: the elements are copied at once. Who writes them from another thread meanwhile breaks the host's rules.
-        Ok(unsafe { self.elements::<T>()? }.to_vec())
-    }
-
-    /// All elements.
-    ///
-    /// # Errors
-    ///
-    /// As [`to_vec`](Self::to_vec).
     ///
     /// # Safety
     ///
     /// Nobody writes the tensor's memory while the slice is used.
     pub unsafe fn elements<T: Element>(&self) -> Result<&[T]> {
-        let (start, count) = self.address::<T>(OPGRID_READ)?;
+        let (start, count) = (self.address::<T>(OPGRID_READ)?, self.in_a_row()?);
         // SAFETY: the host says that so many elements lie there, all initialised; the caller that nobody writes them.
         Ok(if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start.cast(), count) } })
     }
@@ -292,29 +327,33 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`to_vec`](Self::to_vec).
+    /// As [`elements`](Self::elements).
     ///
     /// # Safety
     ///
     /// Nobody else reads or writes the tensor's memory while the slice is used.
     pub unsafe fn elements_mut<T: Element>(&mut self) -> Result<&mut [T]> {
-        let (start, count) = self.address::<T>(OPGRID_WRITE)?;
+        let (start, count) = (self.address::<T>(OPGRID_WRITE)?, self.in_a_row()?);
         // SAFETY: the host says that so many elements lie there, all initialised; the caller that nobody else uses them.
         Ok(if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(start.cast(), count) } })
     }
 
-    fn address<T: Element>(&self, access: u32) -> Result<(*mut c_void, usize)> {
-        let info = self.info()?;
-        if info.dtype != T::DTYPE.0 {
-            let message = format!(
-                "found elements of dtype {}, expected dtype {}; convert the tensor",
-                info.dtype,
-                T::DTYPE.0
-            );
-            return Err(Error::new(ErrorKind::Argument, message));
-        }
+    /// The number of elements, which lie one after another.
+    fn in_a_row(&self) -> Result<usize> {
+        let info = self.info();
         if info.is_contiguous == 0 {
             let message = "the elements of the tensor do not lie one after another; make it contiguous first";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        Ok(usize::try_from(info.numel).unwrap_or(0))
+    }
+
+    /// The address of the first element.
+    fn address<T: Element>(&self, access: u32) -> Result<*mut c_void> {
+        let (found, expected) = (self.dtype().number(), T::DTYPE.number());
+        if found != expected {
+            let message =
+                format!("found elements of dtype {found}, expected dtype {expected}; convert the tensor");
             return Err(Error::new(ErrorKind::Argument, message));
         }
         let (mut start, mut error) = (ptr::null_mut(), ptr::null_mut());
@@ -322,7 +361,7 @@ impl Tensor {
         let status =
             unsafe { (host::api()?.tensor_data)(self.as_ptr(), access, &raw mut start, &raw mut error) };
         check(status, error)?;
-        Ok((start, usize::try_from(info.numel).unwrap_or(0)))
+        Ok(start)
     }
 
     /// The same elements where the CPU can address them: the tensor itself, or one with the same sizes and strides on a copy
@@ -351,5 +390,18 @@ impl Tensor {
             unsafe { (host::api()?.tensor_write_back)(self.as_ptr(), copy.as_ptr(), &raw mut error) },
             error,
         )
+    }
+}
+
+impl fmt::Display for Tensor {
+    /// As the host prints it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&ValueRef::from(self), f)
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&ValueRef::from(self), f)
     }
 }

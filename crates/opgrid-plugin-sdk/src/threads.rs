@@ -5,10 +5,10 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
 
-use opgrid_abi::OpgridError;
+use opgrid_abi::{OpgridError, OpgridLibrary};
 
 use crate::error::{Result, check};
-use crate::host::{self, guarded};
+use crate::host::{self, guarded, running};
 
 /// Calls `work` for ranges that together are `0..n`, each of `grain` numbers but for the last one, on the host's threads where
 /// there are some, with the keys of this thread. A process has one pool of threads, which plugins need not add to.
@@ -40,16 +40,23 @@ where
     F: Fn(Range<usize>) -> Result<()> + Sync,
 {
     let mut error = ptr::null_mut();
+    let work = Work { library: host::library(), work };
     let context: *mut c_void = ptr::from_ref(&work).cast_mut().cast();
-    // SAFETY: the function is the one for contexts of this type, which may be shared between threads and lives until the host
-    // returns; by then nothing uses it any more.
+    // SAFETY: the function is the one for contexts of this type. What `F` says may be shared between threads, a library is a
+    // number; both live until the host returns, and by then nothing uses them any more.
     let status = unsafe { (host::api()?.parallel_for)(n, grain, Some(run::<F>), context, &raw mut error) };
     check(status, error)
 }
 
+/// What threads do, and for which library.
+struct Work<F> {
+    library: *mut OpgridLibrary,
+    work: F,
+}
+
 /// # Safety
 ///
-/// `context` is an `F` that lives until the function returns.
+/// `context` is a `Work<F>` that lives until the function returns.
 unsafe extern "C" fn run<F>(
     context: *mut c_void,
     start: usize,
@@ -61,8 +68,8 @@ where
 {
     guarded(error, || {
         // SAFETY: guaranteed by the caller, see `# Safety`.
-        let work = unsafe { &*context.cast_const().cast::<F>() };
-        work(start..end)
+        let Work { library, work } = unsafe { &*context.cast_const().cast::<Work<F>>() };
+        running(*library, || work(start..end))
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-use opgrid_plugin_sdk::{Error, ErrorKind, Keys, Operator, Tensor, set_included};
+use opgrid_plugin_sdk::{Error, ErrorKind, Tensor, set_included};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
@@ -55,17 +55,16 @@ mod _C {
         Ok(n.to_string())
     }
 
-    /// Finds the operator by its name and calls it boxed.
+    /// Calls the operator typed.
     #[pyfunction]
     fn add_1<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = tensor_of(x)?;
-        let result = Operator::find("aten::add_1").and_then(|add_1| add_1.call::<Tensor>(&[&tensor]));
-        object_of(x.py(), result.map_err(raise)?)
+        object_of(x.py(), crate::Add1.call(&tensor).map_err(raise)?)
     }
 
     /// Includes the key of the hook on this thread, or stops including it.
     #[pyfunction]
-    fn enable_hook(on: bool) -> PyResult<()> {
-        Keys::named(crate::HOOK).and_then(|keys| set_included(keys, on)).map_err(raise)
+    fn enable_hook(on: bool) {
+        set_included(crate::HOOK, on);
     }
 }

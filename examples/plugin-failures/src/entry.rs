@@ -3,7 +3,7 @@
 opgrid_plugin_sdk::plugin! {
     name: "failures",
     version: "0.1.0",
-    namespaces: "rusty",
-    keys: "CPU",
+    namespaces: "rusty forms",
+    keys: "CPU CompositeImplicitAutograd CompositeExplicitAutograd TESTING_ONLY_GenericMode",
     register: crate::register,
 }

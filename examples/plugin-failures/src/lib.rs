@@ -1,15 +1,18 @@
 //! A plugin in Rust that fails, panics and lies; `tests/failures.rs` says what becomes of it.
 //!
-//! Which way the entry goes is up to the host: each way has an operator in the namespace `asked`, which is there or not.
+//! Which way the entry goes is up to the host: each way has an operator in the namespace `asked`, which is there or not. The
+//! operators of `forms` do what they should.
 
 mod entry;
+mod forms;
+
+/// What the operators of [`forms`] are written with. The tests compile the same file with that of the host.
+use opgrid_plugin_sdk::prelude as api;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use opgrid_plugin_sdk::{
-    Block, Call, DType, Device, DeviceMemory, Error, ErrorKind, Operator, Registrar, Result, Tensor,
-    parallel_for,
-};
+use opgrid_plugin_sdk::prelude::*;
+use opgrid_plugin_sdk::{BackendComponent, DeviceMemory, parallel_for};
 
 /// How many contexts of kernels there are.
 static ALIVE: AtomicI64 = AtomicI64::new(0);
@@ -56,7 +59,26 @@ impl DeviceMemory for Broken {
 }
 
 fn is_asked(what: &str) -> bool {
-    Operator::find(&format!("asked::{what}")).is_ok()
+    Dispatcher::current().find(&format!("asked::{what}")).is_ok()
+}
+
+operator! {
+    Alive = "rusty::alive() -> int";
+    Half = "rusty::half(float x) -> float";
+    Panics = "rusty::panics(Tensor self) -> Tensor";
+    PanicsWithABomb = "rusty::panics_with_a_bomb(Tensor self) -> Tensor";
+    Fails = "rusty::fails(Tensor self) -> Tensor";
+    Misfit = "rusty::misfit(Tensor self) -> Tensor";
+    Asks = "rusty::asks(Tensor self) -> Tensor";
+    OnDevice = "rusty::on_device(bool panics) -> Tensor";
+    ReadBack = "rusty::read_back(Tensor self) -> Tensor";
+    WriteBack = "rusty::write_back(Tensor self) -> Tensor";
+    Which = "rusty::which() -> int";
+    Sum = "rusty::sum(int n, int fails, int panics) -> int";
+    Waits = "rusty::waits(Tensor self) -> Tensor";
+    AskedWhich = "asked::which() -> int";
+    AskedWait = "asked::wait() -> ()";
+    Add = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
 }
 
 /// Everything that the entry says.
@@ -64,17 +86,16 @@ fn is_asked(what: &str) -> bool {
 /// # Errors
 ///
 /// Those that the host asks for.
-pub fn register(registrar: &Registrar) -> Result<()> {
+pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     // The errors that the host makes of panics say what they said. A plugin's own copy of the standard library would print
     // that too, with a back trace where one is asked for, past what the tests' program holds back of its output.
     std::panic::set_hook(Box::new(|_| {}));
-    let library = registrar.library("rusty")?;
+    let mut library = dispatcher.library("rusty");
     let held = Held::new(is_asked("panic_of_a_context"));
-    library.define("alive() -> int")?;
-    library.implement("alive", "CompositeExplicitAutograd", move || {
+    library.define(Alive).closure(DispatchKey::CompositeExplicitAutograd, move |()| {
         let _ = &held;
         Ok(ALIVE.load(Ordering::Relaxed))
-    })?;
+    });
     if is_asked("panic") {
         panic!("the entry gave up");
     }
@@ -82,95 +103,83 @@ pub fn register(registrar: &Registrar) -> Result<()> {
         std::panic::panic_any(Bomb);
     }
     if is_asked("error") {
+        library.discard();
         return Err(Error::new(ErrorKind::NotImplemented, "the entry has nothing to say"));
     }
-    typed(&library)?;
-    failures(&library)?;
-    results(&library)?;
-    conditions(&library)?;
-    devices(registrar, &library)?;
-    hosts(&library)?;
-    threads(&library)
-}
-
-fn unary(library: &Block, name: &str) -> Result<()> {
-    library.define(&format!("{name}(Tensor self) -> Tensor"))
+    inferred(&mut library);
+    failures(&mut library);
+    results(&mut library);
+    devices(&mut library)?;
+    hosts(&mut library);
+    let mut registration = library.finish()?;
+    registration.join(forms::register(dispatcher)?);
+    Ok(registration)
 }
 
 /// Operators whose schemas are those of their kernels' types, and one that does not fit its schema.
-fn typed(library: &Block) -> Result<()> {
-    library.operator("inferred", |x: Tensor, n: i64, more: Option<f64>| {
-        Ok((x, more.map_or(vec![n], |more| vec![n, more as i64])))
-    })?;
-    library.operator("nothing", || Ok(()))?;
-    library.operator("half(float x) -> float", |x: f64| Ok(x / 2.0))?;
-    library.operator("unlike(str x) -> float", |x: f64| Ok(x))
+fn inferred(library: &mut Library) {
+    type Inferred = fn(Tensor, i64, Option<f64>) -> (Tensor, Vec<i64>);
+    library.define_inferred(
+        "inferred",
+        Kernel::function::<Inferred>(|x, n, more| {
+            Ok((x.clone(), more.map_or(vec![n], |more| vec![n, more as i64])))
+        }),
+    );
+    library.define_inferred("nothing", Kernel::function::<fn()>(|| Ok(())));
+    library.define(Half).kernel(DispatchKey::CompositeImplicitAutograd, |x| Ok(x / 2.0));
+    library.define("unlike(str x) -> float").add(Kernel::function::<fn(f64) -> f64>(Ok));
 }
 
-fn failures(library: &Block) -> Result<()> {
-    for name in ["panics", "panics_with_a_bomb", "fails", "panics_half_way", "misfit"] {
-        unary(library, name)?;
-    }
-    library.implement("panics", "CPU", |x: Tensor| -> Result<Tensor> {
-        panic!("no kernel for {} elements", x.numel()?)
-    })?;
-    library.implement("panics_with_a_bomb", "CPU", |_: Tensor| -> Result<Tensor> {
-        std::panic::panic_any(Bomb)
-    })?;
-    library.implement("fails", "CPU", |_: Tensor| -> Result<Tensor> {
-        Err(Error::new(ErrorKind::Argument, "nothing but failure"))
-    })?;
-    library.implement("panics_half_way", "CPU", |call: &mut Call<'_>| {
-        let x: Tensor = call.argument(0)?;
-        call.push(&x)?;
+fn failures(library: &mut Library) {
+    library.define(Panics).kernel(DispatchKey::Cpu, |x| panic!("no kernel for {} elements", x.numel()));
+    library.define(PanicsWithABomb).kernel(DispatchKey::Cpu, |_| std::panic::panic_any(Bomb));
+    library
+        .define(Fails)
+        .kernel(DispatchKey::Cpu, |_| Err(Error::new(ErrorKind::Argument, "nothing but failure")));
+    library.define("panics_half_way(Tensor self) -> Tensor").boxed(DispatchKey::Cpu, |call| {
+        let x = call.tensor(0)?;
+        call.push(x)?;
         panic!("one result was there")
-    })?;
-    library.implement("misfit", "CPU", |x: Tensor| {
+    });
+    library.define(Misfit).kernel(DispatchKey::Cpu, |x| {
         let other = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0], &[5])?;
-        Operator::find("aten::add.Tensor")?.call::<Tensor>(&[&x, &other, &1i64])
-    })
+        Add.call(x, &other, 1.into())
+    });
+    library
+        .define(Asks)
+        .provider(DispatchKey::Cpu, "asking", |x| Ok(x.clone()))
+        .when("nobody knows", |_| panic!("the condition gave up"));
 }
 
-fn results(library: &Block) -> Result<()> {
-    for name in ["two_for_one", "none_for_one", "int_for_tensor", "two_parameters", "text_parameter"] {
-        unary(library, name)?;
-    }
-    library.implement("two_for_one", "CPU", |x: Tensor| Ok((x.clone(), x)))?;
-    library.implement("none_for_one", "CPU", |_: Tensor| Ok(()))?;
-    library.implement("int_for_tensor", "CPU", |_: Tensor| Ok(7i64))?;
-    library.implement("two_parameters", "CPU", |x: Tensor, _: Tensor| Ok(x))?;
-    library.implement("text_parameter", "CPU", |_: String| Ok(7i64))
+/// Kernels that leave other results than their schemas say, or take other arguments.
+fn results(library: &mut Library) {
+    let mut misfit = |name: &str, kernel: Kernel| {
+        library.define(&*format!("{name}(Tensor self) -> Tensor")).add(kernel.at(DispatchKey::Cpu));
+    };
+    misfit("two_for_one", Kernel::function::<fn(Tensor) -> (Tensor, Tensor)>(|x| Ok((x.clone(), x.clone()))));
+    misfit("none_for_one", Kernel::function::<fn(Tensor)>(|_| Ok(())));
+    misfit("int_for_tensor", Kernel::function::<fn(Tensor) -> i64>(|_| Ok(7)));
+    misfit("two_parameters", Kernel::function::<fn(Tensor, Tensor) -> Tensor>(|x, _| Ok(x.clone())));
+    misfit("text_parameter", Kernel::function::<fn(String) -> i64>(|_| Ok(7)));
 }
 
-fn conditions(library: &Block) -> Result<()> {
-    unary(library, "asks")?;
-    library.provider("asks", "CPU", "asking", Ok::<Tensor, Error>, "nobody knows", |_| {
-        panic!("the condition gave up")
-    })
-}
-
-fn devices(registrar: &Registrar, library: &Block) -> Result<()> {
-    let (_, device) = registrar.backend("RustyDevice")?;
-    library.define("on_device(bool panics) -> Tensor")?;
-    library.implement("on_device", "CompositeExplicitAutograd", move |panics: bool| {
-        Tensor::on_device(Broken(Held::new(panics)), 8, &[2], None, DType::F32, device.numbered(0))
-    })?;
-    library.define("read_back(Tensor self) -> Tensor")?;
-    library.implement("read_back", "CompositeExplicitAutograd", |x: Tensor| x.on_cpu())?;
-    library.define("write_back(Tensor self) -> Tensor")?;
-    library.implement("write_back", "CompositeExplicitAutograd", |x: Tensor| {
+fn devices(library: &mut Library) -> Result<()> {
+    let device = Device::numbered(BackendComponent::register("RustyDevice")?.device_type(), 0)?;
+    library.define(OnDevice).closure(DispatchKey::CompositeExplicitAutograd, move |(panics,)| {
+        Tensor::on_device(Broken(Held::new(panics)), 8, &[2], None, DType::F32, device)
+    });
+    library.define(ReadBack).kernel(DispatchKey::CompositeExplicitAutograd, Tensor::on_cpu);
+    library.define(WriteBack).kernel(DispatchKey::CompositeExplicitAutograd, |x| {
         x.write_back(&Tensor::empty(&[2], DType::F32, Device::CPU)?)?;
-        Ok(x)
-    })
+        Ok(x.clone())
+    });
+    Ok(())
 }
 
-/// An operator that asks the host which one it is.
-fn hosts(library: &Block) -> Result<()> {
-    library.operator("which", || Operator::find("asked::which")?.call::<i64>(&[]))
-}
-
-fn threads(library: &Block) -> Result<()> {
-    library.operator("sum(int n, int fails, int panics) -> int", |n: i64, fails: i64, panics: i64| {
+/// Operators that ask the host something, and wait on its threads.
+fn hosts(library: &mut Library) {
+    library.define(Which).kernel(DispatchKey::CompositeImplicitAutograd, || AskedWhich.call());
+    library.define(Sum).kernel(DispatchKey::CompositeImplicitAutograd, |n, fails, panics| {
         let sum = AtomicI64::new(0);
         parallel_for(n as usize, 3, |range| {
             for number in range.map(|number| number as i64) {
@@ -183,13 +192,11 @@ fn threads(library: &Block) -> Result<()> {
             Ok(())
         })?;
         Ok(sum.into_inner())
-    })?;
-    library.define("waits(Tensor self) -> Tensor")?;
-    library.implement("waits", "CPU", |x: Tensor| {
-        let wait = Operator::find("asked::wait")?;
-        wait.call_boxed(&[])?;
+    });
+    library.define(Waits).kernel(DispatchKey::Cpu, |x| {
+        AskedWait.call()?;
         // By now the plugin may have been dropped.
         let twice: Vec<f32> = x.to_vec::<f32>()?.iter().map(|x| 2.0 * x).collect();
-        Tensor::from_slice(&twice, x.sizes()?)
-    })
+        Tensor::from_slice(&twice, x.sizes())
+    });
 }

@@ -1,33 +1,13 @@
 //! Plugins in Rust that panic, fail and lie: the host says what went wrong, and goes on.
 
-use std::path::{Path, PathBuf};
+mod common;
+
 use std::sync::{Arc, Barrier};
+
+use common::{file, subject};
 
 use opgrid::plugin::{Load, Plugin};
 use opgrid::{DispatchKey, Dispatcher, ErrorKind, Registration, Result, Tensor, TensorType, Value};
-// The library is built because the tests depend on it; what they use is the file.
-use plugin_failures as _;
-
-/// A copy of the plugin, so that its statics are those of one test.
-fn file(name: &str) -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let places = program.ancestors().skip(1).take(2).map(|folder| folder.join("libplugin_failures.so"));
-    let built =
-        places.into_iter().find(|path| path.is_file()).expect("cargo builds the library beside its tests");
-    // Cargo makes the folder when it compiles the tests, not when they are there already.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::create_dir_all(folder).unwrap();
-    let copy = folder.join(format!("librusty_{name}.so"));
-    std::fs::copy(built, &copy).unwrap();
-    copy
-}
-
-fn subject() -> (Dispatcher, Registration) {
-    let dispatcher = Dispatcher::new();
-    let operators = opgrid::register(&dispatcher).unwrap();
-    (dispatcher, operators)
-}
-
 /// A dispatcher that asks the plugin for something.
 fn asking(what: &str) -> (Dispatcher, [Registration; 2]) {
     let (dispatcher, operators) = subject();
@@ -173,6 +153,18 @@ fn one_file_serves_two_dispatchers_at_a_time() {
     // The file's variables know the one that came last, which goes now.
     drop(second);
     assert_eq!(which(&first.0), [Value::from(1)]);
+    // What the plugin calls is registered anew, and looked up anew.
+    let (dispatcher, registration, _plugin) = first;
+    drop(registration);
+    let error = call(&dispatcher, "rusty::which", &[]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unknown, "{error}");
+    let mut library = dispatcher.library("asked");
+    library.define("which() -> int").boxed(DispatchKey::CompositeExplicitAutograd, |call| {
+        call.push(3i64);
+        Ok(())
+    });
+    let _registration = library.finish().unwrap();
+    assert_eq!(which(&dispatcher), [Value::from(3)]);
 }
 
 #[test]

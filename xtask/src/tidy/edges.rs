@@ -12,7 +12,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("opgrid-core", &["opgrid-schema", "opgrid-macros"]),
     ("opgrid-tensor", &["opgrid-core"]),
     ("opgrid-abi", &[]),
-    ("opgrid-plugin-sdk", &["opgrid-abi"]),
+    ("opgrid-plugin-sdk", &["opgrid-abi", "opgrid-macros"]),
     ("opgrid-plugin", &["opgrid-tensor", "opgrid-abi"]),
     ("opgrid-gpu", &["opgrid-tensor"]),
     ("opgrid-nn", &["opgrid-tensor"]),
@@ -32,6 +32,7 @@ const TESTING: (&str, &[&str]) = ("opgrid-testing", &["opgrid-tensor", "opgrid-g
 const EXTERNAL: &[(&str, &[&str])] = &[
     ("opgrid-schema", &[]),
     ("opgrid-abi", &[]),
+    ("opgrid-plugin-sdk", &["num-complex"]),
     ("opgrid-core", &["foldhash", "hashbrown", "libc", "loom", "num-complex", "rustix", "serde_json"]),
 ];
 

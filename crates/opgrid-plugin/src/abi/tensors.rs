@@ -77,8 +77,8 @@ pub(super) unsafe extern "C" fn tensor_info(
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
         let (tensor, asked) = unsafe { (tensor(&held)?, described(out, "OpgridTensorInfo")?) };
-        let array = tensor.array()?;
-        let geometry = array.geometry();
+        // Tensors that wrap others have no memory of their own, and say what they are like all the same.
+        let (geometry, dtype) = (tensor.geometry(), tensor.dtype());
         let info = OpgridTensorInfo {
             struct_size: asked.struct_size,
             dims: geometry.dims(),
@@ -86,12 +86,12 @@ pub(super) unsafe extern "C" fn tensor_info(
             strides: geometry.strides().as_ptr(),
             offset: geometry.offset(),
             numel: geometry.numel(),
-            dtype: array.dtype().number() as i32,
-            item_size: array.dtype().size_in_bytes() as u32,
-            device: device_to(array.device()),
+            dtype: dtype.number() as i32,
+            item_size: dtype.size_in_bytes() as u32,
+            device: device_to(tensor.device()),
             is_contiguous: u32::from(geometry.is_contiguous()),
             reserved: 0,
-            storage_bytes: array.storage().bytes(),
+            storage_bytes: tensor.array().map_or(0, |array| array.storage().bytes()),
             keys: keys_to(tensor.keys()),
         };
         // SAFETY: as above.
