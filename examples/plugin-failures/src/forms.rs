@@ -22,6 +22,8 @@ operator! {
     pub Shown = "forms::shown(Any x) -> str";
     pub Drawn = "forms::drawn(Tensor self, Generator? generator=None) -> Tensor";
     pub Through = "forms::through(Tensor self, Tensor[] more, int? n) -> str";
+    pub Described = "forms::described(Tensor self) -> str";
+    pub Read = "forms::read(Tensor self) -> str";
     pub Unknown = "forms::unknown() -> int";
     pub Missing = "missing::operator(int n) -> int";
     pub TooFew = "aten::mul.Tensor(Tensor self) -> Tensor";
@@ -139,6 +141,10 @@ pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
         Nothing.call(7)?;
         Ok(format!("{lists} {optional}"))
     });
+    library.define(Described).kernel(everywhere, |x| {
+        Ok(format!("{:?} {:?} {} {} {}", x.sizes(), x.strides(), x.dim(), x.numel(), x.is_contiguous()))
+    });
+    library.define(Read).kernel(everywhere, |x| Ok(format!("{:?}", x.to_vec::<f32>()?)));
     library.define(Unknown);
     library.define(CallsTooFew).kernel(everywhere, |x| TooFew.call(x));
     library.define(CallsMissing).kernel(everywhere, |n| Missing.call(n));

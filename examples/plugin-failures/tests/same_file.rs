@@ -7,9 +7,10 @@ mod forms;
 use common::{file, subject};
 use opgrid::plugin::{Load, Plugin};
 use opgrid::prelude as api;
+use opgrid::tensor::Wrapper;
 use opgrid::{
-    Complex64, DType, Device, DispatchKey, Dispatcher, ErrorKind, Layout, MemoryFormat, Registration, Result,
-    Scalar, SlowPath, Tensor, Value, including,
+    AnyTensor, Complex64, DType, Device, DispatchKey, Dispatcher, ErrorKind, Layout, MemoryFormat,
+    Registration, Result, Scalar, SlowPath, Tensor, TensorData, TensorSpec, Value, including,
 };
 
 /// The operators of the file as the host's own, and those of the plugin.
@@ -64,7 +65,7 @@ fn the_operators_and_their_schemas_are_the_same() {
     };
     let found = schemas(&both.here);
     assert_eq!(found, schemas(&both.there));
-    assert_eq!(found.len(), 19, "{found:?}");
+    assert_eq!(found.len(), 21, "{found:?}");
 }
 
 #[test]
@@ -159,6 +160,60 @@ fn layers_call_on_and_providers_are_chosen() {
     );
     assert_eq!(both.same("chosen", &[Value::from(&floats(&[1.0, 2.0]))]), "[2] is even; ");
     assert_eq!(both.same("chosen", &[Value::from(&floats(&[1.0]))]), "[1] is odd; ");
+}
+
+/// A tensor that a layer wraps.
+struct Wrapped(Tensor);
+
+impl Wrapper for Wrapped {
+    fn layer(&self) -> &str {
+        "wrapped"
+    }
+
+    fn spec(&self) -> &TensorSpec {
+        self.0.spec().expect("it is defined")
+    }
+}
+
+/// A tensor of another library.
+struct Foreign;
+
+impl TensorData for Foreign {
+    fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a foreign tensor")
+    }
+}
+
+#[test]
+fn tensors_of_every_kind_say_what_they_are_like() {
+    let both = Both::new("kinds");
+    let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
+    let views = [
+        x.clone(),
+        x.transpose(0, 1).unwrap(),
+        x.select(1, 2).unwrap(),
+        x.narrow(0, 1, 1).unwrap(),
+        x.narrow(0, 0, 0).unwrap(),
+        x.select(1, 1).unwrap().unsqueeze(1).unwrap().expand(&[2, 4]).unwrap(),
+        Tensor::from_slice(&[7.0f32], &[]).unwrap(),
+    ];
+    for view in views.iter().map(Value::from) {
+        both.same("described", std::slice::from_ref(&view));
+        both.same("read", &[view]);
+    }
+    assert_eq!(both.same("read", &[Value::from(&views[1])]), "[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]; ");
+    let wrapped = Value::from(Tensor::wrap(DispatchKey::Cpu.key_set(), Wrapped(views[1].clone())));
+    assert_eq!(both.same("described", std::slice::from_ref(&wrapped)), "[3, 2] [1, 3] 2 6 false; ");
+    for result in both.call("read", &[wrapped]) {
+        assert!(result.unwrap_err().to_string().contains("has no memory of its own"));
+    }
+    let foreign = Value::from(AnyTensor::new(DispatchKey::Cpu.key_set(), Foreign));
+    let [here, there] = both.call("described", &[foreign]).map(|result| result.unwrap_err().to_string());
+    assert!(here.contains("a foreign tensor"), "{here}");
+    assert!(
+        there.contains("a foreign tensor is a tensor of another library, expected one of opgrid"),
+        "{there}"
+    );
 }
 
 #[test]
