@@ -118,7 +118,8 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     print!("{report}{}", report.table(&setting.differences));
     println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
     println!("{:.1} s", start.elapsed().as_secs_f64());
-    let rare = report.hardly_compared(ENOUGH);
+    let mut rare = report.hardly_compared(ENOUGH);
+    rare.retain(|operator| setting.can_be_called(operator));
     match report.differences() {
         0 if !unmet.is_empty() => Err(format!(
             "decided differences that no call has met, give them a directed one: {}",

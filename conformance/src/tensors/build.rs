@@ -142,6 +142,13 @@ impl<'a> Builder<'a> {
         self.arguments.iter().any(|known| known == name)
     }
 
+    /// Whether the overload that is called cuts a dimension into parts.
+    pub fn has_sections(&self) -> bool {
+        ["sections", "chunks", "split_size", "split_sizes", "tensor_indices_or_sections"]
+            .iter()
+            .any(|name| self.has_argument(name))
+    }
+
     /// How many arguments the overload that is called has.
     pub fn count_arguments(&self) -> usize {
         self.arguments.len()

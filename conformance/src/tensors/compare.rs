@@ -197,13 +197,15 @@ impl Compared<'_> {
         let units = match rounding {
             Rounding::Result(units) | Rounding::Near(units) => f64::from(units),
             Rounding::Power(units) => f64::from(units),
-            Rounding::Sum(units) => {
-                f64::from(units)
-                    * tolerance::largest_sum(self.side, self.case, self.call(), self.terms(one.len()))
-            }
+            Rounding::Sum(units) | Rounding::Products(units) => f64::from(units),
             _ => 0.0,
         };
-        let is_sum = matches!(rounding, Rounding::Sum(_));
+        let is_sum = matches!(rounding, Rounding::Sum(_) | Rounding::Products(_));
+        let largest_sum = match rounding {
+            Rounding::Sum(_) => self.largest_sum(one.len()),
+            Rounding::Products(_) => self.largest_sum(one.len()) * tolerance::largest(self.case, self.call()),
+            _ => 0.0,
+        };
         let largest = tolerance::largest_number(self.case, self.call(), dtype);
         let is_equal = |at: usize| {
             let bits = at * width..(at + 1) * width;
@@ -214,17 +216,24 @@ impl Compared<'_> {
             if dtype == DType::Bool && self.case.calls.len() > 1 && ours[at] != 0 && torch[at] != 0 {
                 return true;
             }
-            let distance = match rounding {
-                Rounding::Exact => return inexact && is_nan_on_both(one[at], other[at], dtype),
-                Rounding::Sum(_) => units * precision,
-                Rounding::Near(_) => units * precision * other[at].norm().max(1.0),
-                Rounding::Power(_) => {
-                    let growth = tolerance::growth(self.case, self.call(), other[at]);
-                    units * growth * precision * other[at].norm()
-                }
-                _ => units * precision * other[at].norm(),
+            let (one, other) = match rounding {
+                Rounding::Exact | Rounding::Sum(_) | Rounding::Products(_) => (one[at], other[at]),
+                _ => tolerance::beside_infinity(one[at], other[at], largest),
             };
-            if is_sum && units > largest && !(one[at].is_finite() && other[at].is_finite()) {
+            // Of a number whose parts are near the end of the range the norm is beyond it.
+            let norm = other.norm().min(if other.is_finite() { f64::MAX } else { f64::INFINITY });
+            let distance = match rounding {
+                Rounding::Exact => return inexact && is_nan_on_both(one, other, dtype),
+                // Powers, roots and exponentials of sums may be larger than the sums.
+                Rounding::Sum(_) | Rounding::Products(_) => units * precision * largest_sum.max(norm),
+                Rounding::Near(_) => units * precision * norm.max(1.0),
+                Rounding::Power(_) => {
+                    let growth = tolerance::growth(self.case, self.call(), other);
+                    units * growth * precision * norm
+                }
+                _ => units * precision * norm,
+            };
+            if is_sum && units * largest_sum > largest && !(one.is_finite() && other.is_finite()) {
                 // The sum leaves the range in one order of the terms, and may not in the other.
                 return true;
             }
@@ -232,10 +241,12 @@ impl Compared<'_> {
             let steps = match rounding {
                 Rounding::Exact | Rounding::Unset => 0.0,
                 Rounding::Power(_) => 64.0,
+                // Each operation of a chain loses a part of a step.
+                Rounding::Result(units) if units > 64 => 8.0,
                 _ => 1.0,
             };
             let distance = distance.max(steps * smallest);
-            inexact && tolerance::agree(one[at], other[at], if distance.is_nan() { 0.0 } else { distance })
+            inexact && tolerance::agree(one, other, if distance.is_nan() { 0.0 } else { distance })
         };
         let differing: Vec<usize> = (0..one.len()).filter(|at| !is_equal(*at)).collect();
         let Some(first) = differing.first() else { return };
@@ -259,6 +270,11 @@ impl Compared<'_> {
         let numbers = call.args().any(|arg| matches!(arg, super::case::Arg::Complex(_)));
         let is_complex = |at| self.case.dtype(at).is_some_and(DType::is_complex);
         numbers || call.tensors().into_iter().any(is_complex)
+    }
+
+    /// A number that no sum which the call may give exceeds.
+    fn largest_sum(&self, results: usize) -> f64 {
+        tolerance::largest_sum(self.side, self.case, self.call(), self.terms(results))
     }
 
     /// How many terms a sum has at most.

@@ -252,6 +252,14 @@ fn asked(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
 }
 
 fn viewed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    if let Some(arg) = part_of_dimension(b, argument) {
+        return Some(arg);
+    }
+    if argument.name == "self" && b.current.is_none() && b.operator().ends_with("view_as_complex") {
+        // Pairs of floats.
+        b.shape.push(2);
+        b.dtype = *b.random.pick(&[DType::F32, DType::F64]);
+    }
     if argument.name == "self" && b.count_arguments() == 1 && b.current.is_none() && b.random.chance(50) {
         // A matrix, which the only view that is asked for nothing more may be of.
         b.shape.truncate(2);
@@ -290,6 +298,82 @@ fn viewed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         "dim" if is_only && argument.real_type.to_string() == "int" => Arg::Int(b.any_dim(dims + 1)),
         _ => return None,
     })
+}
+
+/// Arguments that say which part of a dimension is wanted, or into which parts it is cut.
+fn part_of_dimension(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
+    let (name, is_list) = (argument.name.as_str(), argument.real_type.to_string().contains("[]"));
+    let is_part = b.has_argument("length") || b.has_argument("dimension");
+    // The dimension of `hsplit`, `vsplit` and `dsplit`, which have no argument for it.
+    let is_fixed = !b.has_argument("dim");
+    match name {
+        "dim" | "dimension" if is_part => {
+            b.dim = b.any_dim(b.shape.len());
+            return Some(Arg::Int(b.dim));
+        }
+        "dim" if b.has_sections() && b.random.chance(90) => return Some(Arg::Int(b.dim)),
+        "sections" | "chunks" | "split_size" | "split_sizes" | "tensor_indices_or_sections" if !is_fixed => {
+            b.dim = if b.random.chance(50) { 0 } else { b.any_dim(b.shape.len()) };
+        }
+        "sections" if b.shape.len() > 1 => b.dim = i64::from(!b.operator().contains("vsplit")),
+        "sections" => b.dim = 0,
+        _ => {}
+    }
+    if name == "sections" && b.operator().contains("dsplit") {
+        b.dim = 2;
+    }
+    let size = size_at(&b.shape, b.dim);
+    let below = |random: &mut Random, end: i64| random.below(end.max(1) as usize) as i64;
+    Some(match name {
+        "start" if is_part && is_tensor(argument) => {
+            let kind = Kind::of_input(&mut b.random);
+            let style = Style::Index(size);
+            let dtype = if b.random.chance(90) { DType::I64 } else { *b.random.pick(&DTYPES) };
+            let sizes: &[i64] = if b.random.chance(95) { &[] } else { &[1] };
+            b.tensor(sizes, dtype, style, kind)
+        }
+        "start" if is_part => {
+            b.length = below(&mut b.random, size + 1) as usize;
+            Arg::Int(if b.random.chance(20) { b.length as i64 - size } else { b.length as i64 })
+        }
+        "length" => {
+            Arg::Int(below(&mut b.random, size - b.length as i64 + 1) + i64::from(b.random.chance(4)))
+        }
+        "size" if is_part => Arg::Int(below(&mut b.random, size + 1) + i64::from(b.random.chance(4))),
+        "step" if is_part => Arg::Int(below(&mut b.random, 3) + i64::from(b.random.chance(95))),
+        "sections" if is_fixed => {
+            let divisors: Vec<i64> = (1..=size.max(1)).filter(|count| size % count == 0).collect();
+            Arg::Int(*b.random.pick(&divisors) + i64::from(b.random.chance(5)))
+        }
+        "split_size" | "split_sizes" if is_list => Arg::Ints(cut(&mut b.random, size)),
+        "sections" | "chunks" | "split_size" => {
+            Arg::Int(below(&mut b.random, 5) + i64::from(b.random.chance(95)))
+        }
+        "tensor_indices_or_sections" => {
+            let kind = Kind::of_input(&mut b.random);
+            let dtype = if b.random.chance(95) { DType::I64 } else { *b.random.pick(&DTYPES) };
+            let count = b.random.below(4) as i64;
+            match b.random.chance(50) {
+                true => b.tensor(&[], dtype, Style::Below(5), kind),
+                false => b.tensor(&[count], dtype, Style::Index(size + 1), kind),
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// Sizes of parts that make a whole; seldom of more or less.
+fn cut(random: &mut Random, whole: i64) -> Vec<i64> {
+    let (mut parts, mut rest) = (Vec::new(), whole);
+    while rest > 0 || parts.is_empty() {
+        let part = random.below(rest as usize + 1) as i64;
+        parts.push(part);
+        rest -= part;
+    }
+    if random.chance(5) {
+        parts.push(random.below(3) as i64 - 1);
+    }
+    parts
 }
 
 /// Other sizes for the same number of elements; now and then one of them unknown, or wrong ones.

@@ -1,7 +1,7 @@
 //! Runs cases on our tensors.
 
 use opgrid_core::{AnyTensor, Device, Dispatcher, Kind, List, Registration, Result, Scalar, Value};
-use opgrid_tensor::samples::{Roundings, Samples};
+use opgrid_tensor::samples::{OperatorSamples, Roundings, Samples};
 use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
 
@@ -55,6 +55,14 @@ impl Ours {
     pub fn depends_on_elements(&self, operator: &str) -> bool {
         let own = family(operator);
         self.samples.operators().iter().any(|known| family(known.name()) == own && !known.is_on_meta())
+    }
+
+    /// Whether an operator has samples that are not refused: without a device beside the CPU some have none.
+    pub fn can_be_called(&self, operator: &str) -> bool {
+        let mut known = self.samples.operators().iter().filter(|known| known.name() == operator).peekable();
+        let is_called =
+            |known: &OperatorSamples| known.dtypes().iter().any(|dtype| !known.samples(*dtype).is_empty());
+        known.peek().is_none() || known.any(is_called)
     }
 
     /// The names of the arguments of a call that are outputs.
@@ -147,6 +155,11 @@ impl Run<'_> {
         let next = result.ok().and_then(|values| values.iter().find_map(first_tensor));
         self.tensors.extend(next.or_else(|| self.tensors.last().cloned()));
         Answer { outcome, written }
+    }
+
+    /// Forgets the tensor of the last call, as if that had not been.
+    pub fn forget_last(&mut self) {
+        self.tensors.pop();
     }
 
     fn results(&self, call: &Call) -> Result<Vec<Value>> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use opgrid_core::{Device, OperatorHandle};
+use opgrid_tensor::samples::Directed;
 use serde_json::{Value as Json, json};
 
 use super::answer::Answer;
@@ -84,6 +85,11 @@ impl Setting {
     pub(super) fn call_named(&self, name: &str, seed: u64) -> Option<Case> {
         let known = self.operators.iter().find(|(operator, _)| operator.name().to_string() == name);
         known.map(|(operator, maker)| self.call_of(operator, maker, seed))
+    }
+
+    /// Whether an operator has samples that are not refused.
+    pub fn can_be_called(&self, operator: &str) -> bool {
+        self.ours.can_be_called(operator)
     }
 
     /// The names of the overloads that are compared.
@@ -277,7 +283,8 @@ pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Repor
     Ok(())
 }
 
-/// Runs the directed call of each difference that was not met yet, and gives those that are not met then.
+/// Runs the directed call of each difference that was not met yet, and gives those that are not met then, other than those
+/// that only other processors show.
 ///
 /// # Errors
 ///
@@ -298,7 +305,8 @@ pub fn directed(
             report.compared("directed calls");
             compared(setting, &case, answer.as_ref(), report)?;
         }
-        if !report.has_met(difference.id) {
+        let is_shown = difference.directed.as_ref().is_none_or(Directed::is_shown_here);
+        if is_shown && !report.has_met(difference.id) {
             unmet.push(difference.id);
         }
     }

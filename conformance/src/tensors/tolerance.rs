@@ -69,7 +69,7 @@ pub fn largest_sum(ours: &Ours, case: &Case, call: &Call, terms: f64) -> f64 {
 }
 
 /// The largest finite element of the arguments, at least one.
-fn largest(case: &Case, call: &Call) -> f64 {
+pub fn largest(case: &Case, call: &Call) -> f64 {
     let largest = |tensor: usize| -> f64 {
         let Some(place) = case.tensors.get(tensor) else { return 1.0 };
         let block = &case.blocks[place.block];
@@ -90,10 +90,38 @@ fn factors(call: &Call) -> f64 {
     factors.filter(|factor| factor.is_finite() && *factor > 1.0).product()
 }
 
+/// Two numbers that are compared: an infinity of one of them counts as the end of the range, for what is rounded to
+/// infinity on one side may lie just below on the other.
+pub fn beside_infinity(one: Complex64, other: Complex64, end: f64) -> (Complex64, Complex64) {
+    let parts = |one: f64, other: f64| match one.is_infinite() != other.is_infinite() {
+        true => (one.clamp(-end, end), other.clamp(-end, end)),
+        false => (one, other),
+    };
+    let ((re, other_re), (im, other_im)) = (parts(one.re, other.re), parts(one.im, other.im));
+    (Complex64::new(re, im), Complex64::new(other_re, other_im))
+}
+
 /// Whether two elements agree within `distance`; parts of a complex number count together.
 pub fn agree(one: Complex64, other: Complex64, distance: f64) -> bool {
     let parts = [(one.re, other.re), (one.im, other.im)];
     parts.into_iter().all(|(one, other)| {
         one == other || (one.is_nan() && other.is_nan()) || (one - other).abs() <= distance
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_at_the_end_of_the_range_is_as_good_as_infinity() {
+        let compared = |one: f64, other: f64| {
+            let (one, other) = beside_infinity(one.into(), other.into(), 100.0);
+            agree(one, other, 1.0)
+        };
+        assert!(compared(99.5, f64::INFINITY) && compared(f64::NEG_INFINITY, -100.0));
+        assert!(compared(f64::INFINITY, 101.0) && compared(f64::INFINITY, f64::INFINITY));
+        assert!(!compared(5.0, f64::INFINITY) && !compared(f64::INFINITY, -100.0));
+        assert!(!compared(f64::NAN, f64::INFINITY) && !compared(103.0, 101.0));
+    }
 }

@@ -4,14 +4,15 @@ use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::kernels::random::generator;
 use opgrid_tensor::ops::{
     AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool3dOut, AddbmmInplace, AffineGridGenerator, AllAllOut,
-    AllDimsOut, AvgPool3d, AvgPool3dBackward, BernoulliOut, BernoulliP, BucketizeScalar, BucketizeTensor,
-    CatOut, ChannelShuffle, ConjKernel, Contiguous, Conv3d, CumprodInplace, CumsumInplace, DivTensorMode,
-    EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq,
-    FillInplaceScalar, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor,
-    IsnanOut, Kron, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace,
-    Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MmOut, Mode, MulOut,
-    MulScalarOut, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar,
-    PowScalar, PowScalarOut, Prod, Randint, RandintLikeTensor, ReluOut, ResizeInplace, ScatterSrcOut,
+    AllDimsOut, AsStridedScatter, AvgPool3d, AvgPool3dBackward, BernoulliOut, BernoulliP, BucketizeScalar,
+    BucketizeTensor, CatOut, Cdist, ChannelShuffle, ConjKernel, Contiguous, Conv3d, CumprodInplace,
+    CumsumInplace, DiffOut, DivTensorMode, EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut,
+    FftIhfft2Out, FftRfftfreq, FillInplaceScalar, Histc, Im2col, Im2colOut, IndexAdd, IsConj,
+    IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, LerpTensor, LinearOut, LocalScalarDense,
+    LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxPool3d,
+    MaxUnaryOut, MeanOut, MmOut, Mode, MulOut, MulScalarOut, NativeDropout, NormalInplace,
+    NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Randint,
+    RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut,
     SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices,
     ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa,
     VarCorrection, VarCorrectionOut, ViewAsComplex,
@@ -156,6 +157,8 @@ fn what_is_refused_with_elements_is_refused_without() {
     let (left, right) = (empty(&[2, 0], DType::I32), empty(&[0, 2], DType::I32));
     let far = empty(&[2, 2], DType::I32).addmm(&left, &right, 1, f64::NAN);
     assert!(message(far).contains("cannot be converted to Int"));
+    let distances = Cdist.call(&empty(&[2, 0], DType::F32), &empty(&[4, 0], DType::F64), 2.0, None);
+    assert!(message(distances).contains("convert one of them"));
 }
 
 #[test]
@@ -216,6 +219,9 @@ fn results_that_are_not_finite() {
     // No product leaves the range before the zero comes.
     let zero_first = Tensor::from_slice(&[0.0, 1e300, 1e300], &[3]).unwrap();
     assert_eq!(Prod.call(&zero_first, None).unwrap().to_vec::<f64>().unwrap(), [0.0]);
+    // Products of 16-bit floats are rounded once.
+    let halves = Tensor::from_slice(&[256.0, 256.0, 0.00390625].map(f16::from_f64), &[3]).unwrap();
+    assert_eq!(Prod.call(&halves, None).unwrap().to_vec::<f16>().unwrap(), [f16::from_f64(256.0)]);
 }
 
 #[test]
@@ -311,6 +317,9 @@ fn products_into_their_own_factors() {
     let out = empty(&[4], DType::F32).as_strided(&[2], &[2], None).unwrap();
     LinearOut.call(&floats(&[2]), &floats(&[2, 2]), None, &out).unwrap();
     assert_eq!((out.to_vec::<f32>().unwrap(), out.strides()), (vec![1.0, 3.0], &[2][..]));
+    let none = empty(&[1], DType::F32).as_strided(&[0], &[2], None).unwrap();
+    MatmulOut.call(&floats(&[2]), &floats(&[2, 0]), &none).unwrap();
+    assert_eq!(none.strides(), [2]);
     let flags = Tensor::from_slice(&[Bool::TRUE, Bool::FALSE], &[2]).unwrap();
     AllDimsOut.call(&flags, Some(&[]), false, &flags).unwrap();
     assert_eq!(flags.to_vec::<Bool>().unwrap(), [Bool::TRUE, Bool::FALSE]);
@@ -513,11 +522,29 @@ fn what_torch_does_not_check_is_refused() {
     let bias = to(&count(&[1]), DType::I32);
     let convolved = Conv3d.call(&image, &filter, Some(&bias), &[1], &[0], &[1], 1);
     assert!(message(convolved).contains("argument `bias`"));
+    let rest = floats(&[4]).slice(0, 2, None, 1).unwrap();
+    let before = AsStridedScatter.call(&rest, &floats(&[1]), &[1], &[1], Some(1));
+    assert!(message(before).contains("before the first element of `self`; expected 2 or more"));
 }
 
 #[test]
 fn what_torch_refuses_by_accident_is_computed() {
     let x = floats(&[2, 3]);
+    let pair = floats(&[2]).as_strided(&[1, 2], &[3, 1], None).unwrap();
+    assert_eq!(pair.view_as_complex().unwrap().sizes(), [1]);
+    let (bytes, extremum) = (Tensor::from_slice(&[1u8, 253], &[2]).unwrap(), empty(&[], DType::I8));
+    MaxUnaryOut.call(&bytes, &extremum).unwrap();
+    assert_eq!(extremum.to_vec::<i8>().unwrap(), [-3]);
+    let twice = RepeatInterleaveSelfTensor.call(
+        &count(&[]),
+        &Tensor::from_slice(&[2i64], &[1]).unwrap(),
+        Some(0),
+        None,
+    );
+    assert_eq!(elements(&twice.unwrap()), [0.0, 0.0]);
+    let none = empty(&[0], DType::F32);
+    DiffOut.call(&empty(&[0, 2], DType::F32), 1, 0, None, None, &none).unwrap();
+    assert_eq!(none.sizes(), [0, 2]);
     let logarithm = elements(&Logsumexp.call(&x, &[], false).unwrap());
     assert!((logarithm[0] - 5.456_193).abs() < 1e-5, "{logarithm:?}");
     let volumes = floats(&[2, 2, 2, 2]);

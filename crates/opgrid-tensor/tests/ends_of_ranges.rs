@@ -4,9 +4,9 @@
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
     Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
-    Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, Linspace, MT, Mean, MeanOut, MulTensor, NativeDropout,
-    PowScalar, PowTensorScalar, RandLikeOut, SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward,
-    Tanh, ToCopy, UniformInplace,
+    Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, Linspace, MT, Mean, MeanOut,
+    MulTensor, NativeDropout, PowScalar, PowTensorScalar, RandLikeOut, SetInplaceSourceTensorStorageOffset,
+    Sigmoid, SigmoidBackward, SoftplusBackward, StdCorrection, Tanh, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -290,8 +290,10 @@ fn memory_of_others_counts_from_their_first_element() {
     let gaps = memory.slice(0, None, None, 2).unwrap();
     let refused = message(SetInplaceSourceTensorStorageOffset.call(&tensor, &gaps, 0, &[1], &[1]));
     assert!(refused.contains("expected elements in rows"), "{refused}");
-    let refused = message(SetInplaceSourceTensorStorageOffset.call(&tensor, &rest, -1, &[1], &[1]));
-    assert!(refused.contains("`storage_offset` is -1"), "{refused}");
+    SetInplaceSourceTensorStorageOffset.call(&tensor, &rest, -1, &[1], &[1]).unwrap();
+    assert_eq!(tensor.to_vec::<f32>().unwrap(), [2.0]);
+    let refused = message(SetInplaceSourceTensorStorageOffset.call(&tensor, &rest, -4, &[1], &[1]));
+    assert!(refused.contains("`storage_offset` is -4, expected -3 or more"), "{refused}");
 }
 
 #[test]
@@ -350,4 +352,40 @@ fn of_equally_high_exponentials_the_last_one_has_the_angle() {
     let sums = tensor(&x).logcumsumexp(0).unwrap().to_vec::<Complex64>().unwrap();
     assert_eq!(sums[0], x[0]);
     assert!((sums[1] - Complex64::new(1.2282, -3.3916)).norm() < 1e-4, "{}", sums[1]);
+}
+
+#[test]
+fn exponents_of_every_size() {
+    let exponents = Tensor::from_slice(&[2000i64, -2000, 1 << 40, 3], &[4]).unwrap();
+    let x = Tensor::from_slice(&[1e-300, 1e300, 1.0, 1.5], &[4]).unwrap();
+    let scaled = x.ldexp(&exponents).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(scaled, [libm::ldexp(1e-300, 2000), libm::ldexp(1e300, -2000), f64::INFINITY, 12.0]);
+    // Zero times infinity would be NaN.
+    let zero = Tensor::from_slice(&[0.0f32, -0.0], &[2]).unwrap();
+    let far = Tensor::from_slice(&[i64::MAX, i64::MIN], &[2]).unwrap();
+    assert_eq!(zero.ldexp(&far).unwrap().to_vec::<f32>().unwrap(), [0.0, -0.0]);
+    let halves = Tensor::from_slice(&[f16::from_f64(1.5)], &[1]).unwrap();
+    let out = Tensor::from_slice(&[0.0f64], &[1]).unwrap();
+    LdexpOut.call(&halves, &Tensor::from_slice(&[-24i32], &[1]).unwrap(), &out).unwrap();
+    // The result is a 16-bit float, whose smallest steps are these.
+    assert_eq!(out.to_vec::<f64>().unwrap(), [2.0 * 2f64.powi(-24)]);
+    LdexpInplace.call(&halves, &Tensor::from_slice(&[Bool::TRUE], &[1]).unwrap()).unwrap();
+    assert_eq!(halves.to_vec::<f16>().unwrap(), [f16::from_f64(3.0)]);
+}
+
+#[test]
+fn slopes_of_softplus_stay_in_range() {
+    let grad = Tensor::from_slice(&[f64::MAX], &[1]).unwrap();
+    let x = Tensor::from_slice(&[1.0f64], &[1]).unwrap();
+    let slope = SoftplusBackward.call(&grad, &x, Scalar::Int(1), Scalar::Int(20)).unwrap();
+    let expected = f64::MAX / (1.0 + (-1.0f64).exp());
+    assert!((slope.to_vec::<f64>().unwrap()[0] / expected - 1.0).abs() < 1e-15);
+}
+
+#[test]
+fn deviations_of_large_complex_numbers() {
+    let large = tensor(&[Complex64::new(1e30, 0.0), Complex64::new(-1e30, 0.0)]);
+    let x = large.to_dtype(DType::Complex64).unwrap();
+    let deviation = StdCorrection.call(&x, None, Some(Scalar::Int(0)), false).unwrap();
+    assert_eq!(deviation.to_vec::<f32>().unwrap(), [1e30f32]);
 }

@@ -1,7 +1,7 @@
 //! What every form checks of a result, and how an output gets its shape.
 
 use opgrid_core::schema::{Argument, FunctionSchema};
-use opgrid_core::{DeviceType, Error, Result};
+use opgrid_core::{DType, DeviceType, Error, Result};
 use smallvec::SmallVec;
 
 use crate::error::argument;
@@ -9,7 +9,7 @@ use crate::families::kind;
 use crate::kernels::access::{check_apart, check_written};
 use crate::ops::CopyInplace;
 use crate::samples::differences::DIED;
-use crate::samples::{Difference, Operand, Part};
+use crate::samples::{Difference, Directed, Operand, Part};
 use crate::tensor::{Array, Tensor, TensorSpec, can_cast};
 
 /// A new tensor of that spec, filled by `cpu` unless it is a meta tensor: for operators whose first argument is no
@@ -105,7 +105,9 @@ pub(super) fn stand_in(
     match out.sizes() == spec.sizes() {
         true => Ok(out.clone()),
         false => {
-            Tensor::from_array(allocate(TensorSpec::new(spec.geometry().clone(), out.dtype(), out.device()))?)
+            // New memory begins with it, also where the result is a view.
+            let geometry = spec.geometry().clone().at_offset(0)?;
+            Tensor::from_array(allocate(TensorSpec::new(geometry, out.dtype(), out.device()))?)
         }
     }
 }
@@ -210,13 +212,19 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-that-get-a-shape-get-memory",
-        what: "torch enlarges the memory under an output without elements where it lies; here the output \
-               gets memory of its own",
+        what: "torch enlarges the memory under an output without elements where it lies, as `resize_` does under every \
+               tensor; here both get memory of their own",
         why: "others who look at the memory keep what they see",
         test: ("opgrid-tensor/tests/differences.rs", "an_output_that_gets_a_shape_gets_memory"),
         when: |seen| {
-            let is_such = seen.part == Part::Written || seen.begins_memory_here();
-            is_such && seen.outs().any(Operand::is_empty)
+            // Outputs that grow in one memory overlap there.
+            let growing = || seen.outs().filter(|out| out.is_empty());
+            let is_one = growing().count() > 1
+                && growing().all(|out| Some(out.memory) == growing().next().map(|out| out.memory));
+            let is_such = seen.part == Part::Written
+                || seen.begins_memory_here()
+                || is_one && seen.part == Part::Values;
+            is_such && growing().next().is_some()
         },
         directed: None,
     },
@@ -249,7 +257,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-of-any-strides-are-written",
-        what: "torch writes the results of some operators on images to an output as if it lay in rows, or in the order \
+        what: "torch writes the results of some operators to an output as if it lay in rows, or in the order \
                of the input; here its elements are written",
         why: "elements must not be lost, nor others overwritten",
         test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
@@ -273,6 +281,11 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                     | "triu"
                     | "_softmax"
                     | "_log_softmax"
+                    | "_softmax_backward_data"
+                    | "_log_softmax_backward_data"
+                    | "upsample_bicubic2d"
+                    | "upsample_bilinear2d"
+                    | "narrow_copy"
             );
             let is_apart = |out: &Operand| !out.is_empty() && !out.geometry.is_contiguous();
             is_such && !seen.elements.is_empty() && seen.outs().any(is_apart)
@@ -321,6 +334,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                     | "deg2rad"
                     | "conj_physical"
                     | "_conj_physical"
+                    | "ldexp"
             );
             if !is_own && (seen.is_of_kind(&kind::POINTWISE) || seen.is_of_kind(&kind::VIEW)) {
                 return false;
@@ -361,8 +375,21 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                 seen.family(),
                 "_adaptive_avg_pool3d" | "adaptive_avg_pool3d" | "avg_pool3d" | "lcm"
             );
-            is_such && seen.torch_refuses(DIED)
+            // Written as if it lay in rows, beyond its memory.
+            let is_apart = |out: &Operand| !out.geometry.is_contiguous();
+            let is_written_in_rows =
+                matches!(seen.family(), "tril" | "triu" | "upsample_bicubic2d" | "upsample_bilinear2d");
+            (is_such || is_written_in_rows && seen.outs().any(is_apart)) && seen.torch_refuses(DIED)
         },
-        directed: None,
+        directed: Some(Directed {
+            operator: "aten::lcm",
+            arguments: || {
+                vec![
+                    ("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()),
+                    ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
     },
 ];

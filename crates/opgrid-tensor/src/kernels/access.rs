@@ -7,7 +7,7 @@
 //! An input may be the output itself (in place): then the one writer serves both. Any other overlap of an input with
 //! what is written would make results depend on the order of the loop.
 
-use opgrid_core::{DType, Error, ErrorKind, Result};
+use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
 
 use super::iter::walk::Overlap;
 use super::iter::{Input, Output, Span, Target};
@@ -116,6 +116,18 @@ pub(crate) fn check_apart<'a>(mut outputs: impl Iterator<Item = &'a Tensor> + Cl
     Ok(())
 }
 
+/// For element-wise operators that are made of others and write their output last, as if each element were written when it
+/// is computed.
+///
+/// # Errors
+///
+/// Elements of an input lie where `out` has some, and not at the same positions.
+pub(crate) fn check_beside(out: &Tensor, inputs: &[&Tensor]) -> Result<()> {
+    let Ok(out) = out.array() else { return Ok(()) };
+    let mut inputs = inputs.iter().filter_map(|input| input.array().ok());
+    inputs.try_for_each(|input| check(out, input, Aliasing::InPlace))
+}
+
 /// # Errors
 ///
 /// Elements of `input` lie where `out` has some, in a way that `aliasing` does not allow.
@@ -204,7 +216,19 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
             let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
             is_such && seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
         },
-        directed: None,
+        directed: Some(Directed {
+            operator: "aten::scatter_add.out",
+            arguments: || {
+                vec![
+                    ("self", Operand::strided(0, DType::F32, (&[3], &[1], 0), &[1.0, 2.0, 3.0]).into()),
+                    ("dim", Scalar::Int(0).into()),
+                    ("index", Operand::rows(1, DType::I64, &[3], &[0.0, 1.0, 2.0]).into()),
+                    ("src", Operand::rows(2, DType::F32, &[3], &[1.0; 3]).into()),
+                    ("out", Operand::strided(0, DType::F32, (&[3], &[1], 1), &[2.0, 3.0, 4.0]).into()),
+                ]
+            },
+            needs: None,
+        }),
     },
     Difference {
         id: "outputs-that-are-one",
@@ -242,6 +266,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                     ("out", Operand::strided(0, DType::F32, (&[3], &[1], 1), &[2.0, 3.0, 4.0]).into()),
                 ]
             },
+            needs: None,
         }),
     },
     Difference {
@@ -269,6 +294,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                     ("out", Operand::rows(0, DType::F32, &[0], &[]).into()),
                 ]
             },
+            needs: None,
         }),
     },
     Difference {

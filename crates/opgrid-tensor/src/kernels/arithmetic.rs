@@ -306,6 +306,7 @@ pub(crate) const NUMBERS_FIT: Difference = Difference {
                 ("dtype", Argument::DType(DType::I8)),
             ]
         },
+        needs: None,
     }),
 };
 

@@ -418,8 +418,9 @@ pub(crate) fn columns(mask: &Array) -> Result<Array> {
     let chosen = raw_elements::<u8>(&rows, &reader)?;
     let count = vectorised(|| chosen.iter().map(|byte| usize::from(*byte != 0)).sum::<usize>());
     let sizes = mask.sizes();
-    let list =
-        Array::empty(TensorSpec::contiguous(&[sizes.len() as i64, count as i64], DType::I64, Device::CPU)?)?;
+    // One column begins where the one before it ends, also where they have no elements.
+    let geometry = Geometry::strided(&[sizes.len() as i64, count as i64], &[count as i64, 1], 0)?;
+    let list = Array::empty(TensorSpec::new(geometry, DType::I64, Device::CPU))?;
     let Some((&length, outer)) = sizes.split_last().filter(|_| count > 0) else { return Ok(list) };
     {
         let mut writer = list.storage().write()?;

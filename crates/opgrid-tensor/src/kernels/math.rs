@@ -4,11 +4,13 @@
 //! numbers are made of the standard library's.
 
 use num_complex::Complex;
+use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
 use super::function::methods;
 use super::polynomials::Polynomials;
-use crate::samples::Difference;
+use crate::samples::differences::Pair;
+use crate::samples::{Difference, Directed, Operand};
 use crate::tensor::{Bool, Element};
 
 /// A type with the elementary functions.
@@ -337,9 +339,23 @@ pub(crate) const IN_RANGE: Difference = Difference {
     why: "the mathematical result",
     test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
-        seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.is_finite() && !torch.is_finite())
+        // Beside numbers that are beyond the range on both sides.
+        let is_such = |(dtype, ours, torch): &Pair| {
+            dtype.is_complex() && (torch.is_nan() || !ours.is_finite() && !torch.is_finite())
+        };
+        seen.each(is_such)
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::silu",
+        arguments: || {
+            let far_left = Operand {
+                elements: vec![Complex::new(-100.0, 1.0)],
+                ..Operand::rows(0, DType::Complex64, &[1], &[])
+            };
+            vec![("self", far_left.into())]
+        },
+        needs: None,
+    }),
 };
 
 /// Of powers.
@@ -355,12 +371,22 @@ pub(crate) const FAR_POWERS: Difference = Difference {
         let is_extreme = seen.inputs().iter().any(|input| input.elements.iter().any(is_far))
             || seen.numbers().any(|number| is_far(&number.to_complex()));
         let vanishes = |ours: &Complex<f64>, torch: &Complex<f64>| !ours.is_finite() && torch.norm() < 1e-37;
+        // A base that is infinite in the dtype of the result, whose negative powers are zero.
+        let is_cut = |dtype: DType| {
+            let largest = crate::tensor::finfo(dtype).map_or(f64::MAX, |limits| limits.max);
+            seen.numbers()
+                .any(|number| number.to_complex().is_finite() && number.to_complex().norm() > largest)
+        };
         // Numbers that small have few digits.
         let is_subnormal = |x: &Complex<f64>| x.norm() < f64::MIN_POSITIVE;
         is_extreme
             && seen.each(|(dtype, ours, torch)| {
                 let both_vanish = is_subnormal(ours) && is_subnormal(torch);
-                dtype.is_complex() && (!torch.is_finite() || vanishes(ours, torch) || both_vanish)
+                dtype.is_complex()
+                    && (!torch.is_finite()
+                        || vanishes(ours, torch)
+                        || both_vanish
+                        || is_cut(*dtype) && torch.norm() == 0.0)
             })
     },
     directed: None,

@@ -137,8 +137,22 @@ fn seen(out: &Array, places: &Places, values: &Array) -> Result<Array> {
         );
         return Err(argument(message));
     }
-    let part = Geometry::strided(places.sizes(), whole.strides(), whole.offset())?;
-    values.view(part)
+    let part = values.view(Geometry::strided(places.sizes(), whole.strides(), whole.offset())?)?;
+    apart_from(out, &part)
+}
+
+/// The values, or a copy of them where they lie in the memory that is written, beside what is.
+///
+/// # Errors
+///
+/// No memory.
+fn apart_from(out: &Array, values: &Array) -> Result<Array> {
+    if !values.storage().is_same(out.storage()) {
+        return Ok(values.clone());
+    }
+    let copy = Array::empty(TensorSpec::contiguous(values.sizes(), values.dtype(), values.device())?)?;
+    super::copy::copy(&copy, values)?;
+    Ok(copy)
 }
 
 /// Adds `values`, each `alpha` times.

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result};
 
 use super::arithmetic::Ordered;
-use super::indexing::elements;
+use super::indexing::{check_apart, elements};
 use super::sorting::{self, Sortable, with_sortable};
 use super::{copy, lines};
 use crate::error::argument;
@@ -19,6 +19,15 @@ pub(crate) fn row_major(input: &Array, dtype: DType) -> Result<Array> {
     if input.dtype() == dtype && input.geometry().is_contiguous() {
         return Ok(input.clone());
     }
+    copied(input, dtype)
+}
+
+/// The same in new memory.
+///
+/// # Errors
+///
+/// As [`row_major`].
+fn copied(input: &Array, dtype: DType) -> Result<Array> {
     let rows = Array::empty(TensorSpec::contiguous(input.sizes(), dtype, input.device())?)?;
     copy::copy(&rows, input)?;
     Ok(rows)
@@ -43,7 +52,11 @@ pub(crate) fn places(out: &Array, sequence: &Array, values: &Array, dtype: DType
             sequence.partition_point(is_before) as i64
         };
         if sequence.sizes().len() == 1 {
-            let sequence = row_major(sequence, dtype)?;
+            check_apart(out, sequence)?;
+            let sequence = match sequence.storage().is_same(out.storage()) {
+                true => copied(sequence, dtype)?,
+                false => row_major(sequence, dtype)?,
+            };
             let reader = sequence.storage().read()?;
             let sequence = elements::<T>(&sequence, &reader)?;
             return lines::map(out, values, last, || (), |(): &mut (), values: &[T], places: &mut [i64]| {

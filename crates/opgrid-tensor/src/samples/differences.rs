@@ -35,6 +35,20 @@ pub struct Directed {
     pub operator: &'static str,
     /// Its arguments, by their names in the schema.
     pub arguments: fn() -> Vec<(&'static str, Argument)>,
+    /// The feature of processors without which torch's loops do not show it, as `avx512f`.
+    pub needs: Option<&'static str>,
+}
+
+impl Directed {
+    /// Whether the processor has what the call needs to show the difference.
+    pub fn is_shown_here(&self) -> bool {
+        match self.needs {
+            #[cfg(target_arch = "x86_64")]
+            Some("avx512f") => std::arch::is_x86_feature_detected!("avx512f"),
+            Some(_) => false,
+            None => true,
+        }
+    }
 }
 
 /// How torch's side answers when its process has died of a signal.

@@ -10,6 +10,8 @@ pub enum Rounding {
     /// By so many times the precision, beside the largest sum that the inputs could have: the order of the terms is
     /// not the same, and both sides keep more digits than the result has.
     Sum(u32),
+    /// As [`Sum`](Self::Sum), where the terms are products of two elements.
+    Products(u32),
     /// As [`Result`](Self::Result), but beside one where the result is smaller: terms near one cancel at its zeros.
     Near(u32),
     /// As [`Result`](Self::Result), and coarser the larger exponents are: the error of a logarithm is multiplied.

@@ -351,8 +351,9 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
         let of_tensor = |(_, tensor): &(&str, &Operand)| {
             !tensor.dtype.is_integral() && tensor.elements.iter().any(|element| is_beyond(element.re))
         };
-        // Sums are of elements that were converted.
-        let is_end = |value: f64| value == 0.0 || value == least || value == most || seen.family() == "sum";
+        // Sums and products are of elements that were converted.
+        let is_total = matches!(seen.family(), "sum" | "prod" | "cumsum" | "cumprod");
+        let is_end = |value: f64| value == 0.0 || value == least || value == most || is_total;
         seen.tensors().iter().any(of_tensor) && seen.each(|(_, ours, _)| is_end(ours.re))
     },
     directed: None,

@@ -75,7 +75,7 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "the mathematical result",
             test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
             when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
-            directed: None,
+            directed: Some(Directed { operator: "aten::gelu", arguments: || vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())], needs: Some("avx512f") }),
         },
     );
     samples.rounds(Gelu, Roundings::all(Rounding::Sum(16)));
@@ -86,8 +86,8 @@ pub(super) fn samples(samples: &mut Samples) {
                    converted, and lie as they do",
             why: "the answer does not depend on the layout",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
-            when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("itensor_view_from_dense expects float"),
-            directed: None,
+            when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("could not construct a memory descriptor") || seen.torch_refuses("itensor_view_from_dense expects float"),
+            directed: Some(Directed { operator: "aten::gelu_backward", arguments: || vec![("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()), ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into())], needs: None }),
         });
 }
 

@@ -81,7 +81,18 @@ pub(super) fn samples(samples: &mut Samples) {
                 let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
                 seen.each(|(_, _, torch)| torch.re == 0.0) && seen.tensor("self").is_some_and(has_nan)
             },
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::hardtanh_backward",
+                arguments: || {
+                    vec![
+                        ("grad_output", Operand::rows(0, DType::F64, &[16], &[1.0; 16]).into()),
+                        ("self", Operand::rows(1, DType::F64, &[16], &[f64::NAN; 16]).into()),
+                        ("min_val", Scalar::Float(-1.0).into()),
+                        ("max_val", Scalar::Float(1.0).into()),
+                    ]
+                },
+                needs: None,
+            }),
         },
     );
 }
@@ -99,7 +110,9 @@ fn limited(it: &Inputs, low: f64, high: f64) -> Result<Expected> {
 /// The bounds as numbers of the dtype: integers have integers in them.
 fn bounds(dtype: DType, low: Scalar, high: Scalar) -> [Option<Scalar>; 2] {
     [low, high].map(|bound| match bound {
-        Scalar::Float(bound) if dtype.is_integral() && bound.is_finite() => Some(Scalar::Int(bound as i64)),
+        Scalar::Float(bound) if dtype.is_integral() && bound.abs() < 2f64.powi(63) => {
+            Some(Scalar::Int(bound as i64))
+        }
         bound => Some(bound),
     })
 }

@@ -58,7 +58,8 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs_as(Silu, &[math::NOT_FINITE, math::IN_RANGE]);
     samples.differs_as(SiluBackward, &[math::NOT_FINITE, math::IN_RANGE]);
     samples.rounds(Silu, pointwise::ELEMENTARY);
-    samples.rounds(SiluBackward, Roundings::all(Rounding::Sum(16)).complex(Rounding::Sum(64)));
+    // Terms are larger than the inputs near the poles of the complex function.
+    samples.rounds(SiluBackward, Roundings::all(Rounding::Sum(16)).complex(Rounding::Products(64)));
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {

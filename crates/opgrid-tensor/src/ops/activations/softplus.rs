@@ -68,6 +68,25 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(8.0);
     samples.differs(Softplus, pointwise::NUMBER_IN_RANGE);
+    samples.differs(
+        SoftplusBackward,
+        Difference {
+            id: "slopes-of-softplus-of-large-gradients",
+            what: "torch multiplies a gradient by the exponential before it divides by what is larger, so that gradients near the \
+                   end of the range become infinite; here the gradient is multiplied by the quotient",
+            why: "the mathematical result",
+            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "slopes_of_softplus_stay_in_range"),
+            when: |seen| {
+                let Some(threshold) = seen.number("threshold").and_then(|number| number.to_f64().ok()) else { return false };
+                seen.each(|(dtype, ours, torch)| {
+                    let largest = crate::tensor::finfo(*dtype).map_or(f64::MAX, |limits| limits.max);
+                    let product = ours.re.abs() * (1.0 + threshold.exp());
+                    torch.re.is_infinite() && ours.is_finite() && product > largest
+                })
+            },
+            directed: None,
+        },
+    );
     samples.rounds(Softplus, pointwise::ELEMENTARY);
     samples.rounds(SoftplusBackward, pointwise::ELEMENTARY);
 }

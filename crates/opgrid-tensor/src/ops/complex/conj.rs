@@ -69,18 +69,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        ResolveConj,
-        Difference {
-            id: "conjugates-are-resolved",
-            what: "torch computes a conjugate that a view only marks when it is asked to; here it was computed \
-               at once",
-            why: "no operator has to ask for the mark",
-            test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
-            when: |seen| seen.part == Part::Identity,
-            directed: None,
-        },
-    );
     let conjugate = |x| match x {
         Scalar::Complex(x) => Scalar::Complex(x.conj()),
         x => x,
@@ -102,22 +90,11 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.unary(ResolveNeg, STORED, DTypeRule::Promoted, |x| x).view();
     samples.of(IsConj, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
     samples.of(IsNeg, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
-    let eager = Difference {
-        id: "conjugates-are-computed",
-        what: "torch gives a view with a mark of a complex tensor; here a new tensor has the conjugates",
-        why: "no operator has to ask for the mark",
-        test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
-        when: |seen| {
-            let is_real = seen.tensor("self").is_some_and(|input| !input.dtype.is_complex());
-            let is_layout =
-                matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
-            !is_real && is_layout || is_real && seen.torch_refuses("isComplexType")
-        },
-        directed: None,
-    };
-    samples.differs(Conj, eager);
+    samples.differs(ResolveConj, complex::RESOLVED);
+    samples.differs(Conj, complex::COMPUTED);
     let what = "torch's kernel of `conj` marks a view of complex numbers; here it computes new ones";
-    samples.differs(ConjKernel, Difference { id: "kernels-of-conjugates-compute", what, ..eager });
+    samples
+        .differs(ConjKernel, Difference { id: "kernels-of-conjugates-compute", what, ..complex::COMPUTED });
 }
 
 fn conj(input: &Tensor) -> Result<Tensor> {

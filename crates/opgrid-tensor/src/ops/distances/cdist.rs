@@ -114,11 +114,25 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`compute_mode`", given(x.clone()).and(x.clone()).and(1.0).and(3))
         .refuses("the last are equal", given(x.clone()).and(x.with_sizes(&[3, 2])).and(1.0).and(Value::None))
         .refuses("two dimensions", given(x.clone()).and(x.with_sizes(&[6])).and(1.0).and(Value::None));
-    samples.differs(Cdist, NOT_A_NUMBER);
-    samples.differs(CdistForward, NOT_A_NUMBER);
+    samples.differs_as(Cdist, &[NOT_A_NUMBER, WITHOUT_COLUMNS]);
+    samples.differs_as(CdistForward, &[NOT_A_NUMBER, WITHOUT_COLUMNS]);
     samples.rounds(Cdist, Roundings::all(Rounding::Sum(64)));
     samples.rounds(CdistForward, Roundings::all(Rounding::Sum(64)));
 }
+
+const WITHOUT_COLUMNS: Difference = Difference {
+    id: "distances-without-columns-are-checked",
+    what: "torch does not look at the dtypes of rows without columns, whose distances are zero; here they are checked as \
+           with columns",
+    why: "whether a program is right must not depend on its data",
+    test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+    when: |seen| {
+        let is_checked =
+            seen.we_refuse("convert one of them") || seen.we_refuse("expected float32 or float64");
+        is_checked && seen.inputs().iter().all(|input| input.is_empty())
+    },
+    directed: None,
+};
 
 const NOT_A_NUMBER: Difference = Difference {
     id: "the-largest-distance-of-what-is-no-number",
@@ -127,7 +141,18 @@ const NOT_A_NUMBER: Difference = Difference {
     why: "pdist and maximum say it",
     test: ("opgrid-tensor/tests/images.rs", "the_largest_distance_of_what_is_no_number"),
     when: |seen| seen.each(|(_, ours, _)| ours.re.is_nan()),
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::_cdist_forward",
+        arguments: || {
+            vec![
+                ("x1", Operand::rows(0, DType::F32, &[1, 2], &[f64::NAN, 1.0]).into()),
+                ("x2", Operand::rows(1, DType::F32, &[1, 2], &[0.0, 0.0]).into()),
+                ("p", Scalar::Float(f64::INFINITY).into()),
+                ("compute_mode", Argument::None),
+            ]
+        },
+        needs: None,
+    }),
 };
 
 fn inputs(dtype: DType) -> Vec<Sample> {

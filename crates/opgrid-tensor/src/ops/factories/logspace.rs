@@ -133,6 +133,14 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    samples.differs(Logspace, Difference {
+            id: "sequences-of-one-bool",
+            what: "torch does not look at the dtype of a sequence of one element; here bools are refused whatever the number is",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("not implemented for 'Bool'") && matches!(seen.number("steps"), Some(Scalar::Int(1))),
+            directed: None,
+        });
     samples.differs(Logspace, math::FAR_POWERS);
     // Powers of rounded exponents, in single precision there.
     samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));

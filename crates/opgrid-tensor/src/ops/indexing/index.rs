@@ -84,6 +84,7 @@ pub(super) fn samples(samples: &mut Samples) {
                     let indices = vec![index(1, &[3, 6, 3]), index(2, &[0, 3, 1])];
                     vec![("self", input.into()), ("indices", Argument::Tensors(indices))]
                 },
+                needs: None,
             }),
         },
     );

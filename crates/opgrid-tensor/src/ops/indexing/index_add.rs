@@ -53,11 +53,11 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(IndexAdd, Roundings::all(Rounding::Sum(2)));
     samples.differs(IndexAdd, Difference {
             id: "factors-that-are-truth-values",
-            what: "torch takes a truth value as the factor of numbers in `index_add`, though not in `add`; here \
-               in neither",
+            what: "torch takes a truth value as the factor of numbers in `index_add`, and a float, whose fraction it cuts, as that \
+               of integers, though not in `add`; here in neither",
             why: "one rule for all sums",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("argument `alpha` is a bool"),
+            when: |seen| seen.we_refuse("argument `alpha` is a bool") || seen.we_refuse("argument `alpha` must not be"),
             directed: None,
         });
 }

@@ -90,6 +90,7 @@ pub(super) fn samples(samples: &mut Samples) {
                         ("values", Operand::rows(2, DType::F32, &[], &[7.0]).into()),
                     ]
                 },
+                needs: None,
             }),
         },
     );
@@ -117,6 +118,7 @@ pub(super) fn samples(samples: &mut Samples) {
                         ("values", Operand::strided(2, DType::F32, (&[3, 3], &[1, 3], 0), &values).into()),
                     ]
                 },
+                needs: None,
             }),
         },
     );

@@ -80,6 +80,15 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .not_on_meta()
         .refuses("as many", given(x.clone()).and(list).and(0));
+    samples.differs(RepeatInterleaveSelfTensor, Difference {
+            id: "repeats-of-one-element",
+            what: "torch refuses a dimension of a tensor without dimensions in `repeat_interleave`; here it is a vector of one \
+                   element, as in reductions and `index_select`",
+            why: "one rule for dimensions of tensors without any",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+            when: |seen| seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0) && seen.torch_refuses("imension"),
+            directed: None,
+        });
     let with_number = |dtype| {
         let cases: [(&[i64], i64, Option<i64>); 5] = [
             (&[2, 3], 2, Some(0)),

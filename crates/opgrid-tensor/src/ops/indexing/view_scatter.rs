@@ -83,8 +83,32 @@ pub(super) fn samples(samples: &mut Samples) {
         why: "nobody reads the gaps",
         test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| seen.out().is_none() && (seen.part == Part::Strides || seen.begins_memory_here()),
-        directed: None,
+        directed: Some(Directed {
+            operator: "aten::slice_scatter",
+            arguments: || {
+                vec![
+                    ("self", Operand::strided(0, DType::F32, (&[2, 2], &[4, 1], 1), &[1.0; 4]).into()),
+                    ("src", Operand::rows(1, DType::F32, &[1, 2], &[2.0; 2]).into()),
+                    ("dim", Scalar::Int(0).into()),
+                    ("start", Scalar::Int(0).into()),
+                    ("end", Scalar::Int(1).into()),
+                ]
+            },
+            needs: None,
+        }),
     };
+    samples.differs(
+        AsStridedScatter,
+        Difference {
+            id: "parts-before-the-first-element",
+            what: "torch writes the part of a copy that `as_strided_scatter` names into memory before the copy's elements, where it \
+                   is lost; here that is refused",
+            why: "elements must not be lost",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("before the first element of `self`"),
+            directed: None,
+        },
+    );
     samples.differs(SliceScatter, gaps);
     samples.differs(SelectScatter, gaps);
     samples.differs(DiagonalScatter, gaps);
@@ -221,11 +245,12 @@ fn as_strided_scatter(
     storage_offset: Option<i64>,
 ) -> Result<Tensor> {
     // The copy has its elements at the start of its memory, where that of `self` may have others in front.
-    let offset = storage_offset.unwrap_or(input.spec()?.geometry().offset());
-    let offset = offset.checked_sub(input.geometry().offset()).filter(|offset| *offset >= 0);
+    let first = input.spec()?.geometry().offset();
+    let storage_offset = storage_offset.unwrap_or(first);
+    let offset = storage_offset.checked_sub(first).filter(|offset| *offset >= 0);
     let offset = offset.ok_or_else(|| {
         argument(format!(
-            "argument `storage_offset` is {storage_offset:?}, which lies before the first element of `self`"
+            "argument `storage_offset` is {storage_offset}, which lies before the first element of `self`; expected {first} or more"
         ))
     })?;
     with_view(input, src, |copy| AsStrided.call(copy, size, stride, Some(offset)))

@@ -212,6 +212,7 @@ pub(super) const ANY_STRIDES: Difference = Difference {
                 ("out", Operand::strided(1, DType::F32, (&[3, 1], &[1, 6], 0), &[0.0; 3]).into()),
             ]
         },
+        needs: None,
     }),
 };
 

@@ -66,6 +66,7 @@ pub(super) fn samples(samples: &mut Samples) {
                         ("out", Operand::rows(1, DType::F32, &[4, 0], &[]).into()),
                     ]
                 },
+                needs: None,
             }),
         },
     );

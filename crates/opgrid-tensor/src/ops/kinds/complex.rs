@@ -12,16 +12,29 @@ use crate::tensor::{Tensor, TensorSpec, complex_of};
 /// The dtypes that complex numbers are made of; those of 16 bits give complex64.
 pub(crate) const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
 
-/// Of views of other dtypes.
-pub(crate) const NO_MARK: Difference = Difference {
-    id: "conjugates-have-no-mark",
-    what: "torch refuses views of other dtypes of a tensor that is marked as a conjugate; here conjugates are computed \
-           and have no mark",
+/// Of conjugates.
+pub(crate) const COMPUTED: Difference = Difference {
+    id: "conjugates-are-computed",
+    what: "torch gives a view with a mark of a complex tensor, which views of other dtypes refuse and which has to be resolved; \
+           here a new tensor has the conjugates",
     why: "no operator has to ask for the mark",
     test: ("opgrid-tensor/tests/differences.rs", "conjugates_are_computed"),
-    when: |seen| seen.torch_refuses("unresolved conjugated") || seen.torch_refuses("conjugate view tensors"),
+    when: |seen| {
+        let is_real = seen.tensor("self").is_some_and(|input| !input.dtype.is_complex());
+        let is_layout = matches!(seen.part, Part::Identity | Part::Strides | Part::Offset | Part::Written);
+        !is_real && is_layout || is_real && seen.torch_refuses("isComplexType")
+    },
     directed: None,
 };
+
+/// The same, of views of other dtypes.
+pub(crate) const NO_MARK: Difference = Difference {
+    when: |seen| seen.torch_refuses("unresolved conjugated") || seen.torch_refuses("conjugate view tensors"),
+    ..COMPUTED
+};
+
+/// The same, where the mark is asked for.
+pub(crate) const RESOLVED: Difference = Difference { when: |seen| seen.part == Part::Identity, ..COMPUTED };
 
 /// Of complex numbers that are made of parts.
 pub(crate) const SIXTEEN_BITS: Difference = Difference {

@@ -7,7 +7,7 @@ use super::products;
 use crate::error::argument;
 use crate::kernels::products::Windows;
 use crate::ops::{ComplexParts, Convolution, ConvolutionBackward, Imag, Real};
-use crate::samples::{Difference, Plain, naive, number};
+use crate::samples::{Difference, Directed, Operand, Plain, naive, number};
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
 /// How a window moves over images. Lists have a number for each dimension of images, or one for all.
@@ -415,7 +415,7 @@ const WITHOUT_CHANNELS: Difference = Difference {
 const ORDER_OF_VOLUMES: Difference = Difference {
     id: "results-of-volumes-lie-as-their-inputs",
     what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
-           channel for channels-last; here the result has the order of the input as with images",
+           channel, or of complex numbers with filters that lie so, for channels-last; here the result has the order of the input as with images",
     why: "one rule for all convolutions",
     test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
@@ -423,7 +423,8 @@ const ORDER_OF_VOLUMES: Difference = Difference {
         let of_volumes = sizes("weight").is_some_and(|sizes| sizes.len() == 5);
         // A stack of volumes of one channel lies in both orders.
         let is_both = sizes("input").is_some_and(|sizes| sizes.len() == 5 && sizes[1] == 1);
-        of_volumes && (seen.lies_in_rows_there() || is_both && seen.lies_in_rows_here())
+        let of_complex = seen.tensor("input").is_some_and(|input| input.dtype.is_complex());
+        of_volumes && (seen.lies_in_rows_there() || (is_both || of_complex) && seen.lies_in_rows_here())
     },
     directed: None,
 };
@@ -444,7 +445,17 @@ const DTYPE_OF_BIAS: Difference = Difference {
     why: "one rule for all convolutions",
     test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| seen.we_refuse("argument `bias`") && seen.we_refuse("convert one of them"),
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::conv_transpose2d.input",
+        arguments: || {
+            vec![
+                ("input", Operand::rows(0, DType::F32, &[1, 1, 2, 2], &[1.0; 4]).into()),
+                ("weight", Operand::rows(1, DType::F32, &[1, 1, 1, 1], &[1.0]).into()),
+                ("bias", Operand::rows(2, DType::I32, &[1], &[1.0]).into()),
+            ]
+        },
+        needs: None,
+    }),
 };
 
 /// A [`Movement`] that derivatives keep.

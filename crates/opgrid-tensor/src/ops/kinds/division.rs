@@ -4,7 +4,7 @@ use opgrid_core::{DType, Result};
 
 use super::pointwise;
 use crate::kernels::division;
-use crate::samples::{Difference, Sample, given, make};
+use crate::samples::{Difference, Directed, Operand, Sample, given, make};
 use crate::tensor::{Tensor, TensorSpec};
 
 /// What has the promoted dtype of both, which are integers or floats.
@@ -51,5 +51,14 @@ pub(crate) const LARGE_QUOTIENTS: Difference = Difference {
     why: "the remainder is in range",
     test: ("opgrid-tensor/tests/differences.rs", "remainders_of_large_quotients"),
     when: |seen| seen.each(|(_, ours, torch)| ours.is_finite() && torch.re.is_nan()),
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::remainder.Tensor",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[16], &[3e38; 16]).into()),
+                ("other", Operand::rows(1, DType::F32, &[16], &[1e-5; 16]).into()),
+            ]
+        },
+        needs: None,
+    }),
 };

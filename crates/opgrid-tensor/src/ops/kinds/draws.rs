@@ -114,8 +114,8 @@ pub(crate) fn samples_of_like<P: Operator, G: Operator>(
 pub(crate) const DIFFERENCES: &[Difference] = &[
     Difference {
         id: "random-numbers-follow-the-memory",
-        what: "torch draws the numbers of an output elsewhere first, in the order and the dtype of the input; here they are \
-               drawn in the output itself, in the order in which it lies in memory",
+        what: "torch draws the numbers of an output elsewhere first, in the order and the dtype of the input or in the \
+               format that is asked for; here they are drawn in the output itself, in the order in which it lies in memory",
         why: "the output gets no copy",
         test: ("opgrid-tensor/tests/differences.rs", "random_numbers_follow_the_memory"),
         when: |seen| {
@@ -125,7 +125,8 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
             let is_moved =
                 |out: &Operand| is_apart(out) || is_other(out) || inputs.iter().any(|input| is_apart(input));
             let is_drawn = seen.is_of_kind(&kind::RANDOM) && !seen.elements.is_empty();
-            is_drawn && seen.outs().any(is_moved)
+            let is_asked = matches!(seen.argument("memory_format"), Some(Argument::Other));
+            is_drawn && (is_asked && seen.out().is_some() || seen.outs().any(is_moved))
         },
         directed: None,
     },

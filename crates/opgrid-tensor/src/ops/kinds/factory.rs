@@ -249,5 +249,6 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
                 ("pin_memory", Scalar::Bool(true).into()),
             ]
         },
+        needs: None,
     }),
 }];

@@ -265,6 +265,7 @@ const MASKS_WITHOUT_DIMENSIONS: Difference = Difference {
                 ("indices", Argument::Tensors(vec![Some(Operand::rows(1, DType::Bool, &[], &[1.0]))])),
             ]
         },
+        needs: None,
     }),
 };
 
@@ -308,5 +309,6 @@ const MASKS_COUNT: Difference = Difference {
                 ("indices", Argument::Tensors(vec![Some(mask), None])),
             ]
         },
+        needs: None,
     }),
 };

@@ -8,7 +8,8 @@ use super::pointwise;
 use crate::error::argument;
 use crate::kernels::sorting;
 use crate::samples::{
-    Difference, Expected, Inputs, OperatorSamples, Part, Plain, Sample, Samples, Seen, given, make, number,
+    Difference, Directed, Expected, Inputs, Operand, OperatorSamples, Part, Plain, Sample, Samples, Seen,
+    given, make, number,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
@@ -186,7 +187,11 @@ pub(crate) const ONE_COMPLEX_NUMBER: Difference = Difference {
         let is_one = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
         is_one && seen.we_refuse("expected a dtype with an order")
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::mode",
+        arguments: || vec![("self", Operand::rows(0, DType::Complex64, &[], &[1.0]).into())],
+        needs: None,
+    }),
 };
 
 /// Of operators that select one of equal elements.
@@ -196,7 +201,7 @@ pub(crate) const EQUAL_ELEMENTS: Difference = Difference {
            elements keep their order",
     why: "results depend on the elements only",
     test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
-    when: |seen| is_place(seen),
+    when: |seen| are_zeros(seen) || is_place(seen),
     directed: None,
 };
 
@@ -233,10 +238,15 @@ pub(crate) const EQUAL_PLACES: Difference = Difference {
     test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
     when: |seen| {
         let is_stable = matches!(seen.number("stable"), Some(Scalar::Bool(true)));
-        !is_stable && is_place(seen)
+        !is_stable && (are_zeros(seen) || is_place(seen))
     },
     directed: None,
 };
+
+/// Whether only the signs of zeros differ, which are equal elements.
+fn are_zeros(seen: &Seen<'_>) -> bool {
+    seen.each(|(_, ours, torch)| ours.norm() == 0.0 && torch.norm() == 0.0)
+}
 
 /// Whether places differ in a result, of elements among which some are equal.
 pub(crate) fn is_place(seen: &Seen<'_>) -> bool {

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Device, MemoryFormat, Result, Scalar};
 
 use crate::error::argument;
-use crate::samples::{Difference, Part, Rounding, Roundings, Seen};
+use crate::samples::{Difference, Directed, Operand, Part, Rounding, Roundings, Seen};
 use crate::tensor::choose::unsupported;
 use crate::tensor::{Geometry, Tensor, TensorSpec, broadcast, result_type};
 
@@ -381,7 +381,17 @@ pub(crate) const NUMBER_IN_RANGE: Difference = Difference {
     why: "whether a program is right must not depend on its data",
     test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
     when: |seen| seen.we_refuse("without overflow"),
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::threshold",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F16, &[0], &[]).into()),
+                ("threshold", Scalar::Float(1e10).into()),
+                ("value", Scalar::Float(0.0).into()),
+            ]
+        },
+        needs: None,
+    }),
 };
 
 /// Of operators that look whether numbers are zero.
@@ -395,5 +405,14 @@ pub(crate) const TRUTH_OF_WHOLE: Difference = Difference {
         let inputs = seen.inputs();
         !seen.elements.is_empty() && inputs.iter().any(|input| input.dtype != inputs[0].dtype)
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::logical_xor",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::I64, &[], &[256.0]).into()),
+                ("other", Operand::rows(1, DType::U8, &[1], &[0.0]).into()),
+            ]
+        },
+        needs: None,
+    }),
 };

@@ -10,7 +10,9 @@ use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::products::{Addend, multiply, multiply_add};
 use crate::kernels::{arithmetic, elementwise, reduce};
 use crate::ops::{Matmul, MulScalar, TransposeInt};
-use crate::samples::{Difference, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number};
+use crate::samples::{
+    Difference, Directed, Expected, Inputs, Operand, Part, Plain, Sample, given, make, number,
+};
 use crate::tensor::{Array, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
@@ -230,19 +232,30 @@ const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
 
 const KEEPS_STRIDES: Difference = Difference {
     id: "outputs-of-products-keep-their-strides",
-    what: "torch writes a product in rows, whatever strides an output of its shape has, and gives it \
-           those; here the output keeps its strides",
+    what: "torch writes a product with a vector, or one without elements, in rows, whatever strides an output of its shape has, \
+           and gives it those; here the output keeps its strides",
     why: "others who look at the memory see what they asked for",
     test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
     when: |seen| {
+        let has_vector = seen.inputs().iter().any(|input| input.geometry.dims() == 1);
         let keeps = |out: &Operand| match seen.part {
             Part::Strides => format!("{:?}", out.geometry.strides()) == seen.ours,
-            Part::Written => out.geometry.strides().iter().any(|stride| *stride != 1),
+            Part::Written => !out.geometry.is_contiguous(),
             _ => false,
         };
-        seen.out().is_some_and(keeps)
+        seen.out().is_some_and(|out| (has_vector || out.is_empty()) && keeps(out))
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::matmul.out",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                ("other", Operand::rows(1, DType::F32, &[2, 0], &[]).into()),
+                ("out", Operand::strided(2, DType::F32, (&[0], &[2], 0), &[]).into()),
+            ]
+        },
+        needs: None,
+    }),
 };
 
 /// Whether a matrix, or each of a stack, lies in memory as its transpose would.

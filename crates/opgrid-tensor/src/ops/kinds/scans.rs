@@ -9,8 +9,8 @@ use crate::error::argument;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::reduce;
 use crate::samples::{
-    ANY, Difference, Expected, Inputs, ORDERED, Operand, OperatorSamples, Plain, Sample, Samples, given,
-    make, number,
+    ANY, Difference, Directed, Expected, Inputs, ORDERED, Operand, OperatorSamples, Plain, Sample, Samples,
+    given, make, number,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
@@ -160,5 +160,11 @@ pub(crate) const ONE_BOOL: Difference = Difference {
         let is_one = |input: &Operand| input.geometry.dims() == 0 && input.dtype == DType::Bool;
         seen.tensor("self").is_some_and(is_one) && seen.we_refuse("expected a dtype of numbers")
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::cumsum_",
+        arguments: || {
+            vec![("self", Operand::rows(0, DType::Bool, &[], &[1.0]).into()), ("dim", Scalar::Int(0).into())]
+        },
+        needs: None,
+    }),
 };

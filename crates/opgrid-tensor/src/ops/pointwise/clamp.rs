@@ -70,7 +70,7 @@ pub(super) fn samples(samples: &mut Samples) {
             let is_complex = seen.numbers().any(|number| matches!(number, Scalar::Complex(_)));
             is_complex && seen.we_refuse("expected a dtype with an order")
         },
-            directed: None,
+            directed: Some(Directed { operator: "aten::clamp", arguments: || vec![("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()), ("min", Scalar::Complex(Complex64::new(1.5, 0.0)).into())], needs: None }),
         });
     clamp::samples_by_numbers(samples, Clamp, clamp::numbers);
     let inputs = |dtype| {

@@ -116,8 +116,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
         directed: Some(Directed {
  operator: "aten::div.Tensor_mode",
- arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("floor".to_owned()))],
- }),
+ arguments: || vec![("self", Operand::rows(0, DType::I64, &[1], &[i64::MIN as f64]).into()), ("other", Operand::rows(1, DType::I64, &[1], &[-1.0]).into()), ("rounding_mode", Argument::Text("floor".to_owned()))], needs: None }),
     });
     samples.differs(
         DivTensorMode,
@@ -138,7 +137,17 @@ pub(super) fn samples(samples: &mut Samples) {
                 let is_rounded = seen.argument("rounding_mode").is_some();
                 is_rounded && seen.meets_dtype(&[DType::F16, DType::BF16]) && seen.each(is_next)
             },
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::div.Tensor_mode",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::BF16, &[16], &[3.0; 16]).into()),
+                        ("other", Operand::rows(1, DType::BF16, &[16], &[0.30078125; 16]).into()),
+                        ("rounding_mode", Argument::Text("trunc".to_owned())),
+                    ]
+                },
+                needs: None,
+            }),
         },
     );
     samples.differs_as(DivTensor, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);

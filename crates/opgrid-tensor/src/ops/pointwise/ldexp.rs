@@ -3,8 +3,8 @@
 //! `out[i] = self[i] * 2 ^ other[i]`
 //!
 //! - Shapes: `self` and `other` broadcast.
-//! - Dtypes: promoted; the default dtype for integers and bools alone. The power is computed in that of `other`,
-//!   or the default dtype, and converted.
+//! - Dtypes: promoted; the default dtype for integers and bools alone. Floats beside integers are multiplied in double precision,
+//!   by powers of every size; other powers are computed in the dtype of `other`, or the default dtype, and converted.
 //! - Aliasing: `ldexp_` writes `self`, `ldexp.out` writes `out`.
 //! - Dispatch: a composite of `pow` and `mul`, in all forms.
 //! - Errors: `ldexp_` of integers and bools.
@@ -12,8 +12,11 @@
 
 use std::f64::consts::LN_2;
 
+use crate::kernels::access::check_beside;
 use crate::ops::prelude::*;
-use crate::ops::{MulInplaceTensor, MulOut, MulTensor, PowScalar};
+use crate::ops::{
+    Clamp, CopyInplace, MulInplaceTensor, MulOut, MulTensor, PowScalar, SubTensor, ToCopy, Trunc,
+};
 
 operator! {
     home = crate::home;
@@ -24,17 +27,30 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(LdexpTensor, &kind::POINTWISE_BINARY)
-        .on_every_backend(|input, other| MulTensor.call(input, &power_beside(input, other)?))
+        .on_every_backend(|input, other| match is_by_wholes(input, other)? {
+            true => scaled(input, other),
+            false => MulTensor.call(input, &power_beside(input, other)?),
+        })
         .derivative(|d, (input, other)| {
             d.by(input, [other], |grad, [other]| derivatives::chained(grad, &power(other)?))?;
             d.by(other, [d.result(0)], |grad, [out]| derivatives::chained(grad, &(out * LN_2)?))
         });
-    library
-        .implement(LdexpInplace)
-        .on_every_backend(|input, other| MulInplaceTensor.call(input, &power_beside(input, other)?));
-    library
-        .implement(LdexpOut)
-        .on_every_backend(|input, other, out| MulOut.call(input, &power_beside(input, other)?, out));
+    library.implement(LdexpInplace).on_every_backend(|input, other| match is_by_wholes(input, other)? {
+        true => {
+            check_beside(input, &[other])?;
+            let wide = ToCopy.call(input, Some(DType::F64), None, None, None, false, None)?;
+            powers(other)?.iter().try_for_each(|power| MulInplaceTensor.call(&wide, power))?;
+            CopyInplace.call(input, &wide, false)
+        }
+        false => MulInplaceTensor.call(input, &power_beside(input, other)?),
+    });
+    library.implement(LdexpOut).on_every_backend(|input, other, out| match is_by_wholes(input, other)? {
+        true => {
+            check_beside(out, &[input, other])?;
+            result::converted(&[(out, &scaled(input, other)?)])
+        }
+        false => MulOut.call(input, &power_beside(input, other)?, out),
+    });
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -68,7 +84,63 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    samples.differs(
+        LdexpTensor,
+        Difference {
+            id: "exponents-of-any-integers",
+            what: "torch refuses bools as exponents of floats alone, and cuts integers to 32 bits; here bools are exponents, and \
+                   larger integers lead beyond the range",
+            why: "one rule for all dtypes, and 2 to the power of 2^32 is not 1",
+            test: ("opgrid-tensor/tests/ends_of_ranges.rs", "exponents_of_every_size"),
+            when: |seen| {
+                let is_far = |x: &Complex64| x.re.abs() > f64::from(i32::MAX);
+                let has_far = || seen.tensor("other").is_some_and(|other| other.elements.iter().any(is_far));
+                let is_end = |x: f64| x == 0.0 || !x.is_finite();
+                seen.torch_refuses("\"ldexp_cpu_exp\" not implemented")
+                    || seen.each(|(_, ours, _)| is_end(ours.re)) && has_far()
+            },
+            directed: None,
+        },
+    );
     samples.rounds(LdexpTensor, pointwise::ELEMENTARY);
+}
+
+/// Whether floats are multiplied by powers with integers for exponents.
+///
+/// # Errors
+///
+/// Those of [`Tensor::spec`].
+fn is_by_wholes(input: &Tensor, other: &Tensor) -> Result<bool> {
+    let exponent = other.spec()?.dtype();
+    Ok(input.spec()?.dtype().is_floating_point() && (exponent.is_integral() || exponent == DType::Bool))
+}
+
+/// The product in double precision, in the dtype of the result.
+///
+/// # Errors
+///
+/// Those of the product.
+fn scaled(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    let mut wide = input.to_dtype(DType::F64)?;
+    for power in powers(other)? {
+        wide = MulTensor.call(&wide, &power)?;
+    }
+    wide.to_dtype(result_type(&[input, other])?)
+}
+
+/// Three factors whose product is the power, none of which leaves the range: the smallest number of all times two to the power
+/// of 2,097 is the largest.
+///
+/// # Errors
+///
+/// Those of the operators that it is made of.
+fn powers(exponent: &Tensor) -> Result<[Tensor; 3]> {
+    let exponent = exponent.to_dtype(DType::F64)?;
+    let exponent = Clamp.call(&exponent, Some(Scalar::Float(-2100.0)), Some(Scalar::Float(2100.0)))?;
+    let third = Trunc.call(&MulTensor.call(&exponent, &Tensor::number(1.0 / 3.0))?)?;
+    let rest = SubTensor.call(&exponent, &third, Scalar::Int(2))?;
+    let (third, rest) = (power(&third)?, power(&rest)?);
+    Ok([third.clone(), third, rest])
 }
 
 /// The power in the dtype of the result, so that a tensor without dimensions counts as much as it does beside the exponents.

@@ -75,7 +75,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
     // The difference of both is multiplied by the weight.
-    samples.rounds(LerpScalar, Roundings::all(Rounding::Sum(64)));
+    samples.rounds(LerpScalar, Roundings::all(Rounding::Products(16)));
 }
 
 fn between(a: Scalar, b: Scalar, weight: Scalar) -> Scalar {

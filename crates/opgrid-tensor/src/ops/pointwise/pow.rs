@@ -108,6 +108,7 @@ pub(super) fn samples(samples: &mut Samples) {
                         ("out", Operand::rows(1, DType::Bool, &[2], &[0.0, 0.0]).into()),
                     ]
                 },
+                needs: None,
             }),
         },
     );

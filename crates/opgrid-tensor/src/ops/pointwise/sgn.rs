@@ -37,7 +37,7 @@ pub(super) fn samples(samples: &mut Samples) {
             Scalar::Float(x) => Scalar::Float(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
         })
         .tolerance(4.0);
-    samples.differs_as(Sgn, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE]);
+    samples.differs_as(Sgn, &[arithmetic::SIGN_OF_ZERO, math::NOT_FINITE, math::IN_RANGE]);
     samples.rounds(Sgn, pointwise::COMPLEX_ARITHMETIC);
 }
 

@@ -38,8 +38,31 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("last dimension", given(x.clone()).and(make::numbers(DType::F32, &[2], 0)))
         .refuses("convert one of them", given(x.clone()).and(x.to(DType::F64)));
     samples.differs_as(Inner, products::DIFFERENCES);
+    samples.differs(Inner, OF_BOOLS);
     samples.rounds(Inner, Roundings::all(Rounding::Sum(2)));
 }
+
+const OF_BOOLS: Difference = Difference {
+    id: "inner-products-of-bools",
+    what: "torch multiplies vectors of bools if the elements of one of them are not side by side, and refuses them otherwise; here there are no products \
+           of bools",
+    why: "one rule for tensors of all strides",
+    test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+    when: |seen| {
+        let is_apart = |input: &&Operand| !input.geometry.is_contiguous();
+        seen.we_refuse("not implemented for 'Bool'") && seen.inputs().iter().any(is_apart)
+    },
+    directed: Some(Directed {
+        operator: "aten::inner",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::Bool, &[2], &[0.0, 0.0]).into()),
+                ("other", Operand::strided(1, DType::Bool, (&[2], &[0], 0), &[0.0, 0.0]).into()),
+            ]
+        },
+        needs: None,
+    }),
+};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let shapes: [[&[i64]; 2]; 7] = [

@@ -20,23 +20,12 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        LinalgMatmul,
-        Difference {
-            id: "matrices-are-written-to-any-strides",
-            what: "torch refuses outputs of products of some strides whose shape is right; here they are \
-               written",
-            why: "an output of the right shape can hold the result",
-            test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
-            when: |seen| seen.torch_refuses("must match the size of tensor") && seen.out().is_some(),
-            directed: None,
-        },
-    );
     let x = make::numbers(DType::F32, &[2, 3], 0);
     samples
         .of(LinalgMatmul, NUMBERS, super::matmul::inputs, super::matmul::samples_reference)
         .tolerance(64.0)
         .refuses("expected 3 rows", given(x.clone()).and(x));
     samples.differs_as(LinalgMatmul, products::DIFFERENCES);
+    samples.differs(LinalgMatmul, super::matmul::ANY_STRIDES);
     samples.rounds(LinalgMatmul, Roundings::all(Rounding::Sum(2)));
 }

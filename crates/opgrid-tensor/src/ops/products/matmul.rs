@@ -35,31 +35,29 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("at least 1d", given(x.clone()).and(Plain::number(DType::F32, 1)))
         .refuses("expected 3 rows", given(x.clone()).and(x));
     samples.differs_as(Matmul, products::DIFFERENCES);
-    samples.differs(
-        Matmul,
-        Difference {
-            id: "products-are-written-to-any-strides",
-            what: "torch refuses outputs of some strides whose shape is right; here they are written",
-            why: "an output of the right shape can hold the result",
-            test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
-            when: |seen| {
-                matches!(seen.operator, "aten::matmul.out" | "aten::linalg_matmul.out")
-                    && seen.torch_refuses("must match the size of tensor")
-            },
-            directed: Some(Directed {
-                operator: "aten::matmul.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
-                        ("other", Operand::rows(1, DType::F32, &[2, 1], &[1.0, 2.0]).into()),
-                        ("out", Operand::strided(2, DType::F32, (&[1], &[6], 0), &[0.0]).into()),
-                    ]
-                },
-            }),
-        },
-    );
+    samples.differs(Matmul, ANY_STRIDES);
     samples.rounds(Matmul, Roundings::all(Rounding::Sum(2)));
 }
+
+/// Of products of tensors of any dimensions.
+pub(super) const ANY_STRIDES: Difference = Difference {
+    id: "products-are-written-to-any-strides",
+    what: "torch refuses outputs of some strides whose shape is right; here they are written",
+    why: "an output of the right shape can hold the result",
+    test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
+    when: |seen| seen.out().is_some() && seen.torch_refuses("must match the size of tensor"),
+    directed: Some(Directed {
+        operator: "aten::matmul.out",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                ("other", Operand::rows(1, DType::F32, &[2, 1], &[1.0, 2.0]).into()),
+                ("out", Operand::strided(2, DType::F32, (&[1], &[6], 0), &[0.0]).into()),
+            ]
+        },
+        needs: None,
+    }),
+};
 
 pub(super) fn inputs(dtype: DType) -> Vec<Sample> {
     let shapes: [[&[i64]; 2]; 9] = [

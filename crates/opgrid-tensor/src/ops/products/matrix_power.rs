@@ -32,7 +32,11 @@ pub(super) fn register(library: &mut Library) {
 
 fn write(input: &Tensor, n: i64, out: &Tensor) -> Result<()> {
     let made = power(input, n)?;
-    if n < 2 { result::converted(&[(out, &made)]) } else { result::copied(out, &made) }
+    // As in torch, whose last step is a copy here and a product elsewhere.
+    match n {
+        n if n < 2 || n > 3 && n.count_ones() == 1 => result::converted(&[(out, &made)]),
+        _ => result::copied(out, &made),
+    }
 }
 
 fn power(input: &Tensor, n: i64) -> Result<Tensor> {

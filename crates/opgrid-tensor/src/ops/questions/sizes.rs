@@ -108,6 +108,8 @@ pub(super) fn samples(samples: &mut Samples) {
 
 fn sym_is_contiguous(call: &mut BoxedCall<'_>) -> Result<()> {
     let (input, format) = (Tensor::from_value(call.args()[0])?, MemoryFormat::from_value(call.args()[1])?);
+    // As in torch, any other format than the last ones of channels asks for rows.
+    let format = if format == MemoryFormat::Preserve { MemoryFormat::Contiguous } else { format };
     let answer = input.spec()?.geometry().is_in_format(format);
     call.push(answer);
     Ok(())

@@ -163,6 +163,7 @@ fn native_dropout(input: &Tensor, p: f64, train: Option<bool>) -> Result<(Tensor
         return Ok((kept, mask));
     }
     let mask = stays(input, p, DType::Bool)?;
-    let kept = MulTensor.call(input, &mask)?;
-    Ok((MulScalar.call(&kept, Scalar::Float(1.0 / (1.0 - p)))?, mask))
+    // The factors are rounded to the dtype, as in torch.
+    let factors = MulScalar.call(&mask.to_dtype(input.dtype())?, Scalar::Float(1.0 / (1.0 - p)))?;
+    Ok((MulTensor.call(input, &factors)?, mask))
 }

@@ -98,7 +98,16 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "a fraction is a mistake that nobody notices",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| seen.we_refuse("cannot be converted to int without loss"),
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::randint_like.Tensor",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[2], &[0.0; 2]).into()),
+                        ("high", Operand::rows(1, DType::F32, &[], &[2.5]).into()),
+                    ]
+                },
+                needs: None,
+            }),
         },
     );
     let high = |dtype| draws::tensors(dtype, |call| call.and(20));

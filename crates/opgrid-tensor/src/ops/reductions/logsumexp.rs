@@ -49,7 +49,17 @@ pub(super) fn samples(samples: &mut Samples) {
                 let is_complex = seen.inputs().iter().any(|input| input.dtype.is_complex());
                 is_complex && seen.we_refuse("can't be cast to the desired output type")
             },
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::logsumexp.out",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::Complex64, &[2], &[1.0, 2.0]).into()),
+                        ("dim", Argument::Ints(vec![0])),
+                        ("out", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                    ]
+                },
+                needs: None,
+            }),
         },
     );
     samples.differs(Logsumexp, Difference {

@@ -70,6 +70,7 @@ pub(super) fn samples(samples: &mut Samples) {
                         ("out", Operand::rows(1, DType::F64, &[], &[0.0]).into()),
                     ]
                 },
+                needs: None,
             }),
         },
     );

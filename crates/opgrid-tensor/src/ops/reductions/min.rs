@@ -51,7 +51,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(Min, super::amax::OF_NOTHING);
+    samples.differs_as(Min, &[super::amax::OF_NOTHING, super::max::BEYOND_OUTPUTS]);
     extremum::samples_of_all(samples, Min, |order| order.is_gt());
     extremum::samples_with_index(samples, MinDim, |order| order.is_gt());
     extremum::samples_of_two(samples, MinOther, |order| order.is_gt());

@@ -169,7 +169,19 @@ const MODES: Difference = Difference {
     why: "a wrong mode is a mistake that nobody notices",
     test: ("opgrid-tensor/tests/images.rs", "modes_of_grids_are_checked"),
     when: |seen| seen.we_refuse("_mode` is"),
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::grid_sampler_3d",
+        arguments: || {
+            vec![
+                ("input", Operand::rows(0, DType::F32, &[1, 1, 1, 1, 1], &[1.0]).into()),
+                ("grid", Operand::rows(1, DType::F32, &[1, 1, 1, 1, 3], &[0.0; 3]).into()),
+                ("interpolation_mode", Scalar::Int(2).into()),
+                ("padding_mode", Scalar::Int(0).into()),
+                ("align_corners", Scalar::Bool(false).into()),
+            ]
+        },
+        needs: None,
+    }),
 };
 
 fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {

@@ -42,6 +42,15 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("as many dimensions", given(x.clone()).named("prepend", number))
         .refuses("other than", given(x.clone()).named("append", make::numbers(DType::F32, &[3, 1], 0)));
     samples.differs_as(Diff, &[READ_AFTER_WRITTEN]);
+    samples.differs(Diff, Difference {
+            id: "differences-of-nothing-are-written",
+            what: "torch refuses an output for the differences along a dimension without elements, which it gives otherwise; here the \
+                   output gets them",
+            why: "both ways to ask for a result give it",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+            when: |seen| seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing(),
+            directed: None,
+        });
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
@@ -112,6 +121,10 @@ fn diff(
     }
     if n < 0 {
         return Err(argument(format!("argument `n` is {n}, which is negative; expected zero or more")));
+    }
+    if n == 0 && prepend.is_none() && append.is_none() {
+        // As in torch, there is no dimension to look at.
+        return Clone.call(input, None);
     }
     let at = normalise_dim(dim, input.dim())?;
     for (name, end) in [("prepend", prepend), ("append", append)] {

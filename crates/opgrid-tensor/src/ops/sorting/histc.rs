@@ -52,7 +52,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 let is_narrow = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
                 !seen.elements.is_empty() && seen.tensor("self").is_some_and(is_narrow)
             },
-            directed: None,
+            directed: Some(Directed { operator: "aten::histc", arguments: || vec![("self", Operand::rows(0, DType::BF16, &[3], &[0.0, 0.359375, 3.0]).into())], needs: None }),
         },
     );
     samples

@@ -123,7 +123,7 @@ pub(super) fn samples(samples: &mut Samples) {
             };
             !seen.elements.is_empty() && seen.numbers().any(is_beyond)
         },
-            directed: None,
+            directed: Some(Directed { operator: "aten::isin.Scalar_Tensor", arguments: || vec![("element", Scalar::Int(257).into()), ("test_elements", Operand::rows(0, DType::U8, &[10], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]).into())], needs: None }),
         });
 }
 

@@ -43,7 +43,7 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "results depend on the elements only",
             test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
             when: |seen| matches!(seen.number("sorted"), Some(Scalar::Bool(false))) && !seen.elements.is_empty(),
-            directed: None,
+            directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[5], &[1.0, 5.0, 2.0, 4.0, 3.0]).into()), ("k", Scalar::Int(4).into()), ("dim", Scalar::Int(-1).into()), ("largest", Scalar::Bool(true).into()), ("sorted", Scalar::Bool(false).into())], needs: None }),
         },
     );
     let x = given(make::numbers(DType::F32, &[2], 0));
@@ -60,7 +60,7 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "results depend on the elements only",
             test: ("opgrid-tensor/tests/differences.rs", "equal_elements_keep_their_order"),
             when: order::is_place,
-            directed: None,
+            directed: Some(Directed { operator: "aten::topk", arguments: || vec![("self", Operand::rows(0, DType::F32, &[4], &[1.0; 4]).into()), ("k", Scalar::Int(2).into())], needs: None }),
         },
     );
 }

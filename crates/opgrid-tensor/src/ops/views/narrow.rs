@@ -75,6 +75,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .not_on_meta()
         .refuses("without dimensions", given(x.clone()).and(0).and(x).and(1));
     samples.of(NarrowCopy, STORED, inputs, reference);
+    samples.differs(NarrowCopy, READ_AFTER_WRITTEN);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

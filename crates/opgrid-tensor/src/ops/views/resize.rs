@@ -48,8 +48,6 @@ pub(super) fn samples(samples: &mut Samples) {
             .map(|[one, other]| given(make::numbers(dtype, one, 0)).and(make::numbers(dtype, other, 1)))
             .to_vec()
     };
-    samples.differs(ResizeInplace, MEMORY_OF_ONES_OWN);
-    samples.differs(ResizeAsInplace, MEMORY_OF_ONES_OWN);
     // Elements that memory had to grow for are anything there.
     samples.rounds(ResizeInplace, Roundings::all(Rounding::Unset));
     samples.rounds(ResizeAsInplace, Roundings::all(Rounding::Unset));
@@ -58,16 +56,6 @@ pub(super) fn samples(samples: &mut Samples) {
         .needs_contiguous()
         .needs_cpu();
 }
-
-const MEMORY_OF_ONES_OWN: Difference = Difference {
-    id: "tensors-that-grow-get-memory",
-    what: "torch enlarges the memory itself where a tensor needs more, under all tensors that lie in it; here that tensor \
-           gets memory of its own",
-    why: "others who look at the memory keep what they see",
-    test: ("opgrid-tensor/tests/differences.rs", "a_tensor_that_grows_gets_memory"),
-    when: |seen| seen.part == Part::Written || seen.begins_memory_here(),
-    directed: None,
-};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let cases: [(&[i64], &[i64]); 7] = [

@@ -33,9 +33,11 @@ pub(super) fn register(library: &mut Library) {
                 );
                 return Err(argument(message));
             }
-            let offset = memory.offset().checked_add(storage_offset).filter(|_| storage_offset >= 0);
+            // It counts from where the source begins, and may lead back to the beginning of its memory.
+            let offset = memory.offset().checked_add(storage_offset).filter(|offset| *offset >= 0);
             let offset = offset.ok_or_else(|| {
-                argument(format!("argument `storage_offset` is {storage_offset}, expected 0 or more"))
+                let least = -memory.offset();
+                argument(format!("argument `storage_offset` is {storage_offset}, expected {least} or more"))
             })?;
             let geometry = match stride {
                 [] => Geometry::contiguous(size)?.at_offset(offset)?,
