@@ -26,29 +26,31 @@ impl Isa {
     }
 
     /// What the processor has.
+    #[cfg(target_arch = "x86_64")]
     fn of_processor() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let v3 = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("f16c")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("movbe")
-                && is_x86_feature_detected!("popcnt");
-            let v4 = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            return match (v3, v4) {
-                (true, true) => Self::V4,
-                (true, false) => Self::V3,
-                (false, _) => Self::Any,
-            };
+        let v3 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("movbe")
+            && is_x86_feature_detected!("popcnt");
+        let v4 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match (v3, v4) {
+            (true, true) => Self::V4,
+            (true, false) => Self::V3,
+            (false, _) => Self::Any,
         }
-        #[cfg(not(target_arch = "x86_64"))]
+    }
+
+    /// What the processor has.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn of_processor() -> Self {
         Self::Any
     }
 
