@@ -345,6 +345,7 @@ mod tests {
             impl core::Operator for AddTensor {
                 const SCHEMA: &'static str =
                     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+                const DOCUMENTATION: &'static str = "Sum.";
                 type Signature = fn(Tensor, Tensor, core::Scalar) -> Tensor;
 
                 fn cell() -> &'static core::OperatorCell<Self::Signature> {
