@@ -389,7 +389,9 @@ mod tests {
         let number = |library: usize| ptr::without_provenance_mut::<OpgridLibrary>(library);
         // Without a host nothing is done with operators, so that any address stands for one.
         let operator = |number: usize| OperatorHandle(ptr::without_provenance_mut(number));
-        let cell = OperatorCell::<fn() -> ()>::new();
+        // What a cell has found is never freed; a static one leads to it.
+        static CELL: OperatorCell<fn() -> ()> = OperatorCell::new();
+        let cell = &CELL;
         assert!(cell.known(number(1)).is_none());
         cell.keep(number(1), operator(16));
         cell.keep(number(2), operator(32));
