@@ -389,3 +389,12 @@ fn deviations_of_large_complex_numbers() {
     let deviation = StdCorrection.call(&x, None, Some(Scalar::Int(0)), false).unwrap();
     assert_eq!(deviation.to_vec::<f32>().unwrap(), [1e30f32]);
 }
+
+#[test]
+fn pairs_of_floats_have_even_strides_where_there_is_not_one_place() {
+    let memory = tensor(&[0.0f32; 4]);
+    let one = memory.as_strided(&[1, 2], &[3, 1], None).unwrap();
+    assert_eq!(one.view_as_complex().unwrap().sizes(), [1]);
+    let none = memory.as_strided(&[0, 2], &[3, 1], None).unwrap();
+    assert!(message(none.view_as_complex()).contains("expected even ones"));
+}
