@@ -590,21 +590,27 @@ pub(crate) fn call_held_boxed(
     })
 }
 
-/// As [`call_held_boxed`], typed. A kernel of another signature, or of none, gets the arguments as values.
+/// As [`call_held_boxed`], typed, with the operator's cell for some signature. A kernel of another signature than `S`, or of
+/// none, gets the arguments as values.
 pub(crate) fn call_held<S: Signature>(
-    operator: &OperatorHandle,
+    cell: &SignatureCell,
     find: impl FnOnce() -> Result<Arc<KernelRecord>>,
     keys: DispatchKeySet,
     args: S::Args<'_>,
 ) -> Result<S::Output> {
     with_thread(|thread| {
-        prepared(thread, operator, |table| {
+        prepared(thread, &cell.operator, |table| {
             let kernel = find()?;
-            match kernel.signature.is_some_and(|signature| signature.id == TypeId::of::<S>()) {
-                // SAFETY: the invariant of `KernelRecord`, which the constructors of `Kernel` see to: its typed side is for
-                // the signature that it names, which is `S`.
-                true => unsafe { enter::<S>(&kernel, table, keys, args) },
-                false => enter_boxed::<S>(&kernel, table, keys, args),
+            let is_typed = cell.signature == TypeId::of::<S>()
+                && kernel.signature.is_some_and(|signature| signature.id == TypeId::of::<S>());
+            // SAFETY: `prepared` has marked the thread before the pointer is read here.
+            match unsafe { TableRef::new(cell.table.read()) }.filter(|_| is_typed) {
+                // SAFETY:
+                // - the kernel: its typed side is for the signature that it names, the invariant of `KernelRecord`, which the
+                //   constructors of `Kernel` see to; that is `S`, as was just asked.
+                // - the table, by which a layer calls on: it comes from a cell for `S`, the invariant of `SignatureCell`.
+                Some(table) => unsafe { enter::<S>(&kernel, table, keys, args) },
+                None => enter_boxed::<S>(&kernel, table, keys, args),
             }
         })
     })

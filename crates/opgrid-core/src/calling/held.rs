@@ -8,7 +8,7 @@ use crate::calling::conditions::Links;
 use crate::calling::inferred::signature_of;
 use crate::calling::kernel::{Kernel, KernelRecord, Life};
 use crate::calling::kernel_info::KernelInfo;
-use crate::calling::operator::OperatorHandle;
+use crate::calling::operator::{OperatorHandle, SignatureCell};
 use crate::calling::reason::Reason;
 use crate::calling::table::{Slot, SlotRef};
 use crate::error::{Error, ErrorKind, Result};
@@ -165,8 +165,8 @@ impl HeldKernel {
     ///
     /// [`ErrorKind::Signature`] where `S` is not the signature of the operator's kernels or does not fit its schema.
     pub fn typed<S: Signature>(&self) -> Result<TypedHeldKernel<S>> {
-        self.operator.cell_of(signature_of::<S>())?;
-        Ok(TypedHeldKernel { kernel: self.clone(), signature: PhantomData })
+        let cell = self.operator.cell_of(signature_of::<S>())?;
+        Ok(TypedHeldKernel { kernel: self.clone(), cell, signature: PhantomData })
     }
 
     /// The caller's thread is marked, as for [`Held::find`].
@@ -222,6 +222,8 @@ impl std::fmt::Debug for HeldKernel {
 #[derive(Clone)]
 pub struct TypedHeldKernel<S> {
     kernel: HeldKernel,
+    /// Where typed calls of the signature read the operator's table.
+    cell: Arc<SignatureCell>,
     signature: Checked<S>,
 }
 
@@ -242,7 +244,7 @@ impl<S: Signature> TypedHeldKernel<S> {
         if !self.kernel.is_valid() {
             return Err(self.kernel.invalidated());
         }
-        call::call_held::<S>(&self.kernel.operator, || self.kernel.find(), keys, args)
+        call::call_held::<S>(&self.cell, || self.kernel.find(), keys, args)
     }
 }
 
