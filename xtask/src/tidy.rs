@@ -9,6 +9,7 @@ mod folders;
 mod form;
 mod operators;
 mod purity;
+mod unit_tests;
 mod unsafety;
 
 use crate::failure::Failure;
@@ -140,6 +141,7 @@ fn text_files(workspace: &Workspace) -> Result<Vec<TextFile>, Failure> {
 /// What the rules that need only the text of the files say.
 fn violations(files: &[TextFile]) -> Vec<Violation> {
     let mut violations = operators::every_file_is_listed(files);
+    violations.extend(unit_tests::are_compiled(files));
     for file in files {
         violations.extend(form::machine_paths(file));
         if file.path.ends_with(".rs") {

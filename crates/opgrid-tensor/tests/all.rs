@@ -7,6 +7,8 @@ mod autograd;
 mod casts;
 mod device_memory;
 mod differences;
+mod dlpack;
+mod drawing;
 mod ends_of_ranges;
 mod engine;
 mod files;

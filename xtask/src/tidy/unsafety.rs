@@ -83,6 +83,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "crates/opgrid-plugin/tests/table.rs",
         "it gives and takes memory through the table as plugins do, by pointers",
     ),
+    (
+        "crates/opgrid-tensor/tests/dlpack.rs",
+        "it changes what is lent as another library could, by a pointer",
+    ),
     ("examples/my-test-rust/src/python.rs", "a capsule of Python leads to a handle by a pointer"),
     ("bench/ours/src/bin/dispatch/heap.rs", "the C library's count of the heap is read through its function"),
     ("crates/opgrid-core/tests/loom/main.rs", "the model's tables are the cells that the protocol protects"),

@@ -106,15 +106,25 @@ impl Inputs {
     ///
     /// One is neither a tensor nor a number.
     pub fn common_dtype(&self, names: &[&str]) -> Result<DType> {
-        let named = self.arguments().iter().filter(|(name, _)| names.contains(&name.as_str()));
-        common_dtype(&named.map(|(name, given)| operand(name, given)).collect::<Result<Vec<_>>>()?)
+        let mut operands = Vec::new();
+        for (name, given) in self.arguments().iter().filter(|(name, _)| names.contains(&name.as_str())) {
+            match given {
+                Given::Tensors(list) => operands.extend(list.iter().map(weighted)),
+                one => operands.push(operand(name, one)?),
+            }
+        }
+        common_dtype(&operands)
     }
+}
+
+fn weighted(tensor: &Plain) -> (Plain, Weight) {
+    let weight = if tensor.sizes().is_empty() { Weight::NoDimensions } else { Weight::Dimensions };
+    (tensor.clone(), weight)
 }
 
 fn operand(name: &str, given: &Given) -> Result<(Plain, Weight)> {
     match given {
-        Given::Tensor(tensor) if tensor.sizes().is_empty() => Ok((tensor.clone(), Weight::NoDimensions)),
-        Given::Tensor(tensor) => Ok((tensor.clone(), Weight::Dimensions)),
+        Given::Tensor(tensor) => Ok(weighted(tensor)),
         Given::Value(value) => {
             let number = value.borrow().as_scalar();
             let number =

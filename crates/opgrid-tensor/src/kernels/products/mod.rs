@@ -17,6 +17,7 @@
 //! The 16-bit floats are summed in single precision and rounded once. Integers wrap around.
 
 mod blocked;
+mod chain;
 mod columns;
 mod convolution;
 mod direct;
@@ -33,6 +34,7 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 use opgrid_core::{DType, Result, Scalar};
 
+pub use self::chain::cheapest_cuts;
 pub use self::columns::{fold, unfold};
 pub use self::convolution::{correlate, spread, weigh};
 pub use self::patches::Windows;

@@ -9,9 +9,9 @@
 //! - Dispatch: composites of `mm` and views; `chain_matmul` of a single matrix is that matrix.
 //! - Aliasing: `linalg_multi_dot.out` and `chain_matmul.out` write `out`, and give it its shape if it has no elements.
 //! - Errors: too few tensors, other shapes; several dtypes or devices; an `out` of another dtype.
-//! - Source: torch.linalg.multi_dot, torch.chain_matmul, PyTorch 2.15; the order is that of T. H. Cormen et al.,
-//!   Introduction to Algorithms, chapter on dynamic programming.
+//! - Source: torch.linalg.multi_dot, torch.chain_matmul, PyTorch 2.15.
 
+use crate::kernels::products::cheapest_cuts;
 use crate::ops::prelude::*;
 use crate::ops::{Mm, Reshape};
 
@@ -170,28 +170,7 @@ fn product(matrices: &[Tensor]) -> Result<Tensor> {
     }
     let sizes: Vec<i64> =
         [matrices[0].sizes()[0]].into_iter().chain(matrices.iter().map(|matrix| matrix.sizes()[1])).collect();
-    multiplied(matrices, &cheapest(&sizes), 0, matrices.len() - 1)
-}
-
-/// Where to cut each part of a chain of matrices: `cuts[first][last]` is the last matrix of the left factor. Matrix `i` has
-/// `sizes[i]` rows and `sizes[i + 1]` columns.
-fn cheapest(sizes: &[i64]) -> Vec<Vec<usize>> {
-    let count = sizes.len() - 1;
-    let (mut costs, mut cuts) = (vec![vec![0f64; count]; count], vec![vec![0; count]; count]);
-    for length in 1..count {
-        for first in 0..count - length {
-            let last = first + length;
-            costs[first][last] = f64::INFINITY;
-            for cut in first..last {
-                let own = sizes[first] as f64 * sizes[cut + 1] as f64 * sizes[last + 1] as f64;
-                let cost = costs[first][cut] + costs[cut + 1][last] + own;
-                if cost < costs[first][last] {
-                    (costs[first][last], cuts[first][last]) = (cost, cut);
-                }
-            }
-        }
-    }
-    cuts
+    multiplied(matrices, &cheapest_cuts(&sizes), 0, matrices.len() - 1)
 }
 
 fn multiplied(matrices: &[Tensor], cuts: &[Vec<usize>], first: usize, last: usize) -> Result<Tensor> {
@@ -200,16 +179,4 @@ fn multiplied(matrices: &[Tensor], cuts: &[Vec<usize>], first: usize, last: usiz
     }
     let cut = cuts[first][last];
     Mm.call(&multiplied(matrices, cuts, first, cut)?, &multiplied(matrices, cuts, cut + 1, last)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chains_are_cut_where_it_costs_least() {
-        // (a b) c takes 7,500 multiplications, a (b c) 75,000.
-        assert_eq!(cheapest(&[10, 100, 5, 50])[0][2], 1);
-        assert_eq!(cheapest(&[50, 5, 100, 10])[0][2], 0);
-    }
 }
