@@ -64,7 +64,32 @@ struct Program {
     arguments: Vec<OsString>,
     /// Where Python finds our package.
     site: Option<PathBuf>,
+    /// Further variables of its environment.
+    environment: &'static [(&'static str, &'static str)],
     samples: Samples,
+}
+
+/// What holds torch and the libraries in it to the instructions that `OPGRID_ISA` names for ours.
+fn held_to(isa: Option<&str>) -> &'static [(&'static str, &'static str)] {
+    match isa {
+        Some("v2") => &[
+            ("ATEN_CPU_CAPABILITY", "default"),
+            ("MKL_ENABLE_INSTRUCTIONS", "SSE4_2"),
+            ("ONEDNN_MAX_CPU_ISA", "SSE41"),
+        ],
+        Some("v3") => &[
+            ("ATEN_CPU_CAPABILITY", "avx2"),
+            ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
+            ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+        ],
+        Some("v4") => &[
+            ("ATEN_CPU_CAPABILITY", "avx512"),
+            ("MKL_ENABLE_INSTRUCTIONS", "AVX512"),
+            ("ONEDNN_MAX_CPU_ISA", "AVX512_CORE"),
+        ],
+        // Ours takes the best then, and so does torch.
+        _ => &[],
+    }
 }
 
 /// Measures a suite and prints its figures; how good they are does not change the exit status.
@@ -95,6 +120,9 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         None => notes.push("without `--against torch` there are no ratios".into()),
     }
     let (mut ours, mut peer) = programs(&workspace, &options.suite, torch.as_ref())?;
+    if let Some(peer) = &mut peer {
+        peer.environment = held_to(std::env::var("OPGRID_ISA").ok().as_deref());
+    }
     let argument = match (suite.argument, &peer) {
         (Argument::Beginning, _) => Some(options.only.clone().into()),
         (Argument::Schemas, Some(peer)) => Some(exported_schemas(&workspace, &peer.path)?.into_os_string()),
@@ -227,7 +255,7 @@ fn rounds(text: &str) -> Result<u32, Failure> {
 
 impl Program {
     fn new(path: PathBuf) -> Self {
-        Self { path, arguments: Vec::new(), site: None, samples: Samples::default() }
+        Self { path, arguments: Vec::new(), site: None, environment: &[], samples: Samples::default() }
     }
 
     /// A script that measures one of two Python modules.
@@ -241,6 +269,7 @@ impl Program {
         if let Some(site) = &self.site {
             command.env("PYTHONPATH", site);
         }
+        command.envs(self.environment.iter().copied());
         let printed = output(command.args(&self.arguments).arg("measure").args(argument))?;
         self.samples.read(&printed)
     }
@@ -317,6 +346,13 @@ mod tests {
         assert_eq!(parse("dispatch").unwrap().rounds, ROUNDS);
         let builds = parse("build --cold").unwrap();
         assert_eq!((builds.rounds, builds.cold), (ROUNDS_OF_BUILDS, true));
+    }
+
+    #[test]
+    fn torch_is_held_to_the_level_that_is_asked_for() {
+        assert!(held_to(Some("v3")).contains(&("ATEN_CPU_CAPABILITY", "avx2")));
+        assert!(held_to(Some("v4")).contains(&("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")));
+        assert!(held_to(None).is_empty() && held_to(Some("avx2")).is_empty());
     }
 
     #[test]

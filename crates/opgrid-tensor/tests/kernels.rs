@@ -1,7 +1,7 @@
 //! Checks the loops against naive models: broadcasting, strides, overlap, conversions, sums, products.
 
 use opgrid_core::{DType, Device, Result};
-use opgrid_tensor::kernels::{copy, elementwise, products, reduce};
+use opgrid_tensor::kernels::{InPlace, copy, elementwise, products, reduce};
 use opgrid_tensor::tensor::broadcast;
 use opgrid_tensor::{Array, Bool, Element, TensorSpec};
 use proptest::prelude::*;
@@ -69,6 +69,32 @@ fn in_place_and_self_aliases() {
     let t = transposed(&x);
     elementwise::unary::<f32, f32>(&t, &t, |a| a + 1.0).unwrap();
     assert_eq!(x.to_vec::<f32>().unwrap()[..4], [1.0, 1.0, 3.0, 7.0]);
+}
+
+/// `a - 2 b` over `a`, as operators do that have code for it.
+fn check_in_place(a: &Array, b: &Array) {
+    let expected: Vec<f32> =
+        stretched(a, a.sizes()).into_iter().zip(stretched(b, a.sizes())).map(|(a, b)| a - 2.0 * b).collect();
+    elementwise::binary_by::<f32, f32, f32>(a, a, b, InPlace(|a: f32, b: f32| a - 2.0 * b)).unwrap();
+    assert_eq!(a.to_vec::<f32>().unwrap(), expected, "{:?} and {:?}", a.geometry(), b.geometry());
+}
+
+#[test]
+fn results_take_the_place_of_the_first_input() {
+    for columns in [5, 40, 100, 1500] {
+        for b in [[7, columns], [1, columns], [7, 1], [1, 1]] {
+            check_in_place(&count(&[7, columns]), &count(&b));
+            check_in_place(&sliced(&count(&[7, columns + 3]), 1, 2, columns + 2, 1), &count(&b));
+            check_in_place(&sliced(&count(&[7, 2 * columns]), 1, 0, i64::MAX, 2), &count(&b));
+        }
+        check_in_place(&count(&[7, columns]), &transposed(&count(&[columns, 7])));
+        check_in_place(&transposed(&count(&[columns, 7])), &count(&[7, columns]));
+        let both = count(&[7, columns]);
+        check_in_place(&both, &both);
+        let halves = count(&[14, columns]);
+        check_in_place(&sliced(&halves, 0, 0, 7, 1), &sliced(&halves, 0, 7, 14, 1));
+        check_in_place(&sliced(&halves, 0, 0, 14, 2), &sliced(&halves, 0, 1, 14, 2));
+    }
 }
 
 #[test]
@@ -177,6 +203,12 @@ impl ToBool for Vec<Bool> {
     }
 }
 
+fn copied(x: &Array, dtype: DType) -> Array {
+    let out = empty(x.sizes(), dtype);
+    copy::copy(&out, x).unwrap();
+    out
+}
+
 fn summed(x: &Array, dims: &[i64], keepdim: bool, dtype: DType) -> Array {
     let out = empty(&reduce::sizes(x.sizes(), dims, keepdim).unwrap(), dtype);
     reduce::sum(&out, x, dims, dtype).unwrap();
@@ -209,6 +241,41 @@ fn sums_over_every_set_of_dimensions() {
                 assert_eq!(sum.to_vec::<f64>().unwrap(), expected, "{dims:?} of {:?}", x.geometry());
             }
         }
+    }
+}
+
+#[test]
+fn sums_of_rows_and_columns_of_every_width() {
+    for width in (1i64..40).chain([63, 64, 65, 67, 80, 100, 127, 128, 129, 200]) {
+        for rows in [1, 7, 8, 9, 130, 300] {
+            let numbers: Vec<i32> = (0..rows * width).map(|i| (i * i % 1009) as i32).collect();
+            let whole = |at: usize| i64::from(numbers[at]);
+            let (rows, width) = (rows as usize, width as usize);
+            let columns: Vec<i64> =
+                (0..width).map(|column| (0..rows).map(|row| whole(row * width + column)).sum()).collect();
+            let lines: Vec<i64> =
+                (0..rows).map(|row| (row * width..(row + 1) * width).map(whole).sum()).collect();
+            let sizes = [rows as i64, width as i64];
+            let floats: Vec<f32> = numbers.iter().map(|number| *number as f32).collect();
+            for x in [array(&numbers, &sizes), array(&floats, &sizes)] {
+                for dtype in [DType::I64, DType::F32] {
+                    let sums = |dim: i64| {
+                        let sums = summed(&x, &[dim], false, dtype);
+                        copied(&sums, DType::I64).to_vec::<i64>().unwrap()
+                    };
+                    assert_eq!((sums(0), sums(1)), (columns.clone(), lines.clone()), "{sizes:?} {dtype}");
+                }
+            }
+        }
+    }
+    // Rows apart, and planes whose rows are not one loop.
+    let cube = count(&[3, 20, 90]);
+    let part = sliced(&sliced(&cube, 2, 5, 82, 1), 1, 0, 19, 1);
+    let naive =
+        |dims: &[i64]| summed(&copied(&part, DType::F64), dims, false, DType::F64).to_vec::<f64>().unwrap();
+    for dims in [&[0i64, 1][..], &[0], &[1], &[2], &[0, 2], &[1, 2]] {
+        let sums = copied(&summed(&part, dims, false, DType::F32), DType::F64).to_vec::<f64>().unwrap();
+        assert_eq!(sums, naive(dims), "{dims:?}");
     }
 }
 

@@ -230,18 +230,28 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
         state
     }
 
+    /// NaN is counted apart, two elements at a time: looking for it in what was found would make steps wait.
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
         let Some(last) = values.last_chunk::<WIDE>() else {
             return values.iter().fold(E::START, |state, value| E::choose(state, value.widen()));
         };
-        let mut lanes = Extremes::<E, Math<T>, WIDE>::new();
-        for group in values.as_chunks::<WIDE>().0 {
-            lanes.take(|lane| group[lane].widen());
+        let choose = |one, other| if E::exceeds(one, other) { one } else { other };
+        let (mut lanes, mut nans) = ([E::START; WIDE / 2], [0u32; WIDE / 2]);
+        let groups = values.as_chunks::<WIDE>().0;
+        for number in 0..=groups.len() {
+            // The last ones together with some before them: an element may be looked at twice.
+            let group = if number < groups.len() { &groups[number] } else { last };
+            for lane in 0..WIDE / 2 {
+                let (one, other) = (group[lane].widen(), group[WIDE / 2 + lane].widen());
+                nans[lane] |= u32::from(one.is_nan() | other.is_nan());
+                lanes[lane] = choose(lanes[lane], choose(one, other));
+            }
         }
-        // The last ones together with some before them: an element may be looked at twice.
-        lanes.take(|lane| last[lane].widen());
-        join_lanes(&lanes.states(), E::choose)
+        if nans.iter().fold(0, |all, nan| all | nan) > 0 {
+            return values.iter().fold(E::START, |state, value| E::choose(state, value.widen()));
+        }
+        join_lanes(&lanes, choose)
     }
 
     #[inline(always)]
@@ -261,42 +271,8 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
     }
 }
 
-/// Lanes of a block, so many that steps need not wait for each other.
+/// Elements of a step of a block, so many that steps need not wait for each other.
 const WIDE: usize = 64;
-
-/// Extremes beside each other. NaN is kept apart, because looking for it in what was found would make steps wait.
-struct Extremes<E, M, const N: usize> {
-    found: [M; N],
-    /// A NaN, or what is none.
-    nan: [M; N],
-    end: PhantomData<E>,
-}
-
-impl<M: Bounded, E: End<M>, const N: usize> Extremes<E, M, N> {
-    #[inline(always)]
-    fn new() -> Self {
-        Self { found: [E::START; N], nan: [E::START; N], end: PhantomData }
-    }
-
-    /// Takes an element into each lane.
-    #[inline(always)]
-    fn take(&mut self, value: impl Fn(usize) -> M) {
-        for lane in 0..N {
-            let value = value(lane);
-            self.found[lane] = if E::exceeds(self.found[lane], value) { self.found[lane] } else { value };
-            self.nan[lane] = if value.is_nan() { value } else { self.nan[lane] };
-        }
-    }
-
-    #[inline(always)]
-    fn states(self) -> [M; N] {
-        let mut states = self.found;
-        for (state, nan) in states.iter_mut().zip(self.nan) {
-            *state = if nan.is_nan() { nan } else { *state };
-        }
-        states
-    }
-}
 
 /// The index of the first of the extremes of elements of type `T`.
 struct IndexOf<E, T>(PhantomData<fn() -> (E, T)>);

@@ -37,6 +37,9 @@ pub trait Function<Args>: Copy + Sync {
     /// Whether it computes so much that loops are compiled for the widest vectors, too.
     const IS_LONG: bool = false;
 
+    /// Whether it is so short that loops which write over their first input have code of their own.
+    const WRITES_OVER: bool = false;
+
     /// Whether there are elements that [`call`](Self::call) is not for. Then loops ask [`covers`](Self::covers) for some
     /// elements at a time, and take [`call_any`](Self::call_any) where one of them is not covered.
     const IS_PARTIAL: bool = false;
@@ -51,6 +54,20 @@ pub trait Function<Args>: Copy + Sync {
     #[inline(always)]
     fn call_any(self, args: Args) -> Self::Output {
         self.call(args)
+    }
+}
+
+/// A short closure whose results often take the place of the first argument, as in `x += y`.
+#[derive(Clone, Copy)]
+pub struct InPlace<F>(pub F);
+
+impl<F: Fn(A, B) -> Output + Copy + Sync, A, B, Output> Function<(A, B)> for InPlace<F> {
+    type Output = Output;
+    const WRITES_OVER: bool = true;
+
+    #[inline(always)]
+    fn call(self, (a, b): (A, B)) -> Output {
+        self.0(a, b)
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) mod triangle;
 mod trigonometric;
 pub(crate) mod variance;
 
-pub use function::Function;
+pub use function::{Function, InPlace};
 pub use isa::{Isa, isa};
 pub use iter::parallel::{num_threads, parallel_for, set_num_threads};
 pub use iter::{Input, Output, Source};

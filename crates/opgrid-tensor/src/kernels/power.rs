@@ -11,6 +11,9 @@ use super::polynomials::horner;
 pub trait Power: Arithmetic {
     /// This to the power of `exponent`. Integers wrap around, and to a negative power are 0 unless 1 or -1.
     fn power(self, exponent: Self) -> Self;
+
+    /// Whether loops gain by the widest vectors.
+    const IS_LONG: bool = false;
 }
 
 /// Raises elements to the power of others.
@@ -19,6 +22,7 @@ pub struct Raise;
 
 impl<T: Power> Function<(T, T)> for Raise {
     type Output = T;
+    const IS_LONG: bool = T::IS_LONG;
 
     #[inline(always)]
     fn call(self, (base, exponent): (T, T)) -> T {
@@ -33,6 +37,7 @@ pub(crate) struct RaiseTo(pub f64);
 
 impl Function<(f32,)> for RaiseTo {
     type Output = f32;
+    const IS_LONG: bool = true;
 
     #[inline(always)]
     fn call(self, (base,): (f32,)) -> f32 {
@@ -79,6 +84,8 @@ impl Power for f64 {
 }
 
 impl Power for f32 {
+    const IS_LONG: bool = true;
+
     #[inline(always)]
     fn power(self, exponent: Self) -> Self {
         let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);

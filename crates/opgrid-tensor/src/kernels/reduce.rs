@@ -191,16 +191,11 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
             add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
         }
         for pair in pairs {
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                let both = pair[lane].widen().plus(pair[LANES + lane].widen());
-                *sum = Math::<T>::add(*sum, both.wide());
-            }
+            add_all(&mut sums, |lane| pair[lane].widen().plus(pair[LANES + lane].widen()));
         }
         let (rows, rest) = rest.as_chunks::<LANES>();
         for row in rows {
-            for (sum, value) in sums.iter_mut().zip(row) {
-                *sum = Math::<T>::add(*sum, value.widen().wide());
-            }
+            add_all(&mut sums, |lane| row[lane].widen());
         }
         let add = |sum, value: &T| Math::<T>::add(sum, value.widen().wide());
         let rest = rest.iter().fold(Self::State::default(), add);
@@ -230,6 +225,18 @@ fn add_trees<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(
     }
     for (sum, tree) in sums.iter_mut().zip(trees) {
         *sum = M::add(*sum, tree.wide());
+    }
+}
+
+/// Adds a value to each sum, in two loops as well.
+#[inline(always)]
+fn add_all<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(usize) -> M) {
+    let mut values = [M::ZERO; N];
+    for (i, place) in values.iter_mut().enumerate() {
+        *place = value(i);
+    }
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = M::add(*sum, value.wide());
     }
 }
 

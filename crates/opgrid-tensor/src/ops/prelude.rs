@@ -13,6 +13,7 @@ pub(crate) use crate::error::argument;
 pub(crate) use crate::families::{
     DefineFamily, DefineKind, DeprecatedOrders, Family, NumbersForTensors, Switch, ViewFamily, kind, result,
 };
+pub(crate) use crate::kernels::InPlace;
 pub(crate) use crate::kernels::access::READ_AFTER_WRITTEN;
 pub(crate) use crate::kernels::arithmetic::{self, Arithmetic};
 pub(crate) use crate::kernels::functions::{self, Functions};

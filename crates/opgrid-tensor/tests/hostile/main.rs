@@ -8,6 +8,7 @@ mod numbers;
 mod outputs;
 mod overlap;
 mod printing;
+mod rows;
 mod threads;
 mod writes;
 

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use num_complex::Complex;
 use opgrid_core::DType;
 
-use crate::kernels::simd::{narrow_to_f16, vectorised};
+use crate::kernels::simd::{VectorLoop, narrow_to_f16, vectorised};
 use crate::tensor::{Bool, Element, F8E4M3, F8E5M2};
 
 /// Converts `n` elements, `stride` bytes apart, to neighbours.
@@ -116,7 +116,52 @@ unsafe fn run<A: Element, O: Element>(to: *mut u8, from: *const u8, stride: usiz
         let done = narrow_to_f16(halves, singles);
         return each(&mut to[done..], &from[done..]);
     }
+    if O::DTYPE == DType::I64 && matches!(A::DTYPE, DType::F32 | DType::F64) {
+        // SAFETY: the dtype is that of `i64`.
+        let to = unsafe { super::places(to.as_mut_ptr().cast::<i64>(), n) };
+        return Truncate { to, from }.vectorised();
+    }
     each(to, from);
+}
+
+/// Floats as 64-bit integers, as a loop: there are vector instructions for it in AVX-512 only, and none for what is beyond
+/// the range.
+struct Truncate<'a, A> {
+    to: &'a mut [MaybeUninit<i64>],
+    from: &'a [A],
+}
+
+impl<A: Element> VectorLoop for Truncate<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        /// Added to an integer that is nearer to zero than a third of it, it leaves it in the lowest bits.
+        const SHIFT: f64 = 1.5 * (1u64 << 52) as f64;
+        /// Elements that are looked at together.
+        const PART: usize = 64;
+        let Self { to, from } = self;
+        let mut whole = 0;
+        for (to, from) in to.as_chunks_mut::<PART>().0.iter_mut().zip(from.as_chunks::<PART>().0) {
+            let mut numbers = [0.0f64; PART];
+            for i in 0..PART {
+                numbers[i] = from[i].cast();
+            }
+            if !(0..PART).fold(true, |near, i| near & (numbers[i].abs() < SHIFT / 3.0)) {
+                break;
+            }
+            for i in 0..PART {
+                let nearest = (numbers[i] + SHIFT) - SHIFT;
+                let beyond = if nearest.abs() > numbers[i].abs() { 1.0f64.copysign(nearest) } else { 0.0 };
+                let shifted = (nearest - beyond) + SHIFT;
+                to[i].write(shifted.to_bits().wrapping_sub(SHIFT.to_bits()) as i64);
+            }
+            whole += PART;
+        }
+        for (to, from) in to[whole..].iter_mut().zip(&from[whole..]) {
+            to.write(from.cast());
+        }
+    }
 }
 
 /// Converts element by element.
@@ -132,5 +177,33 @@ fn each<A: Element, O: Element>(to: &mut [MaybeUninit<O>], from: &[A]) {
     match is_only_stored(A::DTYPE) || is_only_stored(O::DTYPE) {
         true => convert(),
         false => vectorised(convert),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_become_the_integers_towards_zero() {
+        let ends =
+            [0.0, -0.0, 0.5, -0.5, 0.999, 1.0, -1.5, 2.5, 3.5, 1e9, -7.6e14, (1u64 << 51) as f64 - 0.5];
+        for far in [None, Some(f64::NAN), Some(1e300), Some(-9.3e18), Some((1u64 << 52) as f64 + 1.0)] {
+            let mut numbers: Vec<f64> =
+                ends.into_iter().chain((0..200).map(|i| f64::from(i - 100) * 0.37)).collect();
+            numbers.extend(far);
+            let mut integers = vec![0i64; numbers.len()];
+            let singles: Vec<f32> = numbers.iter().map(|number| *number as f32).collect();
+            // SAFETY: there are as many places as elements.
+            unsafe {
+                run::<f64, i64>(integers.as_mut_ptr().cast(), numbers.as_ptr().cast(), 8, numbers.len())
+            };
+            assert_eq!(integers, numbers.iter().map(|number| *number as i64).collect::<Vec<_>>());
+            // SAFETY: as above.
+            unsafe {
+                run::<f32, i64>(integers.as_mut_ptr().cast(), singles.as_ptr().cast(), 4, numbers.len())
+            };
+            assert_eq!(integers, singles.iter().map(|number| *number as i64).collect::<Vec<_>>());
+        }
     }
 }

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::slice;
 
 use opgrid_core::{DType, Result};
@@ -29,10 +30,16 @@ const BLOCK: usize = 1024;
 pub const LANES: usize = 16;
 /// Rows of columns that are handed over together.
 pub const STEPS: usize = 8;
-/// Columns that are reduced side by side.
-pub const COLUMNS: usize = 64;
+/// Columns that are reduced side by side: few, so that their states stay in registers.
+pub const COLUMNS: usize = 16;
+/// Such groups of columns that are walked together, so that the rows of a part lie in the nearest cache.
+const GROUPS: usize = 4;
+/// Columns of that many groups.
+const WIDTH: usize = GROUPS * COLUMNS;
 /// Rows of such columns that are reduced without halving.
 const ROWS: usize = 128;
+/// Short rows that are reduced in one call.
+const SHORT_ROWS: usize = 64;
 /// Elements of a piece of work for a thread, and from how many on there are several.
 const GRAIN: usize = 1 << 15;
 const PARALLEL: usize = 1 << 17;
@@ -151,26 +158,63 @@ pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(lanes: &[S; N], jo
     lanes[0]
 }
 
-/// [`Reduction::block`] as a loop: the reduction, the elements, the first one's index, and from one index to the next.
-struct OfBlock<'a, R: Reduction>(&'a R, &'a [R::In], usize, usize);
+/// [`Reduction::block`] of rows of neighbours, as a loop.
+///
+/// Invariant: there is a row of `n` initialised and aligned elements for each state, `down` bytes apart from `first` on.
+struct OfBlocks<'a, R: Reduction> {
+    reduction: &'a R,
+    states: &'a mut [R::State],
+    first: *const u8,
+    down: usize,
+    n: usize,
+    /// The index of the first element of each row, and from one to the next.
+    index: usize,
+    step: usize,
+}
 
-impl<R: Reduction> VectorLoop for OfBlock<'_, R> {
-    type Output = R::State;
-
-    #[inline(always)]
-    fn run(self) -> R::State {
-        let Self(reduction, values, index, step) = self;
-        reduction.block(values, index, step)
+impl<R: Reduction> OfBlocks<'_, R> {
+    /// The only place that has the loop's code.
+    #[inline(never)]
+    fn reduce(self) {
+        self.vectorised();
     }
 }
 
-/// [`Reduction::rows`] as a loop.
+impl<R: Reduction> VectorLoop for OfBlocks<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { reduction, states, first, down, n, index, step } = self;
+        for (row, state) in states.iter_mut().enumerate() {
+            // SAFETY: the invariant.
+            let values = unsafe { slice::from_raw_parts(first.wrapping_add(row * down).cast::<R::In>(), n) };
+            *state = reduction.block(values, index, step);
+        }
+    }
+}
+
+/// [`Reduction::rows`] of `count` rows, and what is left of them row by row, as a loop.
+///
+/// Invariant: there are as many rows of [`COLUMNS`] initialised and aligned elements, `down` bytes apart from `first` on.
 struct OfRows<'a, R: Reduction> {
     reduction: &'a R,
     states: &'a mut [R::State; COLUMNS],
-    rows: [&'a [R::In; COLUMNS]; STEPS],
+    /// As many as are wanted of them.
+    width: usize,
+    first: *const u8,
+    down: usize,
+    count: usize,
     index: usize,
     step: usize,
+}
+
+impl<R: Reduction> OfRows<'_, R> {
+    /// The only place that has the loop's code.
+    #[inline(never)]
+    fn reduce(self) {
+        self.vectorised();
+    }
 }
 
 impl<R: Reduction> VectorLoop for OfRows<'_, R> {
@@ -178,21 +222,23 @@ impl<R: Reduction> VectorLoop for OfRows<'_, R> {
 
     #[inline(always)]
     fn run(self) {
-        self.reduction.rows(self.states, self.rows, self.index, self.step);
-    }
-}
-
-/// One more row of at most as many elements, all with one index.
-struct OfRow<'a, R: Reduction>(&'a R, &'a mut [R::State; COLUMNS], &'a [R::In], usize);
-
-impl<R: Reduction> VectorLoop for OfRow<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self(reduction, states, row, index) = self;
-        for (state, value) in states.iter_mut().zip(row) {
-            *state = reduction.step(*state, value.widen(), index);
+        let Self { reduction, first, down, count, index, step, width, .. } = self;
+        // SAFETY: the invariant, for rows below `count`, which are the only ones that are asked for.
+        let row_at = |row: usize| unsafe { &*first.wrapping_add(row * down).cast::<[R::In; COLUMNS]>() };
+        let whole = count - count % STEPS;
+        for row in (0..whole).step_by(STEPS) {
+            let mut rows = [row_at(row); STEPS];
+            for (i, place) in rows.iter_mut().enumerate().skip(1) {
+                *place = row_at(row + i);
+            }
+            reduction.rows(self.states, rows, index + row * step, step);
+        }
+        // A width that the compiler does not know, so that it does not make a step of each column.
+        let states = &mut self.states[..width];
+        for row in whole..count {
+            for (state, value) in states.iter_mut().zip(&row_at(row)[..width]) {
+                *state = reduction.step(*state, value.widen(), index + row * step);
+            }
         }
     }
 }
@@ -371,7 +417,7 @@ impl<R: Reduction> Fold<'_, R> {
         let mut place = Odometer::new(&self.way.kept, 0);
         for _ in 0..self.results() {
             // SAFETY: passed on; every place is visited once.
-            unsafe { self.write(place.at[0], self.reduction.start()) };
+            unsafe { self.write(place.at[0], 0, &[self.reduction.start()]) };
             place.advance();
         }
     }
@@ -390,13 +436,13 @@ impl<R: Reduction> Fold<'_, R> {
             && last.strides[1] == self.way.size
             && self.way.reduced.last().is_some_and(|level| level.stride > self.way.size)
         {
-            let per_row = last.size.div_ceil(COLUMNS);
+            let per_row = last.size.div_ceil(WIDTH);
             let units = results / last.size * per_row;
-            let grain = if parallel { GRAIN.div_ceil(self.way.count.saturating_mul(COLUMNS)) } else { units };
+            let grain = if parallel { GRAIN.div_ceil(self.way.count.saturating_mul(WIDTH)) } else { units };
             return parallel_for(units, grain, &|range| {
                 for unit in range {
                     let at = Odometer::new(outer, unit / per_row).at;
-                    let first = unit % per_row * COLUMNS;
+                    let first = unit % per_row * WIDTH;
                     // SAFETY: passed on.
                     unsafe { self.some_columns(at, last, first) };
                 }
@@ -407,6 +453,13 @@ impl<R: Reduction> Fold<'_, R> {
             return unsafe { self.one_result_on_threads() };
         }
         let grain = if parallel { GRAIN.div_ceil(self.way.count) } else { results };
+        if let ([only], Some(_), None) = (self.way.reduced.as_slice(), self.way.kept.last(), self.way.cast)
+            && only.stride == self.way.size
+            && only.size <= BLOCK
+        {
+            // SAFETY: passed on; no two ranges have a result in common.
+            return parallel_for(results, grain, &|range| unsafe { self.short_rows(only, range) });
+        }
         parallel_for(results, grain, &|range| {
             let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
             let mut place = Odometer::new(&self.way.kept, range.start);
@@ -415,20 +468,60 @@ impl<R: Reduction> Fold<'_, R> {
                 unsafe {
                     let state =
                         self.total(&self.way.reduced, self.way.start.add(place.at[1]), 0, &mut buffer);
-                    self.write(place.at[0], state);
+                    self.write(place.at[0], 0, &[state]);
                 }
                 place.advance();
             }
         });
     }
 
+    /// Writes a range of results, each of neighbours that are one block, many in a call.
+    ///
     /// # Safety
     ///
-    /// `at` is the position of a result in bytes.
-    unsafe fn write(&self, at: usize, state: R::State) {
-        let result = R::Out::narrow(self.reduction.finish(state, self.way.count));
-        // SAFETY: the caller's promise; places are aligned.
-        unsafe { self.way.target.add(at).cast::<R::Out>().write(result) };
+    /// As [`fold`]; the range is one of results.
+    unsafe fn short_rows(&self, only: &Reduced, range: Range<usize>) {
+        let Some((level, outer)) = self.way.kept.split_last() else { return };
+        let [to_down, down, ..] = level.strides;
+        let mut place = Odometer::new(outer, range.start / level.size);
+        let (mut at, mut left) = (range.start % level.size, range.len());
+        let mut states = [self.reduction.start(); SHORT_ROWS];
+        while left > 0 {
+            let rows = left.min(level.size - at).min(SHORT_ROWS);
+            let [to, from, ..] = place.at;
+            OfBlocks {
+                reduction: self.reduction,
+                states: &mut states[..rows],
+                first: self.way.start.wrapping_add(from + at * down),
+                down,
+                n: only.size,
+                index: 0,
+                step: only.index,
+            }
+            .reduce();
+            // SAFETY: passed on; every place is visited once.
+            unsafe { self.write(to + at * to_down, to_down, &states[..rows]) };
+            (at, left) = (at + rows, left - rows);
+            if at == level.size {
+                at = 0;
+                place.advance();
+            }
+        }
+    }
+
+    /// Writes results that lie `stride` bytes apart.
+    ///
+    /// # Safety
+    ///
+    /// `at` is the position of a result in bytes, and there is one for each state.
+    #[inline(never)]
+    unsafe fn write(&self, mut at: usize, stride: usize, states: &[R::State]) {
+        for state in states {
+            let result = R::Out::narrow(self.reduction.finish(*state, self.way.count));
+            // SAFETY: the caller's promise; places are aligned.
+            unsafe { self.way.target.wrapping_add(at).cast::<R::Out>().write(result) };
+            at += stride;
+        }
     }
 
     /// Splits the outermost loop of the only result.
@@ -442,7 +535,7 @@ impl<R: Reduction> Fold<'_, R> {
         let piece = GRAIN.div_ceil(inner).max(first.size.div_ceil(PIECES));
         let piece = piece.next_multiple_of(if rest.is_empty() { BLOCK } else { 1 });
         let mut states = vec![self.reduction.start(); first.size.div_ceil(piece)];
-        let shared = States(states.as_mut_ptr());
+        let shared = Shared(states.as_mut_ptr());
         parallel_for(first.size, piece, &|range| {
             let mut buffer = [const { MaybeUninit::uninit() }; BLOCK];
             let mut part: SmallVec<[Reduced; 6]> = self.way.reduced.clone();
@@ -459,7 +552,7 @@ impl<R: Reduction> Fold<'_, R> {
                 states[at]
             });
         // SAFETY: the only result.
-        unsafe { self.write(0, total) };
+        unsafe { self.write(0, 0, &[total]) };
     }
 
     /// The state of everything below `loops`.
@@ -484,7 +577,18 @@ impl<R: Reduction> Fold<'_, R> {
             [only] => pairwise(0, only.size, BLOCK, &join, &mut |start, n| {
                 // SAFETY: `n` elements of the loop.
                 let values = unsafe { self.read(at.add(start * only.stride), only.stride, n, buffer) };
-                OfBlock(self.reduction, values, index + start * only.index, only.index).vectorised()
+                let mut state = self.reduction.start();
+                OfBlocks {
+                    reduction: self.reduction,
+                    states: slice::from_mut(&mut state),
+                    first: values.as_ptr().cast(),
+                    down: 0,
+                    n,
+                    index: index + start * only.index,
+                    step: only.index,
+                }
+                .reduce();
+                state
             }),
             [first, rest @ ..] => pairwise(0, first.size, ROWS, &join, &mut |start, n| {
                 let mut state = self.reduction.start();
@@ -531,55 +635,63 @@ impl<R: Reduction> Fold<'_, R> {
         unsafe { slice::from_raw_parts(start, n) }
     }
 
-    /// [`COLUMNS`] neighbours, of which only the first `width` are elements.
+    /// Brings `width` neighbours to the buffer, which has room for a whole group.
     ///
     /// # Safety
     ///
     /// As [`read`](Self::read), for `width` elements.
     #[inline]
-    unsafe fn read_wide<'b>(
-        &self,
-        at: *const u8,
-        width: usize,
-        buffer: &'b mut [MaybeUninit<R::In>],
-    ) -> &'b [R::In] {
-        if width == COLUMNS {
-            // SAFETY: passed on.
-            return unsafe { self.read(at, self.way.size, COLUMNS, buffer) };
+    unsafe fn fetch(&self, at: *const u8, width: usize, buffer: &mut [MaybeUninit<R::In>]) {
+        if width < COLUMNS {
+            buffer[width..COLUMNS].fill(MaybeUninit::new(R::In::default()));
         }
-        buffer[width..].fill(MaybeUninit::new(R::In::default()));
-        // SAFETY: passed on. The elements are copied even where they could be read in place.
+        let to = buffer.as_mut_ptr().cast();
+        // SAFETY: passed on.
         unsafe {
-            let to = buffer.as_mut_ptr().cast::<R::In>();
             match self.way.cast {
-                Some(cast) => cast(to.cast(), at, self.way.size, width),
-                None => gather(to.cast(), at, self.way.size, width, self.way.size),
+                Some(cast) => cast(to, at, self.way.size, width),
+                None => gather(to, at, self.way.size, width, self.way.size),
             }
-            slice::from_raw_parts(to, buffer.len())
         }
     }
 
-    /// Writes up to [`COLUMNS`] neighbouring results.
+    /// Writes up to [`WIDTH`] neighbouring results.
     ///
     /// # Safety
     ///
     /// As [`run`](Self::run); `at` is the position of the row, which has results from `first` on.
     unsafe fn some_columns(&self, at: [usize; OPERANDS], last: &Loop, first: usize) {
-        // The last ones together with some before them, so that all have the same width; those are not written.
-        let begin = first.min(last.size.saturating_sub(COLUMNS));
-        let width = COLUMNS.min(last.size);
-        let mut buffer = [const { MaybeUninit::uninit() }; STEPS * COLUMNS];
+        let end = last.size.min(first + WIDTH);
+        // The last group together with columns before it, so that all have the same width; those are not written.
+        let mut groups = SmallVec::<[usize; GROUPS]>::new();
+        for group in (first..end).step_by(COLUMNS) {
+            groups.push(group.min(last.size.saturating_sub(COLUMNS)));
+        }
+        let begin = groups[0];
+        let columns = Columns { begin, end, groups: &groups };
+        let mut buffer = [const { MaybeUninit::uninit() }; STEPS * BUFFERED];
         // SAFETY: passed on.
         unsafe {
             let start = self.way.start.add(at[1] + begin * self.way.size);
-            let states = self.columns(&self.way.reduced, start, width, 0, &mut buffer);
-            for (column, state) in (begin..begin + width).zip(states).skip(first - begin) {
-                self.write(at[0] + column * last.strides[0], state);
+            let states = self.columns(&self.way.reduced, start, &columns, 0, &mut buffer);
+            let mut next = first;
+            for (group, states) in groups.iter().zip(states) {
+                let states = &states[next - group..COLUMNS.min(end - group)];
+                self.write(at[0] + next * last.strides[0], last.strides[0], states);
+                next += states.len();
             }
         }
     }
 
-    /// The states of `width` neighbouring columns over everything below `loops`.
+    #[inline(never)]
+    fn join_columns(&self, mut one: States<R>, other: States<R>) -> States<R> {
+        for (one, other) in one.as_flattened_mut().iter_mut().zip(other.as_flattened()) {
+            *one = self.reduction.join(*one, *other);
+        }
+        one
+    }
+
+    /// The states of neighbouring columns over everything below `loops`.
     ///
     /// # Safety
     ///
@@ -588,65 +700,74 @@ impl<R: Reduction> Fold<'_, R> {
         &self,
         loops: &[Reduced],
         at: *const u8,
-        width: usize,
+        columns: &Columns<'_>,
         index: usize,
-        buffer: &mut [MaybeUninit<R::In>; STEPS * COLUMNS],
-    ) -> [R::State; COLUMNS] {
+        buffer: &mut [MaybeUninit<R::In>; STEPS * BUFFERED],
+    ) -> States<R> {
         let reduction = self.reduction;
-        let join = |mut one: [R::State; COLUMNS], other: [R::State; COLUMNS]| {
-            one.iter_mut().zip(other).for_each(|(one, other)| *one = reduction.join(*one, other));
-            one
-        };
-        let Some((first, rest)) = loops.split_first() else {
-            let mut states = [reduction.start(); COLUMNS];
-            // SAFETY: one row.
-            let row = unsafe { self.read(at, self.way.size, width, buffer) };
-            OfRow(reduction, &mut states, row, index).vectorised();
-            return states;
-        };
+        let none = [[reduction.start(); COLUMNS]; GROUPS];
+        let join = |one, other| self.join_columns(one, other);
+        let Some((first, rest)) = loops.split_first() else { return none };
         pairwise(0, first.size, ROWS, &join, &mut |start, n| {
-            let mut states = [reduction.start(); COLUMNS];
+            let (mut states, step) = (none, first.index);
             let row_at = |row: usize| at.wrapping_add((start + row) * first.stride);
             let index_at = |row: usize| index + (start + row) * first.index;
             if !rest.is_empty() {
                 for row in 0..n {
                     // SAFETY: passed on.
-                    let below = unsafe { self.columns(rest, row_at(row), width, index_at(row), buffer) };
+                    let below = unsafe { self.columns(rest, row_at(row), columns, index_at(row), buffer) };
                     states = join(states, below);
                 }
                 return states;
             }
-            // Groups of rows of whole width have a fixed shape, which the compiler turns into vector code; what is
-            // narrower is filled up with what nobody looks at.
-            let whole = n - n % STEPS;
-            for row in (0..whole).step_by(STEPS) {
-                let mut parts = buffer.chunks_exact_mut(COLUMNS);
-                let rows: [Option<&[R::In; COLUMNS]>; STEPS] = std::array::from_fn(|i| {
-                    let part = parts.next()?;
-                    // SAFETY: a row of the group, with a part of the buffer of its own.
-                    unsafe { self.read_wide(row_at(row + i), width, part) }.first_chunk()
-                });
-                let rows = rows.map(|row| row.expect("whole rows have as many columns"));
-                let (states, index) = (&mut states, index_at(row));
-                OfRows { reduction, states, rows, index, step: first.index }.vectorised();
+            // Pointers to as many rows as `count` says, of columns that lie `size` bytes apart.
+            let mut all = |from: *const u8, (down, size): (usize, usize), count: usize, index: usize| {
+                for (group, states) in columns.groups.iter().zip(&mut states) {
+                    let first = from.wrapping_add((group - columns.begin) * size);
+                    let width = COLUMNS.min(columns.end - group);
+                    OfRows { reduction, states, width, first, down, count, index, step }.reduce();
+                }
+            };
+            let width = columns.end - columns.begin;
+            if self.way.cast.is_none() && width >= COLUMNS {
+                all(row_at(0), (first.stride, self.way.size), n, index_at(0));
+                return states;
             }
-            for row in whole..n {
-                // SAFETY: one row.
-                let values = unsafe { self.read(row_at(row), self.way.size, width, buffer) };
-                OfRow(reduction, &mut states, values, index_at(row)).vectorised();
+            for row in (0..n).step_by(STEPS) {
+                let count = STEPS.min(n - row);
+                for (i, part) in buffer.chunks_exact_mut(BUFFERED).take(count).enumerate() {
+                    // SAFETY: a row, with a part of the buffer of its own.
+                    unsafe { self.fetch(row_at(row + i), width, part) };
+                }
+                let size = size_of::<R::In>();
+                all(buffer.as_ptr().cast(), (BUFFERED * size, size), count, index_at(row));
             }
             states
         })
     }
 }
 
+/// Those of some groups of columns.
+type States<R> = [[<R as Reduction>::State; COLUMNS]; GROUPS];
+
+/// Elements of a row in the buffer: the last group may begin before those of its part of the row.
+const BUFFERED: usize = WIDTH + COLUMNS;
+
+/// Neighbouring columns, by their numbers.
+struct Columns<'g> {
+    begin: usize,
+    end: usize,
+    /// Where the groups begin, at most [`GROUPS`], of [`COLUMNS`] each.
+    groups: &'g [usize],
+}
+
 /// States that threads write, each its own.
-struct States<S>(*mut S);
+struct Shared<S>(*mut S);
 
 // SAFETY: states are `Send`, and `one_result_on_threads` lets each thread use that of its own piece.
-unsafe impl<S: Send> Sync for States<S> {}
+unsafe impl<S: Send> Sync for Shared<S> {}
 
-impl<S> States<S> {
+impl<S> Shared<S> {
     fn get(&self, at: usize) -> *mut S {
         self.0.wrapping_add(at)
     }

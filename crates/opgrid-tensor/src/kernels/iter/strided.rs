@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use crate::kernels::simd::vectorised;
+use crate::kernels::simd::{VectorLoop, vectorised};
 
 /// Calls a generic function with the unsigned integer, or pair of them, that has `size` bytes.
 macro_rules! with_size {
@@ -70,6 +70,54 @@ unsafe fn gather_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, n: usiz
     for i in 0..n {
         // SAFETY: the caller's promise, element by element.
         unsafe { to.add(i).write_unaligned(from.add(i * stride).cast::<T>().read_unaligned()) };
+    }
+}
+
+/// Bytes behind the last element that [`repeat`] may write to.
+pub(super) const SLACK: usize = 16 * GROUP;
+
+/// Elements that [`repeat`] writes at a time.
+const GROUP: usize = 16;
+
+/// Writes each of `rows` elements of `size` bytes, `stride` bytes apart, `n` times, one row behind the other.
+///
+/// # Safety
+///
+/// As [`gather`]; there is room for [`SLACK`] bytes more than all elements have.
+pub(super) unsafe fn repeat(to: *mut u8, from: *const u8, stride: usize, [rows, n]: [usize; 2], size: usize) {
+    with_size!(size, T => Repeat::<T> { to: to.cast(), from, stride, rows, n }.vectorised());
+}
+
+/// What [`repeat`] is called with, as a loop.
+///
+/// Invariant: as `repeat` asks.
+struct Repeat<T> {
+    to: *mut T,
+    from: *const u8,
+    stride: usize,
+    rows: usize,
+    n: usize,
+}
+
+impl<T: Copy> VectorLoop for Repeat<T> {
+    type Output = ();
+
+    /// Whole groups are written, and what is too much of them is overwritten by the next row.
+    #[inline(always)]
+    fn run(self) {
+        let Self { mut to, mut from, stride, rows, n } = self;
+        for _ in 0..rows {
+            // SAFETY: the invariant: one element.
+            let value = unsafe { from.cast::<T>().read_unaligned() };
+            let mut done = 0;
+            while done < n {
+                // SAFETY: the invariant: there is room for a row, and for a group more.
+                unsafe { to.wrapping_add(done).cast::<[T; GROUP]>().write_unaligned([value; GROUP]) };
+                done += GROUP;
+            }
+            from = from.wrapping_add(stride);
+            to = to.wrapping_add(n);
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::slice;
 
+use opgrid_core::DType;
+
 use super::places;
-use super::walk::Block;
+use super::walk::{Block, Rows};
 use crate::kernels::function::Function;
 use crate::kernels::simd::VectorLoop;
 use crate::tensor::Element;
@@ -28,6 +29,24 @@ pub(super) fn kernel<F, T>(f: F) -> Kernel<F, T> {
     (f, PhantomData)
 }
 
+/// Rows of elements of types `T`, the output's first.
+///
+/// Invariant: they are as [`Block::run`] asks.
+pub(super) struct Lines<'a, T> {
+    rows: &'a Rows,
+    elements: PhantomData<fn() -> T>,
+}
+
+/// Whether a kernel of such a function has code for an output that is the first input: elements of one type, which
+/// are computed as they are.
+const fn writes_over<Out: Element, A: Element>(asked: bool) -> bool {
+    let same = matches!(
+        (Out::DTYPE, A::DTYPE),
+        (DType::F32, DType::F32) | (DType::F64, DType::F64) | (DType::I64, DType::I64)
+    );
+    asked && same
+}
+
 /// Defines the loop of functions with so many arguments. It widens elements to what is computed in, and narrows results.
 ///
 /// The function is copied into the loop: what it has captured by value stays in registers, what it refers to does not,
@@ -38,19 +57,17 @@ macro_rules! kernels {
         where
             F: Function<($($type::Math,)*), Output = Out::Math>,
         {
-            unsafe fn run(&self, out: *mut u8, inputs: [*const u8; 3], n: usize) {
-                // SAFETY: the caller's promise: `n` places of the output's dtype.
-                let out = unsafe { places(out.cast::<Out>(), n) };
-                $(
-                    // SAFETY: as above, for `n` elements of the input's dtype; the output is apart.
-                    let $input = unsafe { slice::from_raw_parts(inputs[$k].cast::<$type>(), n) };
-                )*
-                (self.0, out, $($input),*).vectorised();
+            fn writes_over(&self) -> bool {
+                const { writes_over::<Out, A>(F::WRITES_OVER) }
+            }
+
+            unsafe fn run(&self, rows: &Rows) {
+                (self.0, Lines::<(Out, $($type,)*)> { rows, elements: PhantomData }).vectorised();
             }
         }
 
         $(#[$doc])*
-        impl<F, Out: Element, $($type: Element),*> VectorLoop for (F, &mut [MaybeUninit<Out>], $(&[$type]),*)
+        impl<F, Out: Element, $($type: Element),*> VectorLoop for (F, Lines<'_, (Out, $($type,)*)>)
         where
             F: Function<($($type::Math,)*), Output = Out::Math>,
         {
@@ -59,54 +76,85 @@ macro_rules! kernels {
 
             #[inline(always)]
             fn run(self) {
-                let (f, out, $($input),*) = self;
-                let n = out.len();
-                let mut whole = 0;
-                // Decided before there is code, so that only types whose results are narrowed have these loops.
-                if const { size_of::<Out>() != size_of::<Out::Math>() } {
-                    let (parts, _) = out.as_chunks_mut::<PART>();
-                    $(let ($input, _) = $input.as_chunks::<PART>();)*
-                    for (part, out) in parts.iter_mut().enumerate() {
-                        $(let narrow = &$input[part];
-                        let mut $input = [<$type::Math>::default(); PART];
-                        for i in 0..PART {
-                            $input[i] = narrow[i].widen();
-                        })*
-                        let mut results = [<Out::Math>::default(); PART];
-                        if const { F::IS_PARTIAL } && !(0..PART).fold(true, |all, i| all & f.covers(($($input[i],)*))) {
-                            for i in 0..PART {
-                                results[i] = f.call_any(($($input[i],)*));
-                            }
-                        } else {
-                            for i in 0..PART {
-                                results[i] = f.call(($($input[i],)*));
-                            }
+                let (f, Lines { rows, .. }) = self;
+                let Rows { out, inputs, down: [out_down, down @ ..], n, count } = *rows;
+                // Decided before there is code.
+                if const { writes_over::<Out, A>(F::WRITES_OVER) } && out.cast_const() == inputs[0] {
+                    for row in 0..count {
+                        // The output and the first input by one pointer, so that the compiler knows how they lie.
+                        let out = out.wrapping_add(row * out_down);
+                        let mut starts = inputs;
+                        for k in 1..starts.len() {
+                            starts[k] = inputs[k].wrapping_add(row * down[k]);
                         }
-                        for i in 0..PART {
-                            out[i].write(Out::narrow(results[i]));
+                        starts[0] = out;
+                        for i in 0..n {
+                            $(
+                                // SAFETY: the rows are as `Block::run` asks; the element is initialised and aligned.
+                                let $input = unsafe { starts[$k].cast::<$type>().add(i).read() };
+                            )*
+                            let result = Out::narrow(f.call(($($input.widen(),)*)));
+                            // SAFETY: as above, a place of the output.
+                            unsafe { out.cast::<Out>().add(i).write(result) };
                         }
                     }
-                    whole = n - n % PART;
+                    return;
                 }
-                // Decided before there is code, as above.
-                if const { F::IS_PARTIAL } {
-                    while whole < n {
-                        let end = n.min(whole + PIECE);
-                        let covered = (whole..end).fold(true, |all, i| all & f.covers(($($input[i].widen(),)*)));
-                        if covered {
-                            for i in whole..end {
-                                out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
+                for row in 0..count {
+                    // SAFETY: the rows are as `Block::run` asks: `n` places of the output's dtype.
+                    let out = unsafe { places(out.wrapping_add(row * out_down).cast::<Out>(), n) };
+                    $(
+                        let start = inputs[$k].wrapping_add(row * down[$k]).cast::<$type>();
+                        // SAFETY: as above, for `n` elements of the input's dtype; the output is apart.
+                        let $input = unsafe { slice::from_raw_parts(start, n) };
+                    )*
+                    let mut whole = 0;
+                    // Decided before there is code, so that only types whose results are narrowed have these loops.
+                    if const { size_of::<Out>() != size_of::<Out::Math>() } {
+                        let (parts, _) = out.as_chunks_mut::<PART>();
+                        $(let ($input, _) = $input.as_chunks::<PART>();)*
+                        for (part, out) in parts.iter_mut().enumerate() {
+                            $(let narrow = &$input[part];
+                            let mut $input = [<$type::Math>::default(); PART];
+                            for i in 0..PART {
+                                $input[i] = narrow[i].widen();
+                            })*
+                            let mut results = [<Out::Math>::default(); PART];
+                            if const { F::IS_PARTIAL } && !(0..PART).fold(true, |all, i| all & f.covers(($($input[i],)*))) {
+                                for i in 0..PART {
+                                    results[i] = f.call_any(($($input[i],)*));
+                                }
+                            } else {
+                                for i in 0..PART {
+                                    results[i] = f.call(($($input[i],)*));
+                                }
                             }
-                        } else {
-                            for i in whole..end {
-                                out[i].write(Out::narrow(f.call_any(($($input[i].widen(),)*))));
+                            for i in 0..PART {
+                                out[i].write(Out::narrow(results[i]));
                             }
                         }
-                        whole = end;
+                        whole = n - n % PART;
                     }
-                }
-                for i in whole..n {
-                    out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
+                    // Decided before there is code, as above.
+                    if const { F::IS_PARTIAL } {
+                        while whole < n {
+                            let end = n.min(whole + PIECE);
+                            let covered = (whole..end).fold(true, |all, i| all & f.covers(($($input[i].widen(),)*)));
+                            if covered {
+                                for i in whole..end {
+                                    out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
+                                }
+                            } else {
+                                for i in whole..end {
+                                    out[i].write(Out::narrow(f.call_any(($($input[i].widen(),)*))));
+                                }
+                            }
+                            whole = end;
+                        }
+                    }
+                    for i in whole..n {
+                        out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
+                    }
                 }
             }
         }

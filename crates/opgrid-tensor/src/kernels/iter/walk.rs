@@ -24,7 +24,7 @@ use super::cast::{Cast, cast};
 use super::parallel::parallel_for;
 use super::plan::{Loop, OPERANDS, Odometer, Plan, Position, advance};
 use super::span::Span;
-use super::strided::{gather, scatter, transpose};
+use super::strided::{SLACK, gather, repeat, scatter, transpose};
 use crate::tensor::choose::unsupported;
 
 /// Bytes of a block on the stack.
@@ -34,6 +34,9 @@ const GRAIN: usize = 1 << 15;
 const PARALLEL: usize = 1 << 17;
 /// Innermost loops shorter than this are walked in blocks of many.
 const SHORT: usize = 24;
+/// The longest loop that is walked so, where an input is repeated; a block has room for one of the largest elements.
+const SHORT_REPEATED: usize = 8 * SHORT;
+const _: () = assert!(SHORT_REPEATED * 16 <= BLOCK_BYTES);
 
 /// What is done with each block.
 #[derive(Clone, Copy)]
@@ -44,15 +47,41 @@ pub(super) enum Work<'a> {
     Call(&'a dyn Block),
 }
 
-/// A loop over elements without gaps.
+/// A loop over rows of elements without gaps.
 pub(super) trait Block: Sync {
-    /// Writes `n` elements of the output, from `n` of each input.
+    /// Writes the elements of the output, from as many of each input.
     ///
     /// # Safety
     ///
-    /// The pointers lead to `n` aligned elements of the kernel's dtypes, as many inputs as it has: places of the output,
-    /// which are apart from all others, and initialised elements of inputs.
-    unsafe fn run(&self, out: *mut u8, inputs: [*const u8; 3], n: usize);
+    /// The pointers lead to rows of aligned elements of the kernel's dtypes, as many inputs as it has: places of the
+    /// output, which are apart from all others, and initialised elements of inputs. Where it [writes
+    /// over](Self::writes_over), the output's rows may be the first input's, of one step.
+    unsafe fn run(&self, rows: &Rows);
+
+    /// Whether the output may be the first input.
+    fn writes_over(&self) -> bool;
+}
+
+/// Where a kernel finds rows: few calls for many short rows.
+pub(super) struct Rows {
+    /// The first row of the output.
+    pub out: *mut u8,
+    /// The first row of each input.
+    pub inputs: [*const u8; OPERANDS - 1],
+    /// Bytes from a row to the next one, of the output and of each input; 0 where all are one row.
+    pub down: [usize; OPERANDS],
+    /// Elements of a row.
+    pub n: usize,
+    /// How many rows there are.
+    pub count: usize,
+}
+
+impl Rows {
+    /// A single row of `n` elements.
+    #[inline]
+    fn one(out: *mut u8, inputs: [*const u8; OPERANDS - 1], n: usize) -> Self {
+        Self { out, inputs, down: [0; OPERANDS], n, count: 1 }
+    }
 }
 
 /// An operand: where its elements are, and as what the kernel sees them.
@@ -127,7 +156,7 @@ pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS],
         Work::Call(kernel) => {
             let inputs = [starts[1], starts[2], starts[3]].map(<*mut u8>::cast_const);
             // SAFETY: the caller's promise: the operands are what the kernel takes.
-            unsafe { kernel.run(starts[0], inputs, n) }
+            unsafe { kernel.run(&Rows::one(starts[0], inputs, n)) }
         }
     }
 }
@@ -169,7 +198,8 @@ impl Starts {
 ///
 /// - A block has room for `block` elements of any operand, as they are in memory and as the kernel takes them.
 /// - The plan's positions, from the `starts` on, are those of the operands that it was made for.
-/// - With `in_place` results never go to the output directly, so that a kernel's output is apart from its inputs.
+/// - With `in_place` results never go to the output directly, so that a kernel's output is apart from its inputs; without
+///   it, it is, or the kernel writes over the first one, which lies as the output does.
 struct Walk<'a> {
     count: usize,
     starts: Starts,
@@ -181,7 +211,7 @@ struct Walk<'a> {
     constant: [bool; OPERANDS],
     plan: Plan,
     work: Work<'a>,
-    /// Whether results go to a block first, because inputs lie where they belong.
+    /// Whether results go to a block first, because inputs lie where they belong and the kernel does not write over them.
     in_place: bool,
     parallel: bool,
     /// Elements of a block.
@@ -191,12 +221,12 @@ struct Walk<'a> {
 
 /// The blocks of one thread.
 #[repr(align(64))]
-struct Blocks([[MaybeUninit<u8>; BLOCK_BYTES]; OPERANDS + 1]);
+struct Blocks([[MaybeUninit<u8>; BLOCK_BYTES + SLACK]; OPERANDS + 1]);
 
 impl Blocks {
     #[inline]
     fn new() -> Self {
-        Self([const { [const { MaybeUninit::uninit() }; BLOCK_BYTES] }; OPERANDS + 1])
+        Self([const { [const { MaybeUninit::uninit() }; BLOCK_BYTES + SLACK] }; OPERANDS + 1])
     }
 
     #[inline]
@@ -229,13 +259,19 @@ impl<'a> Walk<'a> {
         });
         let largest = sizes.into_iter().chain(wanted).max().unwrap_or(1).max(1);
         let block = BLOCK_BYTES / largest;
-        let (count, starts) = (operands.len(), Starts(starts));
-        let in_place = overlap != Overlap::Apart;
+        let count = operands.len();
+        // Inputs that lie as the output does begin where it begins; others are apart from it, unless nobody has looked.
+        let over = overlap == Overlap::Same
+            && matches!(work, Work::Call(kernel) if kernel.writes_over())
+            && casts[..2].iter().all(Option::is_none)
+            && plan.loops.iter().all(|level| level.strides[1] == level.strides[0])
+            && (1..operands.len()).all(|k| (starts[k] == starts[0]) == (k == 1));
+        let in_place = overlap != Overlap::Apart && !over;
         // Threads must not read what others write.
         let parallel = numel >= PARALLEL && overlap != Overlap::Unknown;
         Ok(Self {
             count,
-            starts,
+            starts: Starts(starts),
             sizes,
             wanted,
             casts,
@@ -260,8 +296,8 @@ impl<'a> Walk<'a> {
             return unsafe { self.tiles() };
         }
         if inner.size < self.short() && self.plan.loops.len() > 1 {
-            let grain = if self.parallel { GRAIN } else { self.numel };
-            // SAFETY: passed on; `parallel_for` gives out ranges that have no element in common.
+            let grain = if self.parallel { GRAIN.next_multiple_of(inner.size) } else { self.numel };
+            // SAFETY: passed on; `parallel_for` gives out ranges that have no element in common, of whole rows.
             return parallel_for(self.numel, grain, &|range| unsafe { self.many_rows(range) });
         }
         // Where nothing has to be copied, segments may be longer than a block.
@@ -269,7 +305,9 @@ impl<'a> Walk<'a> {
         let direct = !self.in_place
             && (0..self.count)
                 .all(|k| self.is_direct(k, inner) || (k == 1 && constant_copy && self.casts[1].is_none()));
-        let segment = if direct { inner.size.min(GRAIN) } else { inner.size.min(self.block) };
+        // Nor where elements are converted on the way to the output.
+        let converts = matches!(self.work, Work::Copy) && !self.in_place && self.is_direct(0, inner);
+        let segment = if direct || converts { inner.size.min(GRAIN) } else { inner.size.min(self.block) };
         let per_row = inner.size.div_ceil(segment);
         let rows = self.numel / inner.size;
         let grain = if self.parallel { GRAIN.div_ceil(segment) } else { rows * per_row };
@@ -282,7 +320,7 @@ impl<'a> Walk<'a> {
     fn short(&self) -> usize {
         let inner = self.plan.inner();
         let repeats = (1..self.count).any(|k| inner.strides[k] == 0 && !self.constant[k]);
-        if repeats && self.is_flat(0) { 8 * SHORT } else { SHORT }
+        if repeats && self.is_flat(0) { SHORT_REPEATED } else { SHORT }
     }
 
     /// Whether the elements along a loop are what the kernel takes, where they lie.
@@ -372,13 +410,47 @@ impl<'a> Walk<'a> {
         let to = if in_block { blocks.start(0) } else { at[0] };
         match self.work {
             // SAFETY: blocks of `n` elements as the kernel takes them, or such elements where they lie.
-            Work::Call(kernel) => unsafe { kernel.run(to, inputs, n) },
+            Work::Call(kernel) => unsafe { kernel.run(&Rows::one(to, inputs, n)) },
             // SAFETY: a block, or elements of the input that nobody writes.
             Work::Copy => unsafe { ptr::copy_nonoverlapping(inputs[0], to, n * self.wanted[0]) },
         }
         if in_block {
             // SAFETY: the kernel has filled block 0.
             unsafe { self.store(blocks, at[0], strides[0], n) };
+        }
+    }
+
+    /// Computes rows of `n` elements, from `at` on: all at once where the kernel can take them where they lie, as it can
+    /// those that are one element.
+    ///
+    /// # Safety
+    ///
+    /// As [`segment`](Self::segment), for each row.
+    unsafe fn rows(
+        &self,
+        blocks: &mut Blocks,
+        mut at: [*mut u8; OPERANDS],
+        [down, strides]: [&[usize; OPERANDS]; 2],
+        rows: usize,
+        n: usize,
+    ) {
+        let lies = |k: usize| self.casts[k].is_none() && strides[k] == self.sizes[k];
+        if let Work::Call(kernel) = self.work
+            && !self.in_place
+            && (0..self.count).all(|k| self.constant[k] || lies(k))
+        {
+            let (mut inputs, mut down) = ([ptr::null(); OPERANDS - 1], *down);
+            for k in 1..self.count {
+                inputs[k - 1] = if self.constant[k] { blocks.start(k) } else { at[k] };
+                down[k] = if self.constant[k] { 0 } else { down[k] };
+            }
+            // SAFETY: rows as the kernel takes them, or a block that stands for each of them.
+            return unsafe { kernel.run(&Rows { out: at[0], inputs, down, n, count: rows }) };
+        }
+        for _ in 0..rows {
+            // SAFETY: passed on; one row.
+            unsafe { self.segment(blocks, at, strides, n) };
+            at = std::array::from_fn(|k| at[k].wrapping_add(down[k]));
         }
     }
 
@@ -437,12 +509,9 @@ impl<'a> Walk<'a> {
             let rows = left.min(level.size - first);
             let mut position = place.at;
             advance(&mut position, &level.strides, first);
-            let mut at = self.place(&position);
-            for _ in 0..rows {
-                // SAFETY: passed on; one row.
-                unsafe { self.segment(blocks, at, &inner.strides, inner.size) };
-                at = std::array::from_fn(|k| at[k].wrapping_add(level.strides[k]));
-            }
+            let at = self.place(&position);
+            // SAFETY: passed on; the rows lie within the loop.
+            unsafe { self.rows(blocks, at, [&level.strides, &inner.strides], rows, inner.size) };
             (first, left) = (0, left - rows);
             place.advance();
         }
@@ -520,11 +589,8 @@ impl<'a> Walk<'a> {
             unsafe { transpose(tile, at[k], inner.strides[k], rows, columns, size) };
             (at[k], strides[k], down[k]) = (tile, size, columns * size);
         }
-        for _ in 0..rows {
-            // SAFETY: one row of the tile.
-            unsafe { self.segment(blocks, at, &strides, columns) };
-            at = std::array::from_fn(|k| at[k].wrapping_add(down[k]));
-        }
+        // SAFETY: the rows of the tile.
+        unsafe { self.rows(blocks, at, [&down, &strides], rows, columns) };
     }
 
     /// Whether all elements are neighbours, in the order of the loops and as the kernel takes them.
@@ -542,14 +608,16 @@ impl<'a> Walk<'a> {
     ///
     /// # Safety
     ///
-    /// As [`run`](Self::run); the range is one of elements.
+    /// As [`run`](Self::run); the range is one of elements, and begins and ends with a row.
     unsafe fn many_rows(&self, range: Range<usize>) {
         let mut blocks = Blocks::new();
         let flat: [bool; OPERANDS] = std::array::from_fn(|k| k < self.count && self.is_flat(k));
         // SAFETY: passed on.
         unsafe { self.fill_constants(&mut blocks, self.block.min(range.len())) };
-        for first in range.clone().step_by(self.block) {
-            let n = self.block.min(range.end - first);
+        let width = self.plan.inner().size;
+        let step = self.block - self.block % width;
+        for first in range.clone().step_by(step) {
+            let n = step.min(range.end - first);
             let mut inputs = [ptr::null(); OPERANDS - 1];
             for k in 1..self.count {
                 let block = blocks.start(k);
@@ -557,6 +625,11 @@ impl<'a> Walk<'a> {
                     block
                 } else if flat[k] {
                     self.starts.get(k).wrapping_add(first * self.sizes[k])
+                } else if let Some((down, size)) = self.repeated(k) {
+                    let from = self.starts.get(k).wrapping_add(first / width * down);
+                    // SAFETY: one element of each row; the block has room for all of them, and `SLACK` bytes more.
+                    unsafe { repeat(block, from, down, [n / width, width], size) };
+                    block
                 } else {
                     self.pieces(first, n, |at, done, stride, n| {
                         // SAFETY: `n` elements of a row; the block has room for them behind those that are done.
@@ -572,7 +645,7 @@ impl<'a> Walk<'a> {
             };
             match self.work {
                 // SAFETY: blocks of `n` elements as the kernel takes them, or such elements where they lie.
-                Work::Call(kernel) => unsafe { kernel.run(to, inputs, n) },
+                Work::Call(kernel) => unsafe { kernel.run(&Rows::one(to, inputs, n)) },
                 // SAFETY: `n` elements of the input, apart from the output.
                 Work::Copy => unsafe { ptr::copy_nonoverlapping(inputs[0], to, n * self.wanted[0]) },
             }
@@ -581,6 +654,12 @@ impl<'a> Walk<'a> {
                 unsafe { self.store_pieces(&mut blocks, first, n) };
             }
         }
+    }
+
+    /// Bytes from row to row, and of an element, of an input that has one element for each row of the only outer loop.
+    fn repeated(&self, k: usize) -> Option<(usize, usize)> {
+        let [outer, inner] = self.plan.loops.as_slice() else { return None };
+        (self.casts[k].is_none() && inner.strides[k] == 0).then_some((outer.strides[k], self.sizes[k]))
     }
 
     /// Takes `n` computed elements from block 0 to where the elements from number `first` on lie.

@@ -199,7 +199,7 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
             elementwise::binary::<bf16, bf16, f32>(out, input, other, Inexact::over)
         }
         _ => {
-            with_dtype!(dtype, T: Inexact => elementwise::binary::<T, T, T>(out, input, other, Inexact::over))
+            with_dtype!(dtype, T: Inexact => elementwise::binary_by::<T, T, T>(out, input, other, InPlace(Inexact::over)))
         }
     }
 }

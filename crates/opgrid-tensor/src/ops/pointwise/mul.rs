@@ -92,6 +92,8 @@ fn cpu(input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {
         DType::BF16 if pointwise::keeps_digits(other, dtype) => {
             elementwise::binary::<bf16, bf16, f32>(out, input, other, Arithmetic::times)
         }
-        _ => with_dtype!(dtype, T => elementwise::binary::<T, T, T>(out, input, other, Math::<T>::times)),
+        _ => {
+            with_dtype!(dtype, T => elementwise::binary_by::<T, T, T>(out, input, other, InPlace(Math::<T>::times)))
+        }
     }
 }

@@ -81,6 +81,6 @@ fn cpu(input: &Tensor, other: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()
     let dtype = result_type(&[input, other])?;
     with_dtype!(dtype, T: Number => {
         let alpha = arithmetic::element::<T>(alpha)?.widen();
-        elementwise::binary::<T, T, T>(out, input, other, move |a, b| a.minus(alpha.times(b)))
+        elementwise::binary_by::<T, T, T>(out, input, other, InPlace(move |a: Math<T>, b: Math<T>| a.minus(alpha.times(b))))
     })
 }
