@@ -31,13 +31,14 @@ pub fn to_double(digits: &str) -> Option<f64> {
 
 /// The first elements.
 pub fn elements(dtype: DType, bytes: &[u8]) -> String {
-    let numbers = numbers(dtype, bytes);
-    let shown = numbers.iter().take(SHOWN).map(|value| match value.im {
+    let (width, count) = (dtype.size_in_bytes(), bytes.len() / dtype.size_in_bytes());
+    let numbers = numbers(dtype, &bytes[..count.min(SHOWN) * width]);
+    let shown = numbers.iter().map(|value| match value.im {
         _ if !dtype.is_complex() => format!("{:?}", value.re),
         im => format!("{:?}{im:+?}i", value.re),
     });
     let shown = shown.collect::<Vec<_>>().join(", ");
-    if numbers.len() > SHOWN { format!("{shown}, … {} in all", numbers.len()) } else { shown }
+    if count > SHOWN { format!("{shown}, … {count} in all") } else { shown }
 }
 
 /// Every element; integers beyond 2⁵³ lose their lowest bits.

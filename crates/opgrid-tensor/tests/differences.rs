@@ -3,19 +3,20 @@
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::kernels::random::generator;
 use opgrid_tensor::ops::{
-    AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool3dOut, AddbmmInplace, AffineGridGenerator, AllAllOut,
-    AllDimsOut, AsStridedScatter, AvgPool3d, AvgPool3dBackward, BernoulliOut, BernoulliP, BucketizeScalar,
-    BucketizeTensor, CatOut, Cdist, ChannelShuffle, ConjKernel, Contiguous, Conv3d, CumprodInplace,
-    CumsumInplace, DiffOut, DivTensorMode, EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut,
-    FftIhfft2Out, FftRfftfreq, FillInplaceScalar, Histc, Im2col, Im2colOut, IndexAdd, IsConj,
-    IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, LerpTensor, LinearOut, LocalScalarDense,
-    LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxPool3d,
-    MaxUnaryOut, MeanOut, MmOut, Mode, MulOut, MulScalarOut, NativeDropout, NormalInplace,
-    NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Randint,
-    RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut,
-    SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices,
-    ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa,
-    VarCorrection, VarCorrectionOut, ViewAsComplex,
+    AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool2dOut, AdaptiveAvgPool3dDirect, AdaptiveAvgPool3dOut,
+    AddbmmInplace, AffineGridGenerator, AllAllOut, AllDimsOut, AsStridedScatter, AvgPool3d,
+    AvgPool3dBackward, BernoulliOut, BernoulliP, Bincount, BucketizeScalar, BucketizeTensor, CatOut, Cdist,
+    ChannelShuffle, Clone as OpClone, ConjKernel, Contiguous, Conv3d, ConvTranspose3dInput, Corrcoef, Cov,
+    CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut,
+    FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GeluOut, Histc, Im2col, Im2colOut, IndexAdd,
+    IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, Kthvalue, LerpTensor, LinearOut,
+    LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
+    MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut,
+    NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
+    PowScalarOut, Prod, Put, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace,
+    ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut,
+    TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
+    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -214,6 +215,9 @@ fn steps_of_slices_may_exceed_every_size() {
 fn results_that_are_not_finite() {
     let far = Tensor::from_slice(&[Complex64::new(f64::MAX, f64::INFINITY)], &[1]).unwrap();
     assert!(!far.mul(&far).unwrap().to_vec::<Complex64>().unwrap()[0].is_finite());
+    // One observation varies with nothing, and is divided by zero.
+    let one = Tensor::from_slice(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
+    assert!(Cov.call(&one, 1, None, None).unwrap().to_vec::<Complex64>().unwrap()[0].im.is_nan());
     let infinite = Tensor::from_slice(&[f64::INFINITY], &[1]).unwrap();
     assert_eq!(infinite.gelu("none").unwrap().to_vec::<f64>().unwrap(), [f64::INFINITY]);
     // No product leaves the range before the zero comes.
@@ -222,6 +226,13 @@ fn results_that_are_not_finite() {
     // Products of 16-bit floats are rounded once.
     let halves = Tensor::from_slice(&[256.0, 256.0, 0.00390625].map(f16::from_f64), &[3]).unwrap();
     assert_eq!(Prod.call(&halves, None).unwrap().to_vec::<f16>().unwrap(), [f16::from_f64(256.0)]);
+}
+
+#[test]
+fn averages_of_16_bit_volumes() {
+    // The sum of so many ones is no number of eight bits.
+    let ones = Tensor::full(&[1, 1, 300, 1], 1, Some(DType::BF16), Device::CPU).unwrap();
+    assert_eq!(elements(&AdaptiveAvgPool3dDirect.call(&ones, &[1, 1, 1]).unwrap()), [1.0]);
 }
 
 #[test]
@@ -462,6 +473,11 @@ fn floats_of_16_bits_are_taken_everywhere() {
 
 #[test]
 fn what_torch_does_not_check_is_refused() {
+    let line = floats(&[3]);
+    let backwards = SetInplaceSourceTensorStorageOffset.call(&floats(&[1]), &line, 2, &[1], &[-1]);
+    assert!(message(backwards).contains("negative strides are not supported"));
+    let number = Kthvalue.call(&empty(&[], DType::Complex64), 1, 0, false);
+    assert!(message(number).contains("expected an integer or floating-point dtype"));
     let x = floats(&[2, 2]);
     let complex = empty(&[2, 2], DType::Complex64);
     let cast = "can't be cast to the desired output type";
@@ -540,6 +556,10 @@ fn what_torch_refuses_by_accident_is_computed() {
         None,
     );
     assert_eq!(elements(&twice.unwrap()), [0.0, 0.0]);
+    let (image, average) =
+        (to(&count(&[1, 1, 2]), DType::Complex64), Tensor::zeros(&[1, 1, 1], DType::Complex64, Device::CPU));
+    AdaptiveAvgPool2dOut.call(&image, &[1, 1], average.as_ref().unwrap()).unwrap();
+    assert_eq!(average.unwrap().item().unwrap(), Scalar::Complex(Complex64::new(0.5, 0.0)));
     let none = empty(&[0], DType::F32);
     DiffOut.call(&empty(&[0, 2], DType::F32), 1, 0, None, None, &none).unwrap();
     assert_eq!(none.sizes(), [0, 2]);
@@ -564,6 +584,23 @@ fn what_torch_refuses_by_accident_is_computed() {
 
 #[test]
 fn results_do_not_depend_on_the_layout() {
+    let (x, turned) = (floats(&[2, 3]), empty(&[3, 2], DType::F32).t().unwrap());
+    GeluOut.call(&x, "none", &turned).unwrap();
+    assert_eq!(elements(&turned), elements(&x.gelu("none").unwrap()));
+    // Of several elements for one place the last one of the list stays, however they lie.
+    let places = Tensor::from_slice(&[0i64, 1, 0, 1], &[2, 2]).unwrap();
+    let source = Tensor::from_slice(&[1i64, 3, 2, 4], &[2, 2]).unwrap();
+    for source in [
+        source.clone(),
+        Contiguous.call(&source.t().unwrap(), MemoryFormat::Contiguous).unwrap().t().unwrap(),
+    ] {
+        let put = Put.call(&count(&[2]), &places, &source, false).unwrap();
+        assert_eq!(put.to_vec::<i64>().unwrap(), [2, 4]);
+    }
+    // Copies of bools have their bytes.
+    let bools = ViewDtype.call(&Tensor::from_slice(&[0u8, 2], &[2]).unwrap(), DType::Bool).unwrap();
+    let copy = ViewDtype.call(&OpClone.call(&bools, None).unwrap(), DType::U8).unwrap();
+    assert_eq!(copy.to_vec::<u8>().unwrap(), [0, 2]);
     let set = Tensor::from_slice(&[3i64, 3, 1], &[3]).unwrap();
     let elements_of = Tensor::from_slice(&[1i64, 3, 2, 3], &[4]).unwrap();
     let told = IsinTensorTensor.call(&elements_of, &set, true, false).unwrap();
@@ -588,6 +625,15 @@ fn results_do_not_depend_on_the_layout() {
     let last = Contiguous.call(&volume, MemoryFormat::ChannelsLast3d).unwrap();
     let result = Conv3d.call(&last, &filter, None, &[1], &[0], &[1], 1).unwrap();
     assert_eq!(result.strides(), last.strides());
+    let transposed = |volume: &Tensor, filter: &Tensor| {
+        let each = [&[1, 1, 1][..], &[0, 0, 0], &[0, 0, 0]];
+        let result =
+            ConvTranspose3dInput.call(volume, filter, None, each[0], each[1], each[2], 2, &[1, 1, 1]);
+        elements(&result.unwrap())
+    };
+    let (volume, filter) = (floats(&[2, 4, 1, 3, 2]), floats(&[4, 2, 1, 3, 3]));
+    let last = |x: &Tensor| Contiguous.call(x, MemoryFormat::ChannelsLast3d).unwrap();
+    assert_eq!(transposed(&last(&volume), &last(&filter)), transposed(&volume, &filter));
     let column = floats(&[2, 3]).t().unwrap();
     let rows =
         ToDtypeLayout.call(&column, None, None, None, None, false, false, Some(MemoryFormat::Contiguous));
@@ -675,6 +721,26 @@ fn calls_that_end_the_process_elsewhere() {
     let out = empty(&[1, 1, 2, 2, 2], DType::BF16);
     AdaptiveAvgPool3dOut.call(&x, &[2, 2, 2], &out).unwrap();
     assert_eq!(elements(&out), [0.0; 8]);
+    let (nothing, places) = (empty(&[4, 1, 0], DType::BF16), empty(&[4, 0], DType::I64));
+    MedianDimValues.call(&nothing, 1, false, &nothing, &places).unwrap();
+    assert_eq!((nothing.sizes(), places.sizes()), (&[4, 0][..], &[4, 0][..]));
+}
+
+#[test]
+fn coefficients_of_what_does_not_vary() {
+    let (alike, varying) =
+        (Tensor::from_slice(&[0.3; 4], &[4]).unwrap(), floats(&[4]).to_dtype(DType::F64).unwrap());
+    let both = Tensor::stack(&[alike, varying], 0).unwrap();
+    let found = elements(&Corrcoef.call(&both).unwrap());
+    assert_eq!(found.iter().map(|element| element.is_nan()).collect::<Vec<_>>(), [true, true, true, false]);
+    assert!((found[3] - 1.0).abs() < 1e-15);
+}
+
+#[test]
+fn sums_of_no_weights_are_sums_of_weights() {
+    let (nothing, weights) = (empty(&[0], DType::I64), empty(&[0], DType::F32));
+    assert_eq!(Bincount.call(&nothing, Some(&weights), 0).unwrap().dtype(), DType::F32);
+    assert_eq!(Bincount.call(&nothing, None, 0).unwrap().dtype(), DType::I64);
 }
 
 #[test]

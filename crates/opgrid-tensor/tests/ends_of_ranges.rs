@@ -3,10 +3,11 @@
 
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
-    Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
-    Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, Linspace, MT, Mean, MeanOut,
-    MulTensor, NativeDropout, PowScalar, PowTensorScalar, RandLikeOut, SetInplaceSourceTensorStorageOffset,
-    Sigmoid, SigmoidBackward, SoftplusBackward, StdCorrection, Tanh, ToCopy, UniformInplace,
+    Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, Cosh, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
+    Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, LinalgVectorNorm, Linspace, MT,
+    Mean, MeanDtypeOut, MeanOut, MulTensor, NativeDropout, PowScalar, PowTensorScalar, RandLikeOut,
+    SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward, Sinh, SoftplusBackward, StdCorrection,
+    Tanh, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -20,6 +21,38 @@ fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
 
 fn meta(sizes: &[i64], dtype: DType) -> Tensor {
     Tensor::empty(sizes, dtype, Device::META).unwrap()
+}
+
+#[test]
+fn norms_of_single_elements_are_their_magnitudes() {
+    let far = tensor(&[-1e300]).view(&[1, 1]).unwrap();
+    for order in [2.0, 3.0, -2000.0] {
+        let norm = LinalgVectorNorm.call(&far, Scalar::Float(order), Some(&[0]), false, None).unwrap();
+        assert_eq!(norm.to_vec::<f64>().unwrap(), [1e300]);
+    }
+    let count = LinalgVectorNorm.call(&far, Scalar::Float(0.0), None, false, None).unwrap();
+    assert_eq!(count.to_vec::<f64>().unwrap(), [1.0]);
+}
+
+#[test]
+fn running_products_keep_their_range() {
+    let x = tensor(&[1e-300, 1e-300, 1e300, 1e300].map(|x: f64| bf16::from_f64(x.clamp(1e-38, 1e38))));
+    let products = x.cumprod(0).unwrap().to_vec::<bf16>().unwrap();
+    // The second one is too small for the dtype, and not lost.
+    assert_eq!((products[1], products[3].to_f32().round()), (bf16::ZERO, 1.0));
+}
+
+#[test]
+fn powers_of_two_beside_complex_numbers_have_their_range() {
+    let x = tensor(&[Complex64::new(0.5, -1.0)]);
+    let product = x.ldexp(&tensor(&[200u8])).unwrap().to_vec::<Complex64>().unwrap();
+    assert_eq!(product, [Complex64::new(2f64.powi(199), -2f64.powi(200))]);
+}
+
+#[test]
+fn averages_of_complex_numbers_are_not_written_to_real_outputs() {
+    let (x, out) = (tensor(&[Complex64::new(1.0, 2.0)]), tensor(&[0.0]));
+    assert!(message(MeanDtypeOut.call(&x, Some(DType::F64), &out)).contains("can't be cast"));
 }
 
 #[test]
@@ -397,4 +430,31 @@ fn pairs_of_floats_have_even_strides_where_there_is_not_one_place() {
     assert_eq!(one.view_as_complex().unwrap().sizes(), [1]);
     let none = memory.as_strided(&[0, 2], &[3, 1], None).unwrap();
     assert!(message(none.view_as_complex()).contains("expected even ones"));
+}
+
+#[test]
+fn halves_of_exponentials_stay_in_range() {
+    // torch: infinity, because the exponential is halved when it is infinite already.
+    for x in [89.0f32, -89.0] {
+        let expected = f64::from(x).sinh();
+        let many = tensor(&[x; 40]);
+        for (found, expected) in [(Sinh.call(&many), expected), (Cosh.call(&many), expected.abs())] {
+            let found = found.unwrap().to_vec::<f32>().unwrap();
+            assert!(found.iter().all(|y| (f64::from(*y) / expected - 1.0).abs() < 1e-5), "{x}: {}", found[0]);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_at_a_distance_from_infinity() {
+    let x = tensor(&[f32::INFINITY, f32::NAN, 1.0, 1.0]);
+    for (sizes, dim) in [([4, 1], 1), ([1, 4], 0)] {
+        let spread =
+            StdCorrection.call(&x.reshape(&sizes).unwrap(), Some(&[dim]), Some(Scalar::Int(0)), false);
+        let spread = spread.unwrap().to_vec::<f32>().unwrap();
+        assert!(spread[0].is_nan() && spread[1].is_nan() && spread[2..] == [0.0, 0.0], "{spread:?}");
+    }
+    let columns = tensor(&[1.0, f32::INFINITY, 2.0, 1.0]).reshape(&[2, 2]).unwrap();
+    let spread = StdCorrection.call(&columns, Some(&[0]), Some(Scalar::Int(0)), false).unwrap();
+    assert!(spread.to_vec::<f32>().unwrap()[1].is_nan());
 }

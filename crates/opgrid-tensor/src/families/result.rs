@@ -153,13 +153,15 @@ pub(crate) fn check_result(out: &Tensor, spec: &TensorSpec) -> Result<()> {
         return Err(argument(message));
     }
     check_written(found.geometry())?;
-    if !can_cast(spec.dtype(), found.dtype()) {
-        let message = format!(
-            "result type {} can't be cast to the desired output type {}",
-            spec.dtype(),
-            found.dtype()
-        );
-        return Err(argument(message));
+    check_cast(spec.dtype(), found.dtype())
+}
+
+/// # Errors
+///
+/// Numbers of the one dtype cannot be written as those of the other.
+pub(crate) fn check_cast(from: DType, to: DType) -> Result<()> {
+    if !can_cast(from, to) {
+        return Err(argument(format!("result type {from} can't be cast to the desired output type {to}")));
     }
     Ok(())
 }
@@ -219,8 +221,9 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         when: |seen| {
             // Outputs that grow in one memory overlap there.
             let growing = || seen.outs().filter(|out| out.is_empty());
-            let is_one = growing().count() > 1
-                && growing().all(|out| Some(out.memory) == growing().next().map(|out| out.memory));
+            let is_one = growing()
+                .enumerate()
+                .any(|(at, out)| growing().take(at).any(|before| before.memory == out.memory));
             let is_such = seen.part == Part::Written
                 || seen.begins_memory_here()
                 || is_one && seen.part == Part::Values;
@@ -287,7 +290,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                     | "upsample_bilinear2d"
                     | "narrow_copy"
             );
-            let is_apart = |out: &Operand| !out.is_empty() && !out.geometry.is_contiguous();
+            let is_apart = |out: &Operand| !out.is_empty() && !lies_in_rows(out);
             is_such && !seen.elements.is_empty() && seen.outs().any(is_apart)
         },
         directed: None,
@@ -376,10 +379,16 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                 "_adaptive_avg_pool3d" | "adaptive_avg_pool3d" | "avg_pool3d" | "lcm"
             );
             // Written as if it lay in rows, beyond its memory.
-            let is_apart = |out: &Operand| !out.geometry.is_contiguous();
+            let is_apart = |out: &Operand| !lies_in_rows(out);
+            // Read where an output without elements has been.
+            let is_over_itself = |out: &Operand| {
+                out.is_empty() && seen.inputs().iter().any(|input| input.memory == out.memory)
+            };
+            let is_read_there = seen.family() == "median" && seen.outs().any(is_over_itself);
             let is_written_in_rows =
                 matches!(seen.family(), "tril" | "triu" | "upsample_bicubic2d" | "upsample_bilinear2d");
-            (is_such || is_written_in_rows && seen.outs().any(is_apart)) && seen.torch_refuses(DIED)
+            let is_such = is_such || is_read_there || is_written_in_rows && seen.outs().any(is_apart);
+            is_such && seen.torch_refuses(DIED)
         },
         directed: Some(Directed {
             operator: "aten::lcm",
@@ -393,3 +402,9 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         }),
     },
 ];
+
+/// Whether the strides are those of rows, also where no element is reached by them.
+fn lies_in_rows(out: &Operand) -> bool {
+    crate::Geometry::contiguous(out.geometry.sizes())
+        .is_ok_and(|rows| rows.strides() == out.geometry.strides())
+}

@@ -206,13 +206,15 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "outputs-of-composites-over-inputs",
-        what: "torch refuses outputs that share elements with an input in operators that it makes of others; here the result is \
-               computed first and then written",
+        what: "torch refuses outputs that share elements with an input in operators that it makes of others, and in `kthvalue`; \
+               here what is read is read first and then written",
         why: "nothing is read after it is written",
         test: ("opgrid-tensor/tests/differences.rs", "results_are_computed_before_they_are_written"),
         when: |seen| {
-            let is_such =
-                matches!(seen.family(), "bernoulli" | "scatter_add" | "scatter_reduce" | "index_reduce");
+            let is_such = matches!(
+                seen.family(),
+                "bernoulli" | "scatter_add" | "scatter_reduce" | "index_reduce" | "kthvalue"
+            );
             let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
             is_such && seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
         },

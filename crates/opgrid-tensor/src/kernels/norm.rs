@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use opgrid_core::{DType, Result};
 
 use super::elementwise::{Destination, Operand};
+use super::iter::Source;
 use super::math::Magnitude;
 use super::reduce::{self, Reduction};
 use super::variance::FromDouble;
@@ -13,7 +14,7 @@ use crate::with_dtype;
 
 /// The norm of `input` over `dims` (all if empty), each element first converted to `dtype`: the sum of the magnitudes to
 /// the power of `order`, of which the root is taken. For 0 it counts what is not zero, and for infinite orders it is the
-/// largest or the smallest magnitude.
+/// largest or the smallest magnitude. Of one element it is that element's magnitude for all orders but 0.
 ///
 /// # Errors
 ///
@@ -25,6 +26,13 @@ pub(crate) fn norm(
     order: f64,
     dtype: DType,
 ) -> Result<()> {
+    // Of a single element it is the magnitude, which powers would lose.
+    let count = match input.source()? {
+        Source::Array(array) => array.geometry().numel(),
+        Source::Number(_) => 1,
+    };
+    let is_single = out.destination()?.geometry().numel() == count;
+    let order = if is_single && order != 0.0 && !order.is_nan() { 1.0 } else { order };
     with_dtype!(dtype, T: Inexact => {
         match order {
             0.0 => reduce::fold(out, input, dims, &Norm::<Count, T>::new(order)),

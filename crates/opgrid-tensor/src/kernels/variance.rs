@@ -146,7 +146,10 @@ where
 
     #[inline(always)]
     fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
-        state.join(Moments { count: 1.0, mean: value.wide(), squares: 0.0 })
+        let mean = value.wide();
+        // Zero, or NaN for what is not finite: nothing is at a distance from infinity.
+        let squares = mean.plus(mean.scaled(-1.0)).square();
+        state.join(Moments { count: 1.0, mean, squares })
     }
 
     #[inline(always)]

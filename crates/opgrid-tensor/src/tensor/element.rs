@@ -347,7 +347,8 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
         let Some((dtype, ..)) = seen.elements.first() else { return false };
         let Ok(limits) = iinfo(*dtype) else { return false };
         let (least, most) = (limits.min as f64, limits.max as f64);
-        let is_beyond = |value: f64| value.is_nan() || value.trunc() < least || value.trunc() > most;
+        let range = i128::from(limits.min)..=i128::from(limits.max);
+        let is_beyond = |value: f64| value.is_nan() || !range.contains(&(value.trunc() as i128));
         let of_tensor = |(_, tensor): &(&str, &Operand)| {
             !tensor.dtype.is_integral() && tensor.elements.iter().any(|element| is_beyond(element.re))
         };

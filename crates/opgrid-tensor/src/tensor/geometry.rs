@@ -410,6 +410,15 @@ impl Geometry {
         if fits { format } else { MemoryFormat::Contiguous }
     }
 
+    /// The format that all look like, as elements lie that are joined; row-major where they differ.
+    pub(crate) fn common_format<'g>(parts: impl IntoIterator<Item = &'g Self>) -> MemoryFormat {
+        let mut formats = parts.into_iter().map(Self::suggested_format);
+        match formats.next() {
+            Some(first) if formats.all(|format| format == first) => first,
+            _ => MemoryFormat::Contiguous,
+        }
+    }
+
     /// Whether elements lie in the order of `format` (of a tensor without one: `false`).
     pub fn is_in_format(&self, format: MemoryFormat) -> bool {
         match format {

@@ -80,6 +80,22 @@ pub(super) fn samples(samples: &mut Samples) {
     );
     samples.rounds(Gelu, Roundings::all(Rounding::Sum(16)));
     samples.rounds(GeluBackward, Roundings::all(Rounding::Sum(16)));
+    samples.differs(
+        Gelu,
+        Difference {
+            id: "gelu-is-written-to-outputs-of-any-strides",
+            what: "torch's library for neural networks does not write outputs of other strides than the input's; here they are \
+                   written",
+            why: "the answer does not depend on the layout",
+            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let (Some(input), Some(out)) = (seen.tensor("self"), seen.out()) else { return false };
+                input.geometry.strides() != out.geometry.strides()
+                    && seen.each(|(_, _, torch)| out.elements.contains(torch))
+            },
+            directed: None,
+        },
+    );
     samples.differs(GeluBackward, Difference {
             id: "slopes-of-gelu-of-any-strides",
             what: "torch's library for neural networks refuses gradients of some strides and dtypes; here they are \

@@ -114,7 +114,14 @@ fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
 fn shape(input: &Tensor, weight: &Tensor) -> Result<TensorSpec> {
     pointwise::check_one_dtype(("self", input), ("weight", weight))?;
     pointwise::check_float(input.dtype())?;
-    pointwise::promoted([("self", input), ("weight", weight)])
+    let spec = pointwise::promoted([("self", input), ("weight", weight)])?;
+    match spec.sizes() == input.sizes() {
+        // The result lies as the input, whatever the slopes do.
+        true => {
+            Ok(TensorSpec::new(input.geometry().like(MemoryFormat::Preserve)?, spec.dtype(), spec.device()))
+        }
+        false => Ok(spec),
+    }
 }
 
 fn cpu(input: &Tensor, weight: &Tensor, out: &Tensor) -> Result<()> {

@@ -73,15 +73,24 @@ pub(super) fn samples(samples: &mut Samples) {
         Difference {
             id: "slopes-of-softplus-of-large-gradients",
             what: "torch multiplies a gradient by the exponential before it divides by what is larger, so that gradients near the \
-                   end of the range become infinite; here the gradient is multiplied by the quotient",
+                   end of the range, or beside an infinite exponential, become infinite or NaN, and such beside the smallest \
+                   ones keep a few digits or stay infinite; here the gradient is multiplied by the quotient",
             why: "the mathematical result",
             test: ("opgrid-tensor/tests/ends_of_ranges.rs", "slopes_of_softplus_stay_in_range"),
             when: |seen| {
                 let Some(threshold) = seen.number("threshold").and_then(|number| number.to_f64().ok()) else { return false };
+                let gradient = seen.tensor("grad_output").map_or(0.0, |grad| {
+                    let sizes = grad.elements.iter().map(|element| element.norm());
+                    sizes.filter(|size| size.is_finite()).fold(0.0, f64::max)
+                });
                 seen.each(|(dtype, ours, torch)| {
-                    let largest = crate::tensor::finfo(*dtype).map_or(f64::MAX, |limits| limits.max);
+                    let Ok(limits) = crate::tensor::finfo(*dtype) else { return false };
                     let product = ours.re.abs() * (1.0 + threshold.exp());
-                    torch.re.is_infinite() && ours.is_finite() && product > largest
+                    let smallest = gradient.max(1.0) * limits.smallest_normal;
+                    let leaves = product > limits.max || threshold.is_nan();
+                    !torch.is_finite() && ours.is_finite() && leaves
+                        || ours.is_nan() && torch.re.is_infinite()
+                        || ours.norm().max(torch.norm()) < smallest
                 })
             },
             directed: None,

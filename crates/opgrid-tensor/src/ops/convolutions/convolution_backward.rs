@@ -147,7 +147,7 @@ impl<'a> Gradients<'a> {
     /// The gradients that are asked for.
     fn parts(&self) -> Result<[Option<Part>; 3]> {
         let (dtype, device) = (self.input.dtype(), self.input.device());
-        let format = convolutions::format_of(dtype, [self.input.geometry(), self.weight.geometry()]);
+        let format = convolutions::format_of(dtype, [self.input.geometry(), self.weight.geometry()])?;
         let like = |tensor: &Tensor| Geometry::in_format(tensor.sizes(), format);
         let part = |by, geometry| Part { by, spec: TensorSpec::new(geometry, dtype, device) };
         let [by_input, by_weight, by_bias] = self.mask;

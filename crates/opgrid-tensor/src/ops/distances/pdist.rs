@@ -82,16 +82,22 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("expected a matrix", given(x.with_sizes(&[6])));
     samples.rounds(Pdist, Roundings::all(Rounding::Sum(64)));
     samples.rounds(PdistForward, Roundings::all(Rounding::Sum(64)));
-    samples.differs(PdistForward, Difference {
-            id: "kernels-of-distances-are-checked",
-            what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
+    let checked = Difference {
+        id: "kernels-of-distances-are-checked",
+        what: "torch's kernel of `pdist` takes negative orders, every dtype where there are no columns, and only rows without gaps; here it checks \
                what `pdist` does, and takes any strides",
-            why: "a kernel that is called alone must not mislead",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("argument `p`") ||
-                seen.we_refuse("expected float32 or float64") && seen.inputs().iter().any(|input| input.is_empty()) || seen.torch_refuses("requires contiguous input"),
-            directed: None,
-        });
+        why: "a kernel that is called alone must not mislead",
+        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        when: |seen| {
+            seen.we_refuse("argument `p`")
+                || seen.we_refuse("expected float32 or float64")
+                    && seen.inputs().iter().any(|input| input.is_empty())
+                || seen.torch_refuses("requires contiguous input")
+        },
+        directed: None,
+    };
+    samples.differs(PdistForward, checked);
+    samples.differs(Pdist, checked);
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -138,8 +138,8 @@ fn all_resized(input: Tensor, dims: &[usize], sizes: &[i64]) -> Result<Tensor> {
 macro_rules! sampled {
     ($samples:ident, $several:ident, $two:ident, $dtypes:expr, $reference:expr) => {{
         $samples.of($two, $dtypes, two_inputs, $reference).tolerance(512.0);
-        $samples.rounds($several, Roundings::all(Rounding::Sum(32)));
-        $samples.rounds($two, Roundings::all(Rounding::Sum(32)));
+        $samples.rounds($several, Roundings::all(Rounding::Sum(128)));
+        $samples.rounds($two, Roundings::all(Rounding::Sum(128)));
         $samples.of($several, $dtypes, several_inputs, $reference).tolerance(512.0)
     }};
 }

@@ -54,6 +54,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .not_on_meta()
         .refuses("negative", given(Plain::of(DType::I64, &[2], &[1, -1])))
         .refuses("a vector", given(list.with_sizes(&[1, 2])))
+        .refuses("a vector", given(Plain::of(DType::I64, &[], &[2])))
         .refuses("output_size", given(list.clone()).named("output_size", 4));
     let with_tensor = |dtype| {
         let cases: [(&[i64], &[i64], Option<i64>); 5] = [
@@ -141,7 +142,7 @@ fn reference(it: &Inputs, repeats: Plain) -> Result<Expected> {
 
 fn indices(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     let spec = repeats.spec()?;
-    if spec.sizes().len() > 1 {
+    if spec.sizes().len() != 1 {
         return Err(argument(format!("argument `repeats` has shape {:?}, expected a vector", spec.sizes())));
     }
     with_dtype!(spec.dtype(), _T: Integer => Ok(()))?;

@@ -2,7 +2,8 @@
 //!
 //! `out[…, i, …] = self[…, (i - shift) mod size, …]`
 //!
-//! - Shapes: that of `self`, row-major. Without `dims` the elements are rolled as one list in row-major order.
+//! - Shapes: that of `self`, row-major; in the format of `self` where both parts of a cut dimension show it. Without `dims`
+//!   the elements are rolled as one list in row-major order.
 //! - Aliasing: `roll.out` writes `out`, of the dtype of `self`, and gives it its shape if it has no elements.
 //! - Errors: no shifts, another number of them than of dimensions, a dimension out of range, dimensions of a tensor
 //!   without any.
@@ -99,7 +100,22 @@ fn shape(input: &Tensor, shifts: &[i64], dims: &[i64]) -> Result<TensorSpec> {
     for &dim in dims {
         normalise_dim(dim, spec.sizes().len())?;
     }
-    TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())
+    let mut layout = spec.geometry().row_major();
+    if !dims.is_empty() && spec.numel() > 0 {
+        layout = spec.geometry().clone();
+        for (&shift, &dim) in shifts.iter().zip(dims) {
+            layout = rolled_layout(&layout, shift, dim)?;
+        }
+    }
+    Ok(TensorSpec::new(layout, spec.dtype(), spec.device()))
+}
+
+/// How torch lays out the result: it cuts the dimension in two and joins the parts the other way round.
+fn rolled_layout(layout: &Geometry, shift: i64, dim: i64) -> Result<Geometry> {
+    let size = layout.sizes()[normalise_dim(dim, layout.dims())?];
+    let cut = (size - shift.rem_euclid(size)) % size;
+    let parts = [layout.slice(dim, cut, size, 1)?, layout.slice(dim, 0, cut, 1)?];
+    Geometry::in_format(layout.sizes(), Geometry::common_format(&parts))
 }
 
 fn cpu(input: &Tensor, shifts: &[i64], dims: &[i64], out: &Tensor) -> Result<()> {

@@ -112,6 +112,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(SliceScatter, gaps);
     samples.differs(SelectScatter, gaps);
     samples.differs(DiagonalScatter, gaps);
+    samples.differs(AsStridedScatter, gaps);
     let slices = |dtype| {
         let cases: [(&[i64], &[i64], [i64; 4]); 4] = [
             (&[5, 3], &[2, 3], [0, 1, 4, 2]),

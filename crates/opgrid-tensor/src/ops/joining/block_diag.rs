@@ -2,7 +2,7 @@
 //!
 //! - Shapes: the sums of the rows and of the columns. Vectors are rows, numbers have one of each; of no tensors comes
 //!   one row without elements.
-//! - Dtypes: promoted over all tensors, each of which counts as one with dimensions.
+//! - Dtypes: promoted over all tensors.
 //! - Aliasing: `block_diag.out` writes `out`, of the dtype of the result.
 //! - Dispatch: a composite of `zeros`, `slice` and `copy_`.
 //! - Errors: more than two dimensions, several devices.
@@ -10,7 +10,6 @@
 
 use crate::ops::prelude::*;
 use crate::ops::{Atleast2d, CopyInplace, SliceTensor, Zeros};
-use crate::tensor::promote_types;
 
 operator! {
     home = crate::home;
@@ -49,9 +48,11 @@ pub(super) fn samples(samples: &mut Samples) {
             let tensors = shapes.iter().zip(0..).map(|(sizes, seed)| make::numbers(dtype, sizes, seed));
             given(tensors.collect::<Vec<_>>())
         };
-        let mixed =
-            vec![make::numbers(dtype, &[2], 0), make::numbers(make::beside(dtype, DType::F32), &[1, 1], 1)];
-        cases.map(one).into_iter().chain([given(mixed)]).collect()
+        let mixed = [&[1, 1], &[][..]].map(|sizes| {
+            let other = make::numbers(make::beside(dtype, DType::F32), sizes, 1);
+            given(vec![make::numbers(dtype, &[2], 0), other])
+        });
+        cases.map(one).into_iter().chain(mixed).collect()
     };
     samples
         .of(BlockDiag, STORED, inputs, reference)
@@ -61,7 +62,7 @@ pub(super) fn samples(samples: &mut Samples) {
 fn reference(it: &Inputs) -> Result<Expected> {
     let rows = |x: &Plain| x.with_sizes(&[&vec![1; 2 - x.sizes().len()], x.sizes()].concat());
     let blocks: Vec<Plain> = it.tensors("tensors")?.iter().map(rows).collect();
-    let dtype = blocks.iter().map(Plain::dtype).try_fold(blocks[0].dtype(), promote_types)?;
+    let dtype = it.common_dtype(&["tensors"])?;
     let sum = |dim: usize| blocks.iter().map(|block| block.sizes()[dim]).sum();
     let mut result = Plain::of::<i64>(dtype, &[sum(0), sum(1)], &[]);
     let mut start = [0, 0];
@@ -78,7 +79,7 @@ fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
     let Some(first) = tensors.first() else {
         return Zeros.call(&[1, 0], None, None, None, None);
     };
-    let (mut dtype, device) = (first.spec()?.dtype(), first.spec()?.device());
+    let device = first.spec()?.device();
     for (k, tensor) in tensors.iter().enumerate() {
         let spec = tensor.spec()?;
         if spec.sizes().len() > 2 {
@@ -95,8 +96,8 @@ fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
             );
             return Err(argument(message));
         }
-        dtype = promote_types(dtype, spec.dtype())?;
     }
+    let dtype = result_type(&tensors.iter().collect::<Vec<_>>())?;
     let blocks = tensors.iter().map(|tensor| Atleast2d.call(tensor)).collect::<Result<Vec<_>>>()?;
     let sum = |dim: usize| {
         let total = blocks.iter().try_fold(0i64, |sum, block| sum.checked_add(block.sizes()[dim]));

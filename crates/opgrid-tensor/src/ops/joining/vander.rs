@@ -51,6 +51,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(4.0)
         .refuses("a vector", given(make::numbers(DType::F32, &[2, 2], 0)))
         .refuses("`N` is -1", given(make::numbers(DType::F32, &[2], 0)).and(-1));
+    samples.differs(Vander, math::NOT_FINITE);
     // As `cumprod`.
     samples.rounds(Vander, Roundings::all(Rounding::Result(4)).complex(Rounding::Result(1024)));
 }

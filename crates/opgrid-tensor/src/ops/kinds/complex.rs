@@ -34,7 +34,8 @@ pub(crate) const NO_MARK: Difference = Difference {
 };
 
 /// The same, where the mark is asked for.
-pub(crate) const RESOLVED: Difference = Difference { when: |seen| seen.part == Part::Identity, ..COMPUTED };
+pub(crate) const RESOLVED: Difference =
+    Difference { when: |seen| matches!(seen.part, Part::Identity | Part::Strides), ..COMPUTED };
 
 /// Of complex numbers that are made of parts.
 pub(crate) const SIXTEEN_BITS: Difference = Difference {

@@ -9,8 +9,8 @@ use crate::error::argument;
 use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::reduce;
 use crate::samples::{
-    ANY, Difference, Directed, Expected, Inputs, ORDERED, Operand, OperatorSamples, Plain, Sample, Samples,
-    given, make, number,
+    ANY, Argument, Difference, Directed, Expected, Inputs, ORDERED, Operand, OperatorSamples, Plain, Sample,
+    Samples, given, make, number,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
@@ -151,14 +151,20 @@ pub(crate) fn sums_from_end(grad: &Tensor, dim: i64) -> Result<Tensor> {
 
 /// Of sums and products of all elements so far.
 pub(crate) const ONE_BOOL: Difference = Difference {
-    id: "scans-of-one-bool-in-place",
-    what: "torch does not look at the dtype of a bool without dimensions that is written in place; here bools are refused whatever \
-           the sizes are",
+    id: "scans-into-one-bool",
+    what: "torch does not look at the dtype of a bool without dimensions that is written or asked for; here bools are refused \
+           whatever the sizes are",
     why: "whether a program is right must not depend on its data",
     test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         let is_one = |input: &Operand| input.geometry.dims() == 0 && input.dtype == DType::Bool;
-        seen.tensor("self").is_some_and(is_one) && seen.we_refuse("expected a dtype of numbers")
+        let is_asked_for = seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0)
+            && matches!(seen.argument("dtype"), Some(Argument::DType(DType::Bool)));
+        let is_given_shape =
+            seen.out().is_some_and(|out| out.dtype == DType::Bool && out.elements.is_empty())
+                && seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0);
+        let is_one = seen.written().is_some_and(is_one) || is_given_shape || is_asked_for;
+        is_one && seen.we_refuse("expected a dtype of numbers")
     },
     directed: Some(Directed {
         operator: "aten::cumsum_",

@@ -107,7 +107,7 @@ pub(crate) fn samples<F: Operator + Copy, B: Operator + Copy, D: Operator + Copy
     samples.of_function(of_dtype, STORED, in_f64, function_of).tolerance(8.0);
     // Other exponentials, and sums in another order.
     samples.rounds(function, Roundings::all(Rounding::Sum(8)));
-    samples.rounds(backward, Roundings::all(Rounding::Sum(8)));
+    samples.rounds(backward, Roundings::all(Rounding::Products(8)));
     samples.rounds(of_dtype, Roundings::all(Rounding::Sum(8)));
     samples.differs(
         backward,

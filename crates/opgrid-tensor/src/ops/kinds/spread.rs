@@ -10,7 +10,9 @@ use crate::kernels::access::READ_AFTER_WRITTEN;
 use crate::kernels::{reduce, variance};
 use crate::layers::autograd::Recorder;
 use crate::ops::WhereScalarSelf;
-use crate::samples::{Expected, INEXACT, Inputs, Rounding, Roundings, Sample, Samples, given, make};
+use crate::samples::{
+    Difference, Expected, INEXACT, Inputs, Rounding, Roundings, Sample, Samples, given, make,
+};
 use crate::tensor::{Tensor, TensorSpec};
 
 /// The result over dimensions, all if none is named.
@@ -93,10 +95,28 @@ pub(crate) fn samples_with_average<A: Operator, D: Operator, C: Operator + Copy>
     samples.of_function(of_all, INEXACT, make::unary_numbers, reference).tolerance(8.0);
     samples.of_function(over_dim, INEXACT, biased, reference).tolerance(8.0);
     samples.of_function(corrected, INEXACT, with_corrections, reference).tolerance(8.0);
-    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD]);
     // Squares are larger than what they are of.
     samples.rounds(corrected, Roundings::all(Rounding::Near(64)));
 }
+
+/// Of elements that are all equal.
+const NO_SPREAD: Difference = Difference {
+    id: "equal-numbers-do-not-vary",
+    what: "torch divides rounded sums, so that the average of equal numbers may be another number; here equal numbers do not vary",
+    why: "an average of equal numbers is that number",
+    test: ("opgrid-tensor/tests/differences.rs", "coefficients_of_what_does_not_vary"),
+    when: |seen| {
+        let Some(input) = seen.tensor("self") else { return false };
+        let largest = input.elements.iter().map(|element| element.norm()).fold(1.0, f64::max);
+        seen.each(|(dtype, ours, torch)| {
+            let rounded =
+                |limits: crate::tensor::FloatLimits| torch.norm() <= 8.0 * limits.eps * largest * largest;
+            ours.norm() == 0.0 && crate::tensor::finfo(*dtype).is_ok_and(rounded)
+        })
+    },
+    directed: None,
+};
 
 /// Samples of the three overloads; `finish` is what becomes of the variance.
 pub(crate) fn samples<A: Operator, D: Operator, C: Operator + Copy>(
@@ -115,7 +135,7 @@ pub(crate) fn samples<A: Operator, D: Operator, C: Operator + Copy>(
             "real number",
             given(make::numbers(DType::F32, &[2], 0)).named("correction", Scalar::Complex(Complex64::I)),
         );
-    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN]);
+    samples.differs_as(corrected, &[reduce::NOT_FINITE, READ_AFTER_WRITTEN, NO_SPREAD]);
     // Squares are larger than what they are of.
     samples.rounds(corrected, Roundings::all(Rounding::Near(64)));
 }

@@ -145,7 +145,17 @@ fn shape(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<TensorSpe
         return Err(argument(format!("argument `condition` has dtype {}, expected bool", condition.dtype())));
     }
     let dtype = result_type(&[input, other])?;
-    pointwise::of_dtype([("condition", condition), ("self", input), ("other", other)], dtype)
+    let spec = pointwise::of_dtype([("condition", condition), ("self", input), ("other", other)], dtype)?;
+    if [input, other].iter().all(|tensor| tensor.dtype() == dtype) {
+        return Ok(spec);
+    }
+    // The result lies as torch lays it out, which converts both first.
+    let converted = |tensor: &Tensor| match tensor.dtype() == dtype {
+        true => Ok(tensor.geometry().clone()),
+        false => tensor.geometry().like(MemoryFormat::Preserve),
+    };
+    let geometries = [&condition.geometry().clone(), &converted(input)?, &converted(other)?];
+    TensorSpec::elementwise(&geometries, dtype, spec.device())
 }
 
 fn cpu(condition: &Tensor, input: &Tensor, other: &Tensor, out: &Tensor) -> Result<()> {

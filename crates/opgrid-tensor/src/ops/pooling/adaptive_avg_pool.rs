@@ -200,6 +200,27 @@ pub(super) fn samples(samples: &mut Samples) {
     let rounding = Roundings::all(Rounding::Sum(2));
     samples.differs(AdaptiveAvgPool2dBackward, pooling::GRADIENTS_ARE_CHECKED);
     samples.differs(AdaptiveAvgPool3dBackward, pooling::GRADIENTS_ARE_CHECKED);
+    samples.differs(
+        AdaptiveAvgPool3dDirect,
+        Difference {
+            id: "averages-of-volumes-keep-their-digits",
+            what: "torch adds volumes of 16-bit floats in 16 bits; here in single precision",
+            why: "the mathematical result",
+            test: ("opgrid-tensor/tests/differences.rs", "averages_of_16_bit_volumes"),
+            when: |seen| {
+                let Some(input) = seen.tensor("self") else { return false };
+                let largest = input.elements.iter().map(|element| element.norm()).fold(0.0, f64::max);
+                seen.each(|(dtype, ours, torch)| {
+                    matches!(dtype, DType::F16 | DType::BF16)
+                        && crate::tensor::finfo(*dtype)
+                            .is_ok_and(|limits| (ours - torch).norm() <= 16.0 * limits.eps * largest)
+                })
+            },
+            directed: None,
+        },
+    );
+    samples.differs(AdaptiveAvgPool2d, COMPLEX_OUTPUTS);
+    samples.differs(AdaptiveAvgPool3d, COMPLEX_OUTPUTS);
     samples.rounds(AdaptiveAvgPool1d, rounding);
     samples.rounds(AdaptiveAvgPool2d, rounding);
     samples.rounds(AdaptiveAvgPool3d, rounding);
@@ -208,6 +229,30 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(AdaptiveAvgPool2dBackward, rounding);
     samples.rounds(AdaptiveAvgPool3dBackward, rounding);
 }
+
+/// Of averages of whole images.
+const COMPLEX_OUTPUTS: Difference = Difference {
+    id: "averages-of-complex-images-are-written",
+    what: "torch refuses an output for the averages of whole complex images, which it gives otherwise; here the output gets \
+           them",
+    why: "both ways to ask for a result give it",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+    when: |seen| {
+        let is_complex = seen.tensor("self").is_some_and(|input| input.dtype.is_complex());
+        is_complex && seen.out().is_some() && seen.torch_refuses("not implemented for 'Complex")
+    },
+    directed: Some(Directed {
+        operator: "aten::adaptive_avg_pool2d.out",
+        arguments: || {
+            vec![
+                ("self", Operand::rows(0, DType::Complex64, &[1, 1, 2], &[1.0, 2.0]).into()),
+                ("output_size", Argument::Ints(vec![1, 1])),
+                ("out", Operand::rows(1, DType::Complex64, &[1, 1, 1], &[0.0]).into()),
+            ]
+        },
+        needs: None,
+    }),
+};
 
 fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
     let one = |(outer, sizes, output): (&[i64], [i64; 3], [i64; 3])| {

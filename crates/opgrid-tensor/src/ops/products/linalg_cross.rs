@@ -57,8 +57,8 @@ pub(super) fn samples(samples: &mut Samples) {
         samples.differs(LinalgCross, difference);
         samples.differs(Cross, difference);
     }
-    samples.rounds(LinalgCross, Roundings::all(Rounding::Sum(4)));
-    samples.rounds(Cross, Roundings::all(Rounding::Sum(4)));
+    samples.rounds(LinalgCross, Roundings::all(Rounding::Products(4)));
+    samples.rounds(Cross, Roundings::all(Rounding::Products(4)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

@@ -15,8 +15,8 @@
 use crate::kernels::access::check_written;
 use crate::ops::prelude::*;
 use crate::ops::{
-    BernoulliInplaceFloat, DivScalar, EmptyLike, FillInplaceScalar, MulInplaceTensor, MulScalar, MulTensor,
-    ZeroInplace,
+    BernoulliInplaceFloat, DivScalar, EmptyLike, FillInplaceScalar, MulInplaceScalar, MulInplaceTensor,
+    MulScalar, MulTensor,
 };
 
 operator! {
@@ -123,13 +123,16 @@ fn factors(input: &Tensor, p: f64) -> Result<Tensor> {
     DivScalar.call(&stays(input, p, input.dtype())?, Scalar::Float(1.0 - p))
 }
 
+/// What is dropped is multiplied by: whatever the dtype is, the product has it.
+const NOTHING: Scalar = Scalar::Bool(false);
+
 fn dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
     check(p)?;
     if p == 0.0 || !train || input.spec()?.numel() == 0 {
         return Ok(input.clone());
     }
     match p == 1.0 {
-        true => MulScalar.call(input, Scalar::Int(0)),
+        true => MulScalar.call(input, NOTHING),
         false => MulTensor.call(input, &factors(input, p)?),
     }
 }
@@ -141,7 +144,7 @@ fn dropout_(input: &Tensor, p: f64, train: bool) -> Result<()> {
         return Ok(());
     }
     match p == 1.0 {
-        true => ZeroInplace.call(input),
+        true => MulInplaceScalar.call(input, NOTHING),
         false => MulInplaceTensor.call(input, &factors(input, p)?),
     }
 }

@@ -135,6 +135,40 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("negative elements", given(x.clone()).named("aweights", weights(&[1.0, -1.0, 1.0])))
         .refuses_data("add up to zero", given(x).named("aweights", weights(&[0.0; 3])));
     samples.of(Corrcoef, NUMBERS, plain, reference_of_coefficients).tolerance(256.0);
+    samples.differs(
+        Corrcoef,
+        Difference {
+            id: "coefficients-of-what-does-not-vary",
+            what: "torch divides what rounding leaves of variables that do not vary; here they have no coefficients, which are NaN",
+            why: "an average of equal numbers is that number",
+            test: ("opgrid-tensor/tests/differences.rs", "coefficients_of_what_does_not_vary"),
+            when: |seen| {
+                let Some(input) = seen.tensor("self") else { return false };
+                let columns = input.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
+                let is_constant = |row: &[Complex64]| row.iter().all(|element| *element == row[0]);
+                let rows = || input.elements.chunks(columns);
+                // Averages are rounded here, too.
+                rows().all(is_constant) && !seen.elements.is_empty()
+                    || rows().any(is_constant)
+                        && seen.each(|(_, ours, torch)| ours.is_nan() || torch.is_nan())
+            },
+            directed: None,
+        },
+    );
+    samples.differs(
+        Cov,
+        Difference {
+            id: "covariances-divided-by-zero",
+            what: "torch divides by zero what rounding leaves of imaginary parts that are zero; here they are zero, and the \
+                   quotient is NaN",
+            why: "how a variable varies with itself is real",
+            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            when: |seen| {
+                seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.im.is_nan() && torch.im.is_infinite())
+            },
+            directed: None,
+        },
+    );
     samples.rounds(Cov, Roundings::all(Rounding::Sum(64)));
     samples.rounds(Corrcoef, Roundings::all(Rounding::Sum(64)));
 }

@@ -7,7 +7,8 @@
 //!   otherwise that of `self`.
 //! - Values: NaN for no elements.
 //! - Aliasing: `mean.out` and `mean.dtype_out` write `out`, in whose dtype they compute.
-//! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`.
+//! - Errors: a dtype without fractions; a dimension out of range or named twice; an `out` of another dtype than `dtype`; a real
+//!   `out` of `mean.dtype_out` for complex numbers, whatever `dtype` is.
 //! - Source: torch.mean, PyTorch 2.15.
 
 use crate::kernels::mean;
@@ -31,9 +32,10 @@ pub(super) fn register(library: &mut Library) {
             let kept = Kept::of(input, None, false)?;
             d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count)?))
         });
-    library
-        .implement(MeanDtypeOut)
-        .composite(|input, dtype, out| MeanOut.call(input, None, false, dtype, out));
+    library.implement(MeanDtypeOut).composite(|input, dtype, out| {
+        result::check_cast(input.spec()?.dtype(), out.spec()?.dtype())?;
+        MeanOut.call(input, None, false, dtype, out)
+    });
     library.family(&MEAN_DIM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
         let kept = Kept::of(input, dim, keepdim)?;
         d.by(input, [], move |grad, []| kept.stretched(&(grad / kept.count)?))

@@ -52,6 +52,8 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    samples.differs(Nanmean, READ_AFTER_WRITTEN);
+    samples.differs(Nanmean, math::NOT_FINITE);
     samples
         .of(Nanmean, FLOATS, inputs, reference)
         .tolerance(8.0)

@@ -161,6 +161,7 @@ pub(super) fn samples(samples: &mut Samples) {
         },
             directed: None,
         });
+    samples.differs(ChannelShuffle, READ_AFTER_WRITTEN);
     samples.differs(
         ChannelShuffle,
         Difference {

@@ -35,6 +35,30 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses_data("negative", given(Plain::of(DType::I64, &[1], &[-1])))
         .refuses("minlength", given(one.clone()).named("minlength", -1))
         .refuses("weights", given(one).named("weights", make::numbers(DType::F32, &[3], 0)));
+    samples.differs(
+        Bincount,
+        Difference {
+            id: "weights-of-nothing",
+            what: "torch forgets the weights where there is nothing to count, and gives integers; here the result has the dtype of \
+                   other sums of weights",
+            why: "a dtype must not depend on data",
+            test: ("opgrid-tensor/tests/differences.rs", "sums_of_no_weights_are_sums_of_weights"),
+            when: |seen| {
+                let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
+                seen.part == Part::DType && is_empty && seen.tensor("weights").is_some()
+            },
+            directed: Some(Directed {
+                operator: "aten::bincount",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::I64, &[0], &[]).into()),
+                        ("weights", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

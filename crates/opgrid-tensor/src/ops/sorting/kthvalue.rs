@@ -52,6 +52,31 @@ pub(super) fn samples(samples: &mut Samples) {
     .refuses("argument `k`", two.and(3));
     samples.differs(Kthvalue, order::EQUAL_ELEMENTS);
     samples.differs(Kthvalue, order::REPEATED);
+    samples.differs(
+        Kthvalue,
+        Difference {
+            id: "ranks-of-one-complex-number",
+            what: "torch gives a complex number without dimensions as the smallest of itself; here complex numbers have no order, \
+                   however many there are",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| {
+                let is_one = |input: &Operand| input.dtype.is_complex() && input.geometry.dims() == 0;
+                seen.tensor("self").is_some_and(is_one) && seen.we_refuse("expected an integer or floating-point")
+            },
+            directed: Some(Directed {
+                operator: "aten::kthvalue",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::Complex64, &[], &[1.0]).into()),
+                        ("k", Scalar::Int(1).into()),
+                        ("dim", Scalar::Int(0).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 fn shape(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(TensorSpec, TensorSpec)> {

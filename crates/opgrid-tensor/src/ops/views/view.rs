@@ -33,7 +33,7 @@ pub(super) fn register(library: &mut Library) {
     });
     library
         .implement(UnsafeViewOut)
-        .on_every_backend(|input, size, out| result::copied(out, &View.call(input, size)?));
+        .on_every_backend(|input, size, out| result::copied(out, &View.call(input, size)?.contiguous()?));
 }
 
 pub(super) fn samples(samples: &mut Samples) {
