@@ -13,9 +13,9 @@ use opgrid_tensor::ops::{
     LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
     MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut,
     NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
-    PowScalarOut, Prod, Put, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace,
-    ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut,
-    TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
+    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
+    ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
+    StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
     UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
@@ -136,6 +136,19 @@ fn outputs_between_the_elements_of_an_input() {
     let rows = floats(&[2, 8]).slice(1, 0, 4, 1).unwrap();
     let shifted = rows.as_strided(&[2, 4], &[8, 1], Some(1)).unwrap();
     LogicalNotOut.call(&rows, &shifted).unwrap();
+}
+
+#[test]
+fn values_that_lie_beside_what_is_written() {
+    let block = floats(&[6]);
+    let (first, last) = (block.slice(0, 0, 3, 1).unwrap(), block.slice(0, 3, 6, 1).unwrap());
+    let index = Tensor::from_slice(&[2i64, 0, 1], &[3]).unwrap();
+    first.index_put_(&[Some(index.clone())], &last, false).unwrap();
+    assert_eq!(block.to_vec::<f32>().unwrap(), [4.0, 5.0, 3.0, 3.0, 4.0, 5.0]);
+    PutInplace.call(&first, &index, &last, true).unwrap();
+    assert_eq!(block.to_vec::<f32>().unwrap(), [8.0, 10.0, 6.0, 3.0, 4.0, 5.0]);
+    last.index_put_(&[Some(index)], &first, true).unwrap();
+    assert_eq!(block.to_vec::<f32>().unwrap(), [8.0, 10.0, 6.0, 13.0, 10.0, 13.0]);
 }
 
 #[test]
@@ -734,6 +747,14 @@ fn coefficients_of_what_does_not_vary() {
     let found = elements(&Corrcoef.call(&both).unwrap());
     assert_eq!(found.iter().map(|element| element.is_nan()).collect::<Vec<_>>(), [true, true, true, false]);
     assert!((found[3] - 1.0).abs() < 1e-15);
+    // The rounded sum of three or more is not always so many times the number; nor is a sum always in range.
+    for count in [1, 3, 7, 11, 97, 1000] {
+        for number in [0.1, 0.3, -7.7, 1.7e308] {
+            let alike = Tensor::full(&[count], number, Some(DType::F64), Device::CPU).unwrap();
+            let of_all = alike.var(&[], 0, false).unwrap();
+            assert_eq!(elements(&of_all), [0.0], "{count} times {number}");
+        }
+    }
 }
 
 #[test]

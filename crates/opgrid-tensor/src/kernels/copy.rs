@@ -38,3 +38,12 @@ pub fn contiguous(input: &Array) -> Result<Array> {
 pub(crate) fn rows(input: &Array) -> Result<Array> {
     if input.geometry().is_contiguous() { Ok(input.clone()) } else { contiguous(input) }
 }
+
+/// The values, or a copy of them where they lie in the memory that is written: guards are for whole storages.
+///
+/// # Errors
+///
+/// As [`contiguous`].
+pub(crate) fn apart_from(out: &Array, values: &Array) -> Result<Array> {
+    if values.storage().is_same(out.storage()) { contiguous(values) } else { Ok(values.clone()) }
+}

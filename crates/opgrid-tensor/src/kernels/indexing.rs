@@ -355,6 +355,7 @@ pub(crate) fn check_apart(out: &Array, input: &Array) -> Result<()> {
 ///
 /// As [`read`].
 pub(crate) fn write(out: &Array, values: &Array, lookup: &Lookup) -> Result<()> {
+    let values = copy::apart_from(out, values)?;
     let reader = values.storage().read()?;
     let mut writer = out.storage().write()?;
     with_size_of!(out.dtype(), T => {
@@ -369,6 +370,7 @@ pub(crate) fn write(out: &Array, values: &Array, lookup: &Lookup) -> Result<()> 
 ///
 /// As [`read`].
 pub(crate) fn accumulate(out: &Array, values: &Array, lookup: &Lookup) -> Result<()> {
+    let values = copy::apart_from(out, values)?;
     let reader = values.storage().read()?;
     let mut writer = out.storage().write()?;
     with_dtype!(out.dtype(), T => {

@@ -8,6 +8,7 @@ use opgrid_core::{DType, Result, Scalar};
 use super::access::check_written;
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
+use super::copy;
 use super::indexing::{Indexed, check_apart, elements, row_major, with_size_of};
 use super::sequence;
 use super::simd::vectorised;
@@ -138,21 +139,7 @@ fn seen(out: &Array, places: &Places, values: &Array) -> Result<Array> {
         return Err(argument(message));
     }
     let part = values.view(Geometry::strided(places.sizes(), whole.strides(), whole.offset())?)?;
-    apart_from(out, &part)
-}
-
-/// The values, or a copy of them where they lie in the memory that is written, beside what is.
-///
-/// # Errors
-///
-/// No memory.
-fn apart_from(out: &Array, values: &Array) -> Result<Array> {
-    if !values.storage().is_same(out.storage()) {
-        return Ok(values.clone());
-    }
-    let copy = Array::empty(TensorSpec::contiguous(values.sizes(), values.dtype(), values.device())?)?;
-    super::copy::copy(&copy, values)?;
-    Ok(copy)
+    copy::apart_from(out, &part)
 }
 
 /// Adds `values`, each `alpha` times.

@@ -98,11 +98,13 @@ struct Moments<P> {
 }
 
 impl<P: Point> Moments<P> {
-    /// Of some values, which are looked at twice.
+    /// Of some values, which are looked at twice. Distances are first those from one of them, so that equal numbers are at none
+    /// from their average, which their rounded sum could be.
     #[inline(always)]
     fn of<T: Copy>(values: &[T], value: impl Fn(T) -> P) -> Self {
-        let count = values.len() as f64;
-        let mean = total(values, &value).scaled(1.0 / count);
+        let Some(&first) = values.first() else { return Self::default() };
+        let (first, count) = (value(first), values.len() as f64);
+        let mean = first.plus(total(values, |x| value(x).plus(first.scaled(-1.0))).scaled(1.0 / count));
         let squares = total(values, |x| value(x).plus(mean.scaled(-1.0)).square());
         Self { count, mean, squares }
     }
@@ -168,10 +170,7 @@ where
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
-        match values.len() {
-            0 => Moments::default(),
-            _ => Moments::of(values, |value| value.widen().wide()),
-        }
+        Moments::of(values, |value| value.widen().wide())
     }
 
     #[inline(always)]
