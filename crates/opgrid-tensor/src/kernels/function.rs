@@ -95,6 +95,39 @@ macro_rules! methods {
 }
 pub(super) use methods;
 
+/// Defines functions that have fewer steps for most numbers: one method for those, another for any, and one that tells.
+macro_rules! partial {
+    ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $near:ident if $covers:ident, else $any:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
+
+            impl<T: $trait> $crate::kernels::Function<(T,)> for $name {
+                type Output = T;
+                const IS_LONG: bool = $long;
+                const IS_PARTIAL: bool = true;
+
+                #[inline(always)]
+                fn call(self, (x,): (T,)) -> T {
+                    <T as $trait>::$near(x)
+                }
+
+                #[inline(always)]
+                fn covers(self, (x,): (T,)) -> bool {
+                    <T as $trait>::$covers(x)
+                }
+
+                #[inline(always)]
+                fn call_any(self, (x,): (T,)) -> T {
+                    <T as $trait>::$any(x)
+                }
+            }
+        )*
+    };
+}
+pub(super) use partial;
+
 macro_rules! closures {
     ($($($arg:ident),*;)*) => {
         $(impl<F: Fn($($arg),*) -> Output + Copy + Sync, $($arg,)* Output> Function<($($arg,)*)> for (F,) {

@@ -4,7 +4,7 @@
 //! Those of real numbers are vector code, by `double` and `trigonometric`; only sines, cosines and tangents of very large
 //! numbers are calls of the standard library. Those of complex numbers are in `complex`.
 
-use super::function::{Function, methods};
+use super::function::{methods, partial};
 use super::math::Inexact;
 use super::polynomials::Polynomials;
 use super::trigonometric::Trigonometric;
@@ -256,42 +256,11 @@ real! {
     f64: double::exp_m1, double::ln_1p, f64::log10;
 }
 
-/// Functions of angles, for [`elementwise::unary_by`](super::elementwise::unary_by): vector code for numbers that are near.
-macro_rules! of_angles {
-    ($($(#[$doc:meta])* $type:ident: $near:ident, $any:ident;)*) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug)]
-            pub struct $type;
-
-            impl<T: Functions> Function<(T,)> for $type {
-                type Output = T;
-                const IS_PARTIAL: bool = true;
-
-                #[inline(always)]
-                fn call(self, (x,): (T,)) -> T {
-                    x.$near()
-                }
-
-                #[inline(always)]
-                fn covers(self, (x,): (T,)) -> bool {
-                    x.is_near()
-                }
-
-                #[inline(always)]
-                fn call_any(self, (x,): (T,)) -> T {
-                    x.$any()
-                }
-            }
-        )*
-    };
-}
-
-of_angles! {
+partial! { Functions, long: false:
     /// The sine.
-    Sine: sin_near, sin;
+    Sine = sin_near if is_near, else sin;
     /// The cosine.
-    Cosine: cos_near, cos;
+    Cosine = cos_near if is_near, else cos;
     /// The tangent.
-    Tangent: tan_near, tan;
+    Tangent = tan_near if is_near, else tan;
 }

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
-use super::function::methods;
+use super::function::{methods, partial};
 use super::polynomials::Polynomials;
 use crate::samples::differences::Pair;
 use crate::samples::{Difference, Directed, Operand};
@@ -41,17 +41,50 @@ pub trait Inexact: Arithmetic {
     fn sigmoid(self) -> Self {
         Self::ONE.plus(Inexact::exp(self.negated())).reciprocal()
     }
+
+    /// Whether the exponentials of this and of its negative can be had in fewer steps.
+    #[inline(always)]
+    fn has_near_exp(self) -> bool {
+        true
+    }
+
+    /// The exponential in fewer steps.
+    #[inline(always)]
+    fn exp_near(self) -> Self {
+        Inexact::exp(self)
+    }
+
+    /// `1 / (1 + e ^ -self)` in fewer steps.
+    #[inline(always)]
+    fn sigmoid_near(self) -> Self {
+        self.sigmoid()
+    }
+
+    /// Whether the logarithm can be had in fewer steps.
+    #[inline(always)]
+    fn has_near_log(self) -> bool {
+        true
+    }
+
+    /// The natural logarithm in fewer steps.
+    #[inline(always)]
+    fn log_near(self) -> Self {
+        Inexact::log(self)
+    }
 }
 
 methods! { Inexact:
-    /// The exponential.
-    Exponential = exp(x);
-    /// The natural logarithm.
-    Logarithm = log(x);
     /// The hyperbolic tangent.
     HyperbolicTangent = tanh(x);
+}
+
+partial! { Inexact, long: true:
+    /// The exponential.
+    Exponential = exp_near if has_near_exp, else exp;
+    /// The natural logarithm.
+    Logarithm = log_near if has_near_log, else log;
     /// `1 / (1 + e ^ -x)`.
-    Logistic = sigmoid(x);
+    Logistic = sigmoid_near if has_near_exp, else sigmoid;
 }
 
 /// A type with a distance from zero.
@@ -74,6 +107,31 @@ macro_rules! real {
             #[inline(always)]
             fn log(self) -> Self {
                 self.logarithm()
+            }
+
+            #[inline(always)]
+            fn has_near_exp(self) -> bool {
+                self.has_near_exponential()
+            }
+
+            #[inline(always)]
+            fn exp_near(self) -> Self {
+                self.exponential_near()
+            }
+
+            #[inline(always)]
+            fn sigmoid_near(self) -> Self {
+                1.0 / (1.0 + (-self).exponential_near())
+            }
+
+            #[inline(always)]
+            fn has_near_log(self) -> bool {
+                self.has_near_logarithm()
+            }
+
+            #[inline(always)]
+            fn log_near(self) -> Self {
+                self.logarithm_near()
             }
 
             #[inline(always)]

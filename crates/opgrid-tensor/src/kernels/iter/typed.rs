@@ -139,13 +139,16 @@ macro_rules! kernels {
                     if const { F::IS_PARTIAL } {
                         while whole < n {
                             let end = n.min(whole + PIECE);
-                            let covered = (whole..end).fold(true, |all, i| all & f.covers(($($input[i].widen(),)*)));
+                            // Of one length, so that nothing is checked in the loops.
+                            let out = &mut out[whole..end];
+                            $(let $input = &$input[whole..end];)*
+                            let covered = (0..end - whole).fold(true, |all, i| all & f.covers(($($input[i].widen(),)*)));
                             if covered {
-                                for i in whole..end {
+                                for i in 0..end - whole {
                                     out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
                                 }
                             } else {
-                                for i in whole..end {
+                                for i in 0..end - whole {
                                     out[i].write(Out::narrow(f.call_any(($($input[i].widen(),)*))));
                                 }
                             }
