@@ -16,7 +16,7 @@ use opgrid_tensor::ops::{
     PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
     ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
     StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
-    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, ViewAsComplex, ViewDtype,
+    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -714,6 +714,21 @@ fn exponents_of_integers() {
     assert_eq!(elements(&powers.unwrap()), [11.0]);
     let powers = Logspace.call((-1).into(), 3.into(), 2, 2.0, Some(DType::U8), None, None, None);
     assert_eq!(elements(&powers.unwrap()), [0.0, 8.0]);
+}
+
+#[test]
+fn powers_of_zero_go_through_one() {
+    let powers = Logspace.call(1.5.into(), (-2).into(), 36, 0.0, Some(DType::F64), None, None, None).unwrap();
+    let powers = elements(&powers);
+    assert_eq!((powers[14], powers[15], powers[16]), (0.0, 1.0, f64::INFINITY));
+}
+
+#[test]
+fn averages_beside_spreads_are_those_of_mean() {
+    let far = Tensor::from_slice(&[f64::MAX, f64::MAX, 0.0, 0.0], &[4]).unwrap();
+    let (variance, average) = VarMeanCorrection.call(&far, None, Some(0.into()), false).unwrap();
+    assert_eq!((elements(&variance), elements(&average)), (vec![f64::INFINITY], vec![f64::INFINITY]));
+    assert_eq!(elements(&far.mean().unwrap()), [f64::INFINITY]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use opgrid_core::{DType, Result};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::ops::{
-    AvgPool3d, AvgPool3dOut, Cdist, Convolution, ConvolutionBackward, GridSampler, ToCopy,
+    AvgPool3d, AvgPool3dOut, Cdist, Conv3dPadding, Convolution, ConvolutionBackward, GridSampler, ToCopy,
 };
 
 fn ones(sizes: &[i64], dtype: DType) -> Tensor {
@@ -27,6 +27,19 @@ fn all_numbers_are_convolved() {
         assert_eq!(total(&convolved(&image, &weight, None, false).unwrap()), 24.0);
         assert_eq!(total(&convolved(&image, &weight, None, true).unwrap()), 32.0);
     }
+}
+
+#[test]
+fn a_single_image_lies_as_one_of_a_batch() {
+    let image = ones(&[1, 5, 5, 6], DType::BF16);
+    let weight =
+        ones(&[2, 2, 2, 2, 1], DType::BF16).as_strided(&[2, 1, 2, 2, 2], &[8, 1, 4, 2, 1], None).unwrap();
+    let strides = |image: &Tensor| {
+        let result = Conv3dPadding.call(image, &weight, None, &[1], "same", &[1], 1).unwrap();
+        result.strides()[result.dim() - 4..].to_vec()
+    };
+    assert_eq!(strides(&image), [1, 60, 12, 2]);
+    assert_eq!(strides(&image.unsqueeze(0).unwrap()), [1, 60, 12, 2]);
 }
 
 #[test]

@@ -171,6 +171,7 @@ fn other_distributions_are_those_of_torch() {
     };
     assert_eq!(drawn(10, true), [3, 3, 2, 3, 3, 3, 1, 2, 2, 1]);
     assert_eq!(drawn(3, false), [2, 1, 3]);
+    assert_eq!(drawn(1, true), drawn(1, false), "of one drawn number nothing is put back");
 }
 
 #[test]

@@ -140,19 +140,18 @@ fn convolve_by_word(
     };
     // With as many zeros in front as behind there is one place too many in front where they should be one less.
     let behind: Vec<i64> = all.iter().map(|all| all - all / 2).collect();
-    let convolved = convolve(dims, input, weight, bias, window, &behind)?;
     // A single image lies as one of a batch does.
-    let is_single = convolved.dim() == dims + 1;
-    let mut result = if is_single { Unsqueeze.call(&convolved, 0)? } else { convolved };
-    let format = result.geometry().suggested_format();
-    for (dim, _) in all.iter().enumerate().filter(|(_, all)| *all % 2 == 1) {
-        result = SliceTensor.call(&result, dim as i64 + 2, Some(1), None, 1)?;
-    }
-    let result = match all.iter().any(|all| all % 2 == 1) {
-        true => crate::ops::Clone.call(&result, Some(format))?,
-        false => Contiguous.call(&result, format)?,
-    };
-    if is_single { SqueezeDim.call(&result, 0) } else { Ok(result) }
+    one_or_many(dims, input, |images| {
+        let mut result = convolve(dims, images, weight, bias, window, &behind)?;
+        let format = result.geometry().suggested_format();
+        for (dim, _) in all.iter().enumerate().filter(|(_, all)| *all % 2 == 1) {
+            result = SliceTensor.call(&result, dim as i64 + 2, Some(1), None, 1)?;
+        }
+        match all.iter().any(|all| all % 2 == 1) {
+            true => crate::ops::Clone.call(&result, Some(format)),
+            false => Contiguous.call(&result, format),
+        }
+    })
 }
 
 pub(super) fn samples(samples: &mut Samples) {

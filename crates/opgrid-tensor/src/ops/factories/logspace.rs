@@ -18,7 +18,7 @@ use crate::ops::EmptyMemoryFormat;
 use crate::ops::factories::linspace::{bound, check, default_of, result_spec};
 use crate::ops::kinds::factory::Factories;
 use crate::ops::prelude::*;
-use crate::tensor::{Element, Number};
+use crate::tensor::{Element, FloatLimits, Number, finfo};
 
 operator! {
     home = crate::home;
@@ -142,6 +142,28 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         });
     samples.differs(Logspace, math::FAR_POWERS);
+    samples.differs(
+        Logspace,
+        Difference {
+            id: "powers-by-rounded-exponents",
+            what: "torch rounds the exponents of a sequence of complex powers otherwise: one next to zero may be above it, or zero, and \
+                   powers of zero are 0 or 1 there; powers of very large and small numbers multiply what was rounded by thousands",
+            why: "the exponent is zero where the sequence goes through zero",
+            test: ("opgrid-tensor/tests/differences.rs", "powers_of_zero_go_through_one"),
+            when: |seen| {
+                let Some(Scalar::Float(base)) = seen.number("base") else { return false };
+                let is_end = |x: &Complex64| x.norm() == 0.0 || *x == Complex64::ONE || !x.is_finite();
+                let is_far = !(1e-19..1e19).contains(&base.abs());
+                seen.each(|(dtype, ours, torch)| {
+                    let near =
+                        |limits: FloatLimits| (ours - torch).norm() <= 4096.0 * limits.eps * ours.norm();
+                    let is_near = is_far && dtype.is_complex() && finfo(*dtype).is_ok_and(near);
+                    is_near || base == 0.0 && is_end(ours) && is_end(torch)
+                })
+            },
+            directed: None,
+        },
+    );
     // Powers of rounded exponents, in single precision there.
     samples.rounds(Logspace, Roundings::all(Rounding::Result(256)));
 }

@@ -34,8 +34,10 @@ pub(crate) const NO_MARK: Difference = Difference {
 };
 
 /// The same, where the mark is asked for.
-pub(crate) const RESOLVED: Difference =
-    Difference { when: |seen| matches!(seen.part, Part::Identity | Part::Strides), ..COMPUTED };
+pub(crate) const RESOLVED: Difference = Difference {
+    when: |seen| matches!(seen.part, Part::Identity | Part::Strides | Part::Offset),
+    ..COMPUTED
+};
 
 /// Of complex numbers that are made of parts.
 pub(crate) const SIXTEEN_BITS: Difference = Difference {

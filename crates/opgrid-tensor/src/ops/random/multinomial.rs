@@ -107,7 +107,8 @@ fn cpu(
     if length == 0 || numbers.chunks(length).any(|row| row.iter().sum::<f64>() <= 0.0) {
         return Err(argument("the weights add up to zero, expected one above zero in each row"));
     }
-    if !replacement {
+    // Where one is drawn from each row nothing is put back either.
+    if !replacement || out.sizes()[last] == 1 {
         return without_replacement(weights, generator, last, out);
     }
     let (samples, single) = (out.sizes()[last] as usize, input.dtype() != DType::F64);
