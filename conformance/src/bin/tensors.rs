@@ -122,7 +122,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     rare.retain(|operator| setting.can_be_called(operator));
     match report.differences() {
         0 if !unmet.is_empty() => Err(format!(
-            "decided differences that no call has met, give them a directed one: {}",
+            "decided differences that their directed calls do not show any more: {}",
             unmet.join(", ")
         )),
         0 if rare.is_empty() => Ok(()),

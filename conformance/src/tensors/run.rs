@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use opgrid_core::{Device, OperatorHandle};
-use opgrid_tensor::samples::Directed;
 use serde_json::{Value as Json, json};
 
 use super::answer::Answer;
@@ -283,8 +282,8 @@ pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Repor
     Ok(())
 }
 
-/// Runs the directed call of each difference that was not met yet, and gives those that are not met then, other than those
-/// that only other processors show.
+/// Runs the directed call of each difference that was not met yet, and gives those whose call does not show them, other than
+/// those that only other processors show.
 ///
 /// # Errors
 ///
@@ -299,14 +298,12 @@ pub fn directed(
         if report.has_met(difference.id) {
             continue;
         }
-        if let Some(call) = &difference.directed {
-            let case = directed::case(&setting.ours, call)?;
-            let answer = torch.ask(&[case.line()])?.pop().flatten();
-            report.compared("directed calls");
-            compared(setting, &case, answer.as_ref(), report)?;
-        }
-        let is_shown = difference.directed.as_ref().is_none_or(Directed::is_shown_here);
-        if is_shown && !report.has_met(difference.id) {
+        let Some(call) = &difference.directed else { continue };
+        let case = directed::case(&setting.ours, call)?;
+        let answer = torch.ask(&[case.line()])?.pop().flatten();
+        report.compared("directed calls");
+        compared(setting, &case, answer.as_ref(), report)?;
+        if call.is_shown_here() && !report.has_met(difference.id) {
             unmet.push(difference.id);
         }
     }

@@ -8,15 +8,16 @@ use opgrid_tensor::ops::{
     AvgPool3dBackward, BernoulliOut, BernoulliP, Bincount, BucketizeScalar, BucketizeTensor, CatOut, Cdist,
     ChannelShuffle, Clone as OpClone, ConjKernel, Contiguous, Conv3d, ConvTranspose3dInput, Corrcoef, Cov,
     CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut,
-    FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GeluOut, Histc, Im2col, Im2colOut, IndexAdd,
-    IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, Kthvalue, LerpTensor, LinearOut,
+    FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut, GeluOut, Histc, Im2col, Im2colOut,
+    IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, Kthvalue, LerpTensor, LinearOut,
     LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
-    MatrixPower, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut,
-    NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
-    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
-    ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
-    StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
-    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
+    MatrixPower, MaxDimMax, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut,
+    MulScalarOut, Nanmean, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle,
+    Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut,
+    RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset,
+    SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
+    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
+    VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Tensor, f16};
 
@@ -147,8 +148,16 @@ fn values_that_lie_beside_what_is_written() {
     assert_eq!(block.to_vec::<f32>().unwrap(), [4.0, 5.0, 3.0, 3.0, 4.0, 5.0]);
     PutInplace.call(&first, &index, &last, true).unwrap();
     assert_eq!(block.to_vec::<f32>().unwrap(), [8.0, 10.0, 6.0, 3.0, 4.0, 5.0]);
-    last.index_put_(&[Some(index)], &first, true).unwrap();
+    last.index_put_(&[Some(index.clone())], &first, true).unwrap();
     assert_eq!(block.to_vec::<f32>().unwrap(), [8.0, 10.0, 6.0, 13.0, 10.0, 13.0]);
+    // And indices.
+    let block = Tensor::from_slice(&[0i64, 0, 0, 2, 0, 1], &[6]).unwrap();
+    let (first, last) = (block.slice(0, 0, 3, 1).unwrap(), block.slice(0, 3, 6, 1).unwrap());
+    GatherOut.call(&index, 0, &last, false, &first).unwrap();
+    assert_eq!(first.to_vec::<i64>().unwrap(), [1, 2, 0]);
+    let (largest, place) = (block.slice(0, 3, 4, 1).unwrap(), block.slice(0, 4, 5, 1).unwrap());
+    MaxDimMax.call(&index, 0, true, &largest, &place).unwrap();
+    assert_eq!(block.to_vec::<i64>().unwrap(), [1, 2, 0, 2, 0, 1]);
 }
 
 #[test]
@@ -171,6 +180,8 @@ fn what_is_refused_with_elements_is_refused_without() {
     let (left, right) = (empty(&[2, 0], DType::I32), empty(&[0, 2], DType::I32));
     let far = empty(&[2, 2], DType::I32).addmm(&left, &right, 1, f64::NAN);
     assert!(message(far).contains("cannot be converted to Int"));
+    let average = Nanmean.call(&empty(&[0], DType::F32), None, false, Some(DType::Complex64));
+    assert!(message(average).contains("not implemented for 'ComplexFloat'"));
     let distances = Cdist.call(&empty(&[2, 0], DType::F32), &empty(&[4, 0], DType::F64), 2.0, None);
     assert!(message(distances).contains("convert one of them"));
 }

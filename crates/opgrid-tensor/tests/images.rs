@@ -3,7 +3,8 @@
 use opgrid_core::{DType, Result};
 use opgrid_tensor::Tensor;
 use opgrid_tensor::ops::{
-    AvgPool3d, AvgPool3dOut, Cdist, Conv3dPadding, Convolution, ConvolutionBackward, GridSampler, ToCopy,
+    AvgPool3d, AvgPool3dOut, Cdist, Conv3dPadding, Convolution, ConvolutionBackward, GridSampler, MaxPool3d,
+    ToCopy,
 };
 
 fn ones(sizes: &[i64], dtype: DType) -> Tensor {
@@ -40,6 +41,15 @@ fn a_single_image_lies_as_one_of_a_batch() {
     };
     assert_eq!(strides(&image), [1, 60, 12, 2]);
     assert_eq!(strides(&image.unsqueeze(0).unwrap()), [1, 60, 12, 2]);
+}
+
+#[test]
+fn a_single_volume_is_pooled_as_it_lies() {
+    let volume = ones(&[4, 4, 4, 2], DType::F32).as_strided(&[2, 4, 4, 4], &[1, 32, 8, 2], None).unwrap();
+    let pooled = |volume: &Tensor| MaxPool3d.call(volume, &[2], &[2], &[0], &[1], false).unwrap();
+    assert_eq!(pooled(&volume).strides(), [1, 8, 4, 2]);
+    assert_eq!(total(&pooled(&volume)), 16.0);
+    assert_eq!(pooled(&volume.contiguous().unwrap()).strides(), [8, 4, 2, 1]);
 }
 
 #[test]

@@ -172,6 +172,15 @@ fn other_distributions_are_those_of_torch() {
     assert_eq!(drawn(10, true), [3, 3, 2, 3, 3, 3, 1, 2, 2, 1]);
     assert_eq!(drawn(3, false), [2, 1, 3]);
     assert_eq!(drawn(1, true), drawn(1, false), "of one drawn number nothing is put back");
+    // torch.multinomial((torch.arange(16.).reshape(4, 4) + 1).t(), 1, True), and of their copy in rows.
+    let columns =
+        Tensor::from_slice(&std::array::from_fn::<f32, 16, _>(|at| 1.0 + at as f32), &[4, 4]).unwrap();
+    let columns = columns.t().unwrap();
+    let one_of = |weights: &Tensor| {
+        Multinomial.call(weights, 1, true, Some(&generator(0))).unwrap().to_vec::<i64>().unwrap()
+    };
+    assert_eq!(one_of(&columns), [3, 2, 1, 2]);
+    assert_eq!(one_of(&columns.contiguous().unwrap()), [2, 2, 3, 3]);
 }
 
 #[test]

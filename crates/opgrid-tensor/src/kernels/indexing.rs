@@ -300,7 +300,7 @@ pub(crate) fn pick(out: &Array, input: &Array, dim: usize, index: &Array) -> Res
         pick(&apart, input, dim, index)?;
         return copy::copy(out, &apart);
     }
-    let index = row_major(index)?;
+    let index = row_major(&copy::apart_from(out, index)?)?;
     let (reader, index_reader) = (input.storage().read()?, index.storage().read()?);
     let chosen = elements::<i64>(&index, &index_reader)?;
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);

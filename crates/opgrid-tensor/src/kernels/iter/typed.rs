@@ -61,6 +61,10 @@ macro_rules! kernels {
                 const { writes_over::<Out, A>(F::WRITES_OVER) }
             }
 
+            fn is_long(&self) -> bool {
+                F::IS_LONG
+            }
+
             unsafe fn run(&self, rows: &Rows) {
                 (self.0, Lines::<(Out, $($type,)*)> { rows, elements: PhantomData }).vectorised();
             }

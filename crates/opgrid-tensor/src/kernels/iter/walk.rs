@@ -29,9 +29,10 @@ use crate::tensor::choose::unsupported;
 
 /// Bytes of a block on the stack.
 const BLOCK_BYTES: usize = 4096;
-/// Elements of a piece of work for a thread, and from how many on there are several.
+/// Elements of a piece of work for a thread, and from how many on there are several: fewer where each takes long.
 const GRAIN: usize = 1 << 15;
 const PARALLEL: usize = 1 << 17;
+const PARALLEL_LONG: usize = 1 << 16;
 /// Innermost loops shorter than this are walked in blocks of many.
 const SHORT: usize = 24;
 /// The longest loop that is walked so, where an input is repeated; a block has room for one of the largest elements.
@@ -47,6 +48,14 @@ pub(super) enum Work<'a> {
     Call(&'a dyn Block),
 }
 
+impl Work<'_> {
+    /// Whether so many elements are work for several threads.
+    #[inline]
+    fn is_for_threads(self, n: usize) -> bool {
+        n >= PARALLEL_LONG && (n >= PARALLEL || matches!(self, Work::Call(kernel) if kernel.is_long()))
+    }
+}
+
 /// A loop over rows of elements without gaps.
 pub(super) trait Block: Sync {
     /// Writes the elements of the output, from as many of each input.
@@ -60,6 +69,9 @@ pub(super) trait Block: Sync {
 
     /// Whether the output may be the first input.
     fn writes_over(&self) -> bool;
+
+    /// Whether an element takes several times what reading and writing it takes.
+    fn is_long(&self) -> bool;
 }
 
 /// Where a kernel finds rows: few calls for many short rows.
@@ -146,7 +158,7 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
 /// bytes. They are of the kernel's dtypes, and inputs are apart from the output.
 #[inline]
 pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    if n >= PARALLEL {
+    if work.is_for_threads(n) {
         // SAFETY: passed on.
         return unsafe { flat_on_threads(starts, sizes, work, n) };
     }
@@ -166,7 +178,7 @@ pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS],
 /// As [`flat`].
 #[inline(never)]
 unsafe fn flat_on_threads(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    const { assert!(GRAIN < PARALLEL, "a range is for one thread") };
+    const { assert!(GRAIN < PARALLEL_LONG, "a range is for one thread") };
     let starts = Starts(starts);
     parallel_for(n, GRAIN, &|range: Range<usize>| {
         let part: [*mut u8; OPERANDS] =
@@ -268,7 +280,7 @@ impl<'a> Walk<'a> {
             && (1..operands.len()).all(|k| (starts[k] == starts[0]) == (k == 1));
         let in_place = overlap != Overlap::Apart && !over;
         // Threads must not read what others write.
-        let parallel = numel >= PARALLEL && overlap != Overlap::Unknown;
+        let parallel = work.is_for_threads(numel) && overlap != Overlap::Unknown;
         Ok(Self {
             count,
             starts: Starts(starts),

@@ -147,7 +147,7 @@ pub(super) fn samples(samples: &mut Samples) {
         Difference {
             id: "powers-by-rounded-exponents",
             what: "torch rounds the exponents of a sequence of complex powers otherwise: one next to zero may be above it, or zero, and \
-                   powers of zero are 0 or 1 there; powers of very large and small numbers multiply what was rounded by thousands",
+                   powers of zero and infinity jump there; powers of very large and small numbers multiply what was rounded by thousands",
             why: "the exponent is zero where the sequence goes through zero",
             test: ("opgrid-tensor/tests/differences.rs", "powers_of_zero_go_through_one"),
             when: |seen| {
@@ -158,7 +158,7 @@ pub(super) fn samples(samples: &mut Samples) {
                     let near =
                         |limits: FloatLimits| (ours - torch).norm() <= 4096.0 * limits.eps * ours.norm();
                     let is_near = is_far && dtype.is_complex() && finfo(*dtype).is_ok_and(near);
-                    is_near || base == 0.0 && is_end(ours) && is_end(torch)
+                    is_near || (base == 0.0 || base.is_infinite()) && is_end(ours) && is_end(torch)
                 })
             },
             directed: None,

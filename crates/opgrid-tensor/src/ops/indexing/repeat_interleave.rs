@@ -88,7 +88,17 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "one rule for dimensions of tensors without any",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.tensor("self").is_some_and(|input| input.geometry.dims() == 0) && seen.torch_refuses("imension"),
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::repeat_interleave.self_int",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[], &[1.0]).into()),
+                        ("repeats", Scalar::Int(2).into()),
+                        ("dim", Scalar::Int(0).into()),
+                    ]
+                },
+                needs: None,
+            }),
         });
     let with_number = |dtype| {
         let cases: [(&[i64], i64, Option<i64>); 5] = [

@@ -100,13 +100,28 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(
         AsStridedScatter,
         Difference {
-            id: "parts-before-the-first-element",
-            what: "torch writes the part of a copy that `as_strided_scatter` names into memory before the copy's elements, where it \
-                   is lost; here that is refused",
+            id: "parts-beside-the-elements",
+            what: "torch writes the part of a copy that `as_strided_scatter` names into memory before or behind the copy's elements, \
+                   where it is lost; here that is refused",
             why: "elements must not be lost",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-            when: |seen| seen.we_refuse("before the first element of `self`"),
-            directed: None,
+            when: |seen| {
+                seen.we_refuse("before the first element of `self`")
+                    || seen.we_refuse("are out of bounds for storage of size")
+            },
+            directed: Some(Directed {
+                operator: "aten::as_strided_scatter",
+                arguments: || {
+                    vec![
+                        ("self", Operand::strided(0, DType::F32, (&[2], &[1], 1), &[1.0; 2]).into()),
+                        ("src", Operand::rows(1, DType::F32, &[1], &[5.0]).into()),
+                        ("size", Argument::Ints(vec![1])),
+                        ("stride", Argument::Ints(vec![1])),
+                        ("storage_offset", Scalar::Int(0).into()),
+                    ]
+                },
+                needs: None,
+            }),
         },
     );
     samples.differs(SliceScatter, gaps);

@@ -11,7 +11,8 @@ use crate::kernels::{reduce, variance};
 use crate::layers::autograd::Recorder;
 use crate::ops::WhereScalarSelf;
 use crate::samples::{
-    Difference, Expected, INEXACT, Inputs, Rounding, Roundings, Sample, Samples, given, make,
+    Difference, Directed, Expected, INEXACT, Inputs, Operand, Rounding, Roundings, Sample, Samples, given,
+    make,
 };
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -112,7 +113,14 @@ const AVERAGE: Difference = Difference {
         let has_far = seen.tensor("self").is_some_and(|input| input.elements.iter().any(is_far));
         has_far && seen.each(|(_, ours, torch)| !ours.is_finite() && torch.is_finite())
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::var_mean.correction",
+        arguments: || {
+            let far = [f64::MAX, f64::MAX, 0.0, 0.0];
+            vec![("self", Operand::rows(0, DType::F64, &[4], &far).into())]
+        },
+        needs: None,
+    }),
 };
 
 /// Of elements that are all equal.
@@ -130,7 +138,11 @@ const NO_SPREAD: Difference = Difference {
             ours.norm() == 0.0 && crate::tensor::finfo(*dtype).is_ok_and(rounded)
         })
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::var.correction",
+        arguments: || vec![("self", Operand::rows(0, DType::F32, &[7], &[f64::from(0.1f32); 7]).into())],
+        needs: None,
+    }),
 };
 
 /// Samples of the three overloads; `finish` is what becomes of the variance.

@@ -126,14 +126,24 @@ fn shape(input: &Tensor, movement: Movement<'_>) -> Result<(TensorSpec, TensorSp
     let spec = input.spec()?;
     check(spec.dtype())?;
     let plan = Plan::new(spec.sizes(), movement)?;
-    let out = in_format_of(spec, &plan.sizes, movement.dims == 3)?;
-    let out = if spec.sizes().len() == movement.dims + 2 {
-        out
-    } else {
-        TensorSpec::contiguous(&plan.sizes, spec.dtype(), spec.device())?
+    let is_single = spec.sizes().len() == movement.dims + 1;
+    let out = match is_single {
+        false => in_format_of(spec, &plan.sizes, movement.dims == 3)?,
+        // A single image with depth lies as one of a batch does, where that has no gaps.
+        true if movement.dims == 3 && is_channels_last(&spec.geometry().unsqueeze(0)?) => {
+            let batch = [&[1], plan.sizes.as_slice()].concat();
+            let batch = Geometry::in_format(&batch, MemoryFormat::ChannelsLast3d)?;
+            TensorSpec::new(batch.squeeze(0)?, spec.dtype(), spec.device())
+        }
+        true => TensorSpec::contiguous(&plan.sizes, spec.dtype(), spec.device())?,
     };
     let indices = TensorSpec::new(out.geometry().clone(), DType::I64, spec.device());
     Ok((out, indices))
+}
+
+/// Whether images with depth lie so, and not in rows as well.
+fn is_channels_last(images: &Geometry) -> bool {
+    images.is_in_format(MemoryFormat::ChannelsLast3d) && !images.is_contiguous()
 }
 
 fn backward_shape(

@@ -152,7 +152,10 @@ fn without_replacement(
     dim: usize,
     out: &Tensor,
 ) -> Result<()> {
-    let divided = Tensor::empty(weights.sizes(), weights.dtype(), weights.device())?;
+    // Drawn in the order of the weights in memory.
+    let order = weights.geometry().like(MemoryFormat::Preserve)?;
+    let divided =
+        Tensor::from_array(Array::empty(TensorSpec::new(order, weights.dtype(), weights.device()))?)?;
     draws::fill(&divided, generator, |random| -(1.0 - random.uniform(53)).ln())?;
     with_dtype!(weights.dtype(), T: Float => {
         elementwise::binary::<T, T, T>(&divided, weights, &divided, |weight, number| weight / number)

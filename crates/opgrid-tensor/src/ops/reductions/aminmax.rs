@@ -74,7 +74,18 @@ pub(super) fn samples(samples: &mut Samples) {
                 let is_input = memory("self") == memory("min") || memory("self") == memory("max");
                 matches!(seen.part, Part::Sizes | Part::Strides) && is_input
             },
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::aminmax.out",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
+                        ("dim", Scalar::Int(0).into()),
+                        ("min", Operand::rows(0, DType::F32, &[5, 0], &[]).into()),
+                        ("max", Operand::rows(1, DType::F32, &[0], &[]).into()),
+                    ]
+                },
+                needs: None,
+            }),
         },
     );
 }

@@ -52,8 +52,30 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
-    samples.differs(Nanmean, READ_AFTER_WRITTEN);
-    samples.differs(Nanmean, math::NOT_FINITE);
+    samples.differs(
+        Nanmean,
+        Difference {
+            id: "complex-averages-of-nothing",
+            what: "torch gives NaN as the complex average of no numbers, and refuses that of numbers; here both are refused",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+            when: |seen| {
+                let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
+                is_nothing && seen.we_refuse("not implemented for 'Complex")
+            },
+            directed: Some(Directed {
+                operator: "aten::nanmean",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[0], &[]).into()),
+                        ("dtype", Argument::DType(DType::Complex64)),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
+    samples.differs_as(Nanmean, &[READ_AFTER_WRITTEN, math::NOT_FINITE]);
     samples
         .of(Nanmean, FLOATS, inputs, reference)
         .tolerance(8.0)

@@ -49,7 +49,18 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "both ways to ask for a result give it",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.out().is_some() && seen.torch_refuses("start out of range") && seen.we_give_nothing(),
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::diff.out",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[0, 3], &[]).into()),
+                        ("n", Scalar::Int(1).into()),
+                        ("dim", Scalar::Int(0).into()),
+                        ("out", Operand::rows(1, DType::F32, &[0, 3], &[]).into()),
+                    ]
+                },
+                needs: None,
+            }),
         });
 }
 

@@ -66,7 +66,14 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "one rule for all integers",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("cannot be represented as a SymInt"),
-            directed: None,
+            directed: Some(Directed {
+                operator: "aten::tensor_split.indices",
+                arguments: || {
+                    let input = Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]);
+                    vec![("self", input.into()), ("indices", Argument::Ints(vec![i64::MIN]))]
+                },
+                needs: None,
+            }),
         },
     );
     let x = make::numbers(DType::F32, &[5, 2], 0);
