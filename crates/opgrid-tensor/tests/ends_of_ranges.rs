@@ -7,7 +7,7 @@ use opgrid_tensor::ops::{
     Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, LinalgVectorNorm, Linspace, MT,
     Mean, MeanDtypeOut, MeanOut, MulTensor, NativeDropout, PowScalar, PowTensorScalar, RandLikeOut,
     SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward, Sinh, SoftplusBackward, StdCorrection,
-    Tanh, ToCopy, UniformInplace,
+    Tanh, Threshold, ThresholdBackward, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -203,6 +203,12 @@ fn numbers_beside_16_bit_floats_keep_their_digits() {
         assert_eq!(one.to_vec::<f16>().unwrap(), vec![f16::INFINITY; count]);
         assert_eq!(sum.to_vec::<f16>().unwrap(), vec![f16::NEG_INFINITY; count]);
     }
+    // A threshold does, too: -6.91 is below the next number of 16 bits, which is therefore above it.
+    let next = tensor(&[bf16::from_f32(-6.91); 40]);
+    let threshold = Threshold.call(&next, Scalar::Float(-6.9119), Scalar::Float(2.25)).unwrap();
+    assert_eq!(threshold.to_vec::<bf16>().unwrap(), next.to_vec::<bf16>().unwrap());
+    let slope = ThresholdBackward.call(&next, &next, Scalar::Float(-6.9119)).unwrap();
+    assert_eq!(slope.to_vec::<bf16>().unwrap(), next.to_vec::<bf16>().unwrap());
     let x = tensor(&[bf16::from_f32(3.0)]);
     assert_eq!(x.mul_scalar(8.0831).unwrap().to_vec::<bf16>().unwrap(), [bf16::from_f32(3.0 * 8.0831)]);
 }

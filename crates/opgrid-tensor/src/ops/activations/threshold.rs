@@ -3,7 +3,8 @@
 //! `out[i] = self[i] if self[i] > threshold, value otherwise`
 //!
 //! - Shapes: that of `self`; `threshold_backward` broadcasts.
-//! - Dtypes: that of `self`, integers or floats; of `threshold_backward` promoted. NaN stays NaN.
+//! - Dtypes: that of `self`, integers or floats; of `threshold_backward` promoted. NaN stays NaN. `threshold` keeps its digits
+//!   beside 16-bit floats.
 //! - Aliasing: `threshold_` writes `self`, `threshold.out` writes `out`.
 //! - Errors: bools and complex numbers; numbers beyond the range of the dtype.
 //! - Source: torch.nn.functional.threshold, PyTorch 2.15.
@@ -84,14 +85,14 @@ fn backward_shape(grad: &Tensor, input: &Tensor, threshold: Scalar) -> Result<Te
 
 fn cpu(input: &Tensor, threshold: Scalar, value: Scalar, out: &Tensor) -> Result<()> {
     with_dtype!(input.dtype(), T: Real => {
-        let (threshold, value) = (arithmetic::element::<T>(threshold)?.widen(), arithmetic::element::<T>(value)?.widen());
+        let (threshold, value) = (arithmetic::element::<Math<T>>(threshold)?, arithmetic::element::<T>(value)?.widen());
         elementwise::unary::<T, T>(out, input, move |x| if x.is_at_most(threshold) { value } else { x })
     })
 }
 
 fn backward_cpu(grad: &Tensor, input: &Tensor, threshold: Scalar, out: &Tensor) -> Result<()> {
     with_dtype!(result_type(&[grad, input])?, T: Real => {
-        let threshold = arithmetic::element::<T>(threshold)?.widen();
+        let threshold = arithmetic::element::<Math<T>>(threshold)?;
         elementwise::binary::<T, T, T>(out, grad, input, move |grad, x| {
             if x.is_at_most(threshold) { Math::<T>::ZERO } else { grad }
         })
