@@ -295,7 +295,7 @@ pub fn directed(
 ) -> Result<Vec<&'static str>, String> {
     let mut unmet = Vec::new();
     for (difference, _) in setting.differences.all() {
-        if report.has_met(difference.id) {
+        if report.tally().has_met(difference.id) {
             continue;
         }
         let Some(call) = &difference.directed else { continue };
@@ -303,7 +303,7 @@ pub fn directed(
         let answer = torch.ask(&[case.line()])?.pop().flatten();
         report.compared("directed calls");
         compared(setting, &case, answer.as_ref(), report)?;
-        if call.is_shown_here() && !report.has_met(difference.id) {
+        if call.is_shown_here() && !report.tally().has_met(difference.id) {
             unmet.push(difference.id);
         }
     }
