@@ -2,9 +2,11 @@
 //!
 //! The record is made by `cargo xtask conformance tensors --record conformance/tests/tensors.txt`.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use opgrid_conformance::tensors::record::replay;
+use opgrid_conformance::tensors::mistakes::Noticed;
+use opgrid_conformance::tensors::record::{mistakes, replay};
 use opgrid_conformance::tensors::report::Report;
 use opgrid_conformance::tensors::run::Setting;
 
@@ -42,6 +44,26 @@ fn changed_answers_are_noticed() {
     }
 }
 
+/// Whatever an operator of a kind may answer wrongly is noticed by the calls that were recorded of that kind.
+#[test]
+fn mistakes_in_operators_of_every_kind_are_noticed() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (setting, mut noticed) = (Setting::new().unwrap(), Noticed::default());
+    mistakes(&setting, RECORD, &mut noticed).unwrap();
+    let mut kinds: BTreeMap<(String, &str), [usize; 2]> = BTreeMap::new();
+    for (mistake, operator, [made, found]) in noticed.counts() {
+        let kind = setting.ours.kind(operator).expect("every operator has a kind").name().to_owned();
+        let counts = kinds.entry((kind, mistake)).or_default();
+        *counts = [counts[0] + made, counts[1] + found];
+    }
+    // What is decided, and a sign of zero or NaN, goes unnoticed.
+    let missed = kinds.iter().filter(|(_, [made, noticed])| noticed * 100 < made * NOTICED);
+    let missed: Vec<_> = missed.filter(|(_, [made, noticed])| *made >= FEW || *noticed == 0).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    let of = |mistake: &str| kinds.keys().filter(|(_, known)| *known == mistake).count();
+    assert!(of("outcome") > 20 && of("element") > 15 && of("strides") > 15, "{:#?}", kinds.keys());
+}
+
 /// Torch's answers with the highest bit of one element turned: no decided difference takes that for its own.
 #[test]
 fn wrong_elements_are_noticed() {
@@ -73,6 +95,9 @@ fn wrong_elements_are_noticed() {
 
 /// How many of a hundred changed answers have to be noticed; NaN and elements that were never written are not.
 const NOTICED: usize = 80;
+
+/// With fewer than so many, one of them is enough.
+const FEW: usize = 10;
 
 /// The digits of a result's elements, and what stands around them.
 fn last_elements(line: &str) -> Option<(&str, &str, &str)> {
