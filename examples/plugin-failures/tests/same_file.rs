@@ -255,7 +255,7 @@ fn kernels_of_a_plugin_are_boxed_and_counted_as_nothing() {
 }
 
 const _: () = assert!(
-    sdk::DType::ALL.len() == DType::ALL.len(),
+    opgrid_plugin_sdk::DType::ALL.len() == DType::ALL.len(),
     "a dtype of opgrid-core has no constant in crates/opgrid-plugin-sdk/src/plain.rs"
 );
 
