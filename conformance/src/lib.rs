@@ -1,7 +1,7 @@
 //! Compares opgrid with PyTorch, by random programs that both run: its dispatcher in [`dispatcher`], its tensors and operators
 //! in [`tensors`].
 //!
-//! Both have the same parts: one makes what is compared of a seed, `ours` runs it here, `compare` looks for
+//! Both have the same parts: one module makes what is compared of a seed, `ours` runs it here, `compare` looks for
 //! differences and `deliberate` knows those that were decided. Whatever else differs fails the run. A seed means the same
 //! program forever, so that a difference can be looked at again. What both share stands here: random numbers, the counts of a run
 //! ([`tally`]), command lines ([`options`]) and the page of all differences ([`differences`]).
