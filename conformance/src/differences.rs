@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::deliberate;
+use crate::dispatcher::deliberate;
 use crate::tensors::deliberate::Differences;
 
 /// The page as it is in the repository, below the root.
@@ -25,10 +25,10 @@ pub struct Row {
 
 /// The dispatcher's.
 pub fn of_the_dispatcher() -> Vec<Row> {
-    let row = |difference: deliberate::Difference| Row {
+    let row = |difference: deliberate::Decided| Row {
         id: difference.id.to_owned(),
         operators: String::new(),
-        what: difference.text.to_owned(),
+        what: difference.what.to_owned(),
         why: String::new(),
         test: difference.test,
     };

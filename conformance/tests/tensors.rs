@@ -2,9 +2,11 @@
 //!
 //! The record is made by `cargo xtask conformance tensors --record conformance/tests/tensors.txt`.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use opgrid_conformance::tensors::record::replay;
+use opgrid_conformance::tensors::mistakes::Noticed;
+use opgrid_conformance::tensors::record::{mistakes, replay};
 use opgrid_conformance::tensors::report::Report;
 use opgrid_conformance::tensors::run::Setting;
 
@@ -24,7 +26,7 @@ fn compared(record: &str) -> Report {
 fn both_sides_agree_on_what_was_recorded() {
     assert!(RECORD.lines().count() > 900);
     let report = compared(RECORD);
-    assert_eq!(report.differences(), 0, "{:#?}", report.shown());
+    assert_eq!(report.tally().differences(), 0, "{:#?}", report.tally().shown());
 }
 
 /// A dtype, a size, a result in the place of an error, a digit of a text: whatever is changed in torch's answers is
@@ -38,8 +40,28 @@ fn changed_answers_are_noticed() {
     ] {
         assert!(RECORD.contains(from), "{from}");
         let report = compared(&RECORD.replacen(from, to, 20));
-        assert!(report.differences() > 0, "{from} as {to}");
+        assert!(report.tally().differences() > 0, "{from} as {to}");
     }
+}
+
+/// Whatever an operator of a kind may answer wrongly is noticed by the calls that were recorded of that kind.
+#[test]
+fn mistakes_in_operators_of_every_kind_are_noticed() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (setting, mut noticed) = (Setting::new().unwrap(), Noticed::default());
+    mistakes(&setting, RECORD, &mut noticed).unwrap();
+    let mut kinds: BTreeMap<(String, &str), [usize; 2]> = BTreeMap::new();
+    for (mistake, operator, [made, found]) in noticed.counts() {
+        let kind = setting.ours.kind(operator).expect("every operator has a kind").name().to_owned();
+        let counts = kinds.entry((kind, mistake)).or_default();
+        *counts = [counts[0] + made, counts[1] + found];
+    }
+    // What is decided, and a sign of zero or NaN, goes unnoticed.
+    let missed = kinds.iter().filter(|(_, [made, noticed])| noticed * 100 < made * NOTICED);
+    let missed: Vec<_> = missed.filter(|(_, [made, noticed])| *made >= FEW || *noticed == 0).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    let of = |mistake: &str| kinds.keys().filter(|(_, known)| *known == mistake).count();
+    assert!(of("outcome") > 20 && of("element") > 15 && of("strides") > 15, "{:#?}", kinds.keys());
 }
 
 /// Torch's answers with the highest bit of one element turned: no decided difference takes that for its own.
@@ -65,7 +87,7 @@ fn wrong_elements_are_noticed() {
         let mut report = Report::default();
         replay(&setting, &format!("{start}{rest}{turned:02x}{end}"), &mut report).unwrap();
         changed += 1;
-        noticed += usize::from(report.differences() > 0);
+        noticed += usize::from(report.tally().differences() > 0);
     }
     assert!(changed > 400, "{changed}");
     assert!(noticed * 100 >= changed * NOTICED, "{noticed} of {changed}");
@@ -73,6 +95,9 @@ fn wrong_elements_are_noticed() {
 
 /// How many of a hundred changed answers have to be noticed; NaN and elements that were never written are not.
 const NOTICED: usize = 80;
+
+/// With fewer than so many, one of them is enough.
+const FEW: usize = 10;
 
 /// The digits of a result's elements, and what stands around them.
 fn last_elements(line: &str) -> Option<(&str, &str, &str)> {

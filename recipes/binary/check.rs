@@ -1,4 +1,6 @@
-//! The new operator in all forms, on meta tensors, in batches, with a gradient, under autocast.
+//! The new operator in both forms that torch has, on meta tensors, in batches, with a gradient, under autocast.
+
+use std::f64::consts::LN_2;
 
 use opgrid_core::{DType, Device, Dispatcher, Result, strict};
 use opgrid_tensor::layers::{autocast, autograd, vmap};
@@ -11,23 +13,23 @@ fn everything_works_at_once() -> Result<()> {
     let _layers =
         [autograd::install(&dispatcher)?, vmap::install(&dispatcher)?, autocast::install(&dispatcher)?];
     dispatcher.within(|| {
-        let x = Tensor::from_slice(&[3.0f64, 5.0], &[2])?;
-        let y = Tensor::from_slice(&[4.0f64, 12.0], &[2])?;
-        assert_eq!(x.hypot(&y)?.to_vec::<f64>()?, [5.0, 13.0]);
+        let x = Tensor::from_slice(&[3.0f64, 0.0], &[2])?;
+        let y = Tensor::from_slice(&[1.0f64, -1.0], &[2])?;
+        let expected = [3.0 * LN_2, 0.0];
+        assert_eq!(x.special_xlog1py(&y)?.to_vec::<f64>()?, expected);
         let out = Tensor::empty(&[2], DType::F64, Device::CPU)?;
-        ops::HypotOut.call(&x, &y, &out)?;
-        assert_eq!(out.to_vec::<f64>()?, [5.0, 13.0]);
+        ops::SpecialXlog1pyOut.call(&x, &y, &out)?;
+        assert_eq!(out.to_vec::<f64>()?, expected);
         let meta = |sizes: &[i64]| Tensor::empty(sizes, DType::F32, Device::META);
-        assert_eq!(meta(&[3, 1])?.hypot(&meta(&[4])?)?.sizes(), [3, 4]);
-        let batch = strict(|| vmap::over(&[&x], |x| x[0].hypot(&y)))?;
+        assert_eq!(meta(&[3, 1])?.special_xlog1py(&meta(&[4])?)?.sizes(), [3, 4]);
+        let batch = strict(|| vmap::over(&[&x], |x| x[0].special_xlog1py(&y)))?;
         assert_eq!(batch.sizes(), [2, 2]);
-        let variable = x.detach()?;
+        let variable = y.detach()?;
         variable.requires_grad_(true)?;
-        variable.hypot(&y)?.sum()?.backward()?;
-        assert!(variable.grad().expect("the leaf has its gradient").allclose(&x.div(&x.hypot(&y)?)?, 1e-12, 1e-12)?);
-        assert_eq!(autocast::within(DType::BF16, || x.hypot(&y))?.dtype(), DType::F64);
-        x.hypot_(&y)?;
-        assert_eq!(x.to_vec::<f64>()?, [5.0, 13.0]);
+        Tensor::ones(&[2], DType::F64, Device::CPU)?.special_xlog1py(&variable)?.sum()?.backward()?;
+        let grad = variable.grad().expect("the leaf has its gradient");
+        assert_eq!(grad.to_vec::<f64>()?, [0.5, f64::INFINITY]);
+        assert_eq!(autocast::within(DType::BF16, || x.special_xlog1py(&y))?.dtype(), DType::F64);
         Ok(())
     })
 }

@@ -1,29 +1,34 @@
-//! The new operator over all elements and over one dimension, into an output, on meta tensors, in batches, under autocast.
+//! The new operator over dimensions, into an output, on meta tensors, in batches, with a gradient, under autocast.
 
 use opgrid_core::{DType, Device, Dispatcher, Result, strict};
-use opgrid_tensor::layers::{autocast, vmap};
+use opgrid_tensor::layers::{autocast, autograd, vmap};
 use opgrid_tensor::{Tensor, ops};
 
 #[test]
 fn everything_works_at_once() -> Result<()> {
     let dispatcher = Dispatcher::new();
     let _operators = opgrid_tensor::register(&dispatcher)?;
-    let _layers = [vmap::install(&dispatcher)?, autocast::install(&dispatcher)?];
+    let _layers =
+        [autograd::install(&dispatcher)?, vmap::install(&dispatcher)?, autocast::install(&dispatcher)?];
     dispatcher.within(|| {
-        let x = Tensor::from_slice(&[1.0f32, f32::NAN, 3.0, 4.0], &[2, 2])?;
-        assert_eq!(ops::Nansum.call(&x, None, false, None)?.to_vec::<f32>()?, [8.0]);
-        assert_eq!(ops::Nansum.call(&x, Some(&[-1]), false, None)?.to_vec::<f32>()?, [1.0, 7.0]);
+        let x = Tensor::from_slice(&[3.0f32, 0.0, 4.0, 2.0], &[2, 2])?;
+        assert_eq!(ops::FrobeniusNormDim.call(&x, &[-1], false)?.to_vec::<f32>()?, [3.0, 20f32.sqrt()]);
         let out = Tensor::empty(&[0], DType::F32, Device::CPU)?;
-        ops::NansumOut.call(&x, Some(&[0]), true, None, &out)?;
-        assert_eq!((out.sizes(), out.to_vec::<f32>()?), (&[1, 2][..], vec![4.0, 4.0]));
-        let meta = Tensor::empty(&[3, 4], DType::I32, Device::META)?;
-        let meta = ops::Nansum.call(&meta, Some(&[0]), false, None)?;
-        assert_eq!((meta.sizes(), meta.dtype()), (&[4][..], DType::I64));
-        let rows = strict(|| vmap::over(&[&x], |x| ops::Nansum.call(&x[0], Some(&[0]), false, None)))?;
-        assert_eq!(rows.to_vec::<f32>()?, [1.0, 7.0]);
+        ops::FrobeniusNormOut.call(&x, &[0], true, &out)?;
+        assert_eq!((out.sizes(), out.to_vec::<f32>()?), (&[1, 2][..], vec![5.0, 2.0]));
+        let meta = Tensor::empty(&[3, 4], DType::Complex64, Device::META)?;
+        let meta = ops::FrobeniusNormDim.call(&meta, &[0], false)?;
+        assert_eq!((meta.sizes(), meta.dtype()), (&[4][..], DType::F32));
+        let rows = strict(|| vmap::over(&[&x], |x| ops::FrobeniusNormDim.call(&x[0], &[0], false)))?;
+        assert_eq!(rows.to_vec::<f32>()?, [3.0, 20f32.sqrt()]);
+        let variable = x.detach()?;
+        variable.requires_grad_(true)?;
+        ops::FrobeniusNormDim.call(&variable, &[0], false)?.sum()?.backward()?;
+        let grad = variable.grad().expect("the leaf has its gradient");
+        assert_eq!(grad.to_vec::<f32>()?, [0.6, 0.0, 0.8, 1.0]);
         let half = Tensor::ones(&[2], DType::BF16, Device::CPU)?;
-        let sum = autocast::within(DType::F16, || ops::Nansum.call(&half, None, false, None))?;
-        assert_eq!(sum.dtype(), DType::F32);
+        let norm = autocast::within(DType::F16, || ops::FrobeniusNormDim.call(&half, &[0], false))?;
+        assert_eq!(norm.dtype(), DType::F32);
         Ok(())
     })
 }

@@ -132,8 +132,8 @@ fn dispatcher(workspace: &Workspace, torch: &Torch) -> Result<Command, Failure> 
     let source = workspace.root().join("conformance/driver.cpp");
     let driver = torch.compile(workspace, &source, &["-Wall", "-Wno-maybe-uninitialized"])?;
     let schemas = schemas(workspace, torch)?;
-    let ours = workspace
-        .build(&["--package", "opgrid-conformance", "--bin", "opgrid-conformance"], "opgrid-conformance")?;
+    const PROGRAM: &str = "opgrid-conformance-dispatcher";
+    let ours = workspace.build(&["--package", "opgrid-conformance", "--bin", PROGRAM], PROGRAM)?;
     let mut command = Command::new(ours);
     command.arg("--driver").arg(driver).arg("--schemas").arg(schemas);
     Ok(command)

@@ -12,7 +12,7 @@ use std::time::Instant;
 const MUTANTS: &[(&str, &str)] = &[
     ("light-barrier", "calls_under_the_barrier"),
     ("heavy-barrier", "calls_under_the_barrier"),
-    ("fence", "orphans"),
+    ("fence", "unlisted_calls"),
     ("nest-release", "calls_under_the_barrier"),
     ("nest-acquire", "calls_under_the_barrier"),
     ("clock-release", "calls_that_report"),
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn only_the_model_itself_counts_as_failed() {
-        let failed = "---- orphans stdout ----\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored";
-        assert!(has_failed(failed, "orphans"));
+        let failed = "---- unlisted_calls stdout ----\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored";
+        assert!(has_failed(failed, "unlisted_calls"));
         assert!(!has_failed(failed, "two_writers"));
-        assert!(!has_failed("test result: ok. 1 passed; 0 failed", "orphans"));
-        assert!(!has_failed("error: could not compile", "orphans"));
+        assert!(!has_failed("test result: ok. 1 passed; 0 failed", "unlisted_calls"));
+        assert!(!has_failed("error: could not compile", "unlisted_calls"));
     }
 }

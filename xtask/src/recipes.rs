@@ -1,14 +1,21 @@
 //! `cargo xtask recipes`: applies the patches in `recipes/` to a copy of the tree, tests them, and counts what they touch.
 //!
-//! The copy and its build lie in the target folder and are used again, so that a second run compiles little.
+//! The copy and its build lie in the target folder and are used again, so that a second run compiles little. `--here` applies
+//! each patch to the checkout itself and takes it back, which compiles little where the checkout is built.
 
 use crate::failure::Failure;
-use crate::workspace::{Workspace, passes};
+use crate::workspace::{Workspace, output, passes};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder of the recipes.
 const FOLDER: &str = "recipes";
+
+/// The option that applies patches to the checkout itself.
+const HERE: &str = "--here";
+
+/// The file that a recipe's check becomes.
+const CHECK: &str = "recipe_check.rs";
 
 /// A recipe as its folder describes it.
 #[derive(Debug, PartialEq)]
@@ -21,7 +28,7 @@ struct Recipe {
     budget: usize,
     /// How many lines it may add to files that are there.
     edited: usize,
-    /// Further tests that have to pass: a package and one of its tests.
+    /// Further tests that have to pass, by the names of their programs.
     also: Vec<String>,
 }
 
@@ -41,17 +48,26 @@ struct Touched {
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let workspace = Workspace::current()?;
     let all = recipes(workspace.root())?;
-    if let Some(unknown) = arguments.iter().find(|name| all.iter().all(|recipe| recipe.name != **name)) {
+    let (options, names): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == HERE);
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|recipe| recipe.name != ***name)) {
         let names: Vec<&str> = all.iter().map(|recipe| recipe.name.as_str()).collect();
-        let message = format!("there is no recipe `{unknown}`; recipes are {}", names.join(", "));
+        let known = names.join(", ");
+        let message = format!("there is no recipe `{unknown}`; recipes are {known}; the option is `{HERE}`");
         return Err(Failure::usage(message));
     }
-    let chosen = all.iter().filter(|recipe| arguments.is_empty() || arguments.contains(&recipe.name));
+    let chosen = all.iter().filter(|recipe| names.is_empty() || names.contains(&&recipe.name));
     let folder = workspace.target()?.join(FOLDER);
+    if !options.is_empty() {
+        clean(workspace.root())?;
+    }
     let mut failures = Vec::new();
     for recipe in chosen {
         println!("\n==> {}: {}", recipe.name, recipe.about);
-        match try_out(&workspace, &folder, recipe) {
+        let result = match options.is_empty() {
+            true => in_a_copy(&workspace, &folder, recipe),
+            false => here(&workspace, recipe),
+        };
+        match result {
             Ok(touched) => println!(
                 "{}: {} new and {} edited files, {} lines in these (at most {} and {})",
                 recipe.name,
@@ -68,9 +84,40 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// Applies a recipe to the copy and runs its check.
-fn try_out(workspace: &Workspace, folder: &Path, recipe: &Recipe) -> Result<Touched, Failure> {
-    let source = workspace.root().join(FOLDER).join(&recipe.name);
-    let patch = source.join("recipe.patch");
+fn in_a_copy(workspace: &Workspace, folder: &Path, recipe: &Recipe) -> Result<Touched, Failure> {
+    let (patch, touched) = within_budget(workspace, recipe)?;
+    let tree = folder.join("tree");
+    copy(workspace, &tree)?;
+    passes(apply(&tree, &patch).arg("--unsafe-paths"))?;
+    check(workspace, recipe, &tree, Some(&folder.join("build")))?;
+    Ok(touched)
+}
+
+/// Applies a recipe to the checkout, runs its check, and takes it back.
+fn here(workspace: &Workspace, recipe: &Recipe) -> Result<Touched, Failure> {
+    let (patch, touched) = within_budget(workspace, recipe)?;
+    passes(&mut apply(workspace.root(), &patch))?;
+    let result = check(workspace, recipe, workspace.root(), None);
+    let added = tests(workspace, recipe)?.join(CHECK);
+    std::fs::remove_file(workspace.root().join(&added)).map_err(|error| failed("remove", &added, &error))?;
+    passes(apply(workspace.root(), &patch).arg("--reverse"))?;
+    result.map(|()| touched)
+}
+
+/// A checkout that has no changes, which a recipe could not be taken back from.
+fn clean(root: &Path) -> Result<(), Failure> {
+    let changes = output(Command::new("git").args(["status", "--porcelain"]).current_dir(root))?;
+    match changes.lines().next() {
+        None => Ok(()),
+        Some(first) => Err(Failure::usage(format!(
+            "`{HERE}` wants a checkout without changes, found `{first}`; commit them"
+        ))),
+    }
+}
+
+/// The patch of a recipe, and what it touches.
+fn within_budget(workspace: &Workspace, recipe: &Recipe) -> Result<(PathBuf, Touched), Failure> {
+    let patch = workspace.root().join(FOLDER).join(&recipe.name).join("recipe.patch");
     let touched = touched_by(&read(&patch)?);
     let files = touched.new.len() + touched.edited.len();
     if files > recipe.budget || touched.lines > recipe.edited {
@@ -79,35 +126,42 @@ fn try_out(workspace: &Workspace, folder: &Path, recipe: &Recipe) -> Result<Touc
             touched.lines, recipe.budget, recipe.edited
         )));
     }
-    let tree = folder.join("tree");
-    copy(workspace, &tree)?;
-    // Wherever the copy lies, it is no part of the checkout around it.
-    passes(
-        Command::new("git")
-            .args(["apply", "--unsafe-paths"])
-            .arg(&patch)
-            .current_dir(&tree)
-            .env("GIT_DIR", "/dev/null"),
-    )?;
-    let tests = workspace
+    Ok((patch, touched))
+}
+
+/// The folder of the tests that a recipe's check joins, below the root.
+fn tests(workspace: &Workspace, recipe: &Recipe) -> Result<PathBuf, Failure> {
+    workspace
         .packages()?
         .iter()
         .filter(|package| package["name"] == recipe.package.as_str())
         .filter_map(|package| Path::new(package["manifest_path"].as_str()?).parent().map(Path::to_path_buf))
         .find_map(|path| path.strip_prefix(workspace.root()).ok().map(|path| path.join("tests")))
-        .ok_or_else(|| Failure::new(format!("there is no package `{}`", recipe.package)))?;
-    write(&tree.join(tests).join("recipe_check.rs"), &read(&source.join("check.rs"))?)?;
+        .ok_or_else(|| Failure::new(format!("there is no package `{}`", recipe.package)))
+}
+
+/// Adds a recipe's check to a tree to which its patch was applied, and runs it with the other tests of the recipe.
+fn check(workspace: &Workspace, recipe: &Recipe, tree: &Path, target: Option<&Path>) -> Result<(), Failure> {
+    let text = read(&workspace.root().join(FOLDER).join(&recipe.name).join("check.rs"))?;
+    write(&tree.join(tests(workspace, recipe)?).join(CHECK), &text)?;
     let cargo = |arguments: &[&str]| {
         let mut command = workspace.cargo();
-        command.current_dir(&tree).env("CARGO_TARGET_DIR", folder.join("build"));
+        command.current_dir(tree).envs(target.map(|target| ("CARGO_TARGET_DIR", target)));
         passes(command.args(arguments))
     };
-    cargo(&["test", "--quiet", "--package", &recipe.package, "--test", "recipe_check"])?;
-    for test in &recipe.also {
-        let (package, test) = test.split_once(' ').unwrap_or((test, "*"));
-        cargo(&["test", "--quiet", "--package", package, "--test", test])?;
+    // Of the workspace, so that libraries have the features for which `cargo test --workspace` has built them.
+    for test in [CHECK.trim_end_matches(".rs")].into_iter().chain(recipe.also.iter().map(String::as_str)) {
+        cargo(&["test", "--quiet", "--workspace", "--test", test])?;
     }
-    Ok(touched)
+    Ok(())
+}
+
+/// The command that applies a patch to a tree.
+fn apply(tree: &Path, patch: &Path) -> Command {
+    let mut command = Command::new("git");
+    // Wherever the tree lies, it is no part of a checkout around it.
+    command.arg("apply").arg(patch).current_dir(tree).env("GIT_DIR", "/dev/null");
+    command
 }
 
 /// Makes `tree` what the checkout is. Files that are the same keep their times, so that cargo builds only what differs.
@@ -245,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_recipe_says_what_it_is() {
-        let text = "about: a thing\npackage: p\nbudget: 2\nedited: 1\nalso: q t\n";
+        let text = "about: a thing\npackage: p\nbudget: 2\nedited: 1\nalso: t\n";
         let recipe = described("r", text).expect("it is complete");
         assert_eq!((recipe.budget, recipe.edited, recipe.also.len()), (2, 1, 1));
         for (missing, part) in [("budget: 2\n", "budget"), ("about: a thing\n", "about")] {
@@ -258,15 +312,17 @@ mod tests {
     }
 
     #[test]
-    fn every_recipe_is_within_its_budget() {
+    fn every_recipe_applies_within_its_budget() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace's root");
         let all = recipes(root).expect("the folder is read");
-        assert!(all.len() >= 5);
+        assert!(all.len() >= 6);
         for recipe in all {
             let folder = root.join(FOLDER).join(&recipe.name);
             let touched = touched_by(&read(&folder.join("recipe.patch")).expect("there is a patch"));
             assert!(touched.new.len() + touched.edited.len() <= recipe.budget, "{}", recipe.name);
             assert!(touched.lines <= recipe.edited && folder.join("check.rs").is_file(), "{}", recipe.name);
+            let fits = passes(apply(root, &folder.join("recipe.patch")).arg("--check"));
+            assert!(fits.is_ok(), "{} does not apply any more; make its patch anew", recipe.name);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use opgrid_conformance::options::{self, Options};
 use opgrid_conformance::tensors::answer::Answer;
 use opgrid_conformance::tensors::case::Case;
 use opgrid_conformance::tensors::chains;
@@ -48,56 +49,31 @@ const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [
                      [--record FILE] [--break all]";
 
 impl Arguments {
-    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments = Self {
-            python: PathBuf::new(),
-            program: PathBuf::new(),
-            first: 0,
-            count: SEEDS,
-            show: None,
-            record: None,
-            breaks: false,
+    fn of(options: &Options) -> Result<Self, String> {
+        let breaks = match options.text("--break") {
+            None => false,
+            Some("all") => true,
+            Some(other) => return Err(format!("`--break` needs `all`, found `{other}`; usage: {USAGE}")),
         };
-        while let Some(word) = words.next() {
-            let value = words.next().ok_or_else(|| format!("`{word}` needs a value; usage: {USAGE}"))?;
-            let number =
-                || value.parse::<u64>().map_err(|_| format!("`{word}` needs a number, found `{value}`"));
-            match word.as_str() {
-                "--python" => arguments.python = value.into(),
-                "--program" => arguments.program = value.into(),
-                "--seed" => arguments.first = number()?,
-                "--seeds" => arguments.count = number()?,
-                "--show" => arguments.show = Some(number()?),
-                "--record" => arguments.record = Some(value.into()),
-                "--break" if value == "all" => arguments.breaks = true,
-                _ => return Err(format!("unknown option `{word}`; usage: {USAGE}")),
-            }
-        }
-        Ok(arguments)
+        Ok(Self {
+            python: options.path("--python")?,
+            program: options.path("--program")?,
+            first: options.number("--seed")?.unwrap_or(0),
+            count: options.number("--seeds")?.unwrap_or(SEEDS),
+            show: options.number("--show")?,
+            record: options.text("--record").map(PathBuf::from),
+            breaks,
+        })
     }
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::parse(std::env::args().skip(1)) {
-        Ok(arguments) => arguments,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
-    };
-    let result = match (arguments.show, &arguments.record) {
-        _ if arguments.breaks => mistakes(&arguments),
-        (Some(seed), _) => show(&arguments, seed),
-        (None, Some(file)) => record(&arguments, file),
-        (None, None) => compare(&arguments),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    options::main(USAGE, Arguments::of, |arguments| match (arguments.show, &arguments.record) {
+        _ if arguments.breaks => mistakes(arguments),
+        (Some(seed), _) => show(arguments, seed),
+        (None, Some(file)) => record(arguments, file),
+        (None, None) => compare(arguments),
+    })
 }
 
 fn compare(arguments: &Arguments) -> Result<(), String> {
@@ -112,7 +88,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
         true => run::directed(&setting, &mut torch, &mut report)?,
         false => Vec::new(),
     };
-    for text in report.shown() {
+    for text in report.tally().shown() {
         println!("{text}");
     }
     print!("{report}{}", report.table(&setting.differences));
@@ -120,7 +96,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     println!("{:.1} s", start.elapsed().as_secs_f64());
     let mut rare = report.hardly_compared(ENOUGH);
     rare.retain(|operator| setting.can_be_called(operator));
-    match report.differences() {
+    match report.tally().differences() {
         0 if !unmet.is_empty() => Err(format!(
             "decided differences that their directed calls do not show any more: {}",
             unmet.join(", ")
@@ -129,7 +105,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
         0 => Err(format!("both sides refuse nearly every call of: {}", rare.join(", "))),
         count => Err(format!(
             "{count} differences in {} cases that were not decided; `--show SEED` prints a case",
-            report.differing_cases()
+            report.tally().differing_seeds()
         )),
     }
 }
@@ -163,7 +139,7 @@ fn show(arguments: &Arguments, seed: u64) -> Result<(), String> {
         run::cases(&setting, &mut torch, part, seed..seed + 1, &mut report, show_case)?;
     }
     run::printing(&mut torch, seed..seed + 1, &mut report)?;
-    for text in report.shown() {
+    for text in report.tally().shown() {
         println!("{text}");
     }
     Ok(())

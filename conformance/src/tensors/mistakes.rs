@@ -50,6 +50,11 @@ impl Noticed {
         *noticed += usize::from(is_noticed);
     }
 
+    /// How often each mistake was made and noticed, by operators.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, &str, [usize; 2])> {
+        self.operators.iter().map(|((mistake, operator), counts)| (*mistake, operator.as_str(), *counts))
+    }
+
     fn of(&self, mistake: &str) -> [usize; 2] {
         let own = self.operators.iter().filter(|((kind, _), _)| *kind == mistake);
         own.fold([0, 0], |[made, noticed], (_, counts)| [made + counts[0], noticed + counts[1]])

@@ -1,8 +1,8 @@
 //! Compares opgrid's tensors and operators with torch's, by random cases that both run.
 //!
 //! [`build`] makes a case of a seed with what [`families`] says about the arguments of each operator; [`torch`] sends
-//! it to a Python program, [`ours`] runs it here, [`compare`] looks for differences and [`deliberate`] knows the
-//! wanted ones.
+//! it to a Python program, [`ours`] runs it here, [`compare`] looks for differences and [`deliberate`] knows
+//! those that were decided.
 
 pub mod answer;
 pub mod build;

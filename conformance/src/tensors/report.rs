@@ -1,12 +1,13 @@
 //! Counts what was compared and what differed, and says whether the run passed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::answer::Answer;
 use super::case::Case;
 use super::compare::{Difference, Part};
 use super::deliberate::Differences;
+use crate::tally::Tally;
 
 /// How many unexplained differences of each operator and part are kept to be shown.
 const SHOWN: usize = 2;
@@ -20,47 +21,49 @@ struct Counts {
 }
 
 /// The counts of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Report {
     operators: BTreeMap<String, Counts>,
-    parts: BTreeMap<&'static str, usize>,
-    explained: BTreeMap<(&'static str, String), usize>,
-    unexplained: BTreeMap<(String, Part), usize>,
-    seeds: BTreeSet<u64>,
+    /// By operator, or what else is compared, and by part.
+    tally: Tally<(String, Part)>,
     /// The cases at which the other side died, and those that it answered otherwise in spoilt memory.
     deaths: Vec<String>,
-    shown: Vec<String>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { operators: BTreeMap::new(), tally: Tally::new(SHOWN), deaths: Vec::new() }
+    }
 }
 
 impl Report {
     /// Something of a part of the run was compared.
     pub fn compared(&mut self, part: &'static str) {
-        *self.parts.entry(part).or_default() += 1;
+        self.tally.compared(part);
     }
 
     /// Something about an operator differed as was decided.
     pub fn explained(&mut self, id: &'static str, operator: &str) {
-        *self.explained.entry((id, operator.to_owned())).or_default() += 1;
+        self.tally.explained(id, operator);
+    }
+
+    /// What differed.
+    pub fn tally(&self) -> &Tally<(String, Part)> {
+        &self.tally
     }
 
     /// How often each difference that was decided was met, by operators.
     pub fn table(&self, decided: &Differences) -> String {
         let mut table = String::from("decided differences:\n");
         for (difference, _) in decided.all() {
-            let hits = self.explained.iter().filter(|((id, _), _)| *id == difference.id);
             let (mut count, mut operators) = (0, Vec::new());
-            for ((_, operator), hits) in hits {
+            for (operator, hits) in self.tally.hits(difference.id) {
                 count += hits;
                 operators.push(format!("{} {hits}", operator.trim_start_matches("aten::")));
             }
             table.push_str(&format!("{count:9}  {}: {}\n", difference.id, operators.join(", ")));
         }
         table
-    }
-
-    /// Whether a difference was met.
-    pub fn has_met(&self, id: &str) -> bool {
-        self.explained.keys().any(|(known, _)| *known == id)
     }
 
     /// The calls of a case were compared.
@@ -98,27 +101,7 @@ impl Report {
 
     /// Something differed that was not decided.
     pub fn unexplained(&mut self, what: &str, part: Part, seed: u64, text: &str) {
-        let count = self.unexplained.entry((what.to_owned(), part)).or_default();
-        *count += 1;
-        self.seeds.insert(seed);
-        if *count <= SHOWN {
-            self.shown.push(format!("seed {seed} {part:?}: {text}"));
-        }
-    }
-
-    /// How many differences no rule explains.
-    pub fn differences(&self) -> usize {
-        self.unexplained.values().sum()
-    }
-
-    /// How many cases have such differences.
-    pub fn differing_cases(&self) -> usize {
-        self.seeds.len()
-    }
-
-    /// The first differences of each operator and part.
-    pub fn shown(&self) -> &[String] {
-        &self.shown
+        self.tally.unexplained((what.to_owned(), part), seed, || format!("seed {seed} {part:?}: {text}"));
     }
 
     /// The operators that so few cases compare other than by errors that it says nothing, of those that are compared
@@ -141,18 +124,11 @@ impl fmt::Display for Report {
         for (name, counts) in &self.operators {
             writeln!(f, "{:9}  {:15}  {:9}  {name}", counts.compared, counts.refused, counts.differing)?;
         }
-        writeln!(f, "compared:")?;
-        for (name, count) in &self.parts {
-            writeln!(f, "{count:9}  {name}")?;
-        }
+        self.tally.print_compared(f)?;
         writeln!(f, "torch's process: {} deaths and answers of spoilt memory", self.deaths.len())?;
         for death in &self.deaths {
             writeln!(f, "           {death}")?;
         }
-        writeln!(f, "other differences: {} in {} cases", self.differences(), self.differing_cases())?;
-        for ((name, part), count) in &self.unexplained {
-            writeln!(f, "{count:9}  {name} {part:?}")?;
-        }
-        Ok(())
+        self.tally.print_differences(f, "cases", |(name, part)| format!("{name} {part:?}"))
     }
 }

@@ -216,26 +216,36 @@ pub fn mistakes(
         next = end;
         let lines: Vec<String> = batch.iter().map(Case::line).collect();
         for (case, answer) in batch.iter().zip(torch.ask(&lines)?) {
-            let torch = answers(case, answer.as_ref())?;
-            let ours = setting.ours.run(case, Device::CPU);
-            let ours = ours.map_err(|error| format!("seed {}: {error}", case.seed))?;
-            // Elements that were never written are not compared; a result without any is not seen to be missing.
-            let is_unset = tolerance::of(&setting.ours, &case.calls[0], false) == Rounding::Unset;
-            let is_empty = ours[0].tensors().iter().any(|tensor| tensor.sizes.contains(&0));
-            for (name, mistake) in MISTAKES {
-                let mut wrong = ours.clone();
-                if is_unset && mistakes::ON_ELEMENTS.contains(&name) || is_empty && name == mistakes::REFUSAL
-                {
-                    continue;
-                }
-                if torch[0].outcome.is_ok() && wrong[0].outcome.is_ok() && mistake(&mut wrong[0]) {
-                    let differences = compare(&setting.ours, case, &wrong, &[], &torch);
-                    let is_unexplained = |difference: &Difference| {
-                        setting.differences.explaining(&setting.ours, case, &wrong, difference).is_none()
-                    };
-                    noticed.made(name, &case.calls[0].operator, differences.iter().any(is_unexplained));
-                }
-            }
+            mistakes_in(setting, case, answer.as_ref(), noticed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes each mistake in our answer to a case of one call, and counts which are noticed beside the other side's reply.
+pub(super) fn mistakes_in(
+    setting: &Setting,
+    case: &Case,
+    reply: Option<&Json>,
+    noticed: &mut Noticed,
+) -> Result<(), String> {
+    let torch = answers(case, reply)?;
+    let ours = setting.ours.run(case, Device::CPU);
+    let ours = ours.map_err(|error| format!("seed {}: {error}", case.seed))?;
+    // Elements that were never written are not compared; a result without any is not seen to be missing.
+    let is_unset = tolerance::of(&setting.ours, &case.calls[0], false) == Rounding::Unset;
+    let is_empty = ours[0].tensors().iter().any(|tensor| tensor.sizes.contains(&0));
+    for (name, mistake) in MISTAKES {
+        let mut wrong = ours.clone();
+        if is_unset && mistakes::ON_ELEMENTS.contains(&name) || is_empty && name == mistakes::REFUSAL {
+            continue;
+        }
+        if torch[0].outcome.is_ok() && wrong[0].outcome.is_ok() && mistake(&mut wrong[0]) {
+            let differences = compare(&setting.ours, case, &wrong, &[], &torch);
+            let is_unexplained = |difference: &Difference| {
+                setting.differences.explaining(&setting.ours, case, &wrong, difference).is_none()
+            };
+            noticed.made(name, &case.calls[0].operator, differences.iter().any(is_unexplained));
         }
     }
     Ok(())
@@ -295,7 +305,7 @@ pub fn directed(
 ) -> Result<Vec<&'static str>, String> {
     let mut unmet = Vec::new();
     for (difference, _) in setting.differences.all() {
-        if report.has_met(difference.id) {
+        if report.tally().has_met(difference.id) {
             continue;
         }
         let Some(call) = &difference.directed else { continue };
@@ -303,7 +313,7 @@ pub fn directed(
         let answer = torch.ask(&[case.line()])?.pop().flatten();
         report.compared("directed calls");
         compared(setting, &case, answer.as_ref(), report)?;
-        if call.is_shown_here() && !report.has_met(difference.id) {
+        if call.is_shown_here() && !report.tally().has_met(difference.id) {
             unmet.push(difference.id);
         }
     }

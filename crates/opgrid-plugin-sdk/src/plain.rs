@@ -127,8 +127,11 @@ macro_rules! numbered {
             $(#[doc = $text] pub const $constant: Self = Self($number);)*
 
             /// Every one that has a constant here.
+            pub const ALL: &'static [Self] = &[$(Self::$constant),*];
+
+            /// Every one that has a constant here.
             pub fn constants() -> impl Iterator<Item = Self> {
-                [$(Self::$constant),*].into_iter()
+                Self::ALL.iter().copied()
             }
 
             /// torch's number.

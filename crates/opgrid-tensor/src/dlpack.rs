@@ -31,6 +31,7 @@ use opgrid_core::{DType, Device, DeviceType, Result};
 
 use crate::error::argument;
 use crate::ops;
+use crate::tensor::choose::STORED;
 use crate::tensor::{Allocation, Array, Geometry, Storage, Tensor, TensorSpec};
 
 /// The CPU among DLPack's kinds of devices.
@@ -39,8 +40,8 @@ pub const CPU: i32 = 1;
 const READ_ONLY: u64 = 1;
 const IS_COPIED: u64 = 2;
 
-/// The dtypes that both sides have, by code and bits.
-const DTYPES: [(DType, u8, u8); 17] = [
+/// Every dtype with data, by DLPack's code and its bits.
+const DTYPES: [(DType, u8, u8); STORED.len()] = [
     (DType::I8, 0, 8),
     (DType::I16, 0, 16),
     (DType::I32, 0, 32),

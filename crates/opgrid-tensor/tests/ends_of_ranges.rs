@@ -464,3 +464,20 @@ fn nothing_is_at_a_distance_from_infinity() {
     let spread = StdCorrection.call(&columns, Some(&[0]), Some(Scalar::Int(0)), false).unwrap();
     assert!(spread.to_vec::<f32>().unwrap()[1].is_nan());
 }
+
+#[test]
+fn legs_whose_squares_are_out_of_range_have_a_hypotenuse() {
+    let far = [1e300, 1e-300, 5e-324, 1e-160, f64::MAX, 0.0, f64::INFINITY, f64::NAN];
+    let legs = |by: f64| tensor(&far.map(|x| x * by));
+    let lengths = legs(0.3).hypot(&legs(-0.4)).unwrap().to_vec::<f64>().unwrap();
+    for (length, x) in lengths.iter().zip(far) {
+        let expected = (x * 0.3).hypot(x * 0.4);
+        let fits = (length - expected).abs() <= expected * 1e-15 || *length == expected;
+        assert!(fits || length.is_nan() && expected.is_nan(), "{x}: {length}, expected {expected}");
+    }
+    // As in C: beside an infinite leg it does not matter what the other one is.
+    assert_eq!(
+        tensor(&[f64::INFINITY]).hypot(&tensor(&[f64::NAN])).unwrap().to_vec::<f64>().unwrap(),
+        [f64::INFINITY]
+    );
+}

@@ -254,6 +254,11 @@ fn kernels_of_a_plugin_are_boxed_and_counted_as_nothing() {
     assert_eq!(both.there.stats().of(SlowPath::FALLBACK, "forms::scale"), 0);
 }
 
+const _: () = assert!(
+    opgrid_plugin_sdk::DType::ALL.len() == DType::ALL.len(),
+    "a dtype of opgrid-core has no constant in crates/opgrid-plugin-sdk/src/plain.rs"
+);
+
 /// Generators have no constants to compare; everything that has is the host's.
 #[test]
 fn constants_are_those_of_the_host() {

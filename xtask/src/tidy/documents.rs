@@ -5,7 +5,8 @@ use crate::rust_source::{has_word, words};
 use std::collections::HashMap;
 
 /// The documents that lead readers to files. Each may be missing; what there is of it is checked.
-const DOCUMENTS: [&str; 4] = [COUNTERPARTS, "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+const DOCUMENTS: [&str; 5] =
+    [COUNTERPARTS, "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/recipes.md"];
 
 /// The document whose table rows are `| name in PyTorch | names in opgrid | files | difference |`.
 const COUNTERPARTS: &str = "docs/from-pytorch.md";

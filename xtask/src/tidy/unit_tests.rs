@@ -34,7 +34,7 @@ fn first_test(file: &TextFile) -> Option<Violation> {
     }
     let line = rust_source::lines(&file.text).iter().position(|line| line.is_test)?;
     let what = "these tests are never compiled, because `lib.rs` leaves the module out of them; move them to `tests/`";
-    Some(Violation { file: file.path.clone(), line: line + 1, rule: "unit tests", what: what.to_owned() })
+    Some(Violation { file: file.path.clone(), line: line + 1, rule: "unit-tests", what: what.to_owned() })
 }
 
 #[cfg(test)]

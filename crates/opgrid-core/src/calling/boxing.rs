@@ -203,11 +203,11 @@ fn check_results(kernel: &KernelRecord, table: TableRef<'_>, returns: &Returns) 
     if returns.len() != expected.len() {
         return Err(wrong_results(kernel, table, expected.len(), returns.len()));
     }
-    for (place, declared) in expected.iter().enumerate() {
-        let value = returns.value(place).map_or(ValueRef::NONE, |value| value.borrow());
+    for (index, declared) in expected.iter().enumerate() {
+        let value = returns.value(index).map_or(ValueRef::NONE, |value| value.borrow());
         if !fits(value, &declared.real_type) {
             let error = crate::values::borrowed::mismatch(&declared.real_type.python_name(), value);
-            return Err(of_kernel(error.within(format_args!("return {}", place + 1)), kernel, table));
+            return Err(of_kernel(error.within(format_args!("return {}", index + 1)), kernel, table));
         }
     }
     Ok(())
@@ -253,9 +253,9 @@ pub(crate) fn kinds_of(declared: &Type) -> u32 {
 /// [`ErrorKind::Value`] naming the operator and the argument.
 #[cold]
 #[inline(never)]
-pub(crate) fn check_argument(table: TableRef<'_>, place: usize, value: &ValueRef<'_>) -> Result<()> {
+pub(crate) fn check_argument(table: TableRef<'_>, index: usize, value: &ValueRef<'_>) -> Result<()> {
     let value = *value;
-    let argument = table.definition().and_then(|definition| definition.schema.arguments.get(place));
+    let argument = table.definition().and_then(|definition| definition.schema.arguments.get(index));
     // Those behind the last argument of a schema that ends in `...` can be anything.
     let Some(argument) = argument else { return Ok(()) };
     let declared = &argument.real_type;
@@ -342,13 +342,13 @@ fn unreadable(error: Error, table: TableRef<'_>) -> Error {
     let operator = table.operator();
     match error.argument() {
         None => error.within(operator.name()),
-        Some(place) => {
+        Some(index) => {
             let schema = table.definition().map(|definition| &definition.schema);
             let name =
-                schema.and_then(|schema| schema.arguments.get(place)).map(|argument| argument.name.as_str());
+                schema.and_then(|schema| schema.arguments.get(index)).map(|argument| argument.name.as_str());
             match name {
                 Some(name) => error.within(format_args!("{}: argument `{name}`", operator.name())),
-                None => error.within(format_args!("{}: argument {}", operator.name(), place + 1)),
+                None => error.within(format_args!("{}: argument {}", operator.name(), index + 1)),
             }
         }
     }

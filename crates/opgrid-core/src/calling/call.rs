@@ -428,10 +428,10 @@ fn boxed_keys(table: TableRef<'_>, args: &[ValueRef<'_>]) -> Result<DispatchKeyS
         return Err(wrong_count(table, expected, args.len()));
     }
     let (mut keys, mut tensors) = (DispatchKeySet::EMPTY, definition.tensors);
-    for (place, arg) in args.iter().enumerate() {
+    for (index, arg) in args.iter().enumerate() {
         match arg.tensor_in_place() {
             Some(tensor) if tensors & 1 != 0 => keys |= tensor.keys(),
-            _ => return other_keys(table, definition, args, place, keys),
+            _ => return other_keys(table, definition, args, index, keys),
         }
         tensors >>= 1;
     }
@@ -474,13 +474,13 @@ fn other_keys(
     from: usize,
     mut keys: DispatchKeySet,
 ) -> Result<DispatchKeySet> {
-    for (place, arg) in args.iter().enumerate().skip(from) {
-        let brings = |mask: u64| place < definition.kinds.len() && mask >> place & 1 != 0;
+    for (index, arg) in args.iter().enumerate().skip(from) {
+        let brings = |mask: u64| index < definition.kinds.len() && mask >> index & 1 != 0;
         match arg.tensor_in_place() {
             Some(tensor) if brings(definition.tensors) => keys |= tensor.keys(),
-            _ if definition.kinds.get(place).is_some_and(|kinds| kinds & arg.kind() != 0) => {}
+            _ if definition.kinds.get(index).is_some_and(|kinds| kinds & arg.kind() != 0) => {}
             _ => {
-                check_argument(table, place, arg)?;
+                check_argument(table, index, arg)?;
                 if brings(definition.dispatch_arguments) {
                     keys |= arg.tensor_keys();
                 }

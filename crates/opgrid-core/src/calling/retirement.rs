@@ -72,7 +72,7 @@ fn join(thread: &ThreadState) {
         // before its destructor ran, and `ThreadState` has none: its memory ends with the thread, after all destructors.
         unsafe { LIMBO.join(&thread.mark) };
     } else {
-        LIMBO.join_as_orphan(&thread.mark);
+        LIMBO.join_unlisted(&thread.mark);
     }
 }
 

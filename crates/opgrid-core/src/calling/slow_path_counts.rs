@@ -32,19 +32,19 @@ const LINES: usize = 256;
 #[derive(Clone, Copy)]
 pub(crate) struct Serial {
     number: u64,
-    /// The lowest byte of the number, the place of the kernel's first line: apart, so that a call need not take it out.
-    place: u8,
+    /// The lowest byte of the number, the number of the kernel's first line: apart, so that a call need not take it out.
+    line: u8,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Serial {
-    /// The number of kernels that are not counted. The line in its place belongs to nobody, so that counting it does
+    /// The number of kernels that are not counted. The line of that number belongs to nobody, so that counting it does
     /// nothing and costs no test.
     pub(crate) const UNCOUNTED: Self = Self::of(0);
 
     const fn of(number: u64) -> Self {
-        Self { number, place: number as u8 }
+        Self { number, line: number as u8 }
     }
 
     /// A number that no kernel had before. Its lowest byte is not 0.
@@ -90,7 +90,7 @@ impl Tag {
     }
 
     /// The two lines that may count the subject.
-    fn places(self) -> [u8; 2] {
+    fn candidates(self) -> [u8; 2] {
         let first = match self.0 >> 63 {
             0 => self.0 as u8,
             _ => (self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
@@ -122,8 +122,8 @@ impl Lines {
     }
 
     #[inline(always)]
-    fn add(&self, place: usize) {
-        let count = &self.counts[place];
+    fn add(&self, line: usize) {
+        let count = &self.counts[line];
         count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
@@ -131,10 +131,10 @@ impl Lines {
     /// that it has not.
     #[inline(always)]
     pub(crate) fn count_adapted(&self, serial: &Serial) -> bool {
-        let place = usize::from(serial.place);
-        let own = self.tags[place].load(Ordering::Relaxed) == serial.number;
+        let line = usize::from(serial.line);
+        let own = self.tags[line].load(Ordering::Relaxed) == serial.number;
         if own {
-            self.add(place);
+            self.add(line);
         }
         own
     }
@@ -142,9 +142,9 @@ impl Lines {
     /// Counts a subject if it has a line; else says that it has none.
     #[inline]
     pub(crate) fn count(&self, tag: Tag) -> bool {
-        for place in tag.places().map(usize::from) {
-            if self.tags[place].load(Ordering::Relaxed) == tag.0 {
-                self.add(place);
+        for line in tag.candidates().map(usize::from) {
+            if self.tags[line].load(Ordering::Relaxed) == tag.0 {
+                self.add(line);
                 return true;
             }
         }
@@ -212,7 +212,7 @@ impl Shard {
             lease.0.set(Some(shard));
             shard
         });
-        // A thread that ends has given its shard back already, and rents one for this count.
+        // A thread that ends has given its shard back already, and takes one for this count.
         let shard = own.unwrap_or_else(|_| Self::lease());
         match tag {
             Some(tag) if shard.lines.count(tag) => {}
@@ -229,11 +229,11 @@ impl Shard {
     /// Gives `subject` a line, and counts it there.
     fn settle(&self, tag: Tag, subject: Subject) {
         let mut ledger = lock(&self.ledger);
-        let [first, second] = tag.places().map(usize::from);
-        let free = |place: &usize| ledger.subjects[*place].is_none();
-        let place = [first, second].into_iter().find(free).unwrap_or(first);
-        let (tagged, count) = (&self.lines.tags[place], &self.lines.counts[place]);
-        if let Some(moved) = ledger.subjects[place].replace(subject) {
+        let [first, second] = tag.candidates().map(usize::from);
+        let free = |line: &usize| ledger.subjects[*line].is_none();
+        let line = [first, second].into_iter().find(free).unwrap_or(first);
+        let (tagged, count) = (&self.lines.tags[line], &self.lines.counts[line]);
+        if let Some(moved) = ledger.subjects[line].replace(subject) {
             *ledger.counts.entry(moved).or_default() += count.load(Ordering::Relaxed);
         }
         count.store(1, Ordering::Relaxed);
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn no_tag_counts_on_the_first_line() {
         for word in (0..1_000).chain((0..1_000).map(|word| (1 << 63) | (word << 11))) {
-            assert!(!Tag(word).places().contains(&0), "{word:x}");
+            assert!(!Tag(word).candidates().contains(&0), "{word:x}");
         }
     }
 

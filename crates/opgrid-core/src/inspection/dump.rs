@@ -220,7 +220,7 @@ fn dump_record(record: &OperatorRecord) -> String {
         }
     }
     for (key, chain) in &record.kernels {
-        for (place, kernel) in chain.all_placed() {
+        for (index, kernel) in chain.all_placed() {
             let inferred = match &kernel.signature {
                 // Torch leaves the name of inferred schemas empty.
                 Some(signature) => signature.schema.to_string(),
@@ -234,7 +234,7 @@ fn dump_record(record: &OperatorRecord) -> String {
                 _ => "boxed",
             };
             let alias = if key.is_alias() { "[alias]" } else { "" };
-            let inactive = if place > 0 { " (inactive)" } else { "" };
+            let inactive = if index > 0 { " (inactive)" } else { "" };
             let provider = if chain.single().is_some() { String::new() } else { provider_of(kernel) };
             let _ = writeln!(
                 text,

@@ -126,12 +126,12 @@ impl fmt::Display for Explanation {
         let operators = width(&|hop| hop.operator.len());
         let titles = width(&|hop| title(hop).len());
         let reasons = width(&|hop| hop.reason.to_string().len());
-        for (place, hop) in self.hops.iter().enumerate() {
+        for (index, hop) in self.hops.iter().enumerate() {
             let key = format!("{}{}", "  ".repeat(hop.depth as usize), hop.key);
             write!(
                 f,
                 "{:>2}  {key:keys$}  {:operators$}  {:titles$}  ",
-                place + 1,
+                index + 1,
                 hop.operator,
                 title(hop)
             )?;
@@ -247,11 +247,11 @@ impl OperatorHandle {
     fn contributions(&self, args: &[ValueRef<'_>]) -> Result<Vec<(String, DispatchKeySet)>> {
         self.look(|table| {
             let definition = table.definition();
-            let named = |(place, value): (usize, &ValueRef<'_>)| {
-                let declared = definition.and_then(|definition| definition.schema.arguments.get(place));
+            let named = |(index, value): (usize, &ValueRef<'_>)| {
+                let declared = definition.and_then(|definition| definition.schema.arguments.get(index));
                 let brings =
-                    definition.is_none_or(|definition| definition.dispatch_arguments >> place & 1 != 0);
-                let name = declared.map_or_else(|| format!("_{place}"), |argument| argument.name.clone());
+                    definition.is_none_or(|definition| definition.dispatch_arguments >> index & 1 != 0);
+                let name = declared.map_or_else(|| format!("_{index}"), |argument| argument.name.clone());
                 brings.then(|| (name, value.tensor_keys()))
             };
             args.iter().enumerate().filter_map(named).collect()

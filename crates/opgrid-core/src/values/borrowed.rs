@@ -437,8 +437,8 @@ fn print_all<T>(
     mut one: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
 ) -> fmt::Result {
     f.write_str(open)?;
-    for (place, item) in items.into_iter().enumerate() {
-        if place > 0 {
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
             f.write_str(", ")?;
         }
         one(f, item)?;

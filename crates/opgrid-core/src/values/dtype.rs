@@ -5,139 +5,170 @@ use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The type of a tensor's elements. Discriminants are the numbers that torch's schemas use for `ScalarType`.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_core::DType;
-///
-/// let dtype: DType = "float32".parse()?;
-/// assert_eq!((dtype, dtype.size_in_bytes(), dtype.number()), (DType::F32, 4, 6));
-/// assert!(DType::Complex64.is_complex() && !DType::Bool.is_integral());
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum DType {
-    /// Unsigned 8-bit integer.
-    U8 = 0,
-    /// Signed 8-bit integer.
-    I8 = 1,
-    /// Signed 16-bit integer.
-    I16 = 2,
-    /// Signed 32-bit integer.
-    I32 = 3,
-    /// Signed 64-bit integer.
-    I64 = 4,
-    /// IEEE half precision.
-    F16 = 5,
-    /// IEEE single precision, the default.
-    F32 = 6,
-    /// IEEE double precision.
-    F64 = 7,
-    /// Complex of two `F32`.
-    Complex64 = 9,
-    /// Complex of two `F64`.
-    Complex128 = 10,
-    /// One byte that is 0 or 1.
-    Bool = 11,
-    /// Signed 8-bit integer with a scale and a zero point.
-    QInt8 = 12,
-    /// Unsigned 8-bit integer with a scale and a zero point.
-    QUInt8 = 13,
-    /// Signed 32-bit integer with a scale and a zero point.
-    QInt32 = 14,
-    /// The upper half of an `F32`.
-    BF16 = 15,
-    /// Eight bits with 5 of exponent and 2 of fraction, with infinities.
-    F8E5M2 = 23,
-    /// Eight bits with 4 of exponent and 3 of fraction, without infinities.
-    F8E4M3 = 24,
-    /// Unsigned 16-bit integer.
-    U16 = 27,
-    /// Unsigned 32-bit integer.
-    U32 = 28,
-    /// Unsigned 64-bit integer.
-    U64 = 29,
+/// What the rules for dtypes tell apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Bool,
+    /// Integers that promote among themselves.
+    Integer,
+    /// Unsigned integers of more than 8 bits.
+    WideUnsigned,
+    Float,
+    /// Floating-point numbers of 8 bits.
+    Float8,
+    Complex,
+    Quantized,
 }
 
-/// Every dtype with its name and its size in bytes; the one list that names, parsing and sizes come from.
-const ROWS: [(DType, &str, usize); 20] = [
-    (DType::U8, "uint8", 1),
-    (DType::I8, "int8", 1),
-    (DType::I16, "int16", 2),
-    (DType::I32, "int32", 4),
-    (DType::I64, "int64", 8),
-    (DType::F16, "float16", 2),
-    (DType::F32, "float32", 4),
-    (DType::F64, "float64", 8),
-    (DType::Complex64, "complex64", 8),
-    (DType::Complex128, "complex128", 16),
-    (DType::Bool, "bool", 1),
-    (DType::QInt8, "qint8", 1),
-    (DType::QUInt8, "quint8", 1),
-    (DType::QInt32, "qint32", 4),
-    (DType::BF16, "bfloat16", 2),
-    (DType::F8E5M2, "float8_e5m2", 1),
-    (DType::F8E4M3, "float8_e4m3fn", 1),
-    (DType::U16, "uint16", 2),
-    (DType::U32, "uint32", 4),
-    (DType::U64, "uint64", 8),
-];
+/// What is known about a dtype.
+struct Row {
+    dtype: DType,
+    class: Class,
+    bytes: usize,
+    name: &'static str,
+    torch_name: &'static str,
+    synonyms: &'static [&'static str],
+}
 
-/// Other spellings: Rust's and numpy's short ones, and torch's C names.
-const SYNONYMS: [(&str, DType); 23] = [
-    ("u8", DType::U8),
-    ("u16", DType::U16),
-    ("u32", DType::U32),
-    ("u64", DType::U64),
-    ("i8", DType::I8),
-    ("i16", DType::I16),
-    ("i32", DType::I32),
-    ("i64", DType::I64),
-    ("f16", DType::F16),
-    ("bf16", DType::BF16),
-    ("f32", DType::F32),
-    ("f64", DType::F64),
-    ("c64", DType::Complex64),
-    ("c128", DType::Complex128),
-    ("short", DType::I16),
-    ("int", DType::I32),
-    ("long", DType::I64),
-    ("half", DType::F16),
-    ("float", DType::F32),
-    ("double", DType::F64),
-    ("cfloat", DType::Complex64),
-    ("cdouble", DType::Complex128),
-    ("byte", DType::U8),
-];
+/// Expands one row for each dtype to the enum and to `ROWS`, which everything else here is read from.
+macro_rules! dtypes {
+    ($($(#[$doc:meta])* $dtype:ident = $number:literal, $class:ident, $bytes:literal, $name:literal, $torch_name:literal,
+        [$($synonym:literal),*];)*) => {
+        /// The type of a tensor's elements. Discriminants are the numbers that torch's schemas use for `ScalarType`.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use opgrid_core::DType;
+        ///
+        /// let dtype: DType = "float32".parse()?;
+        /// assert_eq!((dtype, dtype.size_in_bytes(), dtype.number()), (DType::F32, 4, 6));
+        /// assert!(DType::Complex64.is_complex() && !DType::Bool.is_integral());
+        /// # Ok::<(), opgrid_core::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[non_exhaustive]
+        pub enum DType {
+            $($(#[$doc])* $dtype = $number,)*
+        }
+
+        const ROWS: &[Row] = &[$(Row {
+            dtype: DType::$dtype,
+            class: Class::$class,
+            bytes: $bytes,
+            name: $name,
+            torch_name: $torch_name,
+            synonyms: &[$($synonym),*],
+        }),*];
+    };
+}
+
+// torch's number; the class; bytes of one element; the name; the name in torch's errors; what else is understood: Rust's
+// and numpy's short names, and C's.
+dtypes! {
+    /// Unsigned 8-bit integer.
+    U8 = 0, Integer, 1, "uint8", "Byte", ["u8", "byte"];
+    /// Signed 8-bit integer.
+    I8 = 1, Integer, 1, "int8", "Char", ["i8"];
+    /// Signed 16-bit integer.
+    I16 = 2, Integer, 2, "int16", "Short", ["i16", "short"];
+    /// Signed 32-bit integer.
+    I32 = 3, Integer, 4, "int32", "Int", ["i32", "int"];
+    /// Signed 64-bit integer.
+    I64 = 4, Integer, 8, "int64", "Long", ["i64", "long"];
+    /// IEEE half precision.
+    F16 = 5, Float, 2, "float16", "Half", ["f16", "half"];
+    /// IEEE single precision, the default.
+    F32 = 6, Float, 4, "float32", "Float", ["f32", "float"];
+    /// IEEE double precision.
+    F64 = 7, Float, 8, "float64", "Double", ["f64", "double"];
+    /// Complex of two `F32`.
+    Complex64 = 9, Complex, 8, "complex64", "ComplexFloat", ["c64", "cfloat"];
+    /// Complex of two `F64`.
+    Complex128 = 10, Complex, 16, "complex128", "ComplexDouble", ["c128", "cdouble"];
+    /// One byte that is 0 or 1.
+    Bool = 11, Bool, 1, "bool", "Bool", [];
+    /// Signed 8-bit integer with a scale and a zero point.
+    QInt8 = 12, Quantized, 1, "qint8", "QInt8", [];
+    /// Unsigned 8-bit integer with a scale and a zero point.
+    QUInt8 = 13, Quantized, 1, "quint8", "QUInt8", [];
+    /// Signed 32-bit integer with a scale and a zero point.
+    QInt32 = 14, Quantized, 4, "qint32", "QInt32", [];
+    /// The upper half of an `F32`.
+    BF16 = 15, Float, 2, "bfloat16", "BFloat16", ["bf16"];
+    /// Eight bits with 5 of exponent and 2 of fraction, with infinities.
+    F8E5M2 = 23, Float8, 1, "float8_e5m2", "Float8_e5m2", [];
+    /// Eight bits with 4 of exponent and 3 of fraction, without infinities.
+    F8E4M3 = 24, Float8, 1, "float8_e4m3fn", "Float8_e4m3fn", [];
+    /// Unsigned 16-bit integer.
+    U16 = 27, WideUnsigned, 2, "uint16", "UInt16", ["u16"];
+    /// Unsigned 32-bit integer.
+    U32 = 28, WideUnsigned, 4, "uint32", "UInt32", ["u32"];
+    /// Unsigned 64-bit integer.
+    U64 = 29, WideUnsigned, 8, "uint64", "UInt64", ["u64"];
+}
+
+/// More than the largest number.
+const NUMBERS: usize = 64;
+
+/// The dtypes of a class, as bits by their numbers: one test tells whether a dtype is among them.
+const fn of_class(class: Class) -> u64 {
+    let (mut dtypes, mut row) = (0, 0);
+    while row < ROWS.len() {
+        if ROWS[row].class as u8 == class as u8 {
+            dtypes |= 1 << ROWS[row].dtype as u8;
+        }
+        row += 1;
+    }
+    dtypes
+}
 
 impl DType {
     /// Every dtype, in the order of the numbers.
+    pub const ALL: [Self; ROWS.len()] = {
+        let mut all = [Self::U8; ROWS.len()];
+        let mut row = 0;
+        while row < ROWS.len() {
+            all[row] = ROWS[row].dtype;
+            row += 1;
+        }
+        all
+    };
+
+    /// Every dtype, in the order of the numbers.
     pub fn all() -> impl Iterator<Item = Self> {
-        ROWS.iter().map(|row| row.0)
+        Self::ALL.into_iter()
     }
 
-    fn row(self) -> &'static (Self, &'static str, usize) {
-        ROWS.iter().find(|row| row.0 == self).expect("every dtype has a row")
+    fn row(self) -> &'static Row {
+        ROWS.iter().find(|row| row.dtype == self).expect("every dtype has a row")
+    }
+
+    #[inline]
+    const fn is_among(self, dtypes: u64) -> bool {
+        dtypes >> self as u8 & 1 != 0
     }
 
     /// The name, as in `float32`.
     pub fn name(self) -> &'static str {
-        self.row().1
+        self.row().name
+    }
+
+    /// The name in torch's errors and in C++, as in `Float`.
+    pub fn torch_name(self) -> &'static str {
+        self.row().torch_name
     }
 
     /// The size of one element in bytes.
     #[inline]
     pub const fn size_in_bytes(self) -> usize {
         // Indexed by the number: kernels ask for every argument.
-        const SIZES: [u8; 30] = {
-            let mut sizes = [0; 30];
+        const SIZES: [u8; NUMBERS] = {
+            let mut sizes = [0; NUMBERS];
             let mut row = 0;
             while row < ROWS.len() {
-                sizes[ROWS[row].0 as usize] = ROWS[row].2 as u8;
+                sizes[ROWS[row].dtype as usize] = ROWS[row].bytes as u8;
                 row += 1;
             }
             sizes
@@ -164,38 +195,44 @@ impl DType {
 
     /// Whether elements carry a scale and a zero point.
     #[inline]
-    pub fn is_quantized(self) -> bool {
-        matches!(self, Self::QInt8 | Self::QUInt8 | Self::QInt32)
+    pub const fn is_quantized(self) -> bool {
+        self.is_among(const { of_class(Class::Quantized) })
     }
 
     /// Whether elements are real floating-point numbers.
     #[inline]
-    pub fn is_floating_point(self) -> bool {
-        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64 | Self::F8E5M2 | Self::F8E4M3)
+    pub const fn is_floating_point(self) -> bool {
+        self.is_among(const { of_class(Class::Float) | of_class(Class::Float8) })
     }
 
     /// Whether elements are complex numbers.
     #[inline]
-    pub fn is_complex(self) -> bool {
-        matches!(self, Self::Complex64 | Self::Complex128)
+    pub const fn is_complex(self) -> bool {
+        self.is_among(const { of_class(Class::Complex) })
     }
 
     /// Whether elements are integers (bool is not one).
     #[inline]
-    pub fn is_integral(self) -> bool {
-        matches!(self, Self::U8 | Self::I8 | Self::I16 | Self::I32 | Self::I64) || self.is_wide_unsigned()
+    pub const fn is_integral(self) -> bool {
+        self.is_among(const { of_class(Class::Integer) | of_class(Class::WideUnsigned) })
     }
 
     /// Whether elements are unsigned integers of more than 8 bits, which hold data but promote with no other integers.
     #[inline]
-    pub fn is_wide_unsigned(self) -> bool {
-        matches!(self, Self::U16 | Self::U32 | Self::U64)
+    pub const fn is_wide_unsigned(self) -> bool {
+        self.is_among(const { of_class(Class::WideUnsigned) })
     }
 
     /// Whether elements are floating-point numbers of 8 bits, which hold data but promote with nothing.
     #[inline]
-    pub fn is_float8(self) -> bool {
-        matches!(self, Self::F8E5M2 | Self::F8E4M3)
+    pub const fn is_float8(self) -> bool {
+        self.is_among(const { of_class(Class::Float8) })
+    }
+
+    /// Whether elements can be less than zero.
+    #[inline]
+    pub const fn is_signed(self) -> bool {
+        !(matches!(self, Self::Bool | Self::U8 | Self::QUInt8) || self.is_wide_unsigned())
     }
 }
 
@@ -209,10 +246,9 @@ impl FromStr for DType {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let named = ROWS.iter().find(|row| row.1 == text).map(|row| row.0);
-        let synonym = || SYNONYMS.iter().find(|row| row.0 == text).map(|row| row.1);
-        named.or_else(synonym).ok_or_else(|| {
-            let names: Vec<_> = ROWS.iter().map(|row| row.1).collect();
+        let known = ROWS.iter().find(|row| row.name == text || row.synonyms.contains(&text));
+        known.map(|row| row.dtype).ok_or_else(|| {
+            let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
             Error::new(
                 ErrorKind::Unknown,
                 format!("unknown dtype `{text}`, expected one of {}", names.join(", ")),
@@ -232,9 +268,16 @@ mod tests {
             assert_eq!(DType::from_number(dtype.number()), Some(dtype));
             assert!(dtype.size_in_bytes() > 0);
         }
-        for (text, dtype) in SYNONYMS {
-            assert_eq!(text.parse::<DType>().unwrap(), dtype);
-        }
+        let numbers: Vec<i64> = DType::all().map(DType::number).collect();
+        assert!(
+            numbers.is_sorted_by(|one, next| one < next)
+                && numbers.iter().all(|&number| number < NUMBERS as i64)
+        );
+        let mut texts: Vec<&str> =
+            ROWS.iter().flat_map(|row| row.synonyms.iter().copied().chain([row.name])).collect();
+        texts.sort_unstable();
+        assert!(texts.is_sorted_by(|one, next| one < next), "a text names one dtype");
+        assert_eq!(("short".parse().ok(), "c64".parse().ok()), (Some(DType::I16), Some(DType::Complex64)));
         assert_eq!(DType::from_number(8), None);
         assert!("float33".parse::<DType>().unwrap_err().to_string().contains("float33"));
     }

@@ -127,11 +127,11 @@ impl AnyTensor {
             vtable: &Record::<D>::VTABLE,
         };
         let record = recycle::allocate::<Record<D>>();
-        let place = record.as_ptr();
+        let memory = record.as_ptr();
         // SAFETY: the memory is new, and was allocated for such a record.
-        unsafe { (&raw mut (*place).head).write(head) };
+        unsafe { (&raw mut (*memory).head).write(head) };
         // SAFETY: as above. Apart from the head, so that large data is not put together elsewhere first.
-        unsafe { (&raw mut (*place).data).write(data) };
+        unsafe { (&raw mut (*memory).data).write(data) };
         Self(record.cast())
     }
 

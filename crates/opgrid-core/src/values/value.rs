@@ -149,10 +149,10 @@ impl List {
     /// [`ErrorKind::Value`](crate::ErrorKind::Value) naming the first value that is not of the element type.
     pub fn of(element: Type, values: Vec<Value>) -> Result<Self> {
         fn each<T>(values: &[Value], pick: impl Fn(&Value) -> Option<T>, expected: &Type) -> Result<Vec<T>> {
-            let one = |(place, value): (usize, &Value)| {
+            let one = |(index, value): (usize, &Value)| {
                 pick(value).ok_or_else(|| {
                     mismatch(&expected.to_string(), value.borrow())
-                        .within(format_args!("list element {place}"))
+                        .within(format_args!("list element {index}"))
                 })
             };
             values.iter().enumerate().map(one).collect()

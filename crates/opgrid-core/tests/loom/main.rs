@@ -246,13 +246,13 @@ fn kernels_that_register() {
 }
 
 /// A thread that is past being listed calls.
-fn an_orphan() {
+fn an_unlisted_call() {
     let world = World::new(2);
     let caller = thread::spawn({
         let world = world.clone();
         move || {
             let mark = unlisted();
-            world.limbo.join_as_orphan(&mark);
+            world.limbo.join_unlisted(&mark);
             world.call(&mark);
         }
     });
@@ -263,12 +263,12 @@ fn an_orphan() {
 }
 
 #[test]
-fn orphans() {
-    explore(true, 5, an_orphan);
-    explore(false, 5, an_orphan);
+fn unlisted_calls() {
+    explore(true, 5, an_unlisted_call);
+    explore(false, 5, an_unlisted_call);
 }
 
-/// A thread joins, calls, leaves, calls as an orphan, and its mark's memory ends, all while a writer looks at marks.
+/// A thread joins, calls, leaves, calls while it is on no list, and its mark's memory ends, all while a writer looks at marks.
 fn a_thread_comes_and_goes() {
     let world = World::new(2);
     let caller = thread::spawn({

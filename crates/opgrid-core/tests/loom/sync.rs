@@ -19,7 +19,7 @@ enum Without {
     LightBarrier,
     /// Writers do not keep the publication before the look at marks.
     HeavyBarrier,
-    /// The fences around the count of orphans.
+    /// The fences around the count of unlisted calls.
     Fence,
     /// The end of a call does not publish what it read.
     NestRelease,
@@ -91,7 +91,7 @@ pub fn heavy_barrier() -> bool {
     HAS_BARRIER.get()
 }
 
-/// The fence around the count of orphans. Where the heavy barrier is there, the writer's also stands for its fence.
+/// The fence around the count of unlisted calls. Where the heavy barrier is there, the writer's also stands for its fence.
 pub fn fence(order: Ordering) {
     if ![Without::HeavyBarrier, Without::Fence].contains(&Without::current()) {
         model::fence(order);

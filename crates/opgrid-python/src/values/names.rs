@@ -81,7 +81,7 @@ impl DTypeObject {
 
     #[getter]
     fn is_signed(&self) -> bool {
-        !(matches!(self.0, DType::U8 | DType::Bool | DType::QUInt8) || self.0.is_wide_unsigned())
+        self.0.is_signed()
     }
 }
 

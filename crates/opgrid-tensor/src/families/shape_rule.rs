@@ -11,12 +11,12 @@ use crate::error::argument;
 use crate::tensor::TensorSpec;
 
 /// A shape rule over values.
-type Rule = dyn Fn(&[ValueRef<'_>]) -> Result<Vec<TensorSpec>> + Send + Sync;
+type ShapeFn = dyn Fn(&[ValueRef<'_>]) -> Result<Vec<TensorSpec>> + Send + Sync;
 
 /// Sizes, strides, dtype and device of an operator's results, from its arguments; it refuses what the operator refuses.
 ///
 /// It runs on the sizes that are there, writes nothing and needs no memory but the spec's.
-pub struct ShapeRule(Box<Rule>);
+pub struct ShapeRule(Box<ShapeFn>);
 
 impl ShapeRule {
     /// A rule over typed arguments.

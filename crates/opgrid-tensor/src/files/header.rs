@@ -16,6 +16,7 @@ use opgrid_core::{DType, Error, ErrorKind, Result};
 use super::broken;
 use crate::error;
 use crate::tensor::Dims;
+use crate::tensor::choose::STORED;
 use crate::tensor::geometry::count;
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -34,23 +35,31 @@ pub(super) struct Header {
     pub(super) numel: i64,
 }
 
-/// The dtypes that are read and written, and how numpy spells them.
-const SPELLINGS: [(DType, &str); 14] = [
-    (DType::Bool, "b1"),
-    (DType::U8, "u1"),
-    (DType::I8, "i1"),
-    (DType::I16, "i2"),
-    (DType::I32, "i4"),
-    (DType::I64, "i8"),
-    (DType::U16, "u2"),
-    (DType::U32, "u4"),
-    (DType::U64, "u8"),
-    (DType::F16, "f2"),
-    (DType::F32, "f4"),
-    (DType::F64, "f8"),
-    (DType::Complex64, "c8"),
-    (DType::Complex128, "c16"),
+/// How numpy spells each dtype with data; nothing where it has none.
+const SPELLINGS: [(DType, Option<&str>); STORED.len()] = [
+    (DType::Bool, Some("b1")),
+    (DType::U8, Some("u1")),
+    (DType::I8, Some("i1")),
+    (DType::I16, Some("i2")),
+    (DType::I32, Some("i4")),
+    (DType::I64, Some("i8")),
+    (DType::U16, Some("u2")),
+    (DType::U32, Some("u4")),
+    (DType::U64, Some("u8")),
+    (DType::F16, Some("f2")),
+    (DType::F32, Some("f4")),
+    (DType::F64, Some("f8")),
+    (DType::Complex64, Some("c8")),
+    (DType::Complex128, Some("c16")),
+    (DType::BF16, None),
+    (DType::F8E5M2, None),
+    (DType::F8E4M3, None),
 ];
+
+/// The dtypes that are read and written, and their spellings.
+fn spellings() -> impl Iterator<Item = (DType, &'static str)> {
+    SPELLINGS.into_iter().filter_map(|(dtype, spelling)| Some((dtype, spelling?)))
+}
 
 /// The bytes of a header for row-major elements.
 ///
@@ -58,7 +67,7 @@ const SPELLINGS: [(DType, &str); 14] = [
 ///
 /// A dtype that numpy's files do not have here.
 pub(super) fn encode(name: &str, dtype: DType, sizes: &[i64]) -> Result<Vec<u8>> {
-    let Some((_, spelling)) = SPELLINGS.iter().find(|row| row.0 == dtype) else {
+    let Some((_, spelling)) = spellings().find(|row| row.0 == dtype) else {
         let message = format!(
             "{name}: numpy has no dtype for {dtype}, expected one of bool, the integers, float16 to float64 and complex numbers; write a .safetensors file or convert the tensor to float32"
         );
@@ -152,7 +161,7 @@ impl<'a> Text<'a> {
         }
         let descr = self.string("a dtype in quotes")?;
         let (order, kind) = descr.split_at_checked(1).unwrap_or(("", ""));
-        let row = SPELLINGS.iter().find(|row| row.1 == kind);
+        let row = spellings().find(|row| row.1 == kind);
         match (order, row) {
             ("<" | "|" | "=", Some(row)) => Ok((row.0, false)),
             (">", Some(row)) => Ok((row.0, true)),
@@ -169,7 +178,7 @@ impl<'a> Text<'a> {
         let message = format!(
             "{}: header field `descr`: {what} not supported, expected one of {}; convert with numpy's astype",
             self.name,
-            SPELLINGS.map(|row| row.1).join(", ")
+            spellings().map(|row| row.1).collect::<Vec<_>>().join(", ")
         );
         Error::new(ErrorKind::NotImplemented, message)
     }
@@ -265,7 +274,7 @@ mod tests {
 
     #[test]
     fn headers_round_trip() {
-        for (dtype, _) in SPELLINGS {
+        for (dtype, _) in spellings() {
             for sizes in [&[][..], &[3], &[0, 2], &[1, 2, 3, 4, 5, 6, 7, 8]] {
                 let bytes = encode("x.npy", dtype, sizes).unwrap();
                 assert_eq!(bytes.len() % ALIGNMENT, 0);

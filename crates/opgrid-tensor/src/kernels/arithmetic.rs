@@ -7,7 +7,6 @@ use opgrid_core::{DType, Result, Scalar};
 
 use crate::error::argument;
 use crate::samples::{Argument, Difference, Directed};
-use crate::tensor::choose::torch_name;
 use crate::tensor::{Bool, Element, Number, iinfo};
 
 /// A type that can be added, multiplied and negated.
@@ -231,7 +230,10 @@ pub fn element<T: Element>(value: Scalar) -> Result<T> {
 
 #[cold]
 fn misfit(value: Scalar, dtype: DType) -> opgrid_core::Error {
-    argument(format!("value {value} cannot be converted to {} ({dtype}) without overflow", torch_name(dtype)))
+    argument(format!(
+        "value {value} cannot be converted to {} ({dtype}) without overflow",
+        dtype.torch_name()
+    ))
 }
 
 /// Whether a number is in the range of a dtype.

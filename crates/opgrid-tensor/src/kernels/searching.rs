@@ -4,7 +4,7 @@ use opgrid_core::{DType, Result};
 
 use super::arithmetic::Ordered;
 use super::indexing::{check_apart, elements};
-use super::sorting::{self, Sortable, with_sortable};
+use super::sorting::{self, Sortable};
 use super::{copy, lines};
 use crate::error::argument;
 use crate::tensor::{Array, Bool, Element, Geometry, TensorSpec};
@@ -104,7 +104,7 @@ pub(crate) fn reordered(sequence: &Array, sorter: &Array, dtype: DType) -> Resul
 /// As [`lines::map`]; a dtype without an order.
 pub(crate) fn is_in(out: &Array, input: &Array, set: &Array, dtype: DType, invert: bool) -> Result<()> {
     let last = input.sizes().len().saturating_sub(1);
-    with_sortable!(dtype, T => {
+    with_dtype!(dtype, T: Sortable => {
         let set = row_major(set, dtype)?;
         let reader = set.storage().read()?;
         let numbers = elements::<T>(&set, &reader)?.iter().filter(|element| !element.is_unordered());
@@ -159,7 +159,7 @@ pub(crate) fn unique(
     consecutive: bool,
     numbered: bool,
 ) -> Result<(Array, Vec<i64>, Vec<i64>)> {
-    with_sortable!(input.dtype(), T => {
+    with_dtype!(input.dtype(), T: Sortable => {
         let rows = row_major(input, T::DTYPE)?;
         let reader = rows.storage().read()?;
         let line = elements::<T>(&rows, &reader)?;
@@ -187,7 +187,7 @@ pub(crate) fn unique(
 ///
 /// As [`unique`].
 pub(crate) fn unique_rows(input: &Array, rows: usize, length: usize, consecutive: bool) -> Result<Groups> {
-    with_sortable!(input.dtype(), T => {
+    with_dtype!(input.dtype(), T: Sortable => {
         let input = row_major(input, T::DTYPE)?;
         let reader = input.storage().read()?;
         let all = elements::<T>(&input, &reader)?;

@@ -14,6 +14,7 @@ use super::access::{self, Aliasing};
 use super::{copy, iter, lines};
 use crate::error::argument;
 use crate::tensor::{Array, Bool, Element, Geometry, TensorSpec};
+use crate::with_dtype;
 
 /// Bits of a digit: a table of counts for each stays in the first cache.
 const DIGIT: u32 = 11;
@@ -153,32 +154,9 @@ impl Sortable for Bool {
     }
 }
 
-/// Runs a body with the type of a dtype whose elements have an order.
-macro_rules! with_sortable {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            opgrid_core::DType::U16 => {
-                type $T = u16;
-                $body
-            }
-            opgrid_core::DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            opgrid_core::DType::U64 => {
-                type $T = u64;
-                $body
-            }
-            other => $crate::with_dtype!(other, $T: Ordered => $body),
-        }
-    };
-}
-
-pub(crate) use with_sortable;
-
 /// Whether elements of a dtype have an order that lines are sorted in.
 pub(crate) fn is_sortable(dtype: DType) -> bool {
-    with_sortable!(dtype, T => Ok(size_of::<T>())).is_ok()
+    with_dtype!(dtype, T: Sortable => Ok(size_of::<T>())).is_ok()
 }
 
 /// Pairs that are sorted digit by digit, and what that takes.
@@ -345,7 +323,7 @@ pub(crate) fn sort(
     dim: usize,
     descending: bool,
 ) -> Result<()> {
-    with_sortable!(input.dtype(), T => {
+    with_dtype!(input.dtype(), T: Sortable => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
             let mut to = values.iter_mut().zip(indices);
             scratch.sorted(x, descending).for_each_place(|place| {
@@ -364,7 +342,7 @@ pub(crate) fn sort(
 ///
 /// As [`sort`].
 pub(crate) fn top(values: &Array, indices: &Array, input: &Array, dim: usize, largest: bool) -> Result<()> {
-    with_sortable!(input.dtype(), T => {
+    with_dtype!(input.dtype(), T: Sortable => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
             let pairs = scratch.fill(x, largest);
             let count = values.len();
@@ -400,7 +378,7 @@ pub(crate) enum Rank {
 ///
 /// As [`sort`].
 pub(crate) fn ranked(values: &Array, indices: &Array, input: &Array, dim: usize, rank: Rank) -> Result<()> {
-    with_sortable!(input.dtype(), T => {
+    with_dtype!(input.dtype(), T: Sortable => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
             if let (Some(place), [value], [index]) = (place(scratch, x, rank), values, indices) {
                 (*value, *index) = (x[place], place as i64);

@@ -21,13 +21,13 @@ fn small(dtype: DType, place: i64) -> Scalar {
     let whole = (place * 37 + 11).rem_euclid(41) - 20;
     match dtype {
         DType::Bool => Scalar::Bool(whole % 3 != 0),
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Scalar::Int(whole + 20),
         dtype if dtype.is_floating_point() => Scalar::Float(whole as f64 / 8.0),
         dtype if dtype.is_complex() => {
             let im = (place * 31 + 5).rem_euclid(37) - 18;
             Scalar::Complex(num_complex::Complex64::new(whole as f64 / 8.0, im as f64 / 4.0))
         }
-        _ => Scalar::Int(whole),
+        dtype if dtype.is_signed() => Scalar::Int(whole),
+        _ => Scalar::Int(whole + 20),
     }
 }
 

@@ -49,44 +49,9 @@ pub use plain::Plain;
 pub use rounding::{Rounding, Roundings};
 pub use sample::{Distribution, Expected, Given, Sample, given};
 
-/// Every dtype that tensors have elements of.
-pub const STORED: &[DType] = &[
-    DType::Bool,
-    DType::U8,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::F16,
-    DType::BF16,
-    DType::F32,
-    DType::F64,
-    DType::Complex64,
-    DType::Complex128,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F8E5M2,
-    DType::F8E4M3,
-];
-/// Those that kernels compute with.
-pub const ANY: &[DType] = STORED.split_at(12).0;
-/// All but bool.
-pub const NUMBERS: &[DType] = ANY.split_at(1).1;
-/// All but complex ones.
-pub const ORDERED: &[DType] = ANY.split_at(10).0;
-/// Integers and floats.
-pub const REAL: &[DType] = ORDERED.split_at(1).1;
-/// Bool and integers.
-pub const INTEGRAL: &[DType] = ANY.split_at(6).0;
-/// Integers.
-pub const INTEGERS: &[DType] = INTEGRAL.split_at(1).1;
-/// Floats.
-pub const FLOATS: &[DType] = ORDERED.split_at(6).1;
-/// Complex ones.
-pub const COMPLEX: &[DType] = ANY.split_at(10).1;
-/// Floats and complex ones.
-pub const INEXACT: &[DType] = ANY.split_at(6).1;
+pub use crate::tensor::choose::{
+    ANY, COMPLEX, FLOATS, INEXACT, INTEGERS, INTEGRAL, NUMBERS, ORDERED, REAL, STORED,
+};
 
 /// How a typed call of an operator is made from values, as the suite has them.
 type TypedCall = fn(&Dispatcher, &str, &[ValueRef<'_>]) -> Result<Vec<Value>>;

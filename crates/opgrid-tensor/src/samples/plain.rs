@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use num_complex::{Complex, Complex64};
 use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
 
-use crate::tensor::{Array, Element, F8E4M3, F8E5M2, Number, Tensor, iinfo};
+use crate::tensor::{Array, Element, Number, Tensor, iinfo};
 use crate::with_dtype;
 
 /// A tensor as plain numbers, in row-major order. Each is a number that the dtype has.
@@ -176,8 +176,10 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
         DType::F16 => Scalar::Float(f16::from_f64(real(number)).to_f64()),
         DType::BF16 => Scalar::Float(bf16::from_f64(real(number)).to_f64()),
         DType::F32 => Scalar::Float(f64::from(real(number) as f32)),
-        DType::F8E5M2 => Scalar::Float((real(number) as f32).cast::<F8E5M2>().cast()),
-        DType::F8E4M3 => Scalar::Float((real(number) as f32).cast::<F8E4M3>().cast()),
+        dtype if dtype.is_float8() => {
+            let nearest = with_dtype!(dtype, T: AnyFloat => Ok((real(number) as f32).cast::<T>().cast()));
+            Scalar::Float(nearest.expect("there is a type for each float"))
+        }
         dtype if dtype.is_floating_point() => Scalar::Float(real(number)),
         _ => {
             let whole = match number {
@@ -189,14 +191,11 @@ pub fn convert(number: Scalar, dtype: DType) -> Scalar {
                     (real(other) as i64).clamp(least, most)
                 }
             };
-            Scalar::Int(match dtype {
-                DType::U8 => i64::from(whole as u8),
-                DType::I8 => i64::from(whole as i8),
-                DType::I16 => i64::from(whole as i16),
-                DType::I32 => i64::from(whole as i32),
-                DType::U16 => i64::from(whole as u16),
-                DType::U32 => i64::from(whole as u32),
-                _ => whole,
+            // The lowest bits, with the sign in the highest of them.
+            let cut = 64 - 8 * dtype.size_in_bytes() as u32;
+            Scalar::Int(match dtype.is_signed() {
+                true => whole << cut >> cut,
+                false => ((whole as u64) << cut >> cut) as i64,
             })
         }
     }

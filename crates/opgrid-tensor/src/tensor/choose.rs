@@ -6,35 +6,8 @@ use opgrid_core::{DType, Error, ErrorKind};
 #[cold]
 #[inline(never)]
 pub fn unsupported(dtype: DType, expected: &str) -> Error {
-    let message = format!("not implemented for '{}' ({dtype}), expected {expected}", torch_name(dtype));
+    let message = format!("not implemented for '{}' ({dtype}), expected {expected}", dtype.torch_name());
     Error::new(ErrorKind::NotImplemented, message)
-}
-
-/// The name that torch's errors use.
-pub fn torch_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::U8 => "Byte",
-        DType::I8 => "Char",
-        DType::I16 => "Short",
-        DType::I32 => "Int",
-        DType::I64 => "Long",
-        DType::F16 => "Half",
-        DType::BF16 => "BFloat16",
-        DType::F32 => "Float",
-        DType::F64 => "Double",
-        DType::Complex64 => "ComplexFloat",
-        DType::Complex128 => "ComplexDouble",
-        DType::Bool => "Bool",
-        DType::QInt8 => "QInt8",
-        DType::QUInt8 => "QUInt8",
-        DType::QInt32 => "QInt32",
-        DType::F8E5M2 => "Float8_e5m2",
-        DType::F8E4M3 => "Float8_e4m3fn",
-        DType::U16 => "UInt16",
-        DType::U32 => "UInt32",
-        DType::U64 => "UInt64",
-        other => other.name(),
-    }
 }
 
 /// Runs one generic body with the Rust type of a dtype that is known at run time only.
@@ -53,20 +26,26 @@ pub fn torch_name(dtype: DType) -> &'static str {
 ///
 /// The body is a `Result`. The bounds are
 ///
-/// | bound | bool | integers | floats | complex | wide unsigned and 8-bit floats |
-/// |---|---|---|---|---|---|
-/// | `Stored` | yes | yes | yes | yes | yes |
-/// | none, `Any` | yes | yes | yes | yes | |
-/// | `Number` | | yes | yes | yes | |
-/// | `Ordered` | yes | yes | yes | | |
-/// | `Real` | | yes | yes | | |
-/// | `Inexact` | | | yes | yes | |
-/// | `Float` | | | yes | | |
-/// | `Complex` | | | | yes | |
-/// | `Integral` | yes | yes | | | |
-/// | `Integer` | | yes | | | |
+/// | bound | bool | integers | floats | complex | wide unsigned | 8-bit floats |
+/// |---|---|---|---|---|---|---|
+/// | `Stored` | yes | yes | yes | yes | yes | yes |
+/// | `Sortable` | yes | yes | yes | | yes | |
+/// | `AnyInteger` | | yes | | | yes | |
+/// | `AnyFloat` | | | yes | | | yes |
+/// | none, `Any` | yes | yes | yes | yes | | |
+/// | `Number` | | yes | yes | yes | | |
+/// | `Ordered` | yes | yes | yes | | | |
+/// | `Real` | | yes | yes | | | |
+/// | `Inexact` | | | yes | yes | | |
+/// | `Float` | | | yes | | | |
+/// | `Complex` | | | | yes | | |
+/// | `Integral` | yes | yes | | | | |
+/// | `Integer` | | yes | | | | |
 ///
-/// `Stored` is for what reads, writes, compares and converts elements; kernels that compute take the others.
+/// The first four are for what reads, writes, compares and converts elements; kernels that compute take the others.
+///
+/// The groups at the end of the macro are the one list of dtypes and their Rust types: [`STORED`] and the table of conversions
+/// are made of it.
 ///
 /// # Examples
 ///
@@ -83,62 +62,83 @@ pub fn torch_name(dtype: DType) -> &'static str {
 #[macro_export]
 macro_rules! with_dtype {
     ($dtype:expr, $T:ident => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "another dtype", [bool integer float complex])
+        $crate::with_dtype!(@rows [bool integer float complex] [] @match ($dtype, $T, $body, "another dtype"))
     };
     ($dtype:expr, $T:ident: Any => $body:expr) => {
         $crate::with_dtype!($dtype, $T => $body)
     };
     ($dtype:expr, $T:ident: Stored => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a dtype with data", [bool integer float complex stored])
+        $crate::with_dtype!(@rows [bool integer float complex unsigned float8] []
+            @match ($dtype, $T, $body, "a dtype with data"))
+    };
+    ($dtype:expr, $T:ident: Sortable => $body:expr) => {
+        $crate::with_dtype!(@rows [bool integer float unsigned] []
+            @match ($dtype, $T, $body, "a bool, integer or floating-point dtype"))
+    };
+    ($dtype:expr, $T:ident: AnyInteger => $body:expr) => {
+        $crate::with_dtype!(@rows [integer unsigned] [] @match ($dtype, $T, $body, "an integer dtype"))
+    };
+    ($dtype:expr, $T:ident: AnyFloat => $body:expr) => {
+        $crate::with_dtype!(@rows [float float8] [] @match ($dtype, $T, $body, "a floating-point dtype"))
     };
     ($dtype:expr, $T:ident: Number => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a dtype of numbers", [integer float complex])
+        $crate::with_dtype!(@rows [integer float complex] [] @match ($dtype, $T, $body, "a dtype of numbers"))
     };
     ($dtype:expr, $T:ident: Ordered => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a bool, integer or floating-point dtype", [bool integer float])
+        $crate::with_dtype!(@rows [bool integer float] []
+            @match ($dtype, $T, $body, "a bool, integer or floating-point dtype"))
     };
     ($dtype:expr, $T:ident: Real => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "an integer or floating-point dtype", [integer float])
+        $crate::with_dtype!(@rows [integer float] []
+            @match ($dtype, $T, $body, "an integer or floating-point dtype"))
     };
     ($dtype:expr, $T:ident: Inexact => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a floating-point or complex dtype", [float complex])
+        $crate::with_dtype!(@rows [float complex] []
+            @match ($dtype, $T, $body, "a floating-point or complex dtype"))
     };
     ($dtype:expr, $T:ident: Float => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a floating-point dtype", [float])
+        $crate::with_dtype!(@rows [float] [] @match ($dtype, $T, $body, "a floating-point dtype"))
     };
     ($dtype:expr, $T:ident: Complex => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a complex dtype", [complex])
+        $crate::with_dtype!(@rows [complex] [] @match ($dtype, $T, $body, "a complex dtype"))
     };
     ($dtype:expr, $T:ident: Integral => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "a bool or integer dtype", [bool integer])
+        $crate::with_dtype!(@rows [bool integer] [] @match ($dtype, $T, $body, "a bool or integer dtype"))
     };
     ($dtype:expr, $T:ident: Integer => $body:expr) => {
-        $crate::with_dtype!(@arms $dtype, $T, $body, "an integer dtype", [integer])
+        $crate::with_dtype!(@rows [integer] [] @match ($dtype, $T, $body, "an integer dtype"))
     };
-    (@arms $dtype:expr, $T:ident, $body:expr, $expected:literal, [$($kind:ident)*]) => {
-        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*], [])
+    (@rows [bool $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (Bool, $crate::Bool)
+        ] $($then)*)
     };
-    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [bool $($kind:ident)*], [$($row:tt)*]) => {
-        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*], [$($row)* (Bool, $crate::Bool)])
+    (@rows [integer $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (U8, u8) (I8, i8) (I16, i16) (I32, i32) (I64, i64)
+        ] $($then)*)
     };
-    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [integer $($kind:ident)*], [$($row:tt)*]) => {
-        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*],
-            [$($row)* (U8, u8) (I8, i8) (I16, i16) (I32, i32) (I64, i64)])
+    (@rows [float $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (F16, $crate::__private::f16) (BF16, $crate::__private::bf16) (F32, f32) (F64, f64)
+        ] $($then)*)
     };
-    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [float $($kind:ident)*], [$($row:tt)*]) => {
-        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*],
-            [$($row)* (F32, f32) (F64, f64) (F16, $crate::__private::f16) (BF16, $crate::__private::bf16)])
+    (@rows [complex $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (Complex64, $crate::__private::Complex<f32>) (Complex128, $crate::__private::Complex<f64>)
+        ] $($then)*)
     };
-    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [complex $($kind:ident)*], [$($row:tt)*]) => {
-        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*],
-            [$($row)* (Complex64, $crate::__private::Complex<f32>) (Complex128, $crate::__private::Complex<f64>)])
+    (@rows [unsigned $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (U16, u16) (U32, u32) (U64, u64)
+        ] $($then)*)
     };
-    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [stored $($kind:ident)*], [$($row:tt)*]) => {
-        $crate::with_dtype!(@expand $dtype, $T, $body, $expected, [$($kind)*],
-            [$($row)* (U16, u16) (U32, u32) (U64, u64)
-                (F8E5M2, $crate::tensor::F8E5M2) (F8E4M3, $crate::tensor::F8E4M3)])
+    (@rows [float8 $($more:ident)*] [$($row:tt)*] $($then:tt)*) => {
+        $crate::with_dtype!(@rows [$($more)*] [$($row)*
+            (F8E5M2, $crate::tensor::F8E5M2) (F8E4M3, $crate::tensor::F8E4M3)
+        ] $($then)*)
     };
-    (@expand $dtype:expr, $T:ident, $body:expr, $expected:literal, [], [$(($variant:ident, $type:ty))*]) => {
+    (@rows [] [$(($variant:ident, $type:ty))*] @match ($dtype:expr, $T:ident, $body:expr, $expected:literal)) => {
         match $dtype {
             $($crate::__private::DType::$variant => {
                 type $T = $type;
@@ -147,4 +147,51 @@ macro_rules! with_dtype {
             other => ::core::result::Result::Err($crate::tensor::choose::unsupported(other, $expected)),
         }
     };
+    // Hands the rows to a macro of the caller's, behind what it is given.
+    (@rows [] [$($row:tt)*] $then:ident ($($given:tt)*)) => {
+        $then!(($($given)*) $($row)*)
+    };
 }
+
+/// Lists dtypes of the rows of [`with_dtype!`].
+macro_rules! list {
+    (() $(($variant:ident, $type:ty))*) => {
+        &[$(DType::$variant),*]
+    };
+}
+
+/// Every dtype that tensors have elements of: those that kernels compute with first.
+pub const STORED: &[DType] =
+    crate::with_dtype!(@rows [bool integer float complex unsigned float8] [] list ());
+/// Those that kernels compute with.
+pub const ANY: &[DType] = crate::with_dtype!(@rows [bool integer float complex] [] list ());
+/// All of those but bool.
+pub const NUMBERS: &[DType] = crate::with_dtype!(@rows [integer float complex] [] list ());
+/// All but complex ones.
+pub const ORDERED: &[DType] = crate::with_dtype!(@rows [bool integer float] [] list ());
+/// Integers and floats.
+pub const REAL: &[DType] = crate::with_dtype!(@rows [integer float] [] list ());
+/// Bool and integers.
+pub const INTEGRAL: &[DType] = crate::with_dtype!(@rows [bool integer] [] list ());
+/// Integers.
+pub const INTEGERS: &[DType] = crate::with_dtype!(@rows [integer] [] list ());
+/// Floats.
+pub const FLOATS: &[DType] = crate::with_dtype!(@rows [float] [] list ());
+/// Complex ones.
+pub const COMPLEX: &[DType] = crate::with_dtype!(@rows [complex] [] list ());
+/// Floats and complex ones.
+pub const INEXACT: &[DType] = crate::with_dtype!(@rows [float complex] [] list ());
+
+const _: () = {
+    let mut at = 0;
+    while at < DType::ALL.len() {
+        let dtype = DType::ALL[at];
+        let (mut is_stored, mut row) = (dtype.is_quantized(), 0);
+        while row < STORED.len() {
+            is_stored |= STORED[row] as u8 == dtype as u8;
+            row += 1;
+        }
+        assert!(is_stored, "a dtype of `DType::ALL` is in no group of `with_dtype!`; give it a row there");
+        at += 1;
+    }
+};

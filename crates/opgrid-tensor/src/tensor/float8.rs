@@ -11,6 +11,7 @@
 //! Source: Micikevicius et al., FP8 Formats for Deep Learning, 2022.
 
 use super::half_bits::f16_to_f32;
+use super::limits::Precision;
 
 /// An element of dtype `float8_e5m2`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,8 +23,9 @@ pub struct F8E5M2(u8);
 #[repr(transparent)]
 pub struct F8E4M3(u8);
 
+/// Gives a format its bits, equality and limits: the distance from 1 to the next number, the largest and the smallest normal one.
 macro_rules! of_bits {
-    ($($type:ident, $widen:ident;)*) => {
+    ($($type:ident, $widen:ident, $limits:expr;)*) => {
         $(impl $type {
             /// The value with these bits.
             #[inline(always)]
@@ -43,13 +45,19 @@ macro_rules! of_bits {
             fn eq(&self, other: &Self) -> bool {
                 $widen(self.0) == $widen(other.0)
             }
+        }
+
+        impl Precision for $type {
+            const EPS: f64 = $limits[0];
+            const MAX: f64 = $limits[1];
+            const SMALLEST_NORMAL: f64 = $limits[2];
         })*
     };
 }
 
 of_bits! {
-    F8E5M2, e5m2_to_f32;
-    F8E4M3, e4m3_to_f32;
+    F8E5M2, e5m2_to_f32, [0.25, 57344.0, 0.00006103515625];
+    F8E4M3, e4m3_to_f32, [0.125, 448.0, 0.015625];
 }
 
 /// The value of a `float8_e5m2`.

@@ -3,8 +3,8 @@
 use half::{bf16, f16};
 use opgrid_core::{DType, Result};
 
-use super::element::Element;
 use crate::error::argument;
+use crate::with_dtype;
 
 /// Range and precision of a floating-point dtype; of the parts of a complex one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,19 +55,15 @@ pub struct IntegerLimits {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn finfo(dtype: DType) -> Result<FloatLimits> {
-    let (dtype, eps, max, smallest_normal) = match dtype {
-        DType::F16 => (dtype, of(f16::EPSILON), of(f16::MAX), of(f16::MIN_POSITIVE)),
-        DType::BF16 => (dtype, of(bf16::EPSILON), of(bf16::MAX), of(bf16::MIN_POSITIVE)),
-        DType::F32 | DType::Complex64 => (DType::F32, of(f32::EPSILON), of(f32::MAX), of(f32::MIN_POSITIVE)),
-        DType::F8E5M2 => (dtype, 0.25, 57344.0, 2f64.powi(-14)),
-        DType::F8E4M3 => (dtype, 0.125, 448.0, 2f64.powi(-6)),
-        DType::F64 | DType::Complex128 => (DType::F64, f64::EPSILON, f64::MAX, f64::MIN_POSITIVE),
-        other => {
-            let message =
-                format!("finfo: found dtype {other}, expected a floating-point one; integers have iinfo");
-            return Err(argument(message));
-        }
+    let dtype = match dtype {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        other => other,
     };
+    let [eps, max, smallest_normal] = with_dtype!(dtype, T: AnyFloat => Ok([<T as Precision>::EPS, <T as Precision>::MAX, T::SMALLEST_NORMAL]))
+        .map_err(|_| {
+            argument(format!("finfo: found dtype {dtype}, expected a floating-point one; integers have iinfo"))
+        })?;
     // The number of decimal digits that any number keeps.
     let digits = (-eps.log10()).floor() as i32;
     let resolution = 10f64.powi(-digits);
@@ -75,9 +71,46 @@ pub fn finfo(dtype: DType) -> Result<FloatLimits> {
     Ok(FloatLimits { dtype, bits, eps, max, min: -max, smallest_normal, resolution })
 }
 
-fn of(value: impl Element) -> f64 {
-    value.cast()
+/// What [`finfo`] tells of a type.
+pub(super) trait Precision {
+    const EPS: f64;
+    const MAX: f64;
+    const SMALLEST_NORMAL: f64;
 }
+
+macro_rules! precision {
+    ($($type:ident, $value:ident => $as_f64:expr;)*) => {
+        $(impl Precision for $type {
+            const EPS: f64 = { let $value = $type::EPSILON; $as_f64 };
+            const MAX: f64 = { let $value = $type::MAX; $as_f64 };
+            const SMALLEST_NORMAL: f64 = { let $value = $type::MIN_POSITIVE; $as_f64 };
+        })*
+    };
+}
+
+precision! {
+    f16, value => value.to_f64_const();
+    bf16, value => value.to_f64_const();
+    f32, value => value as f64;
+    f64, value => value;
+}
+
+/// What [`iinfo`] tells of a type.
+trait Range {
+    const MIN: i64;
+    const MAX: u64;
+}
+
+macro_rules! range {
+    ($($type:ident)*) => {
+        $(impl Range for $type {
+            const MIN: i64 = $type::MIN as i64;
+            const MAX: u64 = $type::MAX as u64;
+        })*
+    };
+}
+
+range! { u8 i8 i16 i32 i64 u16 u32 u64 }
 
 /// The limits of an integer dtype.
 ///
@@ -95,19 +128,9 @@ fn of(value: impl Element) -> f64 {
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 pub fn iinfo(dtype: DType) -> Result<IntegerLimits> {
-    let (min, max) = match dtype {
-        DType::U8 => (0, u8::MAX.into()),
-        DType::U16 => (0, u16::MAX.into()),
-        DType::U32 => (0, u32::MAX.into()),
-        DType::U64 => (0, u64::MAX),
-        DType::I8 => (i8::MIN.into(), i8::MAX as u64),
-        DType::I16 => (i16::MIN.into(), i16::MAX as u64),
-        DType::I32 => (i32::MIN.into(), i32::MAX as u64),
-        DType::I64 => (i64::MIN, i64::MAX as u64),
-        other => {
-            let message = format!("iinfo: found dtype {other}, expected an integer one; floats have finfo");
-            return Err(argument(message));
-        }
-    };
+    let (min, max) = with_dtype!(dtype, T: AnyInteger => Ok((<T as Range>::MIN, <T as Range>::MAX)))
+        .map_err(|_| {
+            argument(format!("iinfo: found dtype {dtype}, expected an integer one; floats have finfo"))
+        })?;
     Ok(IntegerLimits { dtype, bits: dtype.size_in_bytes() as u32 * 8, max, min })
 }

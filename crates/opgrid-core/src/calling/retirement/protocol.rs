@@ -138,7 +138,7 @@ pub(crate) struct Limbo<T> {
     epoch: AtomicU64,
     /// Calls running on threads that have left the list already: in destructors of other thread-locals, and those that
     /// never end because their thread left the list inside of them.
-    orphans: AtomicUsize,
+    unlisted_calls: AtomicUsize,
     /// The flags that every thread starts with, and that a thread joining the list takes over.
     common_flags: AtomicU32,
     threads: Mutex<Vec<Listed>>,
@@ -159,7 +159,7 @@ impl<T> Limbo<T> {
     pub(crate) const fn new() -> Self {
         Self {
             epoch: AtomicU64::new(1),
-            orphans: AtomicUsize::new(0),
+            unlisted_calls: AtomicUsize::new(0),
             common_flags: AtomicU32::new(0),
             threads: Mutex::new(Vec::new()),
             retired: Mutex::new(Retired { waiting: Vec::new(), leaving: Vec::new(), endless: 0 }),
@@ -175,18 +175,18 @@ impl<T> Limbo<T> {
         let mut threads = lock(&self.threads);
         threads.push(Listed(NonNull::from(mark)));
         mark.seen.store(self.epoch.load(Ordering::Acquire), Ordering::Release);
-        self.welcome(mark);
+        self.give_common_flags(mark);
     }
 
     /// Lets a thread call that is past being listed: its calls count themselves.
-    pub(crate) fn join_as_orphan(&self, mark: &Mark) {
+    pub(crate) fn join_unlisted(&self, mark: &Mark) {
         let _threads = lock(&self.threads);
         mark.set_flag(flag::ENDED, true);
-        self.welcome(mark);
+        self.give_common_flags(mark);
     }
 
     /// Hands the common flags to a thread. The caller holds the list's lock, so that no change of them is missed.
-    fn welcome(&self, mark: &Mark) {
+    fn give_common_flags(&self, mark: &Mark) {
         mark.set_flag(self.common_flags.load(Ordering::Relaxed), true);
         mark.set_flag(flag::NEW, false);
     }
@@ -199,7 +199,7 @@ impl<T> Limbo<T> {
         let mut threads = lock(&self.threads);
         if mark.depth() != 0 {
             // Writers look at the count under the list's lock, so they find the mark or the count.
-            self.orphans.fetch_add(1, Ordering::SeqCst);
+            self.unlisted_calls.fetch_add(1, Ordering::SeqCst);
             lock(&self.retired).endless += 1;
         }
         threads.retain(|listed| listed.0 != NonNull::from(mark));
@@ -216,12 +216,12 @@ impl<T> Limbo<T> {
 
     /// Counts a call of a thread that is on no list; the others count themselves by their nesting mark.
     pub(crate) fn count_if_ended(&self, mark: &Mark) -> Option<CountedCall<'_>> {
-        let orphan = mark.flags() & flag::ENDED != 0;
-        orphan.then(|| {
-            self.orphans.fetch_add(1, Ordering::SeqCst);
+        let is_ended = mark.flags() & flag::ENDED != 0;
+        is_ended.then(|| {
+            self.unlisted_calls.fetch_add(1, Ordering::SeqCst);
             // The count comes before every pointer that the call reads, as a writer that sees none assumes.
             fence(Ordering::SeqCst);
-            CountedCall(&self.orphans)
+            CountedCall(&self.unlisted_calls)
         })
     }
 
@@ -283,7 +283,7 @@ impl<T> Limbo<T> {
         let is_inside = |listed: &Listed| {
             listed.0 != NonNull::from(own) && listed.mark().nest.load(Ordering::Acquire) != 0
         };
-        self.orphans.load(Ordering::SeqCst) != 0 || threads.iter().any(is_inside)
+        self.unlisted_calls.load(Ordering::SeqCst) != 0 || threads.iter().any(is_inside)
     }
 
     /// How many of the things that wait for calls to end are such.
@@ -302,7 +302,7 @@ impl<T> Limbo<T> {
         }
         let barrier = heavy_barrier();
         fence(Ordering::SeqCst);
-        if self.orphans.load(Ordering::SeqCst) != 0 {
+        if self.unlisted_calls.load(Ordering::SeqCst) != 0 {
             return nothing;
         }
         let mut safe = u64::MAX;

@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 use super::super::broken;
 use crate::error;
 use crate::tensor::Dims;
+use crate::tensor::choose::STORED;
 use crate::tensor::geometry::count;
 
 /// Bytes in front of the text.
@@ -27,25 +28,31 @@ pub(super) const PREFIX: usize = 8;
 pub(super) const LONGEST: u64 = 100_000_000;
 pub(super) const METADATA: &str = "__metadata__";
 
-/// The dtypes that are read and written, and how the format spells them.
-const SPELLINGS: [(DType, &str); 16] = [
-    (DType::Bool, "BOOL"),
-    (DType::U8, "U8"),
-    (DType::I8, "I8"),
-    (DType::I16, "I16"),
-    (DType::I32, "I32"),
-    (DType::I64, "I64"),
-    (DType::U16, "U16"),
-    (DType::U32, "U32"),
-    (DType::U64, "U64"),
-    (DType::F8E5M2, "F8_E5M2"),
-    (DType::F8E4M3, "F8_E4M3"),
-    (DType::F16, "F16"),
-    (DType::BF16, "BF16"),
-    (DType::F32, "F32"),
-    (DType::F64, "F64"),
-    (DType::Complex64, "C64"),
+/// How the format spells each dtype with data; nothing where it has none.
+const SPELLINGS: [(DType, Option<&str>); STORED.len()] = [
+    (DType::Bool, Some("BOOL")),
+    (DType::U8, Some("U8")),
+    (DType::I8, Some("I8")),
+    (DType::I16, Some("I16")),
+    (DType::I32, Some("I32")),
+    (DType::I64, Some("I64")),
+    (DType::U16, Some("U16")),
+    (DType::U32, Some("U32")),
+    (DType::U64, Some("U64")),
+    (DType::F8E5M2, Some("F8_E5M2")),
+    (DType::F8E4M3, Some("F8_E4M3")),
+    (DType::F16, Some("F16")),
+    (DType::BF16, Some("BF16")),
+    (DType::F32, Some("F32")),
+    (DType::F64, Some("F64")),
+    (DType::Complex64, Some("C64")),
+    (DType::Complex128, None),
 ];
+
+/// The dtypes that are read and written, and their spellings.
+fn spellings() -> impl Iterator<Item = (DType, &'static str)> {
+    SPELLINGS.into_iter().filter_map(|(dtype, spelling)| Some((dtype, spelling?)))
+}
 
 /// Other dtypes of the format and their bits: files with such tensors are read, these tensors are not.
 const OTHERS: [(&str, u64); 6] =
@@ -57,7 +64,7 @@ const OTHERS: [(&str, u64); 6] =
 ///
 /// A dtype that the format does not have.
 pub(super) fn spelling(name: &str, dtype: DType) -> Result<&'static str> {
-    let row = SPELLINGS.iter().find(|row| row.0 == dtype);
+    let row = spellings().find(|row| row.0 == dtype);
     row.map(|row| row.1).ok_or_else(|| {
         let message = format!(
             "{name}: .safetensors files have no dtype for {dtype}; write an .npy or .npz file or convert the tensor"
@@ -155,13 +162,13 @@ impl<'a> Reader<'a> {
     /// The dtype and the bits of its elements.
     fn dtype(&self, value: &'a RawValue) -> Result<(std::result::Result<DType, String>, u64)> {
         let text: String = self.read(value, "a dtype in quotes")?;
-        if let Some((dtype, _)) = SPELLINGS.iter().find(|row| row.1 == text) {
-            return Ok((Ok(*dtype), 8 * dtype.size_in_bytes() as u64));
+        if let Some((dtype, _)) = spellings().find(|row| row.1 == text) {
+            return Ok((Ok(dtype), 8 * dtype.size_in_bytes() as u64));
         }
         match OTHERS.iter().find(|row| row.0 == text) {
             Some((_, bits)) => Ok((Err(text), *bits)),
             None => {
-                let known = SPELLINGS.map(|row| row.1).join(", ");
+                let known = spellings().map(|row| row.1).collect::<Vec<_>>().join(", ");
                 Err(broken(
                     self.file,
                     self.place(value.get()),

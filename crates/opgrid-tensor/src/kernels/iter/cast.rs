@@ -3,11 +3,12 @@
 
 use std::mem::MaybeUninit;
 
-use num_complex::Complex;
 use opgrid_core::DType;
 
 use crate::kernels::simd::{VectorLoop, narrow_to_f16, vectorised};
-use crate::tensor::{Bool, Element, F8E4M3, F8E5M2};
+use crate::tensor::Element;
+use crate::tensor::choose::STORED;
+use crate::with_dtype;
 
 /// Converts `n` elements, `stride` bytes apart, to neighbours.
 ///
@@ -18,77 +19,39 @@ use crate::tensor::{Bool, Element, F8E4M3, F8E5M2};
 pub(super) type Cast = unsafe fn(to: *mut u8, from: *const u8, stride: usize, n: usize);
 
 /// How many dtypes there are functions for.
-const DTYPES: usize = 17;
+const DTYPES: usize = STORED.len();
 
-/// The place of a dtype in the table, if it has data.
-fn index(dtype: DType) -> Option<usize> {
-    Some(match dtype {
-        DType::Bool => 0,
-        DType::U8 => 1,
-        DType::I8 => 2,
-        DType::I16 => 3,
-        DType::I32 => 4,
-        DType::I64 => 5,
-        DType::F16 => 6,
-        DType::BF16 => 7,
-        DType::F32 => 8,
-        DType::F64 => 9,
-        DType::Complex64 => 10,
-        DType::Complex128 => 11,
-        DType::U16 => 12,
-        DType::U32 => 13,
-        DType::U64 => 14,
-        DType::F8E5M2 => 15,
-        DType::F8E4M3 => 16,
-        _ => return None,
-    })
-}
+/// The row and column of each dtype, by its number; `DTYPES` for those without data.
+const INDEX: [u8; 64] = {
+    let (mut index, mut at) = ([DTYPES as u8; 64], 0);
+    while at < DTYPES {
+        index[STORED[at] as usize] = at as u8;
+        at += 1;
+    }
+    index
+};
 
 /// The function that converts from one dtype to another.
 pub(super) fn cast(from: DType, to: DType) -> Option<Cast> {
-    Some(TABLE[index(from)?][index(to)?])
+    let [from, to] = [from, to].map(|dtype| usize::from(INDEX[dtype as usize]));
+    Some(*TABLE.get(from)?.get(to)?)
 }
 
-const TABLE: [[Cast; DTYPES]; DTYPES] = [
-    row::<Bool>(),
-    row::<u8>(),
-    row::<i8>(),
-    row::<i16>(),
-    row::<i32>(),
-    row::<i64>(),
-    row::<half::f16>(),
-    row::<half::bf16>(),
-    row::<f32>(),
-    row::<f64>(),
-    row::<Complex<f32>>(),
-    row::<Complex<f64>>(),
-    row::<u16>(),
-    row::<u32>(),
-    row::<u64>(),
-    row::<F8E5M2>(),
-    row::<F8E4M3>(),
-];
+/// A list of what a macro makes of the types of all dtypes with data, in the order of [`STORED`].
+macro_rules! of_each {
+    (($row:ident) $(($variant:ident, $type:ty))*) => {
+        [$($row::<$type>()),*]
+    };
+    (($run:ident $from:ident) $(($variant:ident, $type:ty))*) => {
+        [$($run::<$from, $type>),*]
+    };
+}
+
+const TABLE: [[Cast; DTYPES]; DTYPES] =
+    with_dtype!(@rows [bool integer float complex unsigned float8] [] of_each (row));
 
 const fn row<A: Element>() -> [Cast; DTYPES] {
-    [
-        run::<A, Bool>,
-        run::<A, u8>,
-        run::<A, i8>,
-        run::<A, i16>,
-        run::<A, i32>,
-        run::<A, i64>,
-        run::<A, half::f16>,
-        run::<A, half::bf16>,
-        run::<A, f32>,
-        run::<A, f64>,
-        run::<A, Complex<f32>>,
-        run::<A, Complex<f64>>,
-        run::<A, u16>,
-        run::<A, u32>,
-        run::<A, u64>,
-        run::<A, F8E5M2>,
-        run::<A, F8E4M3>,
-    ]
+    with_dtype!(@rows [bool integer float complex unsigned float8] [] of_each (run A))
 }
 
 /// # Safety

@@ -20,10 +20,10 @@ use crate::ops::CopyInplace;
 use crate::tensor::Tensor;
 
 /// A rule over values.
-type Rule = dyn Fn(&Recorder<'_>, &[ValueRef<'_>]) -> Result<()> + Send + Sync;
+type DerivativeFn = dyn Fn(&Recorder<'_>, &[ValueRef<'_>]) -> Result<()> + Send + Sync;
 
 /// An operator's derivative, or that it has none.
-pub struct Derivative(Option<Box<Rule>>);
+pub struct Derivative(Option<Box<DerivativeFn>>);
 
 impl Derivative {
     /// That results do not depend on the tensors among the arguments as far as gradients go: they are steps, or new.
@@ -48,7 +48,7 @@ impl Derivative {
         self.0.is_none()
     }
 
-    pub(super) fn rule(&self) -> Option<&Rule> {
+    pub(super) fn rule(&self) -> Option<&DerivativeFn> {
         self.0.as_deref()
     }
 }

@@ -10,10 +10,10 @@ use crate::ops::Matmul;
 use crate::tensor::Tensor;
 
 /// A rule over a call.
-type Rule = dyn Fn(&mut BatchedCall<'_, '_>) -> Result<()> + Send + Sync;
+type BatchingFn = dyn Fn(&mut BatchedCall<'_, '_>) -> Result<()> + Send + Sync;
 
 /// An operator's batching rule. It sees tensors whose dimension 0 is that of the batch, and leaves results that have it too.
-pub struct BatchingRule(Box<Rule>);
+pub struct BatchingRule(Box<BatchingFn>);
 
 impl BatchingRule {
     /// A rule.

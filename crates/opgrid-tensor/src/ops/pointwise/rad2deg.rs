@@ -19,10 +19,8 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const RAD2DEG: Family<Rad2deg> = Family::new(Rad2deg, &kind::POINTWISE_UNARY, |input| {
-    pointwise::check_ordered(&[input])?;
-    pointwise::inexact_unary(input)
-});
+pub const RAD2DEG: Family<Rad2deg> =
+    Family::new(Rad2deg, &kind::POINTWISE_UNARY, pointwise::inexact_real_unary);
 
 pub(super) fn register(library: &mut Library) {
     library

@@ -15,18 +15,13 @@ operator! {
     pub IsSigned = "aten::is_signed(Tensor self) -> bool", method;
 }
 
-const UNSIGNED: [DType; 5] = [DType::Bool, DType::U8, DType::U16, DType::U32, DType::U64];
-
 pub(super) fn register(library: &mut Library) {
     library
         .define(IsFloatingPoint)
         .kind(&kind::QUESTION)
         .implicit(|input| Ok(input.spec()?.dtype().is_floating_point()));
     library.define(IsComplex).kind(&kind::QUESTION).implicit(|input| Ok(input.spec()?.dtype().is_complex()));
-    library
-        .define(IsSigned)
-        .kind(&kind::QUESTION)
-        .implicit(|input| Ok(!UNSIGNED.contains(&input.spec()?.dtype())));
+    library.define(IsSigned).kind(&kind::QUESTION).implicit(|input| Ok(input.spec()?.dtype().is_signed()));
 }
 
 pub(super) fn samples(samples: &mut Samples) {

@@ -2,19 +2,19 @@
 
 use opgrid_core::DispatchKey;
 
-use crate::generate::{Draft, Operator};
-use crate::kernels::SIGNATURES;
-use crate::program::{Block, Kind, Legacy, Sort, Step, What};
-use crate::schemas::schema_of;
+use super::generate::{Draft, Operator};
+use super::kernels::SIGNATURES;
+use super::program::{Block, Kind, Legacy, Sort, Step, What};
+use super::schemas::schema_of;
 
 /// The name of operators that never come to be.
 pub(crate) const ELSEWHERE: &str = "fresh";
 
-/// A mistake that a program can make.
-pub(crate) type Mistake = fn(&mut Draft<'_>);
+/// What is wrong with a step: it adds the step to the program.
+pub(crate) type Fault = fn(&mut Draft<'_>);
 
-/// Every mistake; each is as likely as the others.
-pub(crate) const MISTAKES: &[Mistake] = &[
+/// Every fault; each is as likely as the others.
+pub(crate) const FAULTS: &[Fault] = &[
     second_definition,
     kernel_of_another_type,
     definition_of_another_type,
@@ -44,7 +44,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
 
 impl Draft<'_> {
     /// Adds a block with one item; nothing is expected to be left of it.
-    fn mistaken(
+    fn faulty(
         &mut self,
         mut block: Block,
         what: What,
@@ -69,9 +69,9 @@ fn second_definition(draft: &mut Draft<'_>) {
     if operator.defined_by.is_none() {
         draft.operators[place].defined_by = Some(block.number);
         let again = draft.block(Kind::Fragment, &operator.namespace);
-        draft.mistaken(again, What::Define, schema.clone(), None);
+        draft.faulty(again, What::Define, schema.clone(), None);
     }
-    draft.mistaken(block, What::Define, schema, None);
+    draft.faulty(block, What::Define, schema, None);
 }
 
 fn kernel_of_another_type(draft: &mut Draft<'_>) {
@@ -81,7 +81,7 @@ fn kernel_of_another_type(draft: &mut Draft<'_>) {
     draft.operators[place].has_kernels = true;
     let block = draft.block(Kind::Implementations, &operator.namespace);
     let kernel = (Sort::Typed(signature), Some(DispatchKey::Cpu));
-    draft.mistaken(block, What::Implement, operator.short(), Some(kernel));
+    draft.faulty(block, What::Implement, operator.short(), Some(kernel));
 }
 
 fn definition_of_another_type(draft: &mut Draft<'_>) {
@@ -90,7 +90,7 @@ fn definition_of_another_type(draft: &mut Draft<'_>) {
     let signature = draft.another_signature(operator.signature);
     let schema = schema_of(&operator.short(), &SIGNATURES[signature], &mut draft.random);
     let block = draft.defining_block(&operator.namespace);
-    draft.mistaken(block, What::Define, schema, None);
+    draft.faulty(block, What::Define, schema, None);
 }
 
 fn second_library(draft: &mut Draft<'_>) {
@@ -109,19 +109,19 @@ fn definition_among_implementations(draft: &mut Draft<'_>) {
     let place = draft.place();
     let namespace = draft.operators[place].namespace.clone();
     let block = draft.block(Kind::Implementations, &namespace);
-    draft.mistaken(block, What::Define, format!("{ELSEWHERE}(Tensor x) -> Tensor"), None);
+    draft.faulty(block, What::Define, format!("{ELSEWHERE}(Tensor x) -> Tensor"), None);
 }
 
 fn definition_of_another_namespace(draft: &mut Draft<'_>) {
     let place = draft.place();
     let namespace = draft.operators[place].namespace.clone();
     let block = draft.block(Kind::Fragment, &namespace);
-    draft.mistaken(block, What::Define, format!("elsewhere::{ELSEWHERE}(Tensor x) -> Tensor"), None);
+    draft.faulty(block, What::Define, format!("elsewhere::{ELSEWHERE}(Tensor x) -> Tensor"), None);
 }
 
 fn definition_without_namespace(draft: &mut Draft<'_>) {
     let block = draft.block(Kind::Fragment, "_");
-    draft.mistaken(block, What::Define, format!("{ELSEWHERE}(Tensor x) -> Tensor"), None);
+    draft.faulty(block, What::Define, format!("{ELSEWHERE}(Tensor x) -> Tensor"), None);
 }
 
 fn kernel_of_another_namespace(draft: &mut Draft<'_>) {
@@ -130,7 +130,7 @@ fn kernel_of_another_namespace(draft: &mut Draft<'_>) {
     let wildcard = draft.random.chance(25);
     let block = draft.block(Kind::Implementations, if wildcard { "_" } else { &namespace });
     let kernel = (Sort::Boxed, Some(DispatchKey::Cpu));
-    draft.mistaken(block, What::Implement, format!("elsewhere::{ELSEWHERE}"), Some(kernel));
+    draft.faulty(block, What::Implement, format!("elsewhere::{ELSEWHERE}"), Some(kernel));
 }
 
 fn kernel_of_another_key(draft: &mut Draft<'_>) {
@@ -139,7 +139,7 @@ fn kernel_of_another_key(draft: &mut Draft<'_>) {
     let mut block = draft.block(Kind::Implementations, &operator.namespace);
     block.key = Some(DispatchKey::Cuda);
     let kernel = (Sort::Boxed, Some(DispatchKey::Cpu));
-    draft.mistaken(block, What::Implement, operator.short(), Some(kernel));
+    draft.faulty(block, What::Implement, operator.short(), Some(kernel));
 }
 
 fn schema_for_a_name(draft: &mut Draft<'_>) {
@@ -147,21 +147,21 @@ fn schema_for_a_name(draft: &mut Draft<'_>) {
     let operator = draft.operators[place].clone();
     let schema = schema_of(&operator.short(), &SIGNATURES[operator.signature], &mut draft.random);
     let block = draft.block(Kind::Implementations, &operator.namespace);
-    draft.mistaken(block, What::Implement, schema, Some((Sort::Boxed, None)));
+    draft.faulty(block, What::Implement, schema, Some((Sort::Boxed, None)));
 }
 
 fn name_for_a_schema(draft: &mut Draft<'_>) {
     let place = draft.place();
     let operator = draft.operators[place].clone();
     let block = draft.block(Kind::Fragment, &operator.namespace);
-    draft.mistaken(block, What::Define, operator.short(), None);
+    draft.faulty(block, What::Define, operator.short(), None);
 }
 
 fn boxed_kernel_to_infer_from(draft: &mut Draft<'_>) {
     let place = draft.place();
     let operator = draft.operators[place].clone();
     let block = draft.block(Kind::Fragment, &operator.namespace);
-    draft.mistaken(block, What::Define, operator.short(), Some((Sort::Boxed, None)));
+    draft.faulty(block, What::Define, operator.short(), Some((Sort::Boxed, None)));
 }
 
 fn too_many_arguments(draft: &mut Draft<'_>) {
@@ -169,11 +169,11 @@ fn too_many_arguments(draft: &mut Draft<'_>) {
     let operator = draft.operators[place].clone();
     let arguments: Vec<String> = (0..65).map(|number| format!("int a{number}")).collect();
     let block = draft.block(Kind::Fragment, &operator.namespace);
-    // One mistake at a time: which of two is found first is nobody's promise.
+    // One fault at a time: which of two is found first is nobody's promise.
     let is_known = operator.defined_by.is_some() || operator.has_kernels;
     let name = if is_known { ELSEWHERE.to_owned() } else { operator.short() };
     let schema = format!("{name}({}) -> ()", arguments.join(", "));
-    draft.mistaken(block, What::Define, schema, None);
+    draft.faulty(block, What::Define, schema, None);
 }
 
 fn reserved_overload(draft: &mut Draft<'_>) {
@@ -181,7 +181,7 @@ fn reserved_overload(draft: &mut Draft<'_>) {
     let namespace = draft.operators[place].namespace.clone();
     let overload = *draft.random.pick(&["default", "__out", "1"]);
     let block = draft.block(Kind::Fragment, &namespace);
-    draft.mistaken(block, What::Define, format!("{ELSEWHERE}.{overload}(Tensor x) -> Tensor"), None);
+    draft.faulty(block, What::Define, format!("{ELSEWHERE}.{overload}(Tensor x) -> Tensor"), None);
 }
 
 fn second_fallback(draft: &mut Draft<'_>) {
@@ -192,7 +192,7 @@ fn second_fallback(draft: &mut Draft<'_>) {
     for _ in 0..if key == own { 2 } else { 1 } {
         let mut block = draft.block(Kind::Implementations, "_");
         block.key = Some(key);
-        draft.mistaken(block, What::Fallback, String::new(), Some((Sort::Boxed, None)));
+        draft.faulty(block, What::Fallback, String::new(), Some((Sort::Boxed, None)));
     }
 }
 
@@ -209,12 +209,12 @@ fn fall_back_at_home(draft: &mut Draft<'_>, kind: Kind) {
     let namespace = draft.operators[place].namespace.clone();
     let block = draft.block(kind, &namespace);
     let kernel = (Sort::Boxed, Some(DispatchKey::Cpu));
-    draft.mistaken(block, What::Fallback, String::new(), Some(kernel));
+    draft.faulty(block, What::Fallback, String::new(), Some(kernel));
 }
 
 fn fallback_without_key(draft: &mut Draft<'_>) {
     let block = draft.block(Kind::Implementations, "_");
-    draft.mistaken(block, What::Fallback, String::new(), Some((Sort::Boxed, None)));
+    draft.faulty(block, What::Fallback, String::new(), Some((Sort::Boxed, None)));
 }
 
 /// Torch takes kernels and fallbacks for keys that no call reaches; they go again before anything else happens.
@@ -229,11 +229,11 @@ fn building_block(draft: &mut Draft<'_>) {
         true => (What::Fallback, String::new()),
         false => (What::Implement, operator.short()),
     };
-    draft.mistaken(block, what, text, Some((Sort::Boxed, Some(key))));
+    draft.faulty(block, what, text, Some((Sort::Boxed, Some(key))));
 }
 
 /// Adds a legacy registration of which nothing is expected to be left.
-fn mistaken_legacy(
+fn faulty_legacy(
     draft: &mut Draft<'_>,
     text: Option<String>,
     schema: Option<String>,
@@ -255,30 +255,30 @@ fn named_schema(draft: &mut Draft<'_>) -> (Operator, String) {
 fn two_kernels_for_a_key(draft: &mut Draft<'_>) {
     let (operator, schema) = named_schema(draft);
     let kernel = (Sort::Typed(operator.signature), Some(DispatchKey::Cpu));
-    mistaken_legacy(draft, Some(schema), None, &[kernel, kernel]);
+    faulty_legacy(draft, Some(schema), None, &[kernel, kernel]);
 }
 
 fn two_kernels_for_every_key(draft: &mut Draft<'_>) {
     let (operator, schema) = named_schema(draft);
     let kernel = (Sort::Typed(operator.signature), None);
-    mistaken_legacy(draft, None, Some(schema), &[kernel, kernel]);
+    faulty_legacy(draft, None, Some(schema), &[kernel, kernel]);
 }
 
 fn two_schemas(draft: &mut Draft<'_>) {
     let (_, schema) = named_schema(draft);
-    mistaken_legacy(draft, Some(schema.clone()), Some(schema), &[]);
+    faulty_legacy(draft, Some(schema.clone()), Some(schema), &[]);
 }
 
 fn neither_schema_nor_name(draft: &mut Draft<'_>) {
-    mistaken_legacy(draft, None, None, &[(Sort::Boxed, Some(DispatchKey::Cpu))]);
+    faulty_legacy(draft, None, None, &[(Sort::Boxed, Some(DispatchKey::Cpu))]);
 }
 
 fn name_without_kernels(draft: &mut Draft<'_>) {
     let (operator, _) = named_schema(draft);
-    mistaken_legacy(draft, Some(operator.qualified()), None, &[]);
+    faulty_legacy(draft, Some(operator.qualified()), None, &[]);
 }
 
 fn name_with_boxed_kernels(draft: &mut Draft<'_>) {
     let (operator, _) = named_schema(draft);
-    mistaken_legacy(draft, Some(operator.qualified()), None, &[(Sort::Boxed, Some(DispatchKey::Cpu))]);
+    faulty_legacy(draft, Some(operator.qualified()), None, &[(Sort::Boxed, Some(DispatchKey::Cpu))]);
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use opgrid_core::DispatchKeySet;
 
-use crate::classes::{SECOND_LIBRARY, class_of_ours, class_of_torch, names_in};
-use crate::deliberate::{self, Rule};
-use crate::ours::{Answer, Ours};
-use crate::program::{Block, Program, Step};
-use crate::report::Report;
+use super::classes::{SECOND_LIBRARY, class_of_ours, class_of_torch, names_in};
+use super::deliberate::{self, Rule};
+use super::ours::{Answer, Ours};
+use super::program::{Block, Program, Step};
+use super::report::Report;
 
 /// What dumps say of kernels that came with a legacy registration.
 const LEGACY: &str = "registered by RegisterOperators";

@@ -1,7 +1,7 @@
 //! Programs: what both dispatchers are asked to do, step by step.
 //!
 //! A program is data. It is written as commands for the driver ([`Step::command`]), run on our dispatcher by
-//! [`crate::ours`], and printed for people.
+//! [`super::ours`], and printed for people.
 
 use std::fmt::{self, Write};
 
@@ -78,7 +78,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The file that torch is told; [`crate::compare`] forgets places in files of this ending.
+    /// The file that torch is told; [`super::compare`] forgets places in files of this ending.
     pub fn file(&self) -> String {
         if self.is_placed { format!("block{}", self.number) } else { "block.cpp".to_owned() }
     }
@@ -143,7 +143,7 @@ impl KernelSpec {
 /// What a kernel is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// A function of that number in [`crate::kernels::SIGNATURES`].
+    /// A function of that number in [`super::kernels::SIGNATURES`].
     Typed(usize),
     /// A function of values.
     Boxed,
@@ -199,7 +199,7 @@ impl Command {
     }
 
     fn field(mut self, field: impl fmt::Display) -> Self {
-        let _ = write!(self.0, "\t{}", crate::wire::escaped(&field.to_string()));
+        let _ = write!(self.0, "\t{}", super::wire::escaped(&field.to_string()));
         self
     }
 
@@ -345,7 +345,7 @@ impl fmt::Display for Item {
 impl fmt::Display for KernelSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sort {
-            Sort::Typed(signature) => write!(f, "[{}", crate::kernels::SIGNATURES[signature].text())?,
+            Sort::Typed(signature) => write!(f, "[{}", super::kernels::SIGNATURES[signature].text())?,
             Sort::Boxed => f.write_str("[boxed")?,
             Sort::Fallthrough => f.write_str("[fallthrough")?,
         }

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::generate::OPERATORS;
-use crate::mistakes::ELSEWHERE;
+use super::faults::ELSEWHERE;
+use super::generate::OPERATORS;
 
 /// One sort of errors: a phrase of torch's message, and one of ours.
 struct Class {

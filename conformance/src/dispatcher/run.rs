@@ -7,14 +7,14 @@ use std::sync::mpsc::sync_channel;
 use opgrid_core::{Rule, Rules};
 use opgrid_schema::FunctionSchema;
 
-use crate::compare::compare;
-use crate::driver::{Commands, Driver};
-use crate::generate::{Material, program};
-use crate::keys::Keys;
-use crate::ours::{Answer, Ours, classes_of};
-use crate::program::{Program, Step};
-use crate::record;
-use crate::report::Report;
+use super::compare::compare;
+use super::driver::{Commands, Driver};
+use super::generate::{Material, program};
+use super::keys::Keys;
+use super::ours::{Answer, Ours, classes_of};
+use super::program::{Program, Step};
+use super::record;
+use super::report::Report;
 
 /// How many programs the driver may be ahead of our side.
 const AHEAD: usize = 64;

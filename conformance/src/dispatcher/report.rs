@@ -1,12 +1,12 @@
 //! Counts what was compared and what differed, and says whether the run passed.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::compare::{Difference, Part};
-use crate::deliberate::{self, Met, RULES, Rule};
-use crate::program::{Program, Step};
+use super::compare::{Difference, Part};
+use super::deliberate::{self, Met, RULES, Rule};
+use super::program::{Program, Step};
+use crate::tally::Tally;
 
 /// What programs have, and mistakes that both sides refuse: everything that is counted.
 const FEATURES: [&str; 51] = [
@@ -73,17 +73,26 @@ const ENOUGH: usize = 500;
 const SHOWN: usize = 4;
 
 /// The counts of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Report {
     programs: usize,
     features: BTreeMap<&'static str, usize>,
-    compared: BTreeMap<&'static str, usize>,
     stale: usize,
-    explained: BTreeMap<&'static str, usize>,
-    unexplained: BTreeMap<Part, usize>,
-    differing: BTreeSet<u64>,
-    shown: Vec<(Difference, String)>,
+    tally: Tally<Part>,
+    /// The features of the program that is compared.
     current: BTreeSet<&'static str>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            programs: 0,
+            features: BTreeMap::new(),
+            stale: 0,
+            tally: Tally::new(SHOWN),
+            current: BTreeSet::new(),
+        }
+    }
 }
 
 impl Report {
@@ -139,7 +148,7 @@ impl Report {
             Step::Key(_) | Step::KeyName(_) => "keys",
             Step::Parse(_) => "edited schemas",
         };
-        *self.compared.entry(name).or_default() += 1;
+        self.tally.compared(name);
         self.stale += usize::from(is_stale);
     }
 
@@ -150,16 +159,13 @@ impl Report {
         rule: Option<&'static Rule>,
         program: &Program,
     ) {
-        if let Some(rule) = rule {
-            *self.explained.entry(rule.difference.id).or_default() += 1;
-            return;
-        }
-        let of_part = self.unexplained.entry(difference.part).or_default();
-        *of_part += 1;
-        self.differing.insert(difference.seed);
-        if *of_part <= SHOWN {
-            let step = program.steps[difference.place].to_string();
-            self.shown.push((difference, step));
+        match rule {
+            Some(rule) => self.tally.explained(rule.decided.id, ""),
+            None => self.tally.unexplained(difference.part, difference.seed, || {
+                let Difference { seed, place, part, ours, torch } = &difference;
+                let step = &program.steps[*place];
+                format!("seed {seed} step {place} {part:?}: {step}\n    opgrid  {ours}\n    torch   {torch}")
+            }),
         }
     }
 
@@ -177,10 +183,9 @@ impl Report {
 
     /// A schema of torch's that we print otherwise, or do not read.
     pub fn schema(&mut self, torch: &str, ours: &str) {
-        *self.compared.entry("schemas").or_default() += 1;
+        self.tally.compared("schemas");
         if torch != ours {
-            *self.unexplained.entry(Part::Printed).or_default() += 1;
-            eprintln!("schema {torch}\n  ours {ours}");
+            self.tally.unexplained(Part::Printed, 0, || format!("schema {torch}\n    opgrid  {ours}"));
         }
     }
 
@@ -189,14 +194,9 @@ impl Report {
         self.programs
     }
 
-    /// How many differences no rule explains.
-    pub fn unexplained(&self) -> usize {
-        self.unexplained.values().sum()
-    }
-
-    /// How many programs have such differences.
-    pub fn differing_programs(&self) -> usize {
-        self.differing.len()
+    /// What differed.
+    pub fn tally(&self) -> &Tally<Part> {
+        &self.tally
     }
 
     /// The features that too few programs have.
@@ -209,7 +209,7 @@ impl Report {
     }
 
     fn hits(&self, rule: &Rule) -> usize {
-        self.explained.get(rule.difference.id).copied().unwrap_or(0)
+        self.tally.hits(rule.decided.id).map(|(_, count)| count).sum()
     }
 
     /// The wanted differences that programs should have come upon and have not, where there were enough of them: torch or
@@ -219,17 +219,12 @@ impl Report {
             return Vec::new();
         }
         let is_unmet = |rule: &&Rule| rule.met == Met::ByPrograms && self.hits(rule) == 0;
-        RULES.iter().filter(is_unmet).map(|rule| rule.difference.id).collect()
+        RULES.iter().filter(is_unmet).map(|rule| rule.decided.id).collect()
     }
 
     /// What was counted and is in no list of features: that list lacks a line.
     pub fn unlisted_features(&self) -> Vec<&'static str> {
         self.features.keys().copied().filter(|name| !FEATURES.contains(name)).collect()
-    }
-
-    /// The differences to be shown.
-    pub fn shown(&self) -> impl Iterator<Item = &(Difference, String)> {
-        self.shown.iter()
     }
 }
 
@@ -239,19 +234,12 @@ impl fmt::Display for Report {
         for (name, count) in &self.features {
             writeln!(f, "  {:6.1}  {name}", *count as f64 * 100.0 / self.programs.max(1) as f64)?;
         }
-        writeln!(f, "compared:")?;
-        for (name, count) in &self.compared {
-            writeln!(f, "  {count:9}  {name}")?;
-        }
-        writeln!(f, "  {:9}  of the states and calls where torch's stored table is stale", self.stale)?;
-        writeln!(f, "wanted differences:")?;
+        self.tally.print_compared(f)?;
+        writeln!(f, "{:9}  of the states and calls where torch's stored table is stale", self.stale)?;
+        writeln!(f, "decided differences:")?;
         for rule in RULES {
-            writeln!(f, "  {:9}  {}", self.hits(rule), rule.difference.id)?;
+            writeln!(f, "{:9}  {}", self.hits(rule), rule.decided.id)?;
         }
-        writeln!(f, "other differences: {} in {} programs", self.unexplained(), self.differing.len())?;
-        for (part, count) in &self.unexplained {
-            writeln!(f, "  {count:9}  {part:?}")?;
-        }
-        Ok(())
+        self.tally.print_differences(f, "programs", |part| format!("{part:?}"))
     }
 }

@@ -1,6 +1,6 @@
 //! Schemas for the programs: of typed kernels, and edits of schemas that torch has.
 
-use crate::kernels::SignatureOfKernels;
+use super::kernels::SignatureOfKernels;
 use crate::random::Random;
 
 /// Names that arguments can have; some are words of the language that may be used so.
@@ -148,7 +148,7 @@ fn edit(text: &mut String, corpus: &[String], random: &mut Random) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::SIGNATURES;
+    use crate::dispatcher::kernels::SIGNATURES;
     use opgrid_schema::FunctionSchema;
 
     #[test]

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use opgrid_conformance::ours::{Answer, Ours};
-use opgrid_conformance::program::Program;
-use opgrid_conformance::record::Recorder;
-use opgrid_conformance::report::Report;
-use opgrid_conformance::run::{self, Setting};
+use opgrid_conformance::dispatcher::ours::{Answer, Ours};
+use opgrid_conformance::dispatcher::program::Program;
+use opgrid_conformance::dispatcher::record::Recorder;
+use opgrid_conformance::dispatcher::report::Report;
+use opgrid_conformance::dispatcher::run::{self, Setting};
+use opgrid_conformance::options::{self, Options};
 use opgrid_core::{Rule, Rules};
 
-/// How many programs show that a rule is missed, when all rules are taken away one after the other.
+/// How many programs show that a rule is missed, when each rule is taken away in turn.
 const PROGRAMS_PER_RULE: u64 = 300;
 
 /// After how many programs the run says how far it is.
@@ -31,61 +32,34 @@ struct Arguments {
     record: Option<PathBuf>,
 }
 
-const USAGE: &str = "opgrid-conformance --driver PROGRAM --schemas FILE [--seeds N] [--seed S] [--show SEED] \
+/// How many programs there are unless the command line says so.
+const SEEDS: u64 = 10_000;
+
+const USAGE: &str = "opgrid-conformance-dispatcher --driver PROGRAM --schemas FILE [--seeds N] [--seed S] [--show SEED] \
                      [--break RULE|all] [--record FILE]";
 
 impl Arguments {
-    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments = Self {
-            driver: PathBuf::new(),
-            schemas: PathBuf::new(),
-            first: 0,
-            count: 10_000,
-            show: None,
-            without: None,
-            each_rule: false,
-            record: None,
-        };
-        while let Some(word) = words.next() {
-            let value = words.next().ok_or_else(|| format!("`{word}` needs a value; usage: {USAGE}"))?;
-            let number =
-                || value.parse::<u64>().map_err(|_| format!("`{word}` needs a number, found `{value}`"));
-            match word.as_str() {
-                "--driver" => arguments.driver = value.into(),
-                "--schemas" => arguments.schemas = value.into(),
-                "--seed" => arguments.first = number()?,
-                "--seeds" => arguments.count = number()?,
-                "--show" => arguments.show = Some(number()?),
-                "--break" if value == "all" => arguments.each_rule = true,
-                "--break" => arguments.without = Some(run::rule(&value)?),
-                "--record" => arguments.record = Some(value.into()),
-                _ => return Err(format!("unknown option `{word}`; usage: {USAGE}")),
-            }
-        }
-        Ok(arguments)
+    fn of(options: &Options) -> Result<Self, String> {
+        let broken = options.text("--break");
+        Ok(Self {
+            driver: options.path("--driver")?,
+            schemas: options.path("--schemas")?,
+            first: options.number("--seed")?.unwrap_or(0),
+            count: options.number("--seeds")?.unwrap_or(SEEDS),
+            show: options.number("--show")?,
+            without: broken.filter(|rule| *rule != "all").map(run::rule).transpose()?,
+            each_rule: broken == Some("all"),
+            record: options.text("--record").map(PathBuf::from),
+        })
     }
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::parse(std::env::args().skip(1)) {
-        Ok(arguments) => arguments,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
-    };
-    let result = match (arguments.show, arguments.each_rule) {
-        (Some(seed), _) => show(&arguments, seed),
-        (None, true) => each_rule(&arguments),
-        (None, false) => compare(&arguments),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    options::main(USAGE, Arguments::of, |arguments| match (arguments.show, arguments.each_rule) {
+        (Some(seed), _) => show(arguments, seed),
+        (None, true) => each_rule(arguments),
+        (None, false) => compare(arguments),
+    })
 }
 
 fn setting(arguments: &Arguments) -> Result<Setting, String> {
@@ -114,24 +88,23 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
         std::fs::write(path, recorder.text())
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
-    for (difference, step) in report.shown() {
-        println!("seed {} step {} {:?}: {step}", difference.seed, difference.place, difference.part);
-        println!("    opgrid  {}\n    torch   {}", difference.ours, difference.torch);
+    for text in report.tally().shown() {
+        println!("{text}");
     }
     print!("{report}");
     println!("{:.1} s", start.elapsed().as_secs_f64());
     let rare = report.rare_features();
     let unmet = report.unmet_rules();
-    match report.unexplained() {
+    match report.tally().differences() {
         0 if rare.is_empty() && unmet.is_empty() => Ok(()),
         0 if rare.is_empty() => Err(format!(
-            "no program came upon these wanted differences, so that their rules may hide others: {}",
+            "no program came upon these decided differences, so that their rules may hide others: {}",
             unmet.join(", ")
         )),
         0 => Err(format!("too few programs have: {}", rare.join(", "))),
         count => Err(format!(
             "{count} differences in {} programs that no rule explains; `--show SEED` prints a program",
-            report.differing_programs()
+            report.tally().differing_seeds()
         )),
     }
 }
@@ -154,9 +127,9 @@ fn each_rule(arguments: &Arguments) -> Result<(), String> {
         println!(
             "without {:24} {:4} of {PROGRAMS_PER_RULE} programs differ",
             run::name_of(rule),
-            report.differing_programs()
+            report.tally().differing_seeds()
         );
-        if report.unexplained() == 0 {
+        if report.tally().differences() == 0 {
             missed.push(run::name_of(rule));
         }
     }
@@ -178,8 +151,8 @@ fn show(arguments: &Arguments, seed: u64) -> Result<(), String> {
             println!("  torch   {}", torch.join("\n          "));
         }
     })?;
-    for (difference, _) in report.shown() {
-        println!("first difference: step {} {:?}", difference.place, difference.part);
+    for text in report.tally().shown() {
+        println!("{text}");
     }
     Ok(())
 }

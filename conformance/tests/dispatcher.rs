@@ -1,16 +1,16 @@
-//! Compares with what torch 2.15 answered once, so that the comparison runs without torch.
+//! Compares the dispatcher with what torch 2.15 answered once, so that the comparison runs without torch.
 //!
 //! The record is made by `cargo xtask conformance --seeds N --record FILE` with the schemas of `tests/schemas.txt`.
 
 use std::collections::HashSet;
 
-use opgrid_conformance::deliberate::differences;
-use opgrid_conformance::report::Report;
-use opgrid_conformance::run::{Setting, recorded, schemas};
+use opgrid_conformance::dispatcher::deliberate::differences;
+use opgrid_conformance::dispatcher::report::Report;
+use opgrid_conformance::dispatcher::run::{Setting, recorded, schemas};
 use opgrid_core::{Rule, Rules};
 
 const SCHEMAS: &str = include_str!("schemas.txt");
-const RECORD: &str = include_str!("recorded.txt");
+const RECORD: &str = include_str!("dispatcher.txt");
 
 fn compared(rules: Rules, record: &str) -> Report {
     let setting = Setting::new(SCHEMAS, rules);
@@ -23,8 +23,7 @@ fn compared(rules: Rules, record: &str) -> Report {
 fn both_sides_agree_on_what_was_recorded() {
     let mut report = compared(Rules::ALL, RECORD);
     schemas(&Setting::new(SCHEMAS, Rules::ALL), &mut report);
-    let shown: Vec<_> = report.shown().collect();
-    assert_eq!(report.unexplained(), 0, "{shown:#?}");
+    assert_eq!(report.tally().differences(), 0, "{:#?}", report.tally().shown());
     assert!(report.to_string().starts_with(&format!("{} programs", report.programs())));
     assert!(report.programs() >= 20, "{report}");
     assert_eq!(report.unlisted_features(), [""; 0]);
@@ -34,7 +33,7 @@ fn both_sides_agree_on_what_was_recorded() {
 fn each_rule_that_is_missing_is_noticed() {
     for rule in Rule::ALL {
         let report = compared(Rules::ALL.without(rule), RECORD);
-        assert!(report.differing_programs() > 0, "without {rule:?} nothing differs");
+        assert!(report.tally().differing_seeds() > 0, "without {rule:?} nothing differs");
     }
 }
 
@@ -47,12 +46,12 @@ fn changed_answers_are_noticed() {
     {
         assert!(RECORD.contains(from), "{from:?}");
         let report = compared(Rules::ALL, &RECORD.replacen(from, to, 40));
-        assert!(report.unexplained() > 0, "{from:?} as {to:?}");
+        assert!(report.tally().differences() > 0, "{from:?} as {to:?}");
     }
 }
 
 #[test]
-fn each_wanted_difference_has_the_test_that_it_names() {
+fn each_decided_difference_has_the_test_that_it_names() {
     let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
     let mut ids = HashSet::new();
     for difference in differences() {
@@ -60,7 +59,7 @@ fn each_wanted_difference_has_the_test_that_it_names() {
         let text = std::fs::read_to_string(format!("{crates}/{file}")).unwrap_or_default();
         assert!(text.contains(&format!("\nfn {function}(")), "{}: no {function} in {file}", difference.id);
         assert!(ids.insert(difference.id), "{} is the name of two differences", difference.id);
-        let text = difference.text;
+        let text = difference.what;
         assert!(text.contains("torch") && text.contains("opgrid"), "{}: {text}", difference.id);
     }
 }

@@ -9,9 +9,9 @@ use opgrid_core::{
 };
 use opgrid_schema::{Declaration, FunctionSchema, ParseOptions, Type};
 
-use crate::calls::{Tensors, Way, arguments_of, find, hex, keys_of, outermost};
-use crate::kernels::{SIGNATURES, Sees, Task, boxed};
-use crate::program::{Block, Call, Guard, Item, KernelSpec, Kind, Legacy, Name, Sort, Step, What};
+use super::calls::{Tensors, Way, arguments_of, find, hex, keys_of, outermost};
+use super::kernels::{SIGNATURES, Sees, Task, boxed};
+use super::program::{Block, Call, Guard, Item, KernelSpec, Kind, Legacy, Name, Sort, Step, What};
 
 /// The fields of an answer; the first is `ok` or `err`.
 pub type Answer = Vec<String>;

@@ -1,4 +1,4 @@
-//! The differences between opgrid and torch that are wanted, each with the test that proves it.
+//! The differences between opgrid and torch that were decided, each with the test that proves it.
 //!
 //! A rule recognises its difference by what the step is and what both sides say. A difference that no rule
 //! recognises fails the run.
@@ -7,19 +7,19 @@ use std::collections::BTreeSet;
 
 use opgrid_core::DispatchKey;
 
-use crate::classes::{
+use super::classes::{
     ANOTHER_TYPE, TOO_MANY_ARGUMENTS, TWO_TYPES, UNKNOWN_KEY, class_of_ours, class_of_torch,
 };
-use crate::compare::{Part, Seen};
-use crate::program::{Step, What};
+use super::compare::{Part, Seen};
+use super::program::{Step, What};
 
-/// A difference that is wanted, as it is listed.
+/// A difference that was decided, as it is listed.
 #[derive(Clone, Copy, Debug)]
-pub struct Difference {
+pub struct Decided {
     /// A short name of its own.
     pub id: &'static str,
     /// What torch does, what opgrid does, and why: one sentence.
-    pub text: &'static str,
+    pub what: &'static str,
     /// The test that shows what opgrid does: file below `crates`, and the function.
     pub test: (&'static str, &'static str),
 }
@@ -36,10 +36,10 @@ pub enum Met {
 /// How many programs there have to be for every rule to be met that is [met by programs](Met::ByPrograms).
 pub const ENOUGH: usize = 50_000;
 
-/// How a wanted difference is recognised.
+/// How a decided difference is recognised.
 pub struct Rule {
     /// What differs.
-    pub difference: Difference,
+    pub decided: Decided,
     /// Whether programs come upon it.
     pub met: Met,
     /// Whether both sides are in the same state after a step of which only one side refuses.
@@ -49,9 +49,9 @@ pub struct Rule {
 }
 
 /// Differences that no program comes upon: torch does something there that would last beyond the program.
-pub const DIRECTED: &[Difference] = &[Difference {
+pub const DIRECTED: &[Decided] = &[Decided {
     id: "second-autograd-fallback",
-    text: "torch takes a second fallback for AutogradPrivateUse1 in silence and has none when either goes; opgrid \
+    what: "torch takes a second fallback for AutogradPrivateUse1 in silence and has none when either goes; opgrid \
            refuses it unless the library allows overriding, and the first one comes back, because nothing is to be lost \
            silently",
     test: (
@@ -60,17 +60,17 @@ pub const DIRECTED: &[Difference] = &[Difference {
     ),
 }];
 
-/// Every difference that is wanted.
-pub fn differences() -> impl Iterator<Item = Difference> {
-    RULES.iter().map(|rule| rule.difference).chain(DIRECTED.iter().copied())
+/// Every difference that was decided.
+pub fn differences() -> impl Iterator<Item = Decided> {
+    RULES.iter().map(|rule| rule.decided).chain(DIRECTED.iter().copied())
 }
 
 /// How to recognise those that programs come upon.
 pub const RULES: &[Rule] = &[
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "building-blocks",
-            text: "torch takes kernels and fallbacks for keys that no call reaches; opgrid refuses them, because they would never run",
+            what: "torch takes kernels and fallbacks for keys that no call reaches; opgrid refuses them, because they would never run",
             test: ("opgrid-core/tests/differences.rs", "kernels_for_building_blocks_are_refused"),
         },
         met: Met::ByPrograms,
@@ -84,9 +84,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "stale-tables",
-            text: "torch leaves columns of its stored tables as they were when a registration changes what its own rules give for them; opgrid recomputes every column, so that calls do what dumps say",
+            what: "torch leaves columns of its stored tables as they were when a registration changes what its own rules give for them; opgrid recomputes every column, so that calls do what dumps say",
             test: ("opgrid-core/tests/dumps.rs", "d15_a_quantized_kernel_and_math_are_ambiguous"),
         },
         met: Met::ByPrograms,
@@ -99,9 +99,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "replaced-kernel",
-            text: "torch's report of a replaced kernel names the one of another column or none; opgrid names the kernel that ran until now, so that it can be found",
+            what: "torch's report of a replaced kernel names the one of another column or none; opgrid names the kernel that ran until now, so that it can be found",
             test: (
                 "opgrid-core/tests/registration_errors.rs",
                 "a_replaced_kernel_is_reported_by_its_own_text",
@@ -112,9 +112,9 @@ pub const RULES: &[Rule] = &[
         matches: |seen| seen.part == Part::Override && seen.torch.starts_with("previous kernel:"),
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "failed-registration-operator",
-            text: "torch keeps an operator without schema and kernels after a registration that failed; opgrid undoes the whole library",
+            what: "torch keeps an operator without schema and kernels after a registration that failed; opgrid undoes the whole library",
             test: ("opgrid-core/tests/registration_errors.rs", "definitions_have_a_schema"),
         },
         met: Met::ByPrograms,
@@ -124,9 +124,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "failed-registration-signature",
-            text: "torch holds later kernels to the types of a kernel that it refused; opgrid forgets it with the registration",
+            what: "torch holds later kernels to the types of a kernel that it refused; opgrid forgets it with the registration",
             test: ("opgrid-core/tests/registration_errors.rs", "a_library_that_fails_leaves_no_signature"),
         },
         met: Met::ByPrograms,
@@ -139,9 +139,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "first-misfit",
-            text: "torch names whichever misfitting kernel its hash table gives first; opgrid names that of the lowest key, so that the message is the same every time",
+            what: "torch names whichever misfitting kernel its hash table gives first; opgrid names that of the lowest key, so that the message is the same every time",
             test: ("opgrid-core/tests/differences.rs", "the_first_kernel_that_does_not_fit_is_named"),
         },
         met: Met::ByPrograms,
@@ -151,9 +151,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "schema-first",
-            text: "torch compares a kernel with the other kernels first; opgrid with the schema, because that is what the author has to follow",
+            what: "torch compares a kernel with the other kernels first; opgrid with the schema, because that is what the author has to follow",
             test: ("opgrid-core/tests/differences.rs", "the_schema_comes_before_other_kernels"),
         },
         met: Met::ByPrograms,
@@ -164,9 +164,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "catch-all-key",
-            text: "torch reports `(catch all)` as the key of a replaced kernel; opgrid names the alias CompositeImplicitAutograd, which is the key that it is listed under",
+            what: "torch reports `(catch all)` as the key of a replaced kernel; opgrid names the alias CompositeImplicitAutograd, which is the key that it is listed under",
             test: ("opgrid-core/tests/differences.rs", "kernels_for_every_key_are_reported_by_their_key"),
         },
         met: Met::ByPrograms,
@@ -174,9 +174,9 @@ pub const RULES: &[Rule] = &[
         matches: |seen| seen.part == Part::Override && seen.torch == "dispatch key: (catch all)",
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "extractor-dump",
-            text: "torch's dump shows the fallthroughs of whichever backend was changed last; opgrid shows those of CPU, which is the same every time",
+            what: "torch's dump shows the fallthroughs of whichever backend was changed last; opgrid shows those of CPU, which is the same every time",
             test: ("opgrid-core/tests/differences.rs", "the_extractor_shows_the_keys_of_cpu"),
         },
         met: Met::ByPrograms,
@@ -196,9 +196,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "key-names",
-            text: "torch cannot read some of the names that it prints for keys; opgrid reads every one",
+            what: "torch cannot read some of the names that it prints for keys; opgrid reads every one",
             test: ("opgrid-core/tests/keys.rs", "every_name_parses_and_nothing_else"),
         },
         met: Met::ByPrograms,
@@ -209,9 +209,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "after-undefined",
-            text: "torch loses the last backend from the keys after Undefined and after aliases, by shifting one bit too far; opgrid keeps every backend",
+            what: "torch loses the last backend from the keys after Undefined and after aliases, by shifting one bit too far; opgrid keeps every backend",
             test: ("opgrid-core/tests/key_set.rs", "after_a_key_remain_backends_and_the_python_dispatcher"),
         },
         met: Met::ByPrograms,
@@ -225,9 +225,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "too-many-arguments",
-            text: "torch may tell another mistake of a definition with more than 64 arguments; opgrid counts them before anything else, as the cheapest check",
+            what: "torch may tell another mistake of a definition with more than 64 arguments; opgrid counts them before anything else, as the cheapest check",
             test: ("opgrid-core/tests/registration_errors.rs", "definitions_have_a_schema"),
         },
         met: Met::ByItsTest,
@@ -235,9 +235,9 @@ pub const RULES: &[Rule] = &[
         matches: |seen| seen.part == Part::Class && class_of_ours(seen.ours) == Some(TOO_MANY_ARGUMENTS),
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "order-of-sets",
-            text: "torch prints alias sets and unions in the order of a hash table; opgrid in the order written, so that text and schema stay alike",
+            what: "torch prints alias sets and unions in the order of a hash table; opgrid in the order written, so that text and schema stay alike",
             test: ("opgrid-schema/tests/grammar.rs", "annotations"),
         },
         met: Met::ByPrograms,
@@ -254,9 +254,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "optional-number",
-            text: "torch prints `Union(Scalar)?` for `Scalar??`, which it cannot read again; opgrid prints `Scalar?`",
+            what: "torch prints `Union(Scalar)?` for `Scalar??`, which it cannot read again; opgrid prints `Scalar?`",
             test: ("opgrid-schema/tests/grammar.rs", "composed_types"),
         },
         met: Met::ByItsTest,
@@ -268,9 +268,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "fresh-sets",
-            text: "torch counts fresh alias sets of inner types that it then drops; opgrid numbers only those that are kept",
+            what: "torch counts fresh alias sets of inner types that it then drops; opgrid numbers only those that are kept",
             test: ("opgrid-core/tests/differences.rs", "only_sets_that_are_kept_are_numbered"),
         },
         met: Met::ByItsTest,
@@ -287,9 +287,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "complex-default",
-            text: "torch refuses or cuts a real default of a complex argument; opgrid keeps its value",
+            what: "torch refuses or cuts a real default of a complex argument; opgrid keeps its value",
             test: ("opgrid-schema/tests/defaults.rs", "numbers"),
         },
         met: Met::ByItsTest,
@@ -304,9 +304,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "cut-numbers",
-            text: "torch cuts numbers in schemas that are too large, and integers after the first wrong sign; opgrid refuses them, because the value would be another",
+            what: "torch cuts numbers in schemas that are too large, and integers after the first wrong sign; opgrid refuses them, because the value would be another",
             test: ("opgrid-schema/tests/defaults.rs", "numbers"),
         },
         met: Met::ByItsTest,
@@ -325,9 +325,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        difference: Difference {
+        decided: Decided {
             id: "device-index",
-            text: "torch wraps the index of a device at eight bits; opgrid refuses an index that is too large",
+            what: "torch wraps the index of a device at eight bits; opgrid refuses an index that is too large",
             test: ("opgrid-schema/tests/defaults.rs", "devices"),
         },
         met: Met::ByItsTest,

@@ -10,8 +10,8 @@ use opgrid_core::{
 };
 use opgrid_schema::Type;
 
-use crate::kernels::Bare;
-use crate::program::Name;
+use super::kernels::Bare;
+use super::program::Name;
 
 /// How deep kernels call.
 const DEEPEST: usize = 3;

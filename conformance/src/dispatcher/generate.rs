@@ -7,12 +7,12 @@
 use opgrid_core::{DispatchKey, DispatchKeySet};
 use opgrid_schema::AliasAnalysis;
 
-use crate::kernels::SIGNATURES;
-use crate::keys::Keys;
-use crate::mistakes::MISTAKES;
-use crate::program::{Block, Call, Guard, Item, KernelSpec, Kind, Legacy, Name, Program, Sort, Step, What};
+use super::faults::FAULTS;
+use super::kernels::SIGNATURES;
+use super::keys::Keys;
+use super::program::{Block, Call, Guard, Item, KernelSpec, Kind, Legacy, Name, Program, Sort, Step, What};
+use super::schemas::{mutated, schema_of};
 use crate::random::Random;
-use crate::schemas::{mutated, schema_of};
 
 /// The names that programs give to their operators, each in a namespace of the program.
 pub const OPERATORS: [&str; 4] = ["foo", "bar", "baz", "qux"];
@@ -134,8 +134,8 @@ impl<'m> Draft<'m> {
             54..66 => self.call(),
             66..72 => self.call_from_kernel(),
             72..93 => {
-                let mistake = *self.random.pick(MISTAKES);
-                mistake(self);
+                let add = *self.random.pick(FAULTS);
+                add(self);
             }
             93..96 => self.algebra(),
             96..98 => self.key(),

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::ours::Answer;
-use crate::program::Program;
-use crate::wire;
+use super::ours::Answer;
+use super::program::Program;
+use super::wire;
 
 /// The line between the distinct lines and the programs.
 const PROGRAMS: &str = "programs:";

@@ -6,8 +6,8 @@ use opgrid_core::{
 };
 use opgrid_schema::Type;
 
-use crate::calls::note;
-use crate::program::Name;
+use super::calls::note;
+use super::program::Name;
 
 /// A tensor that is nothing but its keys.
 pub struct Bare;

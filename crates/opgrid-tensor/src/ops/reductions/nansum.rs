@@ -1,0 +1,124 @@
+//! `aten::nansum`: the sum of what is a number, of all elements or over dimensions.
+//!
+//! `out[j] = self[0, j] + self[1, j] + …`, without the elements that are NaN
+//!
+//! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
+//! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for
+//!   integers and bools. Integers wrap around.
+//! - Aliasing: `nansum.out` writes `out`.
+//! - Derivative: `grad`, zero for NaN.
+//! - Errors: complex numbers; a dimension out of range or named twice; an `out` of another dtype than the result.
+//! - Source: torch.nansum, PyTorch 2.15.
+
+use std::marker::PhantomData;
+
+use crate::kernels::reduce::{Reduction, Summed};
+use crate::ops::Isnan;
+use crate::ops::kinds::derivatives::Kept;
+use crate::ops::prelude::*;
+use crate::tensor::Element;
+
+operator! {
+    home = crate::home;
+    pub Nansum = "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
+}
+
+/// Kind, shape rule and `out` rule, for everybody.
+pub const NANSUM: Family<Nansum> = Family::new(Nansum, &kind::REDUCTION, shape).same_dtype_out();
+
+pub(super) fn register(library: &mut Library) {
+    library.family(&NANSUM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
+        let kept = Kept::of(input, dim, keepdim)?;
+        d.by(input, [input], move |grad, [x]| {
+            derivatives::where_false(&Isnan.call(x)?, &kept.stretched(grad)?)
+        })
+    });
+}
+
+pub(super) fn samples(samples: &mut Samples) {
+    samples
+        .of(Nansum, ORDERED, inputs, reference)
+        .tolerance(4.0)
+        .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
+        .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
+    samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, reduce::NOT_FINITE]);
+    samples.rounds(Nansum, Roundings::all(Rounding::Sum(4)));
+}
+
+/// Of numbers, and of some that are missing.
+fn inputs(dtype: DType) -> Vec<Sample> {
+    let wide = if dtype.is_floating_point() { DType::F64 } else { DType::I32 };
+    let mut all = make::over_dims(dtype);
+    all.push(given(make::numbers(dtype, &[2, 3], 0)).named("dtype", wide));
+    if dtype.is_floating_point() {
+        let nan = f64::NAN;
+        let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
+        all.extend([missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)]);
+    }
+    all
+}
+
+fn reference(it: &Inputs) -> Result<Expected> {
+    let x = it.tensor("self")?;
+    let dtype = total::expected_dtype(it, x)?;
+    let (dims, keepdim) = (it.option::<Vec<i64>>("dim")?, it.option("keepdim")?.unwrap_or(false));
+    let zero = Plain::number(dtype, 0).at(&[]);
+    let total = |elements: &[Scalar]| {
+        let numbers = elements.iter().filter(|element| !element.to_complex().re.is_nan());
+        numbers.fold(zero, |sum, element| number::plus(sum, *element))
+    };
+    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, total).into())
+}
+
+fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
+    pointwise::check_ordered(&[input])?;
+    let dtype = reduce::sum_dtype(input.dtype(), dtype);
+    if dtype.is_complex() {
+        return Err(argument(format!("argument `dtype` is {dtype}, expected one that is not complex")));
+    }
+    reduce::shape(input.spec()?, dim.unwrap_or(&[]), keepdim, dtype)
+}
+
+fn cpu(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    _keepdim: bool,
+    _dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<()> {
+    let dims = dim.unwrap_or(&[]);
+    match input.dtype().is_floating_point() {
+        true => with_dtype!(out.dtype(), T => reduce::fold(out, input, dims, &Numbers::<T>(PhantomData))),
+        false => reduce::sum(out, input, dims, out.dtype()),
+    }
+}
+
+/// The sum of the elements of type `T` that are numbers, rounded once where that is a float.
+struct Numbers<T>(PhantomData<fn() -> T>);
+
+impl<T: Element<Math: Summed>> Reduction for Numbers<T> {
+    type In = T;
+    type Out = T;
+    type State = <Math<T> as Summed>::Wide;
+
+    #[inline(always)]
+    fn start(&self) -> Self::State {
+        Self::State::default()
+    }
+
+    #[inline(always)]
+    fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
+        // Only NaN is not what it is.
+        if value == value { Math::<T>::add(state, value.wide()) } else { state }
+    }
+
+    #[inline(always)]
+    fn join(&self, one: Self::State, other: Self::State) -> Self::State {
+        Math::<T>::add(one, other)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: Self::State, _count: usize) -> Math<T> {
+        Math::<T>::narrowed(state)
+    }
+}
