@@ -11,10 +11,10 @@ use opgrid_tensor::ops::{
     FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut, GeluOut, Histc, Im2col, Im2colOut,
     IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, Kthvalue, LerpTensor, LinearOut,
     LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
-    MatrixPower, MaxDimMax, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut,
-    MulScalarOut, Nanmean, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle,
-    Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut,
-    RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset,
+    MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut, MedianDimValues, MmOut,
+    Mode, MulOut, MulScalarOut, Nanmean, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward,
+    PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor,
+    ReluOut, RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset,
     SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
     UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
     VarMeanCorrection, ViewAsComplex, ViewDtype,
@@ -615,6 +615,18 @@ fn results_do_not_depend_on_the_layout() {
     let (x, turned) = (floats(&[2, 3]), empty(&[3, 2], DType::F32).t().unwrap());
     GeluOut.call(&x, "none", &turned).unwrap();
     assert_eq!(elements(&turned), elements(&x.gelu("none").unwrap()));
+    // The largest of the smallest numbers is the first one, also where channels come last.
+    let volume = Tensor::zeros(&[1, 3, 2, 2, 2], DType::U8, Device::CPU).unwrap();
+    let places = |volume: &Tensor| {
+        let pooled = MaxPool3dWithIndices.call(volume, &[2, 2, 2], &[1, 1, 1], &[0], &[1], false);
+        elements(&pooled.unwrap().1)
+    };
+    let [rows, channels_last] = [
+        volume.permute(&[0, 4, 1, 2, 3]).unwrap().contiguous().unwrap(),
+        volume.permute(&[0, 4, 1, 2, 3]).unwrap(),
+    ];
+    assert_eq!(places(&rows), [0.0, 4.0, 0.0, 4.0]);
+    assert_eq!(places(&channels_last), places(&rows));
     // Of several elements for one place the last one of the list stays, however they lie.
     let places = Tensor::from_slice(&[0i64, 1, 0, 1], &[2, 2]).unwrap();
     let source = Tensor::from_slice(&[1i64, 3, 2, 4], &[2, 2]).unwrap();

@@ -5,9 +5,9 @@ use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::ops::{
     Acosh, Asin, Asinh, Clamp, ClampMax, ClampMin, Cosh, DivScalarMode, DivTensorMode, EmptyOut, Exp, Gather,
     Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, LinalgVectorNorm, Linspace, MT,
-    Mean, MeanDtypeOut, MeanOut, MulTensor, NativeDropout, PowScalar, PowTensorScalar, RandLikeOut,
-    SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward, Sinh, SoftplusBackward, StdCorrection,
-    Tanh, Threshold, ThresholdBackward, ToCopy, UniformInplace,
+    Mean, MeanDtypeOut, MeanOut, MulTensor, NansumOut, NativeDropout, PowScalar, PowTensorScalar,
+    RandLikeOut, SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward, Sinh, SoftplusBackward,
+    StdCorrection, Tanh, Threshold, ThresholdBackward, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -40,6 +40,23 @@ fn running_products_keep_their_range() {
     let products = x.cumprod(0).unwrap().to_vec::<bf16>().unwrap();
     // The second one is too small for the dtype, and not lost.
     assert_eq!((products[1], products[3].to_f32().round()), (bf16::ZERO, 1.0));
+    // The second one is beyond the range of single precision, and the third one is not.
+    let high = tensor(&[3e38, 2.0, 0.25].map(bf16::from_f64));
+    let products = high.cumprod(0).unwrap().to_vec::<bf16>().unwrap();
+    assert_eq!(products, [3e38, f64::INFINITY, 1.5e38].map(bf16::from_f64));
+}
+
+#[test]
+fn sums_of_what_is_a_number_are_computed_in_the_dtype_of_the_output() {
+    let x = tensor(&[1.5f32, f32::NAN, 1e30]);
+    let wide = tensor(&[] as &[f64]);
+    NansumOut.call(&x, None, false, None, &wide).unwrap();
+    assert_eq!(wide.to_vec::<f64>().unwrap(), [1.5 + f64::from(1e30f32)]);
+    let error = message(NansumOut.call(&x, None, false, None, &tensor(&[] as &[i64])));
+    assert!(error.contains("argument `out` has dtype int64, expected a floating-point one"), "{error}");
+    let sum = tensor(&[] as &[f32]);
+    NansumOut.call(&tensor(&[2i32, 3]), None, false, None, &sum).unwrap();
+    assert_eq!(sum.to_vec::<f32>().unwrap(), [5.0]);
 }
 
 #[test]
@@ -419,6 +436,12 @@ fn slopes_of_softplus_stay_in_range() {
     let slope = SoftplusBackward.call(&grad, &x, Scalar::Int(1), Scalar::Int(20)).unwrap();
     let expected = f64::MAX / (1.0 + (-1.0f64).exp());
     assert!((slope.to_vec::<f64>().unwrap()[0] / expected - 1.0).abs() < 1e-15);
+    // Far to the right the slope is one, whatever the threshold is.
+    let grads = [0.0, 2.5, f64::INFINITY];
+    let far = tensor(&[1e5; 3]);
+    let slopes =
+        SoftplusBackward.call(&tensor(&grads), &far, Scalar::Int(1), Scalar::Float(f64::INFINITY)).unwrap();
+    assert_eq!(slopes.to_vec::<f64>().unwrap(), grads);
 }
 
 #[test]

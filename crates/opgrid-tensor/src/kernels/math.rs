@@ -431,7 +431,8 @@ pub(crate) const SIGMOIDS: Difference = Difference {
             let overflows = if dtype == DType::Complex128 { -709.0 } else { -88.0 };
             x.re < overflows && x.im.abs() > 1e30
         };
-        let are_far = seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| is_far(element, x.dtype)));
+        let are_far =
+            seen.tensor("self").is_some_and(|x| x.elements.iter().any(|element| is_far(element, x.dtype)));
         seen.each(|(dtype, ours, torch)| {
             let vanishes = |value: &Complex<f64>| value.norm() < 1e-35;
             let is_such = vanishes(ours) || !ours.is_finite() && !torch.is_finite() || are_far;

@@ -87,8 +87,10 @@ pub(super) fn samples(samples: &mut Samples) {
                     let Ok(limits) = crate::tensor::finfo(*dtype) else { return false };
                     let product = ours.re.abs() * (1.0 + threshold.exp());
                     let smallest = gradient.max(1.0) * limits.smallest_normal;
-                    let leaves = product > limits.max || threshold.is_nan();
-                    !torch.is_finite() && ours.is_finite() && leaves
+                    // Zero times an infinite exponential, and a threshold of NaN, are no product in range either.
+                    let leaves = product.is_nan() || product > limits.max;
+                    let is_lost = ours.is_finite() && !torch.is_finite() || ours.re.is_infinite() && torch.re.is_nan();
+                    is_lost && leaves
                         || ours.is_nan() && torch.re.is_infinite()
                         || ours.norm().max(torch.norm()) < smallest
                 })

@@ -226,6 +226,35 @@ pub(super) fn samples(samples: &mut Samples) {
     };
     samples.differs(MaxPool3d, difference);
     samples.differs(MaxPool3dWithIndices, difference);
+    samples.differs(
+        MaxPool3dWithIndices,
+        Difference {
+            id: "places-of-the-smallest-numbers",
+            what: "torch gives a place in the first plane where all numbers of a window are the smallest of their dtype and the \
+                   volume lies in channels-last order; here that of the first number, as in torch where it lies in rows",
+            why: "the answer does not depend on the layout",
+            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let has_smallest = |x: &Operand| {
+                    let smallest = crate::tensor::iinfo(x.dtype).map_or(f64::NEG_INFINITY, |limits| limits.min as f64);
+                    x.elements.iter().any(|element| element.re == smallest)
+                };
+                seen.tensor("self").is_some_and(has_smallest)
+                    && seen.each(|(dtype, ours, torch)| *dtype == DType::I64 && torch.re < ours.re)
+            },
+            directed: Some(Directed {
+                operator: "aten::max_pool3d_with_indices",
+                arguments: || {
+                    let volume = (&[1, 2, 3, 2, 2][..], &[24, 1, 8, 4, 2][..], 0);
+                    vec![
+                        ("self", Operand::strided(0, DType::U8, volume, &[0.0; 24]).into()),
+                        ("kernel_size", Argument::Ints(vec![2, 2, 2])),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
 }
 
 fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {

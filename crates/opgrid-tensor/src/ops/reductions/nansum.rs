@@ -5,9 +5,10 @@
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for
 //!   integers and bools. Integers wrap around.
-//! - Aliasing: `nansum.out` writes `out`.
+//! - Aliasing: `nansum.out` writes `out`, in whose dtype the sum is computed.
 //! - Derivative: `grad`, zero for NaN.
-//! - Errors: complex numbers; a dimension out of range or named twice; an `out` of another dtype than the result.
+//! - Errors: complex numbers, floats as such; a dimension out of range or named twice; an `out` of another dtype than `dtype`, or
+//!   one for floats that holds none.
 //! - Source: torch.nansum, PyTorch 2.15.
 
 use std::marker::PhantomData;
@@ -24,7 +25,7 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const NANSUM: Family<Nansum> = Family::new(Nansum, &kind::REDUCTION, shape).same_dtype_out();
+pub const NANSUM: Family<Nansum> = Family::new(Nansum, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&NANSUM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
@@ -73,10 +74,26 @@ fn reference(it: &Inputs) -> Result<Expected> {
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input])?;
     let dtype = reduce::sum_dtype(input.dtype(), dtype);
-    if dtype.is_complex() {
+    if dtype.is_complex() && input.dtype().is_floating_point() {
         return Err(argument(format!("argument `dtype` is {dtype}, expected one that is not complex")));
     }
     reduce::shape(input.spec()?, dim.unwrap_or(&[]), keepdim, dtype)
+}
+
+fn out_shape(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<TensorSpec> {
+    let sum = total::out_dtype(dtype, out)?;
+    if dtype.is_none() && input.dtype().is_floating_point() && !sum.is_floating_point() {
+        return Err(argument(format!(
+            "argument `out` has dtype {sum}, expected a floating-point one as `self`; `dtype={sum}` converts the elements first"
+        )));
+    }
+    shape(input, dim, keepdim, Some(sum))
 }
 
 fn cpu(
