@@ -55,6 +55,12 @@ def has_nan(arguments: Any, text: str) -> bool:
     return "gradient" in text and any((tensor != tensor).any() for tensor in convert.for_torch(arguments).tensors)
 
 
+def is_at_the_end_of_the_range(arguments: Any, text: str) -> bool:
+    import convert
+
+    return "gradient" in text and any((tensor.abs() > 1e300).any() for tensor in convert.for_torch(arguments).tensors)
+
+
 def scales(arguments: Any, text: str) -> bool:
     return text.startswith("second") and (arguments.kwargs.get("scale_grad_by_freq") is True or True in arguments.args)
 
@@ -80,6 +86,11 @@ DEPARTURES = (
         frozenset({"embedding"}),
         scales,
         "second gradients are scaled by how often an index occurs, as the first ones are; torch leaves the scale out",
+    ),
+    Departure(
+        frozenset({"hypot"}),
+        is_at_the_end_of_the_range,
+        "a gradient is multiplied by leg over length; torch multiplies by the leg first, which may leave the range",
     ),
     Departure(frozenset({"cumprod"}), has_a_zero, "second gradients leave out what passes elements behind a zero"),
 )
