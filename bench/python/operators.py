@@ -20,7 +20,7 @@ from typing import Any
 ROUNDS = 5
 SECONDS = 0.03
 # What the pools of threads of both libraries ask when they start.
-POOLS = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+POOLS = ("OPGRID_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def lowest(call: Callable[[], Any]) -> float:

@@ -1,15 +1,20 @@
 // Measures torch's operators for `cargo xtask bench`: the same calls, tensors and command lines as `bench/ours`.
 //
-// - `kernels measure [BEGINNING]` prints a line `NAME VALUE` for each figure whose name begins so, in nanoseconds;
+// - `kernels measure [BEGINNING]` prints a line `NAME VALUE` for each figure whose name begins so, in nanoseconds; without
+//   it for those that are measured by default;
 // - `kernels CASE N` makes one call N times and nothing else.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <iostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -60,6 +65,42 @@ struct Mlp {
   }
 };
 
+// Rows of numbers, as many more, and numbers of half of the rows.
+struct Rows {
+  Tensor x;
+  Tensor y;
+  Tensor chosen;
+
+  Rows(int64_t rows, int64_t columns)
+      : x(at::rand({rows, columns})), y(at::rand({rows, columns})), chosen(numbers({std::max<int64_t>(rows / 2, 1)}, rows)) {}
+  Rows(const Rows& rows, at::ScalarType dtype)
+      : x(rows.x.mul(100).to(dtype)), y(rows.y.mul(100).to(dtype)), chosen(rows.chosen) {}
+};
+
+// A batch of images, and filters.
+struct Images {
+  Tensor input;
+  Tensor filters;
+
+  Images() : input(at::rand({8, 16, 32, 32})), filters(at::rand({32, 16, 3, 3})) {}
+  Images(const Images& images, at::ScalarType dtype) : input(images.input.to(dtype)), filters(images.filters.to(dtype)) {}
+};
+
+// Queries, keys and values.
+struct Words {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+
+  Words() : query(at::rand({2, 4, 128, 64})), key(at::rand({2, 4, 128, 64})), value(at::rand({2, 4, 128, 64})) {}
+  Words(const Words& words, at::ScalarType dtype)
+      : query(words.query.to(dtype)), key(words.key.to(dtype)), value(words.value.to(dtype)) {}
+};
+
+Pair as(const Pair& pair, at::ScalarType dtype) {
+  return {pair[0].to(dtype), pair[1].to(dtype)};
+}
+
 // What the cases work on: the same numbers in the same order as in the other program.
 struct Subject {
   Tensor a = at::rand({100'000});
@@ -70,6 +111,10 @@ struct Subject {
   Pair i64 = {numbers({100'000}, 100), numbers({100'000}, 100).add(1)};
   Tensor places = numbers({100'000}, 100'000);
   Tensor rows = numbers({500}, 1000);
+  Rows typed = Rows(1000, 100);
+  Pair batches = two([] { return at::rand({16, 64, 64}); });
+  Images images;
+  Words words;
   Pair three = two([] { return at::rand({3}); });
   Pair three_marked = two([] { return at::rand({3}).requires_grad_(true); });
   Mlp mlp;
@@ -93,12 +138,16 @@ struct Subject {
   Pair square_ = square(1024);
   std::array<Pair, 4> factors = {square(64), square(256), square(1024), square(2048)};
   Tensor vector = at::rand({1024});
-  Pair batches = two([] { return at::rand({16, 64, 64}); });
   Pair factors_f64 = two([] { return at::rand({256, 256}).to(at::kDouble); });
   Pair factors_bf16 = two([] { return at::rand({256, 256}).to(at::kBFloat16); });
   Pair factors_i64 = two([] { return numbers({128, 128}, 100); });
   Tensor large_a = at::ones({kLarge});
   Tensor large_b = at::ones({kLarge});
+  std::array<Rows, 3> rows_of = {Rows(1, 64), Rows(100, 100), Rows(1000, 1000)};
+  std::array<Rows, 4> typed_rows = {Rows(typed, at::kDouble), Rows(typed, at::kBFloat16), Rows(typed, at::kHalf), Rows(typed, at::kLong)};
+  std::array<Pair, 4> typed_batches = {as(batches, at::kDouble), as(batches, at::kBFloat16), as(batches, at::kHalf), as(batches, at::kLong)};
+  std::array<Images, 2> typed_images = {Images(images, at::kDouble), Images(images, at::kBFloat16)};
+  std::array<Words, 2> typed_words = {Words(words, at::kDouble), Words(words, at::kBFloat16)};
 };
 
 struct Case {
@@ -169,6 +218,9 @@ const Case kOneThread[] = {
     CALL("tanh_f64", at::tanh(s.f64[0])),
     CALL("sigmoid", at::sigmoid(s.signed_)),
     CALL("sigmoid_bf16", at::sigmoid(s.bf16[0])),
+    CALL("gelu", at::gelu(s.signed_)),
+    CALL("erf", at::erf(s.signed_)),
+    CALL("sin", at::sin(s.signed_)),
     CALL("relu", at::relu(s.signed_)),
     CALL("maximum", at::maximum(s.a, s.b)),
     CALL("maximum_i64", at::maximum(s.i64[0], s.i64[1])),
@@ -230,6 +282,15 @@ const Case kOneThread[] = {
     CALL("all", at::all(s.all_true)),
     CALL("equal", at::equal(s.a, s.copy)),
     CALL("allclose", at::allclose(s.a, s.copy)),
+    // As a user composes them.
+    CALL("own_elementwise", at::div(s.signed_, at::add(at::abs(s.signed_), 1))),
+    CALL("own_reduction", at::sum(at::mul(s.a, s.a))),
+    CALL("softmax", at::softmax(s.matrix, -1)),
+    CALL("layer_norm", at::layer_norm(s.matrix, {100})),
+    CALL("cumsum", at::cumsum(s.matrix, -1)),
+    CALL("sort", at::sort(s.matrix, -1)),
+    CALL("topk", at::topk(s.matrix, 10, -1)),
+    CALL("embedding", at::embedding(s.matrix, s.rows)),
     CALL("cat", at::cat(s.quarters, 0)),
     CALL("cat_inner", at::cat(s.halves, 1)),
     CALL("stack", at::stack(s.quarters, 0)),
@@ -252,6 +313,8 @@ const Case kOneThread[] = {
     CALL("mm_f64", at::mm(s.factors_f64[0], s.factors_f64[1])),
     CALL("mm_bf16", at::mm(s.factors_bf16[0], s.factors_bf16[1])),
     CALL("mm_i64", at::mm(s.factors_i64[0], s.factors_i64[1])),
+    CALL("conv2d", at::conv2d(s.images.input, s.images.filters, {}, 1, 1)),
+    CALL("attention", at::scaled_dot_product_attention(s.words.query, s.words.key, s.words.value)),
 };
 
 // Figures on as many threads as torch takes by itself.
@@ -268,6 +331,122 @@ const Case kAllThreads[] = {
     CALL("index_threads", at::index(s.a, s.by_places)),
     CALL("matmul_1024_threads", at::mm(s.factors[2][0], s.factors[2][1])),
 };
+
+// Calls on rows of each size on one thread, and the largest ones on all.
+#define ROWS(name, at_, ...) \
+  Case { \
+    name, [](const Subject& s, uint32_t n) { \
+      const Rows& r = s.rows_of[at_]; \
+      times(n, [&] { return __VA_ARGS__; }); \
+    } \
+  }
+#define SIZES(name, ...) \
+  ROWS(name "_64", 0, __VA_ARGS__), ROWS(name "_1e4", 1, __VA_ARGS__), ROWS(name "_1e6", 2, __VA_ARGS__)
+
+const Case kSizes[] = {
+    SIZES("add", at::add(r.x, r.y)),
+    SIZES("mul", at::mul(r.x, r.y)),
+    SIZES("relu", at::relu(r.x)),
+    SIZES("sqrt", at::sqrt(r.x)),
+    SIZES("exp", at::exp(r.x)),
+    SIZES("log", at::log(r.x)),
+    SIZES("tanh", at::tanh(r.x)),
+    SIZES("sigmoid", at::sigmoid(r.x)),
+    SIZES("gelu", at::gelu(r.x)),
+    SIZES("erf", at::erf(r.x)),
+    SIZES("sin", at::sin(r.x)),
+    SIZES("sum", at::sum(r.x)),
+    SIZES("sum_inner", at::sum(r.x, {1})),
+    SIZES("amax", at::amax(r.x)),
+    SIZES("softmax", at::softmax(r.x, -1)),
+    SIZES("layer_norm", at::layer_norm(r.x, {r.x.size(1)})),
+    SIZES("cumsum", at::cumsum(r.x, -1)),
+    SIZES("sort", at::sort(r.x, -1)),
+    SIZES("topk", at::topk(r.x, 4, -1)),
+    SIZES("index_select", at::index_select(r.x, 0, r.chosen)),
+    SIZES("embedding", at::embedding(r.x, r.chosen)),
+};
+
+const Case kSizesAllThreads[] = {
+    ROWS("add_1e6_threads", 2, at::add(r.x, r.y)),
+    ROWS("mul_1e6_threads", 2, at::mul(r.x, r.y)),
+    ROWS("relu_1e6_threads", 2, at::relu(r.x)),
+    ROWS("sqrt_1e6_threads", 2, at::sqrt(r.x)),
+    ROWS("exp_1e6_threads", 2, at::exp(r.x)),
+    ROWS("log_1e6_threads", 2, at::log(r.x)),
+    ROWS("tanh_1e6_threads", 2, at::tanh(r.x)),
+    ROWS("sigmoid_1e6_threads", 2, at::sigmoid(r.x)),
+    ROWS("gelu_1e6_threads", 2, at::gelu(r.x)),
+    ROWS("erf_1e6_threads", 2, at::erf(r.x)),
+    ROWS("sin_1e6_threads", 2, at::sin(r.x)),
+    ROWS("sum_1e6_threads", 2, at::sum(r.x)),
+    ROWS("sum_inner_1e6_threads", 2, at::sum(r.x, {1})),
+    ROWS("amax_1e6_threads", 2, at::amax(r.x)),
+    ROWS("softmax_1e6_threads", 2, at::softmax(r.x, -1)),
+    ROWS("layer_norm_1e6_threads", 2, at::layer_norm(r.x, {r.x.size(1)})),
+    ROWS("cumsum_1e6_threads", 2, at::cumsum(r.x, -1)),
+    ROWS("sort_1e6_threads", 2, at::sort(r.x, -1)),
+    ROWS("topk_1e6_threads", 2, at::topk(r.x, 4, -1)),
+    ROWS("index_select_1e6_threads", 2, at::index_select(r.x, 0, r.chosen)),
+    ROWS("embedding_1e6_threads", 2, at::embedding(r.x, r.chosen)),
+};
+
+#undef SIZES
+#undef ROWS
+
+// Calls on other dtypes.
+#define TYPED(name, field, at_, ...) \
+  Case { \
+    name, [](const Subject& s, uint32_t n) { \
+      const auto& r = s.field[at_]; \
+      times(n, [&] { return __VA_ARGS__; }); \
+    } \
+  }
+
+const Case kOtherDtypes[] = {
+    TYPED("gelu_f64", typed_rows, 0, at::gelu(r.x)),
+    TYPED("gelu_bf16", typed_rows, 1, at::gelu(r.x)),
+    TYPED("gelu_f16", typed_rows, 2, at::gelu(r.x)),
+    TYPED("erf_f64", typed_rows, 0, at::erf(r.x)),
+    TYPED("erf_bf16", typed_rows, 1, at::erf(r.x)),
+    TYPED("erf_f16", typed_rows, 2, at::erf(r.x)),
+    TYPED("sin_f64", typed_rows, 0, at::sin(r.x)),
+    TYPED("sin_bf16", typed_rows, 1, at::sin(r.x)),
+    TYPED("sin_f16", typed_rows, 2, at::sin(r.x)),
+    TYPED("softmax_f64", typed_rows, 0, at::softmax(r.x, -1)),
+    TYPED("softmax_bf16", typed_rows, 1, at::softmax(r.x, -1)),
+    TYPED("softmax_f16", typed_rows, 2, at::softmax(r.x, -1)),
+    TYPED("layer_norm_f64", typed_rows, 0, at::layer_norm(r.x, {r.x.size(1)})),
+    TYPED("layer_norm_bf16", typed_rows, 1, at::layer_norm(r.x, {r.x.size(1)})),
+    TYPED("layer_norm_f16", typed_rows, 2, at::layer_norm(r.x, {r.x.size(1)})),
+    TYPED("cumsum_f64", typed_rows, 0, at::cumsum(r.x, -1)),
+    TYPED("cumsum_bf16", typed_rows, 1, at::cumsum(r.x, -1)),
+    TYPED("cumsum_f16", typed_rows, 2, at::cumsum(r.x, -1)),
+    TYPED("cumsum_i64", typed_rows, 3, at::cumsum(r.x, -1)),
+    TYPED("sort_f64", typed_rows, 0, at::sort(r.x, -1)),
+    TYPED("sort_bf16", typed_rows, 1, at::sort(r.x, -1)),
+    TYPED("sort_f16", typed_rows, 2, at::sort(r.x, -1)),
+    TYPED("sort_i64", typed_rows, 3, at::sort(r.x, -1)),
+    TYPED("topk_f64", typed_rows, 0, at::topk(r.x, 4, -1)),
+    TYPED("topk_bf16", typed_rows, 1, at::topk(r.x, 4, -1)),
+    TYPED("topk_f16", typed_rows, 2, at::topk(r.x, 4, -1)),
+    TYPED("topk_i64", typed_rows, 3, at::topk(r.x, 4, -1)),
+    TYPED("index_select_f64", typed_rows, 0, at::index_select(r.x, 0, r.chosen)),
+    TYPED("index_select_bf16", typed_rows, 1, at::index_select(r.x, 0, r.chosen)),
+    TYPED("index_select_i64", typed_rows, 3, at::index_select(r.x, 0, r.chosen)),
+    TYPED("embedding_f64", typed_rows, 0, at::embedding(r.x, r.chosen)),
+    TYPED("embedding_bf16", typed_rows, 1, at::embedding(r.x, r.chosen)),
+    TYPED("bmm_f64", typed_batches, 0, at::bmm(r[0], r[1])),
+    TYPED("bmm_bf16", typed_batches, 1, at::bmm(r[0], r[1])),
+    TYPED("bmm_f16", typed_batches, 2, at::bmm(r[0], r[1])),
+    TYPED("bmm_i64", typed_batches, 3, at::bmm(r[0], r[1])),
+    TYPED("conv2d_f64", typed_images, 0, at::conv2d(r.input, r.filters, {}, 1, 1)),
+    TYPED("conv2d_bf16", typed_images, 1, at::conv2d(r.input, r.filters, {}, 1, 1)),
+    TYPED("attention_f64", typed_words, 0, at::scaled_dot_product_attention(r.query, r.key, r.value)),
+    TYPED("attention_bf16", typed_words, 1, at::scaled_dot_product_attention(r.query, r.key, r.value)),
+};
+
+#undef TYPED
 
 // Those that only memory limits, measured beside copies: on one thread, and on all.
 const Case kMemoryOneThread[] = {
@@ -308,13 +487,16 @@ void measure_beside_copies(const Case& entry, const Subject& subject) {
   report((name + ".two").c_str(), two);
 }
 
-template <size_t N, size_t M>
-void measure(int threads, const Case (&cases)[N], const Case (&memory_cases)[M], const Subject& subject, const std::string& chosen) {
+using Cases = std::span<const Case>;
+
+void measure(int threads, std::initializer_list<Cases> lists, Cases memory_cases, const Subject& subject, const std::string& chosen) {
   at::set_num_threads(threads);
   const auto is_chosen = [&](const Case& entry) { return std::string(entry.name).starts_with(chosen); };
-  for (const Case& entry : cases) {
-    if (is_chosen(entry)) {
-      report(entry.name, best_of_case(entry, subject));
+  for (const Cases& cases : lists) {
+    for (const Case& entry : cases) {
+      if (is_chosen(entry)) {
+        report(entry.name, best_of_case(entry, subject));
+      }
     }
   }
   for (const Case& entry : memory_cases) {
@@ -324,8 +506,7 @@ void measure(int threads, const Case (&cases)[N], const Case (&memory_cases)[M],
   }
 }
 
-template <size_t N>
-bool repeat(int threads, const Case (&cases)[N], const std::string& name, uint32_t count) {
+bool repeat(int threads, Cases cases, const std::string& name, uint32_t count) {
   for (const Case& entry : cases) {
     if (entry.name == name) {
       at::set_num_threads(threads);
@@ -340,16 +521,21 @@ void run(const std::vector<std::string>& arguments) {
   const int threads = at::get_num_threads();
   at::manual_seed(0);
   if (!arguments.empty() && arguments.size() <= 2 && arguments[0] == "measure") {
-    const std::string chosen = arguments.size() == 2 ? arguments[1] : "";
     const Subject subject;
-    measure(1, kOneThread, kMemoryOneThread, subject, chosen);
-    measure(threads, kAllThreads, kMemoryAllThreads, subject, chosen);
+    if (arguments.size() == 1) {
+      measure(1, {kOneThread}, kMemoryOneThread, subject, "");
+      measure(threads, {kAllThreads}, kMemoryAllThreads, subject, "");
+      return;
+    }
+    measure(1, {kOneThread, kSizes, kOtherDtypes}, kMemoryOneThread, subject, arguments[1]);
+    measure(threads, {kAllThreads, kSizesAllThreads}, kMemoryAllThreads, subject, arguments[1]);
     return;
   }
   if (arguments.size() == 2) {
     const auto count = static_cast<uint32_t>(std::stoul(arguments[1]));
     if (repeat(1, kOneThread, arguments[0], count) || repeat(1, kMemoryOneThread, arguments[0], count) ||
-        repeat(threads, kAllThreads, arguments[0], count) || repeat(threads, kMemoryAllThreads, arguments[0], count)) {
+        repeat(1, kSizes, arguments[0], count) || repeat(1, kOtherDtypes, arguments[0], count) ||
+        repeat(threads, kAllThreads, arguments[0], count) || repeat(threads, kSizesAllThreads, arguments[0], count) || repeat(threads, kMemoryAllThreads, arguments[0], count)) {
       return;
     }
     throw std::runtime_error("unknown case `" + arguments[0] + "`");

@@ -55,6 +55,8 @@ struct Options {
     cold: bool,
     /// The beginning of the names of the figures that are wanted.
     only: String,
+    /// Whether figures are measured that take long together.
+    all: bool,
 }
 
 /// A program that measures one side.
@@ -100,7 +102,10 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::parse(arguments)?;
     let workspace = Workspace::current()?;
     let mut suite = Suite::read(&workspace, &options.suite)?;
-    suite.figures.retain(|figure| figure.name.starts_with(&options.only));
+    // What is asked for by name is measured in any case.
+    let by_default =
+        !options.all && options.only.is_empty() && suite.figures.iter().any(|figure| figure.extended);
+    suite.figures.retain(|figure| figure.name.starts_with(&options.only) && !(by_default && figure.extended));
     if suite.figures.is_empty() {
         return Err(Failure::usage(format!(
             "no figure of `{}` begins with `{}`",
@@ -124,7 +129,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         peer.environment = held_to(std::env::var("OPGRID_ISA").ok().as_deref());
     }
     let argument = match (suite.argument, &peer) {
-        (Argument::Beginning, _) => Some(options.only.clone().into()),
+        (Argument::Beginning, _) => (!by_default).then(|| options.only.clone().into()),
         (Argument::Schemas, Some(peer)) => Some(exported_schemas(&workspace, &peer.path)?.into_os_string()),
         (Argument::Schemas, None) | (Argument::Nothing, _) => None,
     };
@@ -187,6 +192,7 @@ impl Options {
             rounds: 0,
             cold: false,
             only: String::new(),
+            all: false,
         };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -202,13 +208,13 @@ impl Options {
                         return Err(Failure::usage(format!("unknown peer `{other}`; peers are: torch")));
                     }
                 },
+                "--all" => options.all = true,
                 "--cold" => options.cold = true,
                 "--json" => options.json = Some(value("a file")?.into()),
                 "--only" => options.only = value("the beginning of figures' names")?.clone(),
                 "--rounds" => options.rounds = rounds(value("a number")?)?,
                 flag if flag.starts_with('-') => {
-                    let known =
-                        "`--against torch`, `--cold`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
+                    let known = "`--against torch`, `--all`, `--cold`, `--json FILE`, `--only BEGINNING` and `--rounds N`";
                     return Err(Failure::usage(format!("unknown option `{flag}`; options are {known}")));
                 }
                 suite if options.suite.is_empty() => options.suite = suite.to_string(),
@@ -223,6 +229,9 @@ impl Options {
         }
         if options.cold && !of_builds && !options.suite.is_empty() {
             return Err(Failure::usage("`--cold` is for the suite `build`"));
+        }
+        if options.all && options.suite != "kernels" && !options.suite.is_empty() {
+            return Err(Failure::usage("`--all` is for the suite `kernels`"));
         }
         if options.rounds == 0 {
             options.rounds = if of_builds { ROUNDS_OF_BUILDS } else { ROUNDS };
@@ -341,9 +350,11 @@ mod tests {
             rounds: 3,
             cold: false,
             only: "add".into(),
+            all: false,
         };
         assert_eq!(options, expected);
         assert_eq!(parse("dispatch").unwrap().rounds, ROUNDS);
+        assert!(parse("kernels --all").unwrap().all);
         let builds = parse("build --cold").unwrap();
         assert_eq!((builds.rounds, builds.cold), (ROUNDS_OF_BUILDS, true));
     }
@@ -369,6 +380,7 @@ mod tests {
             ("dispatch --rounds 0", "from 1 on, found `0`"),
             ("dispatch python", "found `python` too"),
             ("dispatch --cold", "is for the suite `build`"),
+            ("dispatch --all", "is for the suite `kernels`"),
             ("build --against torch", "leave `--against` out"),
             ("plugins --against torch", "compared with our own kernels; leave `--against` out"),
         ] {

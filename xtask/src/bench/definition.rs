@@ -34,6 +34,8 @@ pub struct Definition {
     pub of: Of,
     /// Two cases of the programs: the figure is by how many instructions a call of the first exceeds one of the second.
     pub counted: Option<[String; 2]>,
+    /// Whether it is measured only where everything is asked for, or it by name.
+    pub extended: bool,
 }
 
 /// The value that a budget is about.
@@ -95,6 +97,7 @@ impl Definition {
                     Some(cases) => Some([cases.first()?.as_str()?.into(), cases.get(1)?.as_str()?.into()]),
                     None => None,
                 },
+                extended: figure["extended"] == true,
             })
         };
         parsed().ok_or_else(|| {

@@ -136,6 +136,7 @@ mod tests {
             must_hold: Some(0.5),
             of,
             counted: None,
+            extended: false,
         }
     }
 

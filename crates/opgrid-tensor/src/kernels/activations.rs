@@ -54,6 +54,7 @@ pub struct Silu;
 impl<T: Inexact> Function<(T,)> for Silu {
     type Output = T;
     const IS_LONG: bool = true;
+    const IS_WIDE: bool = T::IS_WIDE;
 
     #[inline(always)]
     fn call(self, (x,): (T,)) -> T {

@@ -239,7 +239,7 @@ struct Weigh<'a, M> {
 
 impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
     type Output = M;
-    const IS_LONG: bool = true;
+    const IS_WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) -> M {

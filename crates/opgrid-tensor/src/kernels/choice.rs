@@ -7,8 +7,8 @@ use opgrid_core::{DType, Result};
 use super::arithmetic::Ordered;
 use super::elementwise::{Destination, Operand};
 use super::indexing;
-use super::iter::fold::join_lanes;
-use super::reduce::{self, COLUMNS, Reduction, STEPS};
+use super::iter::fold::join_sixteen;
+use super::reduce::{self, COLUMNS, LANES, Reduction, STEPS};
 use crate::error::argument;
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Bool, Element, Math, Tensor, TensorSpec};
@@ -233,17 +233,17 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
     /// NaN is counted apart, two elements at a time: looking for it in what was found would make steps wait.
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Math<T> {
-        let Some(last) = values.last_chunk::<WIDE>() else {
+        let Some(last) = values.last_chunk::<{ 2 * LANES }>() else {
             return values.iter().fold(E::START, |state, value| E::choose(state, value.widen()));
         };
         let choose = |one, other| if E::exceeds(one, other) { one } else { other };
-        let (mut lanes, mut nans) = ([E::START; WIDE / 2], [0u32; WIDE / 2]);
-        let groups = values.as_chunks::<WIDE>().0;
+        let (mut lanes, mut nans) = ([E::START; LANES], [0u32; LANES]);
+        let groups = values.as_chunks::<{ 2 * LANES }>().0;
         for number in 0..=groups.len() {
             // The last ones together with some before them: an element may be looked at twice.
             let group = if number < groups.len() { &groups[number] } else { last };
-            for lane in 0..WIDE / 2 {
-                let (one, other) = (group[lane].widen(), group[WIDE / 2 + lane].widen());
+            for lane in 0..LANES {
+                let (one, other) = (group[lane].widen(), group[LANES + lane].widen());
                 nans[lane] |= u32::from(one.is_nan() | other.is_nan());
                 lanes[lane] = choose(lanes[lane], choose(one, other));
             }
@@ -251,7 +251,7 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
         if nans.iter().fold(0, |all, nan| all | nan) > 0 {
             return values.iter().fold(E::START, |state, value| E::choose(state, value.widen()));
         }
-        join_lanes(&lanes, choose)
+        join_sixteen(&lanes, choose)
     }
 
     #[inline(always)]
@@ -271,7 +271,7 @@ impl<T: Element<Math: Bounded>, E: End<Math<T>>> Reduction for Extreme<E, T> {
     }
 }
 
-/// Elements of a step of a block, so many that steps need not wait for each other.
+/// Elements that are looked at together, when the place of an extreme is looked for.
 const WIDE: usize = 64;
 
 /// The index of the first of the extremes of elements of type `T`.

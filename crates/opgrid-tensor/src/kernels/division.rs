@@ -90,8 +90,8 @@ impl<T: Division + PartialOrd, const DOWNWARDS: bool> Function<(T, T)> for Left<
     }
 
     #[inline(always)]
-    fn covers(self, (dividend, divisor): (T, T)) -> bool {
-        dividend.is_near(divisor)
+    fn distance(self, (dividend, divisor): (T, T)) -> u32 {
+        u32::from(!dividend.is_near(divisor))
     }
 
     #[inline(always)]

@@ -2,8 +2,40 @@
 //!
 //! A loop takes arrays or tensors of any dtypes and strides. Inputs are stretched to the output's shape and converted
 //! to the loop's types on the way, results to the output's dtype; a number in a tensor's place costs no memory. The
-//! closure computes in [`Element::Math`]: 16-bit floats come and go as `f32`. Closures that use numbers of their
-//! surroundings take them by `move`: by reference they would be read again for every element.
+//! closure computes in [`Element::Math`]: 16-bit floats come and go as `f32`.
+//!
+//! # A loop of your own
+//!
+//! It is as fast as those of the operators, which are such closures: vector code for the processor at hand, on threads where
+//! there are many elements, for tensors of any strides and dtypes. `softsign` of 100,000 floats takes 7 µs (AMD EPYC Zen 5,
+//! one core; figure `own_elementwise` of `cargo xtask bench kernels`), where composed of torch's operators it takes 17.
+//!
+//! ```
+//! use opgrid_tensor::{Array, kernels::elementwise};
+//!
+//! let x = Array::from_slice(&[1.0f32, -1.0, 3.0, 0.0], &[2, 2])?;
+//! let out = Array::empty(x.spec().clone())?;
+//! let scale = 2.0f32;
+//! elementwise::unary::<f32, f32>(&out, &x, move |x| scale * x / (1.0 + x.abs()))?;
+//! assert_eq!(out.to_vec::<f32>()?, [1.0, -1.0, 1.5, 0.0]);
+//! # Ok::<(), opgrid_core::Error>(())
+//! ```
+//!
+//! - Numbers of the surroundings are taken by `move`. By reference they would be read again for every element, because for all
+//!   that the compiler knows they lie in the output, and there would be no vector code. So it is refused:
+//!
+//!   ```compile_fail,E0373
+//!   # use opgrid_tensor::{Array, kernels::elementwise};
+//!   # let x = Array::from_slice(&[1.0f32], &[1]).unwrap();
+//!   let scale = 2.0f32;
+//!   elementwise::unary::<f32, f32>(&x, &x, |x| scale * x).unwrap();
+//!   ```
+//!
+//!   What cannot be moved, as a table in a slice, goes by a closure in brackets: `unary_by(out, a, (|i| table[i as usize],))`.
+//! - Without branches: `if` chooses between two numbers, which become one instruction. `exp`, `ln`, `sin` and `powf` of the
+//!   standard library are calls, one for each element; those of [`math`](super::math) are vector code.
+//! - What is longer than some lines is a type, because the compiler inlines short closures only: see
+//!   [`Function`](super::Function) and [`unary_by`]. Reductions are types as well: see [`reduce::Reduction`](super::reduce::Reduction).
 
 use opgrid_core::{Result, Scalar};
 
@@ -113,7 +145,7 @@ pub fn copy(out: &impl Destination, input: &impl Operand) -> Result<()> {
 pub fn unary<O: Element, A: Element>(
     out: &impl Destination,
     a: &impl Operand,
-    f: impl Fn(A::Math) -> O::Math + Copy + Sync,
+    f: impl Fn(A::Math) -> O::Math + Copy + Sync + 'static,
 ) -> Result<()> {
     unary_by::<O, A>(out, a, (f,))
 }
@@ -154,7 +186,7 @@ pub fn binary<O: Element, A: Element, B: Element>(
     out: &impl Destination,
     a: &impl Operand,
     b: &impl Operand,
-    f: impl Fn(A::Math, B::Math) -> O::Math + Copy + Sync,
+    f: impl Fn(A::Math, B::Math) -> O::Math + Copy + Sync + 'static,
 ) -> Result<()> {
     binary_by::<O, A, B>(out, a, b, (f,))
 }
@@ -185,7 +217,7 @@ pub fn ternary<O: Element, A: Element, B: Element, C: Element>(
     a: &impl Operand,
     b: &impl Operand,
     c: &impl Operand,
-    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync,
+    f: impl Fn(A::Math, B::Math, C::Math) -> O::Math + Copy + Sync + 'static,
 ) -> Result<()> {
     iter::map3::<O, A, B, C>(out.destination()?, [a.source()?, b.source()?, c.source()?], (f,))
 }

@@ -34,26 +34,47 @@ pub trait Function<Args>: Copy + Sync {
     /// The result for these elements.
     fn call(self, args: Args) -> Self::Output;
 
-    /// Whether it computes so much that loops are compiled for the widest vectors, too.
+    /// Whether it computes so much that fewer elements are work for several threads.
     const IS_LONG: bool = false;
+
+    /// Whether loops are compiled for the widest vectors, too.
+    const IS_WIDE: bool = Self::IS_LONG;
 
     /// Whether it is so short that loops which write over their first input have code of their own.
     const WRITES_OVER: bool = false;
 
-    /// Whether there are elements that [`call`](Self::call) is not for. Then loops ask [`covers`](Self::covers) for some
-    /// elements at a time, and take [`call_any`](Self::call_any) where one of them is not covered.
+    /// Whether there are elements that [`call`](Self::call) is not for. Then loops look for the largest
+    /// [`distance`](Self::distance) of some elements while they call it, and where that is beyond [`REACH`](Self::REACH)
+    /// compute all of those again, by [`call_any`](Self::call_any).
     const IS_PARTIAL: bool = false;
 
-    /// Whether [`call`](Self::call) is for these elements. Says `#[inline(always)]`.
+    /// The largest distance of elements that [`call`](Self::call) is for.
+    const REACH: u32 = 0;
+
+    /// How far these elements are from those that [`call`](Self::call) is for. Says `#[inline(always)]`.
+    ///
+    /// A number, because vectors have an instruction for the larger one of two numbers, and for a comparison need two more.
     #[inline(always)]
-    fn covers(self, _args: Args) -> bool {
-        true
+    fn distance(self, _args: Args) -> u32 {
+        0
     }
 
     /// The result for any elements, which may take longer.
     #[inline(always)]
     fn call_any(self, args: Args) -> Self::Output {
         self.call(args)
+    }
+
+    /// As [`call`](Self::call), for processors that have no instruction for a product and a sum at once.
+    #[inline(always)]
+    fn call_plain(self, args: Args) -> Self::Output {
+        self.call(args)
+    }
+
+    /// As [`call_any`](Self::call_any), for such processors.
+    #[inline(always)]
+    fn call_any_plain(self, args: Args) -> Self::Output {
+        self.call_any(args)
     }
 }
 
@@ -74,7 +95,10 @@ impl<F: Fn(A, B) -> Output + Copy + Sync, A, B, Output> Function<(A, B)> for InP
 /// Defines functions that are methods of a type of numbers. Unlike a closure, and unlike the method's own name, they are
 /// inlined into loops however long the method is.
 macro_rules! methods {
-    ($trait:ident: $($(#[$doc:meta])* $name:ident = $method:ident($($arg:ident),+);)*) => {
+    ($trait:ident: $($rest:tt)*) => {
+        $crate::kernels::function::methods! { $trait, long: true: $($rest)* }
+    };
+    ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $method:ident($($arg:ident),+);)*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy, Debug)]
@@ -82,7 +106,8 @@ macro_rules! methods {
 
             impl<T: $trait> $crate::kernels::Function<($($crate::kernels::function::methods!(@type $arg T),)+)> for $name {
                 type Output = T;
-                const IS_LONG: bool = true;
+                const IS_LONG: bool = $long;
+                const IS_WIDE: bool = T::IS_WIDE;
 
                 #[inline(always)]
                 fn call(self, ($($arg,)+): ($($crate::kernels::function::methods!(@type $arg T),)+)) -> T {
@@ -95,9 +120,10 @@ macro_rules! methods {
 }
 pub(super) use methods;
 
-/// Defines functions that have fewer steps for most numbers: one method for those, another for any, and one that tells.
+/// Defines functions that have fewer steps for most numbers: one method for those, another for any, and one that tells
+/// with its largest value.
 macro_rules! partial {
-    ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $near:ident if $covers:ident, else $any:ident;)*) => {
+    ($trait:ident, long: $long:literal: $($(#[$doc:meta])* $name:ident = $near:ident if $distance:ident <= $reach:expr, else $any:ident $(, plain $near_plain:ident and $any_plain:ident)?;)*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy, Debug)]
@@ -106,7 +132,9 @@ macro_rules! partial {
             impl<T: $trait> $crate::kernels::Function<(T,)> for $name {
                 type Output = T;
                 const IS_LONG: bool = $long;
+                const IS_WIDE: bool = $long && T::IS_WIDE;
                 const IS_PARTIAL: bool = true;
+                const REACH: u32 = $reach;
 
                 #[inline(always)]
                 fn call(self, (x,): (T,)) -> T {
@@ -114,14 +142,26 @@ macro_rules! partial {
                 }
 
                 #[inline(always)]
-                fn covers(self, (x,): (T,)) -> bool {
-                    <T as $trait>::$covers(x)
+                fn distance(self, (x,): (T,)) -> u32 {
+                    <T as $trait>::$distance(x)
                 }
 
                 #[inline(always)]
                 fn call_any(self, (x,): (T,)) -> T {
                     <T as $trait>::$any(x)
                 }
+
+                $(
+                    #[inline(always)]
+                    fn call_plain(self, (x,): (T,)) -> T {
+                        <T as $trait>::$near_plain(x)
+                    }
+
+                    #[inline(always)]
+                    fn call_any_plain(self, (x,): (T,)) -> T {
+                        <T as $trait>::$any_plain(x)
+                    }
+                )?
             }
         )*
     };

@@ -12,10 +12,10 @@ use super::{double, single};
 
 /// A type with more of the elementary functions.
 pub trait Functions: Inexact {
-    /// Whether the sine, the cosine and the tangent can be had by vector code.
+    /// 0 where the sine, the cosine and the tangent can be had by vector code.
     #[inline(always)]
-    fn is_near(self) -> bool {
-        true
+    fn distance(self) -> u32 {
+        0
     }
 
     /// The sine of a number that is near.
@@ -194,8 +194,8 @@ macro_rules! real {
             real!(@trigonometric $type asin: arc_sine, acos: arc_cosine, atan: arc_tangent);
 
             #[inline(always)]
-            fn is_near(self) -> bool {
-                Trigonometric::is_near(self)
+            fn distance(self) -> u32 {
+                u32::from(!Trigonometric::is_near(self))
             }
             real!(@double $type sinh cosh asinh acosh atanh exp2 log2);
 
@@ -258,9 +258,9 @@ real! {
 
 partial! { Functions, long: false:
     /// The sine.
-    Sine = sin_near if is_near, else sin;
+    Sine = sin_near if distance <= 0, else sin;
     /// The cosine.
-    Cosine = cos_near if is_near, else cos;
+    Cosine = cos_near if distance <= 0, else cos;
     /// The tangent.
-    Tangent = tan_near if is_near, else tan;
+    Tangent = tan_near if distance <= 0, else tan;
 }

@@ -11,19 +11,19 @@
 //!
 //! Elements are moved as what has their size, so that loops are compiled for six types instead of twelve.
 
-use opgrid_core::{DType, Device, Result};
+use opgrid_core::{DType, Device, Error, ErrorKind, Result};
 use smallvec::SmallVec;
 
 use super::access::{self, Aliasing, Distinct};
 use super::arithmetic::Arithmetic;
 use super::copy;
-use super::iter::produce::Sequence;
+use super::iter::produce::Indices;
 use super::iter::walk::Overlap;
 use super::iter::{Output, Target};
 use super::sequence;
 use super::simd::vectorised;
 use crate::error::out_of_range;
-use crate::tensor::array::positions;
+use crate::tensor::array::{positions, positions_from};
 use crate::tensor::{Array, Dims, Element, Geometry, ReadGuard, TensorSpec};
 use crate::with_dtype;
 
@@ -79,6 +79,51 @@ impl Lookup {
             }
         }
         Ok(())
+    }
+
+    /// Writes the elements of `input` that are found, in order.
+    ///
+    /// # Errors
+    ///
+    /// As [`for_each_run`](Self::for_each_run); elements beyond the end of `input`.
+    fn read<T: Element>(&self, out: Output<'_, T>, input: &[T]) -> Result<()> {
+        let guard = self.offsets.storage().read()?;
+        let offsets = elements::<i64>(&self.offsets, &guard)?;
+        if offsets.is_empty() || self.after.numel() == 0 || self.before.numel() == 0 {
+            return out.produce(|_| Ok(()));
+        }
+        let beyond = || Error::new(ErrorKind::Internal, "an offset leads beyond the elements");
+        // Where one offset leads to one element, rows are read at once.
+        let bound = input.len().saturating_sub(self.before.start() + self.before.reach());
+        let single = match self.after.numel() {
+            1 => Some(Indices::below(bound, offsets).ok_or_else(beyond)?),
+            _ => None,
+        };
+        let within = if self.after.is_contiguous() { Vec::new() } else { self.within() };
+        let within = Indices::below(self.after.reach() + 1, &within).ok_or_else(beyond)?;
+        let run = self.after.numel() as usize;
+        out.produce_parts(self.before.numel() as usize * offsets.len(), |range, sequence| {
+            let (mut first, mut left) = (range.start % offsets.len(), range.len());
+            for before in positions_from(&self.before, range.start / offsets.len()) {
+                let input = input.get(before..).unwrap_or_default();
+                let here = first..offsets.len().min(first + left);
+                (first, left) = (0, left - here.len());
+                match single {
+                    Some(offsets) => sequence.extend_from_indices(input, offsets.part(here), 0, 1),
+                    None => offsets[here].iter().for_each(|&offset| {
+                        let input = input.get(offset as usize..).unwrap_or_default();
+                        match within.len() {
+                            0 => sequence.extend_from_slice(&input[..run]),
+                            _ => sequence.extend_from_indices(input, within, 0, 1),
+                        }
+                    }),
+                }
+                if left == 0 {
+                    break;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// What to add to the start of each element that is found, for all its dimensions behind.
@@ -257,29 +302,8 @@ pub(crate) fn read(out: &Array, input: &Array, lookup: &Lookup) -> Result<()> {
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = reader.slice::<T>()?;
-        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|sequence| {
-            lookup.for_each_run(|before, offsets, run| read_runs(sequence, input, before, offsets, run))
-        })
+        lookup.read(Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?, input)
     })
-}
-
-/// Reads runs of `run` elements that begin at `offsets`, from `before` on.
-fn read_runs<T: Element>(
-    sequence: &mut Sequence<'_, T>,
-    input: &[T],
-    before: usize,
-    offsets: &[i64],
-    run: usize,
-) {
-    let input = input.get(before..).unwrap_or_default();
-    match run {
-        0 => {}
-        1 => sequence.extend_with(offsets.len(), move |k| input[offsets[k] as usize]),
-        _ => offsets.iter().for_each(|&offset| {
-            let start = offset as usize;
-            sequence.extend_from_slice(&input[start..start + run]);
-        }),
-    }
 }
 
 /// Writes `input[…, index[…], …]` to `out`, which has the sizes of `index`: elsewhere than in dimension `dim` an
@@ -306,12 +330,13 @@ pub(crate) fn pick(out: &Array, input: &Array, dim: usize, index: &Array) -> Res
     let (distinct, writer) = (Distinct::new(out)?, out.storage().write()?);
     with_size_of!(out.dtype(), T => {
         let input = (reader.slice::<T>()?, input.geometry());
-        Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?.produce(|to| pick_rows(to, input, dim, index.sizes(), chosen))
+        let out = Output::of_size(Target::new(&writer, distinct, Overlap::Apart)?)?;
+        pick_rows(out, input, dim, index.sizes(), chosen)
     })
 }
 
 fn pick_rows<T: Element>(
-    to: &mut Sequence<'_, T>,
+    out: Output<'_, T>,
     (input, geometry): (&[T], &Geometry),
     dim: usize,
     sizes: &[i64],
@@ -319,7 +344,9 @@ fn pick_rows<T: Element>(
 ) -> Result<()> {
     // Without dimensions there is one element, which a vector may index.
     let (size, stride) = geometry.sizes().get(dim).map_or((1, 0), |&size| (size, geometry.step(dim) as i64));
-    Indexed { dim, size, stride, from_end: false }.check(chosen)?;
+    let Some(chosen) = Indices::below(size as usize, chosen) else {
+        return Indexed { dim, size, stride, from_end: false }.check(chosen);
+    };
     // Positions apart from dimension `dim`.
     let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
     for (dim, stride) in strides.iter_mut().enumerate().take(geometry.dims()) {
@@ -333,11 +360,13 @@ fn pick_rows<T: Element>(
     let along = strides.get(outer.len()).map_or(0, |stride| *stride as usize);
     let rows = Geometry::strided(outer, &strides[..outer.len()], geometry.start() as i64)?;
     let stride = stride as usize;
-    for (start, chosen) in positions(&rows).zip(chosen.chunks_exact(row.max(1))) {
-        let from = input.get(start..).unwrap_or_default();
-        to.extend_with(row, move |k| from[k * along + chosen[k] as usize * stride]);
-    }
-    Ok(())
+    out.produce_parts(rows.numel() as usize, |range, to| {
+        for (number, start) in range.clone().zip(positions_from(&rows, range.start)) {
+            let from = input.get(start..).unwrap_or_default();
+            to.extend_from_indices(from, chosen.part(number * row..(number + 1) * row), along, stride);
+        }
+        Ok(())
+    })
 }
 
 /// # Errors

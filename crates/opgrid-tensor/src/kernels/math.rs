@@ -7,14 +7,30 @@ use num_complex::Complex;
 use opgrid_core::DType;
 
 use super::arithmetic::Arithmetic;
-use super::function::{methods, partial};
-use super::polynomials::Polynomials;
+use super::function::{Function, methods, partial};
+use super::polynomials::{Plain, Polynomials};
 use crate::samples::differences::Pair;
 use crate::samples::{Difference, Directed, Operand};
 use crate::tensor::{Bool, Element};
 
+/// Declares functions for processors that have no instruction for a product and a sum at once.
+macro_rules! plain {
+    ($($name:ident = $function:ident,)*) => {
+        $(
+            /// The same for processors that have no instruction for a product and a sum at once.
+            #[inline(always)]
+            fn $name(self) -> Self {
+                Inexact::$function(self)
+            }
+        )*
+    };
+}
+
 /// A type with the elementary functions.
 pub trait Inexact: Arithmetic {
+    /// Whether loops of its functions gain by the widest vectors: those of complex numbers are calls.
+    const IS_WIDE: bool = false;
+
     /// `e` to the power of this.
     fn exp(self) -> Self;
 
@@ -42,10 +58,19 @@ pub trait Inexact: Arithmetic {
         Self::ONE.plus(Inexact::exp(self.negated())).reciprocal()
     }
 
-    /// Whether the exponentials of this and of its negative can be had in fewer steps.
+    /// One divided by the square root.
     #[inline(always)]
-    fn has_near_exp(self) -> bool {
-        true
+    fn reciprocal_root(self) -> Self {
+        Inexact::sqrt(self).reciprocal()
+    }
+
+    /// The largest [`exp_distance`](Self::exp_distance) of numbers whose exponentials can be had in fewer steps.
+    const EXP_REACH: u32 = 0;
+
+    /// How far this and its negative are from numbers whose exponentials can be had in fewer steps.
+    #[inline(always)]
+    fn exp_distance(self) -> u32 {
+        0
     }
 
     /// The exponential in fewer steps.
@@ -60,10 +85,13 @@ pub trait Inexact: Arithmetic {
         self.sigmoid()
     }
 
-    /// Whether the logarithm can be had in fewer steps.
+    /// The largest [`log_distance`](Self::log_distance) of numbers whose logarithms can be had in fewer steps.
+    const LOG_REACH: u32 = 0;
+
+    /// How far this is from numbers whose logarithms can be had in fewer steps.
     #[inline(always)]
-    fn has_near_log(self) -> bool {
-        true
+    fn log_distance(self) -> u32 {
+        0
     }
 
     /// The natural logarithm in fewer steps.
@@ -71,20 +99,54 @@ pub trait Inexact: Arithmetic {
     fn log_near(self) -> Self {
         Inexact::log(self)
     }
+
+    plain! {
+        exp_plain = exp,
+        exp_near_plain = exp_near,
+        log_plain = log,
+        log_near_plain = log_near,
+        tanh_plain = tanh,
+        sigmoid_plain = sigmoid,
+        sigmoid_near_plain = sigmoid_near,
+    }
 }
 
-methods! { Inexact:
-    /// The hyperbolic tangent.
-    HyperbolicTangent = tanh(x);
+/// The hyperbolic tangent.
+#[derive(Clone, Copy, Debug)]
+pub struct HyperbolicTangent;
+
+impl<T: Inexact> Function<(T,)> for HyperbolicTangent {
+    type Output = T;
+    const IS_LONG: bool = true;
+    const IS_WIDE: bool = T::IS_WIDE;
+
+    #[inline(always)]
+    fn call(self, (x,): (T,)) -> T {
+        Inexact::tanh(x)
+    }
+
+    #[inline(always)]
+    fn call_plain(self, (x,): (T,)) -> T {
+        Inexact::tanh_plain(x)
+    }
+}
+
+methods! { Inexact, long: false:
+    /// The square root.
+    SquareRoot = sqrt(x);
+    /// One divided by a number.
+    Reciprocal = reciprocal(x);
+    /// One divided by the square root.
+    ReciprocalRoot = reciprocal_root(x);
 }
 
 partial! { Inexact, long: true:
     /// The exponential.
-    Exponential = exp_near if has_near_exp, else exp;
+    Exponential = exp_near if exp_distance <= T::EXP_REACH, else exp, plain exp_near_plain and exp_plain;
     /// The natural logarithm.
-    Logarithm = log_near if has_near_log, else log;
+    Logarithm = log_near if log_distance <= T::LOG_REACH, else log, plain log_near_plain and log_plain;
     /// `1 / (1 + e ^ -x)`.
-    Logistic = sigmoid_near if has_near_exp, else sigmoid;
+    Logistic = sigmoid_near if exp_distance <= T::EXP_REACH, else sigmoid, plain sigmoid_near_plain and sigmoid_plain;
 }
 
 /// A type with a distance from zero.
@@ -99,6 +161,10 @@ pub trait Magnitude {
 macro_rules! real {
     ($($type:ty),*) => {
         $(impl Inexact for $type {
+            const IS_WIDE: bool = true;
+            const EXP_REACH: u32 = <$type as Polynomials>::EXPONENTIAL_REACH;
+            const LOG_REACH: u32 = <$type as Polynomials>::LOGARITHM_REACH;
+
             #[inline(always)]
             fn exp(self) -> Self {
                 self.exponential()
@@ -110,8 +176,8 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn has_near_exp(self) -> bool {
-                self.has_near_exponential()
+            fn exp_distance(self) -> u32 {
+                self.exponential_distance()
             }
 
             #[inline(always)]
@@ -125,13 +191,48 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn has_near_log(self) -> bool {
-                self.has_near_logarithm()
+            fn log_distance(self) -> u32 {
+                self.logarithm_distance()
             }
 
             #[inline(always)]
             fn log_near(self) -> Self {
                 self.logarithm_near()
+            }
+
+            #[inline(always)]
+            fn exp_plain(self) -> Self {
+                self.plain(Plain::Exponential)
+            }
+
+            #[inline(always)]
+            fn exp_near_plain(self) -> Self {
+                self.plain(Plain::ExponentialNear)
+            }
+
+            #[inline(always)]
+            fn log_plain(self) -> Self {
+                self.plain(Plain::Logarithm)
+            }
+
+            #[inline(always)]
+            fn log_near_plain(self) -> Self {
+                self.plain(Plain::LogarithmNear)
+            }
+
+            #[inline(always)]
+            fn tanh_plain(self) -> Self {
+                self.plain(Plain::HyperbolicTangent)
+            }
+
+            #[inline(always)]
+            fn sigmoid_plain(self) -> Self {
+                1.0 / (1.0 + (-self).exp_plain())
+            }
+
+            #[inline(always)]
+            fn sigmoid_near_plain(self) -> Self {
+                1.0 / (1.0 + (-self).exp_near_plain())
             }
 
             #[inline(always)]

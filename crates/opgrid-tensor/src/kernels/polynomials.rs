@@ -7,16 +7,30 @@
 //! The series of exponentials and of the logarithm in single precision are the polynomials that equal `(e^r - 1 - r) / r^2` and
 //! `(ln(1 + f) - f + f^2 / 2) / f^3` at the Chebyshev nodes, within 0.17 units of the result. They have fewer terms than Taylor's.
 
+/// The functions that there are without fused products and sums, too.
+#[derive(Clone, Copy)]
+pub(super) enum Plain {
+    Exponential,
+    ExponentialNear,
+    Logarithm,
+    LogarithmNear,
+    HyperbolicTangent,
+}
+
 /// Exponential, logarithm, hyperbolic tangent, sine and cosine.
 pub(super) trait Polynomials: Sized {
     /// `e` to the power of this.
     fn exponential(self) -> Self;
 
-    /// The same where [`has_near_exponential`](Self::has_near_exponential), in half the steps.
+    /// The same in half the steps, where [`exponential_distance`](Self::exponential_distance) is at most
+    /// [`EXPONENTIAL_REACH`](Self::EXPONENTIAL_REACH).
     fn exponential_near(self) -> Self;
 
-    /// Whether this is a number whose exponential is a normal number.
-    fn has_near_exponential(self) -> bool;
+    /// The upper bits of the distance from zero.
+    fn exponential_distance(self) -> u32;
+
+    /// Those of the largest number whose exponential, and that of its negative, are normal numbers.
+    const EXPONENTIAL_REACH: u32;
 
     /// `e^self - 1`.
     fn exponential_less_one(self) -> Self;
@@ -24,25 +38,58 @@ pub(super) trait Polynomials: Sized {
     /// The natural logarithm.
     fn logarithm(self) -> Self;
 
-    /// The same where [`has_near_logarithm`](Self::has_near_logarithm).
+    /// The same where [`logarithm_distance`](Self::logarithm_distance) is at most
+    /// [`LOGARITHM_REACH`](Self::LOGARITHM_REACH).
     fn logarithm_near(self) -> Self;
 
-    /// Whether this is a positive normal number.
-    fn has_near_logarithm(self) -> bool;
+    /// The upper bits, counted from those of the smallest positive normal number; others are beyond the largest.
+    fn logarithm_distance(self) -> u32;
+
+    /// Those of the largest number.
+    const LOGARITHM_REACH: u32;
 
     /// The hyperbolic tangent.
     fn hyperbolic_tangent(self) -> Self;
+
+    /// One of these functions by products and sums that are rounded apart, for processors without fused ones.
+    fn plain(self, of: Plain) -> Self;
 
     /// Sine and cosine of the angle that is this part of a full turn, from 0 to 1.
     fn sine_and_cosine_of_turn(self) -> (Self, Self);
 }
 
-/// `first + x * (second + x * (…))`, each step rounded once: processors without such an instruction are rare, and slow.
+/// `first + x * (second + x * (…))`, each step rounded once; where a constant is named first, only if it is true.
 macro_rules! horner {
+    ($fused:ident: $x:expr; $last:expr) => { $last };
+    ($fused:ident: $x:expr; $first:expr, $($rest:expr),+) => {
+        $x.fused::<$fused>(horner!($fused: $x; $($rest),+), $first)
+    };
     ($x:expr; $last:expr) => { $last };
     ($x:expr; $first:expr, $($rest:expr),+) => { $x.mul_add(horner!($x; $($rest),+), $first) };
 }
 pub(super) use horner;
+
+/// Products to which a number is added.
+///
+/// A processor without an instruction for both at once (below x86-64-v3) computes what is rounded once with a hundred
+/// others. Its loops take the plain functions, which round twice.
+pub(super) trait Fused: Copy {
+    /// `self * factor + summand`, rounded once or twice.
+    fn fused<const FUSED: bool>(self, factor: Self, summand: Self) -> Self;
+}
+
+macro_rules! fused {
+    ($($float:ident),*) => {
+        $(impl Fused for $float {
+            #[inline(always)]
+            fn fused<const FUSED: bool>(self, factor: Self, summand: Self) -> Self {
+                if FUSED { self.mul_add(factor, summand) } else { self * factor + summand }
+            }
+        })*
+    };
+}
+
+fused!(f32, f64);
 
 /// What differs between the types: widths, ranges and how many terms are needed.
 macro_rules! polynomials {
@@ -53,29 +100,35 @@ macro_rules! polynomials {
         ln2: $ln2_high:literal + $ln2_low:literal,
         exponential: [$($exp:expr),+],
         logarithm: $log_of_one_and:ident,
-        tangent: [$($top:expr),+] / [$($bottom:expr),+],
         sine: [$($sine:expr),+],
         cosine: [$($cosine:expr),+],
     }) => {
         const _: () = {
             const ROUND: $float = 1.5 * (1u64 << $fraction) as $float;
 
+            /// The upper 32 bits.
+            #[inline(always)]
+            const fn upper(bits: $unsigned) -> u32 {
+                (bits >> ($unsigned::BITS - 32)) as u32
+            }
+
             /// The number `n + ROUND` with the integer `n` next to `x / ln 2`, and what is left of `x`: at most `ln 2 / 2`.
             #[inline(always)]
-            fn reduced(x: $float) -> ($float, $float) {
-                let shifted = x.mul_add(std::$float::consts::LOG2_E, ROUND);
+            fn reduced<const FUSED: bool>(x: $float) -> ($float, $float) {
+                let shifted = x.fused::<FUSED>(std::$float::consts::LOG2_E, ROUND);
                 let whole = shifted - ROUND;
-                (shifted, whole.mul_add(-$ln2_low, whole.mul_add(-$ln2_high, x)))
+                // The product with the upper part is exact.
+                (shifted, whole.fused::<FUSED>(-$ln2_low, whole.fused::<FUSED>(-$ln2_high, x)))
             }
 
             /// The rest `r` for the nearest number that has an exponential, and the two halves of the power of two. They
             /// are multiplied one after the other, because the power may be out of range alone.
             #[inline(always)]
-            fn parts(x: $float) -> ($float, $float, $float) {
+            fn parts<const FUSED: bool>(x: $float) -> ($float, $float, $float) {
                 // Written so that NaN stays NaN.
                 let x = if x > $highest { $highest } else { x };
                 let x = if x < $lowest { $lowest } else { x };
-                let (shifted, r) = reduced(x);
+                let (shifted, r) = reduced::<FUSED>(x);
                 // Twice the bias on top of `n` is positive, so that halves are found by a shift of bits.
                 let both = shifted.to_bits().wrapping_sub(ROUND.to_bits() - 2 * $bias);
                 let half = both >> 1;
@@ -85,8 +138,8 @@ macro_rules! polynomials {
 
             /// `e^r`.
             #[inline(always)]
-            fn of_rest(r: $float) -> $float {
-                horner!(r; 1.0, 1.0, $($exp),+)
+            fn of_rest<const FUSED: bool>(r: $float) -> $float {
+                horner!(FUSED: r; 1.0, 1.0, $($exp),+)
             }
 
             /// `k` and `f` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and 2, of a positive normal number.
@@ -102,30 +155,102 @@ macro_rules! polynomials {
                 (k, f)
             }
 
-        impl Polynomials for $float {
             /// `2^n * e^r`.
             #[inline(always)]
-            fn exponential(self) -> Self {
-                let (r, one, other) = parts(self);
-                of_rest(r) * one * other
+            fn exponential<const FUSED: bool>(x: $float) -> $float {
+                let (r, one, other) = parts::<FUSED>(x);
+                of_rest::<FUSED>(r) * one * other
             }
 
             /// `2^n * e^r` by adding `n` to the exponent.
             #[inline(always)]
-            fn exponential_near(self) -> Self {
-                let (shifted, r) = reduced(self);
-                Self::from_bits(of_rest(r).to_bits().wrapping_add(shifted.to_bits() << $fraction))
+            fn exponential_near<const FUSED: bool>(x: $float) -> $float {
+                let (shifted, r) = reduced::<FUSED>(x);
+                $float::from_bits(of_rest::<FUSED>(r).to_bits().wrapping_add(shifted.to_bits() << $fraction))
+            }
+
+            /// `k ln 2 + ln(1 + f)`.
+            #[inline(always)]
+            fn logarithm<const FUSED: bool>(x: $float) -> $float {
+                const SCALE: $float = (1u64 << $fraction) as $float;
+                let subnormal = x < $float::MIN_POSITIVE;
+                let (k, f) = split(if subnormal { x * SCALE } else { x });
+                let k = if subnormal { k - $fraction as $float } else { k };
+                let result = $log_of_one_and::<FUSED>(f, [k * $ln2_high, k * $ln2_low]);
+                let result = if x == 0.0 { $float::NEG_INFINITY } else { result };
+                let result = if x == $float::INFINITY { x } else { result };
+                // Negative numbers and NaN.
+                if x >= 0.0 { result } else { $float::NAN }
             }
 
             #[inline(always)]
-            fn has_near_exponential(self) -> bool {
-                self.abs() < $near
+            fn logarithm_near<const FUSED: bool>(x: $float) -> $float {
+                let (k, f) = split(x);
+                $log_of_one_and::<FUSED>(f, [k * $ln2_high, k * $ln2_low])
             }
+
+            /// `d / (d + 2)` with `d = e^2|x| - 1`, as in `exponential_less_one`, and the sign of `x`.
+            #[inline(always)]
+            fn hyperbolic_tangent<const FUSED: bool>(x: $float) -> $float {
+                let magnitude = x.abs();
+                // Above, the result is 1. Written so that NaN stays NaN.
+                let magnitude = if magnitude > 20.0 { 20.0 } else { magnitude };
+                let (shifted, r) = reduced::<FUSED>(magnitude + magnitude);
+                let one = (1.0 as $float).to_bits();
+                let power = $float::from_bits((shifted.to_bits() << $fraction).wrapping_add(one));
+                let series = (r * r).fused::<FUSED>(horner!(FUSED: r; $($exp),+), r);
+                let less_one = series.fused::<FUSED>(power, power - 1.0);
+                (less_one / (less_one + 2.0)).copysign(x)
+            }
+
+        impl Polynomials for $float {
+            #[inline(always)]
+            fn exponential(self) -> Self {
+                exponential::<true>(self)
+            }
+
+            #[inline(always)]
+            fn exponential_near(self) -> Self {
+                exponential_near::<true>(self)
+            }
+
+            #[inline(always)]
+            fn logarithm(self) -> Self {
+                logarithm::<true>(self)
+            }
+
+            #[inline(always)]
+            fn logarithm_near(self) -> Self {
+                logarithm_near::<true>(self)
+            }
+
+            #[inline(always)]
+            fn hyperbolic_tangent(self) -> Self {
+                hyperbolic_tangent::<true>(self)
+            }
+
+            #[inline(always)]
+            fn plain(self, of: Plain) -> Self {
+                match of {
+                    Plain::Exponential => exponential::<false>(self),
+                    Plain::ExponentialNear => exponential_near::<false>(self),
+                    Plain::Logarithm => logarithm::<false>(self),
+                    Plain::LogarithmNear => logarithm_near::<false>(self),
+                    Plain::HyperbolicTangent => hyperbolic_tangent::<false>(self),
+                }
+            }
+
+            #[inline(always)]
+            fn exponential_distance(self) -> u32 {
+                upper(self.to_bits()) & !(1 << 31)
+            }
+
+            const EXPONENTIAL_REACH: u32 = upper(($near as $float).to_bits()) - 1;
 
             /// `2^n (e^r - 1) + (2^n - 1)`, of which the last difference is exact where it matters.
             #[inline(always)]
             fn exponential_less_one(self) -> Self {
-                let (r, one, other) = parts(self);
+                let (r, one, other) = parts::<true>(self);
                 let series = (r * r).mul_add(horner!(r; $($exp),+), r);
                 let power = one * other;
                 let near = series.mul_add(power, power - 1.0);
@@ -134,45 +259,14 @@ macro_rules! polynomials {
                 if self == 0.0 { self } else { result }
             }
 
-            /// `k ln 2 + ln(1 + f)`.
-            #[inline(always)]
-            fn logarithm(self) -> Self {
-                const SCALE: $float = (1u64 << $fraction) as $float;
-                let subnormal = self < $float::MIN_POSITIVE;
-                let (k, f) = split(if subnormal { self * SCALE } else { self });
-                let k = if subnormal { k - $fraction as $float } else { k };
-                let result = $log_of_one_and(f, [k * $ln2_high, k * $ln2_low]);
-                let result = if self == 0.0 { $float::NEG_INFINITY } else { result };
-                let result = if self == $float::INFINITY { self } else { result };
-                // Negative numbers and NaN.
-                if self >= 0.0 { result } else { $float::NAN }
-            }
 
             #[inline(always)]
-            fn logarithm_near(self) -> Self {
-                let (k, f) = split(self);
-                $log_of_one_and(f, [k * $ln2_high, k * $ln2_low])
+            fn logarithm_distance(self) -> u32 {
+                upper(self.to_bits()).wrapping_sub(upper($float::MIN_POSITIVE.to_bits()))
             }
 
-            #[inline(always)]
-            fn has_near_logarithm(self) -> bool {
-                (self >= $float::MIN_POSITIVE) & (self <= $float::MAX)
-            }
-
-            /// A quotient of polynomials near zero, otherwise `1 - 2 / (e^2|x| + 1)` with the sign of `x`.
-            ///
-            /// Source of the coefficients: S. L. Moshier, Cephes Mathematical Library, `tanh` and `tanhf`.
-            #[inline(always)]
-            fn hyperbolic_tangent(self) -> Self {
-                let magnitude = self.abs();
-                let z = self * self;
-                let near = self + self * z * ((horner!(z; $($top),+)) / (horner!(z; $($bottom),+)));
-                // Above, the result is 1.
-                let twice = if magnitude < 20.0 { magnitude + magnitude } else { 40.0 };
-                let far = 1.0 - 2.0 / (twice.exponential_near() + 1.0);
-                // Written so that NaN stays NaN.
-                (if magnitude >= 0.625 { far } else { near }).copysign(self)
-            }
+            const LOGARITHM_REACH: u32 =
+                upper($float::MAX.to_bits()) - upper($float::MIN_POSITIVE.to_bits());
 
             /// The series at the distance `r` from the next quarter of a turn, at most an eighth.
             #[inline(always)]
@@ -195,45 +289,38 @@ macro_rules! polynomials {
 
 /// `ln(1 + f) + parts[0] + parts[1]`, of which the first part is exact and the second one small.
 #[inline(always)]
-fn log_of_one_and_f32(f: f32, parts: [f32; 2]) -> f32 {
+fn log_of_one_and_f32<const FUSED: bool>(f: f32, parts: [f32; 2]) -> f32 {
     let z = f * f;
-    let series = horner!(
-        f;
-        0.333_333_31,
-        -0.249_999_97,
-        0.200_007_16,
-        -0.166_678_03,
-        0.142_490_4,
-        -0.124_256_55,
-        0.116_855_8,
-        -0.114_800_68,
-        0.069_715_85
-    );
-    let rest = z.mul_add(-0.5, (f * z).mul_add(series, parts[1]));
+    // In pairs, so that steps wait for fewer others.
+    let pair = |first: f32, second: f32| f.fused::<FUSED>(second, first);
+    let last = z.fused::<FUSED>(0.069_715_85, pair(0.116_855_8, -0.114_800_68));
+    let lower = z.fused::<FUSED>(pair(0.200_007_16, -0.166_678_03), pair(0.333_333_31, -0.249_999_97));
+    let upper = z.fused::<FUSED>(last, pair(0.142_490_4, -0.124_256_55));
+    let series = (z * z).fused::<FUSED>(upper, lower);
+    let rest = z.fused::<FUSED>(-0.5, (f * z).fused::<FUSED>(series, parts[1]));
     parts[0] + (f + rest)
 }
 
-/// The same by the series of `ln((1 + s) / (1 - s))` at `s = f / (2 + f)`.
+/// The same by the series of `ln((1 + s) / (1 - s))` at `s = f / (2 + f)`, odd and even powers of its square apart.
+///
+/// Source of the coefficients: FDLIBM, `e_log.c`, whose polynomial is within 2^-58 of that series.
 #[inline(always)]
-fn log_of_one_and_f64(f: f64, parts: [f64; 2]) -> f64 {
+fn log_of_one_and_f64<const FUSED: bool>(f: f64, parts: [f64; 2]) -> f64 {
     let s = f / (2.0 + f);
     let z = s * s;
-    let rest = z * horner!(
-        z;
-        2.0 / 3.0,
-        2.0 / 5.0,
-        2.0 / 7.0,
-        2.0 / 9.0,
-        2.0 / 11.0,
-        2.0 / 13.0,
-        2.0 / 15.0,
-        2.0 / 17.0,
-        2.0 / 19.0,
-        2.0 / 21.0,
-        2.0 / 23.0
+    let w = z * z;
+    let odd = horner!(
+        FUSED: w;
+        6.666_666_666_666_735e-1,
+        2.857_142_874_366_239e-1,
+        1.818_357_216_161_805e-1,
+        1.479_819_860_511_658_6e-1
     );
+    let even =
+        horner!(FUSED: w; 3.999_999_999_940_942e-1, 2.222_219_843_214_978_4e-1, 1.531_383_769_920_937_3e-1);
+    let rest = z.fused::<FUSED>(odd, w * even);
     let half_square = 0.5 * f * f;
-    parts[0] - ((half_square - (s * (half_square + rest) + parts[1])) - f)
+    parts[0] - ((half_square - s.fused::<FUSED>(half_square + rest, parts[1])) - f)
 }
 
 polynomials!(f32, u32 {
@@ -243,13 +330,6 @@ polynomials!(f32, u32 {
     ln2: 0.693_359_4 + -2.121_944_4e-4,
     exponential: [0.5, 0.166_665_77, 0.041_666_553, 0.008_363_179, 0.001_392_618_3],
     logarithm: log_of_one_and_f32,
-    tangent: [
-        -3.333_328e-1,
-        1.333_144_2e-1,
-        -5.373_971_6e-2,
-        2.063_908_8e-2,
-        -5.704_988_7e-3
-    ] / [1.0],
     sine: [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362_880.0],
     cosine: [-1.0 / 2.0, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0],
 });
@@ -272,11 +352,6 @@ polynomials!(f64, u64 {
         2.510_038_549_551_032e-8
     ],
     logarithm: log_of_one_and_f64,
-    tangent: [
-        -1.614_687_684_417_084_5e3,
-        -9.928_772_310_019_186e1,
-        -9.643_991_794_250_523e-1
-    ] / [4.844_063_053_251_255e3, 2.235_488_390_601_004_5e3, 1.128_116_784_916_329_3e2, 1.0],
     sine: [
         -1.0 / 6.0,
         1.0 / 120.0,
@@ -343,6 +418,7 @@ mod tests {
         assert!(error_f32(f32::exponential, f64::exp, singles(-86.0, 88.7)) < 2.0);
         assert!(error_f32(f32::logarithm, f64::ln, singles(1e-6, 4.0).chain(singles(4.0, 3e38))) < 2.0);
         assert!(error_f32(f32::hyperbolic_tangent, f64::tanh, singles(-10.0, 10.0)) < 2.0);
+        assert!(error_f32(f32::hyperbolic_tangent, f64::tanh, singles(-0.01, 0.01)) < 2.0);
     }
 
     #[test]
@@ -350,6 +426,69 @@ mod tests {
         assert!(error_f64(f64::exponential, f64::exp, steps(-700.0, 709.7)) < 2.0);
         assert!(error_f64(f64::logarithm, f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 2.0);
         assert!(error_f64(f64::hyperbolic_tangent, f64::tanh, steps(-20.0, 20.0)) < 2.5);
+    }
+
+    #[test]
+    fn functions_without_fused_steps_are_within_three_units() {
+        let single = |of: Plain| move |x: f32| x.plain(of);
+        let exponentials = [Plain::Exponential, Plain::ExponentialNear];
+        let logarithms = [Plain::Logarithm, Plain::LogarithmNear];
+        for of in exponentials {
+            assert!(error_f32(single(of), f64::exp, singles(-86.0, 86.9)) < 3.0);
+            assert!(error_f64(|x| x.plain(of), f64::exp, steps(-700.0, 707.0)) < 3.0);
+        }
+        for of in logarithms {
+            assert!(error_f32(single(of), f64::ln, singles(1e-6, 4.0).chain(singles(4.0, 3e38))) < 3.0);
+            assert!(error_f64(|x| x.plain(of), f64::ln, steps(1e-6, 4.0).chain(steps(4.0, 1e300))) < 3.0);
+        }
+        let tangent = Plain::HyperbolicTangent;
+        assert!(error_f32(single(tangent), f64::tanh, singles(-10.0, 10.0)) < 3.0);
+        assert!(error_f64(|x| x.plain(tangent), f64::tanh, steps(-20.0, 20.0)) < 3.0);
+        assert!(f32::NAN.plain(tangent).is_nan() && f32::NAN.plain(Plain::Exponential).is_nan());
+        assert_eq!(f64::INFINITY.plain(tangent), 1.0);
+        assert_eq!(
+            (f32::NEG_INFINITY.plain(Plain::Exponential), 89.0f32.plain(Plain::Exponential)),
+            (0.0, f32::INFINITY)
+        );
+        assert_eq!(0.0f64.plain(Plain::Logarithm), f64::NEG_INFINITY);
+    }
+
+    /// Where loops take the functions with fewer steps, up to the ends of their reach and a step beyond.
+    #[test]
+    fn distances_say_where_few_steps_are_enough() {
+        let near = |x: f32| x.exponential_distance() <= f32::EXPONENTIAL_REACH;
+        assert!(near(86.99) && near(-86.99) && near(0.0) && near(-1e-45));
+        assert!(!near(87.0) && !near(-87.0) && !near(f32::INFINITY) && !near(f32::NAN) && !near(-f32::NAN));
+        let near = |x: f64| x.exponential_distance() <= f64::EXPONENTIAL_REACH;
+        assert!(near(707.99) && near(-707.99) && !near(708.0) && !near(-708.0) && !near(f64::NAN));
+        let near = |x: f32| x.logarithm_distance() <= f32::LOGARITHM_REACH;
+        assert!(near(f32::MIN_POSITIVE) && near(f32::MAX) && near(1.0));
+        let beyond = [
+            0.0,
+            -0.0,
+            1e-40,
+            -1.0,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            -f32::NAN,
+            -f32::MIN_POSITIVE,
+        ];
+        assert!(beyond.into_iter().all(|x| !near(x)));
+        let near = |x: f64| x.logarithm_distance() <= f64::LOGARITHM_REACH;
+        assert!(near(f64::MIN_POSITIVE) && near(f64::MAX) && near(1.0));
+        let beyond = [
+            0.0,
+            -0.0,
+            1e-310,
+            -1.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            -f64::NAN,
+            -f64::MIN_POSITIVE,
+        ];
+        assert!(beyond.into_iter().all(|x| !near(x)));
     }
 
     #[test]

@@ -5,12 +5,18 @@ use num_complex::Complex;
 use super::arithmetic::Arithmetic;
 use super::function::Function;
 use super::math::Inexact;
-use super::polynomials::horner;
+use super::polynomials::{Fused, horner};
 
 /// A type with powers.
 pub trait Power: Arithmetic {
     /// This to the power of `exponent`. Integers wrap around, and to a negative power are 0 unless 1 or -1.
     fn power(self, exponent: Self) -> Self;
+
+    /// The same for processors that have no instruction for a product and a sum at once.
+    #[inline(always)]
+    fn power_plain(self, exponent: Self) -> Self {
+        self.power(exponent)
+    }
 
     /// Whether loops gain by the widest vectors.
     const IS_LONG: bool = false;
@@ -28,6 +34,11 @@ impl<T: Power> Function<(T, T)> for Raise {
     fn call(self, (base, exponent): (T, T)) -> T {
         base.power(exponent)
     }
+
+    #[inline(always)]
+    fn call_plain(self, (base, exponent): (T, T)) -> T {
+        base.power_plain(exponent)
+    }
 }
 
 /// Raises single-precision elements to the power of a number with more digits, which would change rounded to single
@@ -41,9 +52,21 @@ impl Function<(f32,)> for RaiseTo {
 
     #[inline(always)]
     fn call(self, (base,): (f32,)) -> f32 {
+        self.raise::<true>(base)
+    }
+
+    #[inline(always)]
+    fn call_plain(self, (base,): (f32,)) -> f32 {
+        self.raise::<false>(base)
+    }
+}
+
+impl RaiseTo {
+    #[inline(always)]
+    fn raise<const FUSED: bool>(self, base: f32) -> f32 {
         let Self(exponent) = self;
         let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
-        raised(base, exponent, whole, whole && half.trunc() != half)
+        raised::<FUSED>(base, exponent, whole, whole && half.trunc() != half)
     }
 }
 
@@ -88,17 +111,27 @@ impl Power for f32 {
 
     #[inline(always)]
     fn power(self, exponent: Self) -> Self {
-        let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
-        raised(self, exponent.into(), whole, whole && half.trunc() != half)
+        single::<true>(self, exponent)
     }
+
+    #[inline(always)]
+    fn power_plain(self, exponent: Self) -> Self {
+        single::<false>(self, exponent)
+    }
+}
+
+#[inline(always)]
+fn single<const FUSED: bool>(base: f32, exponent: f32) -> f32 {
+    let (whole, half) = (exponent.trunc() == exponent, 0.5 * exponent);
+    raised::<FUSED>(base, exponent.into(), whole, whole && half.trunc() != half)
 }
 
 /// `2 ^ (exponent * log2 |base|)` in double precision, and what the sign and the ends of the range make of it.
 /// Without a call, so that loops become vector code.
 #[inline(always)]
-fn raised(base: f32, exponent: f64, whole: bool, odd: bool) -> f32 {
+fn raised<const FUSED: bool>(base: f32, exponent: f64, whole: bool, odd: bool) -> f32 {
     let magnitude = base.abs();
-    let power = exp2(exponent * log2(magnitude)) as f32;
+    let power = exp2::<FUSED>(exponent * log2::<FUSED>(magnitude)) as f32;
     let power = if magnitude == 1.0 || exponent == 0.0 { 1.0 } else { power };
     let negative = base.is_sign_negative() && odd;
     let real = whole || base >= 0.0 || base == f32::NEG_INFINITY || base.is_nan();
@@ -111,7 +144,7 @@ fn raised(base: f32, exponent: f64, whole: bool, odd: bool) -> f32 {
 /// The logarithm to base 2 of a number that is not negative: `k + log2(m)` with `m` between the roots of 1/2 and 2, and
 /// the series of `ln((1 + s) / (1 - s))`, up to what single precision needs after a multiplication by 128.
 #[inline(always)]
-fn log2(x: f32) -> f64 {
+fn log2<const FUSED: bool>(x: f32) -> f64 {
     const ROOT: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
     const STEP_OF_ONE: f64 = (1u64 << 52) as f64;
     let shifted = f64::from(x).to_bits().wrapping_add(1.0f64.to_bits() - ROOT);
@@ -119,8 +152,8 @@ fn log2(x: f32) -> f64 {
     let k = f64::from_bits((shifted >> 52) | STEP_OF_ONE.to_bits()) - (STEP_OF_ONE + 1023.0);
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
-    let series = horner!(z; 1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0);
-    let result = (s * series).mul_add(2.0 * std::f64::consts::LOG2_E, k);
+    let series = horner!(FUSED: z; 1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0);
+    let result = (s * series).fused::<FUSED>(2.0 * std::f64::consts::LOG2_E, k);
     let result = if x == 0.0 { f64::NEG_INFINITY } else { result };
     // Infinity and NaN.
     if x < f32::INFINITY { result } else { f64::from(x) }
@@ -128,7 +161,7 @@ fn log2(x: f32) -> f64 {
 
 /// 2 to a power, which is limited to what overflows or vanishes in single precision.
 #[inline(always)]
-fn exp2(x: f64) -> f64 {
+fn exp2<const FUSED: bool>(x: f64) -> f64 {
     const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
     // Written so that NaN stays NaN.
     let x = if x > 160.0 { 160.0 } else { x };
@@ -136,7 +169,7 @@ fn exp2(x: f64) -> f64 {
     let shifted = x + ROUND;
     let r = (x - (shifted - ROUND)) * std::f64::consts::LN_2;
     let series = horner!(
-        r;
+        FUSED: r;
         1.0,
         1.0,
         1.0 / 2.0,
@@ -181,6 +214,9 @@ mod tests {
             let (found, exact) = (x.power(y), x.powf(y));
             let distance = i64::from(found.to_bits() as i32) - i64::from(exact.to_bits() as i32);
             assert!(distance.abs() <= 1 || (found.is_nan() && exact.is_nan()), "{x} ^ {y}: {found}, {exact}");
+            let plain = x.power_plain(y);
+            let distance = i64::from(plain.to_bits() as i32) - i64::from(exact.to_bits() as i32);
+            assert!(distance.abs() <= 1 || (plain.is_nan() && exact.is_nan()), "{x} ^ {y}: {plain}, {exact}");
         }
     }
 

@@ -39,7 +39,7 @@ struct Lstm<'a> {
 
 impl VectorLoop for Lstm<'_> {
     type Output = ();
-    const IS_LONG: bool = true;
+    const IS_WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) {

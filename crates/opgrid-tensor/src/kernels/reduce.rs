@@ -1,6 +1,6 @@
 //! Reduces elements over dimensions: what operators use, and sums.
 //!
-//! Sums are pairwise. Single-precision elements are added in double precision, except for trees of eight; integers
+//! Sums are pairwise. Single-precision elements are added in double precision, except for groups of up to eight; integers
 //! wrap around. The error is at most torch's, which grows with the logarithm of the number of elements.
 
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
 pub use super::iter::fold::{COLUMNS, LANES, Reduction, STEPS};
-use super::iter::fold::{Folding, Typed, join_lanes};
+use super::iter::fold::{Folding, Typed, join_sixteen};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
 ///
@@ -184,22 +184,45 @@ impl<T: Element<Math: Summed>> Reduction for Sum<T> {
 
     #[inline(always)]
     fn block(&self, values: &[T], _index: usize, _step: usize) -> Self::State {
+        const FOUR: usize = 4;
+        let add = |sum, value: &T| Math::<T>::add(sum, value.widen().wide());
+        if values.len() < LANES {
+            return values.iter().fold(Self::State::default(), add);
+        }
         let mut sums = [Self::State::default(); LANES];
         let (groups, rest) = values.as_chunks::<{ STEPS * LANES }>();
-        let (pairs, rest) = rest.as_chunks::<{ 2 * LANES }>();
         for group in groups {
             add_trees(&mut sums, |row, lane| group[row * LANES + lane].widen());
         }
-        for pair in pairs {
-            add_all(&mut sums, |lane| pair[lane].widen().plus(pair[LANES + lane].widen()));
-        }
         let (rows, rest) = rest.as_chunks::<LANES>();
-        for row in rows {
-            add_all(&mut sums, |lane| row[lane].widen());
+        if let Some((first, more)) = rows.split_first() {
+            let mut totals = [Math::<T>::ZERO; LANES];
+            for lane in 0..LANES {
+                totals[lane] = first[lane].widen();
+            }
+            let (pairs, last) = more.as_chunks::<2>();
+            for [one, other] in pairs {
+                for lane in 0..LANES {
+                    totals[lane] = totals[lane].plus(one[lane].widen().plus(other[lane].widen()));
+                }
+            }
+            for row in last {
+                for lane in 0..LANES {
+                    totals[lane] = totals[lane].plus(row[lane].widen());
+                }
+            }
+            for (sum, total) in sums.iter_mut().zip(totals) {
+                *sum = Math::<T>::add(*sum, total.wide());
+            }
         }
-        let add = |sum, value: &T| Math::<T>::add(sum, value.widen().wide());
+        let (fours, rest) = rest.as_chunks::<FOUR>();
+        for four in fours {
+            for lane in 0..FOUR {
+                sums[lane] = add(sums[lane], &four[lane]);
+            }
+        }
         let rest = rest.iter().fold(Self::State::default(), add);
-        if values.len() < LANES { rest } else { Math::<T>::add(join_lanes(&sums, Math::<T>::add), rest) }
+        Math::<T>::add(join_sixteen(&sums, Math::<T>::add), rest)
     }
 
     #[inline(always)]
@@ -225,18 +248,6 @@ fn add_trees<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(
     }
     for (sum, tree) in sums.iter_mut().zip(trees) {
         *sum = M::add(*sum, tree.wide());
-    }
-}
-
-/// Adds a value to each sum, in two loops as well.
-#[inline(always)]
-fn add_all<M: Summed, const N: usize>(sums: &mut [M::Wide; N], value: impl Fn(usize) -> M) {
-    let mut values = [M::ZERO; N];
-    for (i, place) in values.iter_mut().enumerate() {
-        *place = value(i);
-    }
-    for (sum, value) in sums.iter_mut().zip(values) {
-        *sum = M::add(*sum, value.wide());
     }
 }
 

@@ -1,5 +1,5 @@
-//! Compiles a loop twice, for any x86-64 processor and for those with AVX2, and picks one at run time; loops that compute
-//! much for each element a third time, for AVX-512.
+//! Compiles a loop twice, for any x86-64 processor and for those with AVX2, and picks one at run time; loops that gain by
+//! it a third time, for AVX-512.
 //!
 //! Loops are plain Rust that the compiler turns into vector code.
 #![allow(unsafe_code)]
@@ -20,7 +20,7 @@ pub(crate) trait VectorLoop: Sized {
     type Output;
 
     /// Whether it is compiled for AVX-512, too.
-    const IS_LONG: bool = false;
+    const IS_WIDE: bool = false;
 
     /// Runs. Says `#[inline(always)]`, and so do all functions that it calls: what is not inlined here is compiled for any
     /// processor. Of closures the compiler inlines short ones only.
@@ -29,9 +29,9 @@ pub(crate) trait VectorLoop: Sized {
     /// Runs with the vector instructions that the processor has.
     #[inline(always)]
     fn vectorised(self) -> Self::Output {
-        // Decided before there is code, so that only long loops are compiled for it.
+        // Decided before there is code, so that only loops that gain by it are compiled for it.
         #[cfg(target_arch = "x86_64")]
-        if const { Self::IS_LONG } && has_v4() {
+        if const { Self::IS_WIDE } && has_v4() {
             // SAFETY: the processor has the instructions, as was just asked.
             return unsafe { self.run_v4() };
         }
@@ -40,6 +40,13 @@ pub(crate) trait VectorLoop: Sized {
             // SAFETY: the processor has the instructions, as was just asked.
             return unsafe { self.run_v3() };
         }
+        self.run_plain()
+    }
+
+    /// As [`run`](Self::run), for processors that have no instruction for a product and a sum at once: the compiler makes a
+    /// call of the C library of each, which takes ten times as long as both.
+    #[inline(always)]
+    fn run_plain(self) -> Self::Output {
         self.run()
     }
 
@@ -94,12 +101,17 @@ fn has_v4() -> bool {
     isa() >= Isa::V4
 }
 
-/// Converts single-precision numbers to the bits of 16-bit floats, eight at a time. Where the processor cannot, nothing
-/// is done.
+/// Converts single-precision numbers to the bits of 16-bit floats, eight or sixteen at a time. Where the processor cannot,
+/// nothing is done.
 ///
 /// Returns how many were converted, from the first on.
 #[inline]
 pub(crate) fn narrow_to_f16(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_v4() {
+        // SAFETY: the processor has the instructions, as was just asked.
+        return unsafe { to_f16_by_sixteen(to, from) };
+    }
     #[cfg(target_arch = "x86_64")]
     if has_v3() {
         // SAFETY: the processor has the instructions, as was just asked.
@@ -123,6 +135,25 @@ fn f16c(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
         unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), halves) };
     }
     groups.len().min(places.len()) * 8
+}
+
+/// As `f16c`, which takes twice the time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn to_f16_by_sixteen(to: &mut [MaybeUninit<u16>], from: &[f32]) -> usize {
+    use std::arch::x86_64::{
+        _MM_FROUND_TO_NEAREST_INT, _mm256_storeu_si256, _mm512_cvtps_ph, _mm512_loadu_ps,
+    };
+    let (groups, _) = from.as_chunks::<16>();
+    let (places, _) = to.as_chunks_mut::<16>();
+    for (group, place) in groups.iter().zip(&mut *places) {
+        // SAFETY: sixteen neighbours are read; they need not be aligned.
+        let values = unsafe { _mm512_loadu_ps(group.as_ptr()) };
+        let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(values);
+        // SAFETY: sixteen places of two bytes each are written.
+        unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), halves) };
+    }
+    groups.len().min(places.len()) * 16
 }
 
 /// Copies elements, as many as there are places, through vector registers.

@@ -54,7 +54,7 @@ struct Weigh<'a, T: Element> {
 
 impl<T: Element<Math: Weighed>> VectorLoop for Weigh<'_, T> {
     type Output = ();
-    const IS_LONG: bool = true;
+    const IS_WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) {

@@ -10,6 +10,9 @@ use super::{double, single};
 
 /// A float with the error function, the gamma function and what belongs to them.
 pub trait Special: Arithmetic {
+    /// Whether loops gain by the widest vectors.
+    const IS_WIDE: bool = true;
+
     /// The error function.
     fn erf(self) -> Self;
 

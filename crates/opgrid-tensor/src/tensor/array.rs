@@ -231,8 +231,23 @@ pub(super) fn new_storage(spec: &TensorSpec, cpu: impl Fn(usize) -> Result<Stora
 ///
 /// For reading out and printing; loops over elements are in `kernels`.
 pub(crate) fn positions(geometry: &Geometry) -> Positions<'_> {
-    let index = super::Dims::from_elem(0, geometry.dims());
-    Positions { geometry, index, at: geometry.offset(), left: geometry.numel() as usize }
+    positions_from(geometry, 0)
+}
+
+/// The same from element number `first` on.
+pub(crate) fn positions_from(geometry: &Geometry, first: usize) -> Positions<'_> {
+    let mut index = super::Dims::from_elem(0, geometry.dims());
+    let (mut at, mut rest) = (geometry.offset(), first as i64);
+    if first > 0 {
+        for dim in (0..index.len()).rev() {
+            // There is an element, so that no size is 0.
+            let size = geometry.sizes()[dim].max(1);
+            index[dim] = rest % size;
+            rest /= size;
+            at = at.wrapping_add(geometry.strides()[dim].wrapping_mul(index[dim]));
+        }
+    }
+    Positions { geometry, index, at, left: (geometry.numel() as usize).saturating_sub(first) }
 }
 
 /// Gives the positions of [`positions`].

@@ -388,6 +388,12 @@ impl Geometry {
         if self.numel == 0 { 0 } else { self.offset as usize }
     }
 
+    /// How far the last element lies behind the first one, in elements; 0 where there is none.
+    pub(crate) fn reach(&self) -> usize {
+        let along = |dim: usize| (self.sizes()[dim].max(1) as usize - 1) * self.step(dim);
+        (0..self.dims()).map(along).sum()
+    }
+
     /// The format that strides look like; row-major where they look like several.
     ///
     /// Source: behaviour of torch's operators on images, PyTorch 2.15.

@@ -1,10 +1,12 @@
 //! The calls that are measured. What a name means stands in `bench/kernels.json`.
 
 use opgrid::layers::autograd::no_grad;
-use opgrid::ops::{Clone, RsubScalar, ToCopy};
+use opgrid::ops::{Clone, Embedding, RsubScalar, ToCopy};
 use opgrid::prelude::*;
 use opgrid_bench::{Case, times};
 
+use crate::own::{softsign, sum_of_squares};
+use crate::sizes::{attention, conv2d, cumsum, layer_norm, softmax};
 use crate::subject::Subject;
 
 fn to(input: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -63,6 +65,9 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("tanh_f64", |s, n| times(n, || s.f64[0].tanh())),
     ("sigmoid", |s, n| times(n, || s.signed.sigmoid())),
     ("sigmoid_bf16", |s, n| times(n, || s.bf16[0].sigmoid())),
+    ("gelu", |s, n| times(n, || s.signed.gelu("none"))),
+    ("erf", |s, n| times(n, || s.signed.erf())),
+    ("sin", |s, n| times(n, || s.signed.sin())),
     ("relu", |s, n| times(n, || s.signed.relu())),
     ("maximum", |s, n| times(n, || s.a.maximum(&s.b))),
     ("maximum_i64", |s, n| times(n, || s.i64[0].maximum(&s.i64[1]))),
@@ -126,6 +131,14 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("all", |s, n| times(n, || s.all_true.all())),
     ("equal", |s, n| times(n, || s.a.equal(&s.copy))),
     ("allclose", |s, n| times(n, || s.a.allclose(&s.copy, 1e-5, 1e-8))),
+    ("own_elementwise", |s, n| times(n, || softsign(&s.signed))),
+    ("own_reduction", |s, n| times(n, || sum_of_squares(&s.a))),
+    ("softmax", |s, n| times(n, || softmax(&s.matrix))),
+    ("layer_norm", |s, n| times(n, || layer_norm(&s.matrix))),
+    ("cumsum", |s, n| times(n, || cumsum(&s.matrix))),
+    ("sort", |s, n| times(n, || s.matrix.sort(-1, false))),
+    ("topk", |s, n| times(n, || s.matrix.topk(10, -1, true, true))),
+    ("embedding", |s, n| times(n, || Embedding.call(&s.matrix, &s.rows, -1, false, false))),
     ("cat", |s, n| times(n, || Tensor::cat(&s.quarters, 0))),
     ("cat_inner", |s, n| times(n, || Tensor::cat(&s.halves, 1))),
     ("stack", |s, n| times(n, || Tensor::stack(&s.quarters, 0))),
@@ -148,6 +161,8 @@ pub const ONE_THREAD: &[Case<Subject>] = &[
     ("mm_f64", |s, n| times(n, || s.factors_f64[0].mm(&s.factors_f64[1]))),
     ("mm_bf16", |s, n| times(n, || s.factors_bf16[0].mm(&s.factors_bf16[1]))),
     ("mm_i64", |s, n| times(n, || s.factors_i64[0].mm(&s.factors_i64[1]))),
+    ("conv2d", |s, n| times(n, || conv2d(&s.images))),
+    ("attention", |s, n| times(n, || attention(&s.words))),
 ];
 
 /// Figures on as many threads as the library takes by itself.

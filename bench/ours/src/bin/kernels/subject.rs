@@ -6,6 +6,22 @@ use opgrid::prelude::*;
 
 use crate::mlp::Mlp;
 
+/// Rows of numbers, as many more, and numbers of half of the rows.
+pub struct Rows {
+    pub x: Tensor,
+    pub y: Tensor,
+    pub chosen: Tensor,
+}
+
+/// A batch of images, and filters.
+pub struct Images {
+    pub input: Tensor,
+    pub filters: Tensor,
+}
+
+/// Queries, keys and values.
+pub struct Words(pub [Tensor; 3]);
+
 pub struct Subject {
     pub three: [Tensor; 2],
     /// The same, requiring gradients.
@@ -58,6 +74,29 @@ pub struct Subject {
     pub large: usize,
     pub large_a: Tensor,
     pub large_b: Tensor,
+    /// 64, 1e4 and 1e6 numbers.
+    pub rows_of: [Rows; 3],
+    /// `[1000, 100]` as f64, bf16, f16 and i64.
+    pub typed_rows: [Rows; 4],
+    pub typed_batches: [[Tensor; 2]; 4],
+    pub images: Images,
+    /// As f64 and bf16.
+    pub typed_images: [Images; 2],
+    pub words: Words,
+    pub typed_words: [Words; 2],
+}
+
+impl Rows {
+    fn new(rows: i64, columns: i64) -> Result<Self> {
+        let x = rand(&[rows, columns])?;
+        Ok(Self { x, y: rand(&[rows, columns])?, chosen: numbers(&[(rows / 2).max(1)], rows)? })
+    }
+
+    fn cast(&self, dtype: DType) -> Result<Self> {
+        // Not all integers are zero.
+        let cast = |numbers: &Tensor| cast(&numbers.mul_scalar(100)?, dtype);
+        Ok(Self { x: cast(&self.x)?, y: cast(&self.y)?, chosen: self.chosen.clone() })
+    }
 }
 
 fn rand(size: &[i64]) -> Result<Tensor> {
@@ -98,6 +137,20 @@ impl Subject {
         let bools = [a.lt(&b)?, signed.lt_scalar(0.0)?];
         let i64 = [numbers(&[n], 100)?, numbers(&[n], 100)?.add_scalar(1, 1)?];
         let (places, rows) = (numbers(&[n], n)?, numbers(&[height / 2], height)?);
+        let typed = Rows::new(height, width)?;
+        let batches = two(|| rand(&[16, sized(64), sized(64)]))?;
+        let images = Images { input: rand(&[8, 16, sized(32), sized(32)])?, filters: rand(&[32, 16, 3, 3])? };
+        let word = || rand(&[2, 4, sized(128), 64]);
+        let words = Words([word()?, word()?, word()?]);
+        let images_as = |dtype| -> Result<Images> {
+            Ok(Images { input: cast(&images.input, dtype)?, filters: cast(&images.filters, dtype)? })
+        };
+        let words_as = |dtype| -> Result<Words> {
+            let [query, key, value] = &words.0;
+            Ok(Words([cast(query, dtype)?, cast(key, dtype)?, cast(value, dtype)?]))
+        };
+        let batches_as =
+            |dtype| -> Result<[Tensor; 2]> { Ok([cast(&batches[0], dtype)?, cast(&batches[1], dtype)?]) };
         let square = |size: i64| two(|| rand(&[sized(size), sized(size)]));
         Ok(Self {
             three: two(|| rand(&[3]))?,
@@ -125,10 +178,28 @@ impl Subject {
             square: square(1024)?,
             factors: [square(64)?, square(256)?, square(1024)?, square(2048)?],
             vector: rand(&[sized(1024)])?,
-            batches: two(|| rand(&[16, sized(64), sized(64)]))?,
             factors_f64: two(|| cast(&rand(&[sized(256), sized(256)])?, DType::F64))?,
             factors_bf16: two(|| cast(&rand(&[sized(256), sized(256)])?, DType::BF16))?,
             factors_i64: two(|| numbers(&[sized(128), sized(128)], 100))?,
+            rows_of: [
+                Rows::new(1, sized(64))?,
+                Rows::new(sized(100), 100)?,
+                Rows::new(sized(1000), sized(1000))?,
+            ],
+            typed_rows: [
+                typed.cast(DType::F64)?,
+                typed.cast(DType::BF16)?,
+                typed.cast(DType::F16)?,
+                typed.cast(DType::I64)?,
+            ],
+            typed_batches: [
+                batches_as(DType::F64)?,
+                batches_as(DType::BF16)?,
+                batches_as(DType::F16)?,
+                batches_as(DType::I64)?,
+            ],
+            typed_images: [images_as(DType::F64)?, images_as(DType::BF16)?],
+            typed_words: [words_as(DType::F64)?, words_as(DType::BF16)?],
             large: large as usize,
             large_a: Tensor::ones(&[large], DType::F32, Device::CPU)?,
             large_b: Tensor::ones(&[large], DType::F32, Device::CPU)?,
@@ -139,6 +210,9 @@ impl Subject {
             bools,
             i64,
             rows,
+            batches,
+            images,
+            words,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use opgrid_core::DType;
 
-use crate::kernels::simd::{VectorLoop, narrow_to_f16, vectorised};
+use crate::kernels::simd::{VectorLoop, narrow_to_f16};
 use crate::tensor::Element;
 use crate::tensor::choose::STORED;
 use crate::with_dtype;
@@ -130,16 +130,34 @@ impl<A: Element> VectorLoop for Truncate<'_, A> {
 /// Converts element by element.
 #[inline]
 fn each<A: Element, O: Element>(to: &mut [MaybeUninit<O>], from: &[A]) {
-    let mut convert = || {
-        for (to, from) in to.iter_mut().zip(from) {
-            to.write(from.cast());
-        }
-    };
     // Dtypes that are only stored do not need a copy of the loop for each processor.
     let is_only_stored = |dtype: DType| dtype.is_wide_unsigned() || dtype.is_float8();
+    let convert = Each { to, from };
     match is_only_stored(A::DTYPE) || is_only_stored(O::DTYPE) {
-        true => convert(),
-        false => vectorised(convert),
+        true => convert.run(),
+        false => convert.vectorised(),
+    }
+}
+
+/// What [`each`] is called with, as a loop.
+struct Each<'a, A, O> {
+    to: &'a mut [MaybeUninit<O>],
+    from: &'a [A],
+}
+
+impl<A: Element, O: Element> VectorLoop for Each<'_, A, O> {
+    type Output = ();
+    /// AVX2 has no instruction that narrows many integers, or takes those of 64 bits.
+    const IS_WIDE: bool = matches!(
+        (A::DTYPE, O::DTYPE),
+        (DType::F32, DType::BF16) | (DType::I64, DType::F32) | (DType::I64, DType::F64)
+    );
+
+    #[inline(always)]
+    fn run(self) {
+        for (to, from) in self.to.iter_mut().zip(self.from) {
+            to.write(from.cast());
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub(super) mod fold;
 pub(crate) mod parallel;
 pub(crate) mod parts;
 mod plan;
+pub(crate) mod pool;
 pub(crate) mod produce;
 mod span;
 mod strided;

@@ -11,10 +11,12 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use opgrid_core::ThreadContext;
 use opgrid_core::panics::discard;
+
+use super::pool::{self, Amount};
 
 /// The bit that says that the job is closed.
 const CLOSED: usize = 1 << (usize::BITS - 1);
@@ -64,6 +66,13 @@ impl Job {
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
     }
 
+    /// The address that tells jobs apart.
+    fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+}
+
+impl pool::Work for Job {
     fn help(&self) {
         // From here on the caller waits, unless it has closed the job already.
         if self.helpers.fetch_add(1, Ordering::Acquire) & CLOSED == 0 {
@@ -85,6 +94,7 @@ struct Closing<'a>(&'a Job);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
+        pool::withdraw(self.0.address());
         let helpers = &self.0.helpers;
         let mut working = helpers.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED;
         let mut turns = 0u32;
@@ -105,8 +115,16 @@ impl Drop for Closing<'_> {
 ///
 /// A panic in it goes on in the caller, after all threads have stopped; of several the first one.
 pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-    let threads = num_threads().min(pieces);
-    if threads <= 1 {
+    for_pieces_of(Amount::Much, pieces, work);
+}
+
+/// The same for some amount of work.
+fn for_pieces_of(amount: Amount, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+    let helpers = match pieces {
+        0 | 1 => 0,
+        _ => pool::helpers(num_threads().min(pieces) - 1, amount),
+    };
+    if helpers == 0 {
         return (0..pieces).for_each(work);
     }
     // SAFETY: only the lifetime is forgotten. `closing` is dropped before this function returns or unwinds, so that
@@ -116,15 +134,17 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
             work,
         )
     };
-    let (next, helpers) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let context = ThreadContext::capture();
-    let job =
-        Arc::new(Job { next, pieces, helpers, work, panics: Mutex::default(), context: &raw const context });
+    let job = Arc::new(Job {
+        next: AtomicUsize::new(0),
+        pieces,
+        helpers: AtomicUsize::new(0),
+        work,
+        panics: Mutex::default(),
+        context: &raw const context,
+    });
     let closing = Closing(&job);
-    for _ in 1..threads {
-        let job = Arc::clone(&job);
-        rayon::spawn(move || job.help());
-    }
+    pool::ask(&(Arc::clone(&job) as Arc<dyn pool::Work>), helpers);
     // SAFETY: the closure is borrowed until this function returns.
     unsafe { job.work() };
     drop(closing);
@@ -139,20 +159,44 @@ pub(crate) fn for_each_piece(pieces: usize, work: &(dyn Fn(usize) + Sync)) {
 /// How many threads may work at once; 0 until somebody asked.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads a large loop may take, with the one that calls it.
+/// How many threads there can be: as many as the variable `OPGRID_NUM_THREADS` says, else as the machine runs at once.
+fn most_threads() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let machine = || std::thread::available_parallelism().map_or(1, usize::from);
+        let Ok(asked) = std::env::var("OPGRID_NUM_THREADS") else { return machine() };
+        match asked.parse() {
+            Ok(threads) if (1..=MOST_ASKED).contains(&threads) => threads,
+            _ => {
+                let threads = machine();
+                eprintln!(
+                    "OPGRID_NUM_THREADS: found `{asked}`, expected a number from 1 to {MOST_ASKED}; {threads} are used"
+                );
+                threads
+            }
+        }
+    })
+}
+
+/// More threads than any machine runs at once.
+const MOST_ASKED: usize = 4096;
+
+/// How many threads a large loop may take, with the one that calls it. No thread is started for the answer.
 pub fn num_threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
         0 => {
-            let threads = rayon::current_num_threads();
-            THREADS.store(threads, Ordering::Relaxed);
-            threads
+            let most = most_threads();
+            // Somebody may have said another number since.
+            let _ = THREADS.compare_exchange(0, most, Ordering::Relaxed, Ordering::Relaxed);
+            THREADS.load(Ordering::Relaxed)
         }
         threads => threads,
     }
 }
 
-/// Lets large loops take as many threads, with the one that calls them: 1 at least, and no more than the pool has,
-/// which is as many as the machine runs at once. It is for the whole process, from the next loop on.
+/// Lets large loops take as many threads, with the one that calls them: 1 at least, and no more than the environment variable
+/// `OPGRID_NUM_THREADS` says, or without it than the machine runs at once. It is for the whole process, from the next loop
+/// on. Threads are started by the first loop that is large enough for them.
 ///
 /// # Examples
 ///
@@ -163,7 +207,7 @@ pub fn num_threads() -> usize {
 /// assert_eq!(num_threads(), 1);
 /// ```
 pub fn set_num_threads(threads: usize) {
-    THREADS.store(threads.clamp(1, rayon::current_num_threads()), Ordering::Relaxed);
+    THREADS.store(threads.clamp(1, most_threads()), Ordering::Relaxed);
 }
 
 /// Calls `work` for ranges that together are `0..n`, each of `grain` numbers except for the last one, on several
@@ -184,8 +228,18 @@ pub fn set_num_threads(threads: usize) {
 /// assert_eq!(sum.into_inner(), 499_500);
 /// ```
 pub fn parallel_for(n: usize, grain: usize, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+    parallel_for_of(Amount::Much, n, grain, work);
+}
+
+/// The same for some amount of work.
+pub(crate) fn parallel_for_of(
+    amount: Amount,
+    n: usize,
+    grain: usize,
+    work: &(dyn Fn(std::ops::Range<usize>) + Sync),
+) {
     let grain = grain.max(1);
-    for_each_piece(n.div_ceil(grain), &|piece| {
+    for_pieces_of(amount, n.div_ceil(grain), &|piece| {
         // Below `n`, which may be the largest number there is.
         let start = piece * grain;
         work(start..start + grain.min(n - start));

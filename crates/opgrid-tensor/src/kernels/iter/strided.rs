@@ -1,6 +1,7 @@
 //! Moves elements between strided memory and blocks without gaps; only their size matters.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
 use std::ptr;
 
 use crate::kernels::simd::{VectorLoop, vectorised};
@@ -153,21 +154,168 @@ pub(super) unsafe fn transpose(
     columns: usize,
     size: usize,
 ) {
+    #[cfg(target_arch = "x86_64")]
+    match size {
+        // SAFETY: passed on.
+        4 => unsafe {
+            return squares::transpose::<u32, 4>(
+                to.cast(),
+                from,
+                stride,
+                [rows, columns],
+                |to, width, from, stride| squares::of_four(to, width, from, stride),
+            );
+        },
+        // SAFETY: passed on.
+        8 => unsafe {
+            return squares::transpose::<u64, 2>(
+                to.cast(),
+                from,
+                stride,
+                [rows, columns],
+                |to, width, from, stride| squares::of_two(to, width, from, stride),
+            );
+        },
+        _ => {}
+    }
     // SAFETY: passed on.
-    with_size!(size, T => unsafe { transpose_as::<T>(to.cast(), from, stride, rows, columns) });
+    with_size!(size, T => unsafe { transpose_part::<T>(to.cast(), from, stride, columns, 0..rows, 0..columns) });
 }
 
+/// Some rows of some columns of a tile, which has as many columns as `width` says.
+///
 /// # Safety
 ///
 /// As [`transpose`].
-unsafe fn transpose_as<T: Copy>(to: *mut T, from: *const u8, stride: usize, rows: usize, columns: usize) {
-    for column in 0..columns {
+unsafe fn transpose_part<T: Copy>(
+    to: *mut T,
+    from: *const u8,
+    stride: usize,
+    width: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+) {
+    for column in columns {
         // SAFETY: the caller's promise, element by element.
         unsafe {
             let from = from.add(column * stride).cast::<T>();
-            for row in 0..rows {
-                to.add(row * columns + column).write_unaligned(from.add(row).read_unaligned());
+            for row in rows.clone() {
+                to.add(row * width + column).write_unaligned(from.add(row).read_unaligned());
             }
         }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod squares {
+    //! Tiles in squares that fill registers of 128 bits, which every x86-64 processor has: a quarter of the time.
+
+    use std::arch::x86_64::{
+        _mm_loadu_pd, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_storeu_pd, _mm_storeu_ps,
+        _mm_unpackhi_pd, _mm_unpackhi_ps, _mm_unpacklo_pd, _mm_unpacklo_ps,
+    };
+
+    use super::transpose_part;
+
+    /// [`transpose`](super::transpose) square by square, and what is left of it element by element.
+    ///
+    /// # Safety
+    ///
+    /// As `transpose`; `square` transposes so many rows and columns as `SIDE` says.
+    #[inline(always)]
+    pub(super) unsafe fn transpose<T: Copy, const SIDE: usize>(
+        to: *mut T,
+        from: *const u8,
+        stride: usize,
+        [rows, columns]: [usize; 2],
+        square: impl Fn(*mut T, usize, *const u8, usize),
+    ) {
+        let [whole_rows, whole_columns] = [rows, columns].map(|size| size - size % SIDE);
+        for column in (0..whole_columns).step_by(SIDE) {
+            for row in (0..whole_rows).step_by(SIDE) {
+                let start = from.wrapping_add(column * stride + row * size_of::<T>());
+                square(to.wrapping_add(row * columns + column), columns, start, stride);
+            }
+        }
+        // SAFETY: passed on.
+        unsafe {
+            transpose_part(to, from, stride, columns, whole_rows..rows, 0..whole_columns);
+            transpose_part(to, from, stride, columns, 0..rows, whole_columns..columns);
+        }
+    }
+
+    /// Four rows and columns of four bytes: rows of `to` are `width` elements apart, columns of `from` `stride` bytes.
+    ///
+    /// # Safety
+    ///
+    /// All of them may be read and written; nothing needs to be aligned.
+    #[inline(always)]
+    pub(super) unsafe fn of_four(to: *mut u32, width: usize, from: *const u8, stride: usize) {
+        let column = |number: usize| from.wrapping_add(number * stride).cast::<f32>();
+        let row = |number: usize| to.wrapping_add(number * width).cast::<f32>();
+        // SAFETY: the caller's promise; moved as floats, elements keep their bits.
+        unsafe {
+            let (a, b) = (_mm_loadu_ps(column(0)), _mm_loadu_ps(column(1)));
+            let (c, d) = (_mm_loadu_ps(column(2)), _mm_loadu_ps(column(3)));
+            let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+            _mm_storeu_ps(row(0), _mm_movelh_ps(ab, cd));
+            _mm_storeu_ps(row(1), _mm_movehl_ps(cd, ab));
+            let (ab, cd) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+            _mm_storeu_ps(row(2), _mm_movelh_ps(ab, cd));
+            _mm_storeu_ps(row(3), _mm_movehl_ps(cd, ab));
+        }
+    }
+
+    /// The same for two rows and columns of eight bytes.
+    ///
+    /// # Safety
+    ///
+    /// As [`of_four`].
+    #[inline(always)]
+    pub(super) unsafe fn of_two(to: *mut u64, width: usize, from: *const u8, stride: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (a, b) = (_mm_loadu_pd(from.cast()), _mm_loadu_pd(from.wrapping_add(stride).cast()));
+            _mm_storeu_pd(to.cast(), _mm_unpacklo_pd(a, b));
+            _mm_storeu_pd(to.wrapping_add(width).cast(), _mm_unpackhi_pd(a, b));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_of_all_sizes_are_transposed() {
+        fn check<T: Copy + PartialEq + std::fmt::Debug + Default>(element: impl Fn(usize) -> T) {
+            for (rows, columns) in [(1, 1), (4, 4), (5, 7), (8, 3), (2, 9), (16, 16), (31, 30)] {
+                let stride = rows + 3;
+                let from: Vec<T> = (0..stride * columns).map(&element).collect();
+                let mut to = vec![T::default(); rows * columns + 1];
+                let size = size_of::<T>();
+                // SAFETY: both have as many elements.
+                unsafe {
+                    transpose(
+                        to.as_mut_ptr().cast(),
+                        from.as_ptr().cast(),
+                        stride * size,
+                        rows,
+                        columns,
+                        size,
+                    )
+                };
+                for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+                    assert_eq!(to[row * columns + column], from[column * stride + row], "{rows} x {columns}");
+                }
+                assert_eq!(to[rows * columns], T::default(), "{rows} x {columns}");
+            }
+        }
+        check(|number| number as u8);
+        check(|number| number as u16 + 1);
+        // Bits of signalling NaN among them.
+        check(|number| 0x7fa0_0000 + number as u32);
+        check(|number| 0x7ff4_0000_0000_0000 + number as u64);
+        check(|number| [number as u64, 7]);
     }
 }

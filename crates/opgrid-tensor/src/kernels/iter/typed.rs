@@ -15,8 +15,27 @@ use crate::tensor::Element;
 /// Elements that are widened, computed and narrowed in a loop each, where that are three types.
 const PART: usize = 64;
 
-/// Elements that are looked at before it is decided how they are computed.
+/// Elements that are computed again where one of them is not covered.
 const PIECE: usize = 512;
+
+/// The larger one, as what becomes one instruction.
+#[inline(always)]
+fn larger(one: u32, other: u32) -> u32 {
+    if one > other { one } else { other }
+}
+
+/// The result of a function, where products and sums are fused or not. A function, because the compiler inlines all calls
+/// of those that say so, but of closures only short ones.
+#[inline(always)]
+fn call<F: Function<Args>, Args, const FUSED: bool>(f: F, args: Args) -> F::Output {
+    if FUSED { f.call(args) } else { f.call_plain(args) }
+}
+
+/// The same for any elements.
+#[inline(always)]
+fn call_any<F: Function<Args>, Args, const FUSED: bool>(f: F, args: Args) -> F::Output {
+    if FUSED { f.call_any(args) } else { f.call_any_plain(args) }
+}
 
 /// A kernel: what is computed, and for elements of which types, the output's first.
 ///
@@ -76,11 +95,26 @@ macro_rules! kernels {
             F: Function<($($type::Math,)*), Output = Out::Math>,
         {
             type Output = ();
-            const IS_LONG: bool = F::IS_LONG;
+            const IS_WIDE: bool = F::IS_WIDE;
 
             #[inline(always)]
             fn run(self) {
-                let (f, Lines { rows, .. }) = self;
+                Lines::<(Out, $($type,)*)>::run::<F, true>(self);
+            }
+
+            #[inline(always)]
+            fn run_plain(self) {
+                Lines::<(Out, $($type,)*)>::run::<F, { cfg!(not(target_arch = "x86_64")) }>(self);
+            }
+        }
+
+        impl<Out: Element, $($type: Element),*> Lines<'_, (Out, $($type,)*)> {
+            /// The loop, with products and sums at once where `FUSED`.
+            #[inline(always)]
+            fn run<F, const FUSED: bool>((f, Self { rows, .. }): (F, Self))
+            where
+                F: Function<($($type::Math,)*), Output = Out::Math>,
+            {
                 let Rows { out, inputs, down: [out_down, down @ ..], n, count } = *rows;
                 // Decided before there is code.
                 if const { writes_over::<Out, A>(F::WRITES_OVER) } && out.cast_const() == inputs[0] {
@@ -97,7 +131,7 @@ macro_rules! kernels {
                                 // SAFETY: the rows are as `Block::run` asks; the element is initialised and aligned.
                                 let $input = unsafe { starts[$k].cast::<$type>().add(i).read() };
                             )*
-                            let result = Out::narrow(f.call(($($input.widen(),)*)));
+                            let result = Out::narrow(call::<F, _, FUSED>(f, ($($input.widen(),)*)));
                             // SAFETY: as above, a place of the output.
                             unsafe { out.cast::<Out>().add(i).write(result) };
                         }
@@ -113,8 +147,9 @@ macro_rules! kernels {
                         let $input = unsafe { slice::from_raw_parts(start, n) };
                     )*
                     let mut whole = 0;
-                    // Decided before there is code, so that only types whose results are narrowed have these loops.
-                    if const { size_of::<Out>() != size_of::<Out::Math>() } {
+                    // Decided before there is code, so that only types whose results are narrowed have these loops. What is
+                    // short is faster in one loop.
+                    if const { size_of::<Out>() != size_of::<Out::Math>() && (F::IS_LONG || F::IS_PARTIAL) } {
                         let (parts, _) = out.as_chunks_mut::<PART>();
                         $(let ($input, _) = $input.as_chunks::<PART>();)*
                         for (part, out) in parts.iter_mut().enumerate() {
@@ -124,13 +159,16 @@ macro_rules! kernels {
                                 $input[i] = narrow[i].widen();
                             })*
                             let mut results = [<Out::Math>::default(); PART];
-                            if const { F::IS_PARTIAL } && !(0..PART).fold(true, |all, i| all & f.covers(($($input[i],)*))) {
-                                for i in 0..PART {
-                                    results[i] = f.call_any(($($input[i],)*));
+                            let mut distance = 0;
+                            for i in 0..PART {
+                                if const { F::IS_PARTIAL } {
+                                    distance = larger(distance, f.distance(($($input[i],)*)));
                                 }
-                            } else {
+                                results[i] = call::<F, _, FUSED>(f, ($($input[i],)*));
+                            }
+                            if const { F::IS_PARTIAL } && distance > F::REACH {
                                 for i in 0..PART {
-                                    results[i] = f.call(($($input[i],)*));
+                                    results[i] = call_any::<F, _, FUSED>(f, ($($input[i],)*));
                                 }
                             }
                             for i in 0..PART {
@@ -146,21 +184,21 @@ macro_rules! kernels {
                             // Of one length, so that nothing is checked in the loops.
                             let out = &mut out[whole..end];
                             $(let $input = &$input[whole..end];)*
-                            let covered = (0..end - whole).fold(true, |all, i| all & f.covers(($($input[i].widen(),)*)));
-                            if covered {
+                            let mut distance = 0;
+                            for i in 0..end - whole {
+                                distance = larger(distance, f.distance(($($input[i].widen(),)*)));
+                                out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
+                            }
+                            if distance > F::REACH {
                                 for i in 0..end - whole {
-                                    out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
-                                }
-                            } else {
-                                for i in 0..end - whole {
-                                    out[i].write(Out::narrow(f.call_any(($($input[i].widen(),)*))));
+                                    out[i].write(Out::narrow(call_any::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
                                 }
                             }
                             whole = end;
                         }
                     }
                     for i in whole..n {
-                        out[i].write(Out::narrow(f.call(($($input[i].widen(),)*))));
+                        out[i].write(Out::narrow(call::<F, _, FUSED>(f, ($($input[i].widen(),)*))));
                     }
                 }
             }

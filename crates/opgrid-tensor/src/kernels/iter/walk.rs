@@ -21,18 +21,23 @@ use std::ptr;
 use opgrid_core::{DType, Result};
 
 use super::cast::{Cast, cast};
-use super::parallel::parallel_for;
+use super::parallel::{num_threads, parallel_for_of};
 use super::plan::{Loop, OPERANDS, Odometer, Plan, Position, advance};
+use super::pool::Amount;
 use super::span::Span;
 use super::strided::{SLACK, gather, repeat, scatter, transpose};
 use crate::tensor::choose::unsupported;
 
 /// Bytes of a block on the stack.
 const BLOCK_BYTES: usize = 4096;
-/// Elements of a piece of work for a thread, and from how many on there are several: fewer where each takes long.
+/// Elements of a piece of work for a thread at most, and at least.
 const GRAIN: usize = 1 << 15;
+const LEAST_GRAIN: usize = 1 << 13;
+/// From how many elements on they are enough work to wake threads for, and how many times as many one counts that takes long.
 const PARALLEL: usize = 1 << 17;
-const PARALLEL_LONG: usize = 1 << 16;
+const LONG: usize = 2;
+/// From how many on they are work for threads that are awake.
+const PARALLEL_AWAKE: usize = PARALLEL / 2;
 /// Innermost loops shorter than this are walked in blocks of many.
 const SHORT: usize = 24;
 /// The longest loop that is walked so, where an input is repeated; a block has room for one of the largest elements.
@@ -49,11 +54,24 @@ pub(super) enum Work<'a> {
 }
 
 impl Work<'_> {
-    /// Whether so many elements are work for several threads.
+    /// How much work for several threads so many elements are, if they are any.
     #[inline]
-    fn is_for_threads(self, n: usize) -> bool {
-        n >= PARALLEL_LONG && (n >= PARALLEL || matches!(self, Work::Call(kernel) if kernel.is_long()))
+    fn amount(self, n: usize) -> Option<Amount> {
+        if n < PARALLEL_AWAKE / LONG {
+            return None;
+        }
+        let is_long = matches!(self, Work::Call(kernel) if kernel.is_long());
+        match if is_long { n.saturating_mul(LONG) } else { n } {
+            PARALLEL.. => Some(Amount::Much),
+            PARALLEL_AWAKE.. => Some(Amount::Little),
+            _ => None,
+        }
     }
+}
+
+/// How many of `n` elements are a piece of work for a thread.
+fn grain(n: usize) -> usize {
+    (n / (2 * num_threads())).next_multiple_of(1024).clamp(LEAST_GRAIN, GRAIN)
 }
 
 /// A loop over rows of elements without gaps.
@@ -158,10 +176,19 @@ pub(super) unsafe fn walk(operands: &[Operand<'_>], work: Work<'_>, overlap: Ove
 /// bytes. They are of the kernel's dtypes, and inputs are apart from the output.
 #[inline]
 pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    if work.is_for_threads(n) {
+    match work.amount(n) {
         // SAFETY: passed on.
-        return unsafe { flat_on_threads(starts, sizes, work, n) };
+        Some(amount) => unsafe { flat_on_threads(starts, sizes, work, n, amount) },
+        // SAFETY: passed on.
+        None => unsafe { flat_here(starts, sizes, work, n) },
     }
+}
+
+/// # Safety
+///
+/// As [`flat`].
+#[inline]
+unsafe fn flat_here(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
     match work {
         // SAFETY: the caller's promise: both have these elements, and are apart.
         Work::Copy => unsafe { ptr::copy_nonoverlapping(starts[1], starts[0], n * sizes[0]) },
@@ -177,14 +204,19 @@ pub(super) unsafe fn flat(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS],
 ///
 /// As [`flat`].
 #[inline(never)]
-unsafe fn flat_on_threads(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS], work: Work<'_>, n: usize) {
-    const { assert!(GRAIN < PARALLEL_LONG, "a range is for one thread") };
+unsafe fn flat_on_threads(
+    starts: [*mut u8; OPERANDS],
+    sizes: [usize; OPERANDS],
+    work: Work<'_>,
+    n: usize,
+    amount: Amount,
+) {
     let starts = Starts(starts);
-    parallel_for(n, GRAIN, &|range: Range<usize>| {
+    parallel_for_of(amount, n, grain(n), &|range: Range<usize>| {
         let part: [*mut u8; OPERANDS] =
             std::array::from_fn(|k| starts.get(k).wrapping_add(range.start * sizes[k]));
-        // SAFETY: a part of the operands: `parallel_for` gives out ranges within `n`.
-        unsafe { flat(part, sizes, work, range.len()) }
+        // SAFETY: a part of the operands: `parallel_for_of` gives out ranges within `n`.
+        unsafe { flat_here(part, sizes, work, range.len()) }
     });
 }
 
@@ -192,7 +224,7 @@ unsafe fn flat_on_threads(starts: [*mut u8; OPERANDS], sizes: [usize; OPERANDS],
 struct Starts([*mut u8; OPERANDS]);
 
 // SAFETY:
-// - threads get different parts of the output from `parallel_for`. It is the span of a `Target`, so that they write
+// - threads get different parts of the output from `parallel_for_of`. It is the span of a `Target`, so that they write
 //   different elements. Where inputs may lie between those, a loop is not split (`Walk::parallel`).
 // - nobody else writes: the guards of `Span`s and `Target` live until the loop ends.
 unsafe impl Sync for Starts {}
@@ -225,7 +257,8 @@ struct Walk<'a> {
     work: Work<'a>,
     /// Whether results go to a block first, because inputs lie where they belong and the kernel does not write over them.
     in_place: bool,
-    parallel: bool,
+    /// How much work for threads it is, where it can be split.
+    parallel: Option<Amount>,
     /// Elements of a block.
     block: usize,
     numel: usize,
@@ -280,7 +313,7 @@ impl<'a> Walk<'a> {
             && (1..operands.len()).all(|k| (starts[k] == starts[0]) == (k == 1));
         let in_place = overlap != Overlap::Apart && !over;
         // Threads must not read what others write.
-        let parallel = work.is_for_threads(numel) && overlap != Overlap::Unknown;
+        let parallel = work.amount(numel).filter(|_| overlap != Overlap::Unknown);
         Ok(Self {
             count,
             starts: Starts(starts),
@@ -308,9 +341,9 @@ impl<'a> Walk<'a> {
             return unsafe { self.tiles() };
         }
         if inner.size < self.short() && self.plan.loops.len() > 1 {
-            let grain = if self.parallel { GRAIN.next_multiple_of(inner.size) } else { self.numel };
-            // SAFETY: passed on; `parallel_for` gives out ranges that have no element in common, of whole rows.
-            return parallel_for(self.numel, grain, &|range| unsafe { self.many_rows(range) });
+            let grain = self.grain().map_or(self.numel, |grain| grain.next_multiple_of(inner.size));
+            // SAFETY: passed on; `split` gives out ranges that have no element in common, of whole rows.
+            return self.split(self.numel, grain, &|range| unsafe { self.many_rows(range) });
         }
         // Where nothing has to be copied, segments may be longer than a block.
         let constant_copy = matches!(self.work, Work::Copy) && self.constant[1];
@@ -319,12 +352,26 @@ impl<'a> Walk<'a> {
                 .all(|k| self.is_direct(k, inner) || (k == 1 && constant_copy && self.casts[1].is_none()));
         // Nor where elements are converted on the way to the output.
         let converts = matches!(self.work, Work::Copy) && !self.in_place && self.is_direct(0, inner);
-        let segment = if direct || converts { inner.size.min(GRAIN) } else { inner.size.min(self.block) };
+        let segment = if direct || converts {
+            inner.size.min(self.grain().unwrap_or(GRAIN))
+        } else {
+            inner.size.min(self.block)
+        };
         let per_row = inner.size.div_ceil(segment);
         let rows = self.numel / inner.size;
-        let grain = if self.parallel { GRAIN.div_ceil(segment) } else { rows * per_row };
-        // SAFETY: passed on; `parallel_for` gives out ranges that have no segment in common.
-        parallel_for(rows * per_row, grain, &|range| unsafe { self.segments(range, segment, per_row) });
+        let grain = self.grain().map_or(rows * per_row, |grain| grain.div_ceil(segment));
+        // SAFETY: passed on; `split` gives out ranges that have no segment in common.
+        self.split(rows * per_row, grain, &|range| unsafe { self.segments(range, segment, per_row) });
+    }
+
+    /// Elements of a piece of work, if there are several.
+    fn grain(&self) -> Option<usize> {
+        self.parallel.map(|_| grain(self.numel))
+    }
+
+    /// Calls `work` for ranges of `grain` numbers below `count`, on threads if it is work for them.
+    fn split(&self, count: usize, grain: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
+        parallel_for_of(self.parallel.unwrap_or(Amount::Little), count, grain, work);
     }
 
     /// Innermost loops below this size are walked in blocks of many. Those that repeat an input's elements take longer
@@ -557,8 +604,8 @@ impl<'a> Walk<'a> {
         let [down, across] = [outer, inner].map(|level| level.size.div_ceil(tile));
         let rest = self.numel / (outer.size * inner.size);
         let strips = rest * down;
-        let grain = if self.parallel { GRAIN.div_ceil(tile * inner.size) } else { strips };
-        parallel_for(strips, grain, &|range| {
+        let grain = self.grain().map_or(strips, |grain| grain.div_ceil(tile * inner.size));
+        self.split(strips, grain, &|range| {
             let (mut blocks, mut tiles) = (Blocks::new(), Blocks::new());
             // SAFETY: passed on.
             unsafe { self.fill_constants(&mut blocks, tile) };

@@ -95,11 +95,11 @@ pub fn weigh(windows: &Windows, out: &Array, places: &Array, image: &Array) -> R
 
 fn by_dtype(windows: &Windows, out: &Array, job: Job<'_>) -> Result<()> {
     match out.dtype() {
-        DType::F32 => run(Plain(PhantomData::<f32>), windows, out, job, |sum| sum),
-        DType::F64 => run(Plain(PhantomData::<f64>), windows, out, job, |sum| sum),
-        DType::I16 => run(Plain(PhantomData::<i16>), windows, out, job, |sum| sum),
-        DType::I32 => run(Plain(PhantomData::<i32>), windows, out, job, |sum| sum),
-        DType::I64 => run(Plain(PhantomData::<i64>), windows, out, job, |sum| sum),
+        DType::F32 => run(Plain::<f32>::new(), windows, out, job, |sum| sum),
+        DType::F64 => run(Plain::<f64>::new(), windows, out, job, |sum| sum),
+        DType::I16 => run(Plain::<i16>::new(), windows, out, job, |sum| sum),
+        DType::I32 => run(Plain::<i32>::new(), windows, out, job, |sum| sum),
+        DType::I64 => run(Plain::<i64>::new(), windows, out, job, |sum| sum),
         DType::Complex64 => run(Parts(PhantomData::<f32>), windows, out, job, |sum| sum),
         DType::Complex128 => run(Parts(PhantomData::<f64>), windows, out, job, |sum| sum),
         DType::U8 => run(Widened(PhantomData::<u8>), windows, out, job, |sum| sum as u8),

@@ -494,8 +494,6 @@ impl<S: Scheme, T: Target<S>> Job<S, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::marker::PhantomData;
-
     use super::super::scheme::Plain;
     use super::*;
 
@@ -510,7 +508,7 @@ mod tests {
         for inner in [1 << 30, 1 << 60, usize::MAX >> 1] {
             let (a, b) = (repeated(256, inner), repeated(inner, 64));
             let target = Direct { out: repeated(256, 64), scale: 1.0, add: false };
-            let job = Job { scheme: Plain(PhantomData::<f32>), a, b, target };
+            let job = Job { scheme: Plain::<f32>::new(), a, b, target };
             let pieces = Pieces::new(Grid { matrices: 1, rows: 32, columns: 64 }, [1, 256, 64]);
             assert!(job.packed(&pieces, &mut None).is_none(), "{inner} steps");
         }

@@ -100,7 +100,7 @@ unsafe impl<T: Arithmetic> Lanes for Portable<T> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512, widen_row};
+pub(super) use x86::{Avx2, Avx512, Short, widen_row};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -201,6 +201,62 @@ mod x86 {
             |sum, a, b| _mm256_add_epi32(_mm256_mullo_epi32(a, b), sum);
         Avx2<i64>: __m256i, 4, _mm256_set1_epi64x, _mm256_loadu_si256 as __m256i, _mm256_storeu_si256,
             |sum, a, b| _mm256_add_epi64(times_64(a, b), sum);
+    }
+
+    /// Numbers of 64 bits whose factors have 32: [`Lanes::add_product`] looks at the lower halves only.
+    pub struct Short;
+
+    // SAFETY: as for `Avx2<i64>`, whose registers and instructions these are.
+    unsafe impl Lanes for Avx2<Short> {
+        type Factor = i64;
+        type Number = i64;
+        type Factors = __m256i;
+        type Sums = __m256i;
+        const COUNT: usize = 4;
+        const DEPTH: usize = 1;
+
+        #[inline(always)]
+        unsafe fn factors(at: *const i64) -> __m256i {
+            // SAFETY: the trait's conditions.
+            unsafe { Avx2::<i64>::factors(at) }
+        }
+
+        #[inline(always)]
+        unsafe fn same(at: *const i64) -> __m256i {
+            // SAFETY: the trait's conditions.
+            unsafe { Avx2::<i64>::same(at) }
+        }
+
+        #[inline(always)]
+        unsafe fn all(number: i64) -> __m256i {
+            // SAFETY: the trait's conditions.
+            unsafe { Avx2::<i64>::all(number) }
+        }
+
+        #[inline(always)]
+        unsafe fn sums(at: *const i64) -> __m256i {
+            // SAFETY: the trait's conditions.
+            unsafe { Avx2::<i64>::sums(at) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(sums: __m256i, at: *mut i64) {
+            // SAFETY: the trait's conditions.
+            unsafe { Avx2::<i64>::store(sums, at) }
+        }
+
+        #[inline(always)]
+        unsafe fn add_product(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: the trait's conditions.
+            unsafe { _mm256_add_epi64(_mm256_mul_epi32(a, b), sum) }
+        }
+
+        /// Sums and their factor have 64 bits.
+        #[inline(always)]
+        unsafe fn add_scaled(sum: __m256i, scale: __m256i, other: __m256i) -> __m256i {
+            // SAFETY: the trait's conditions.
+            unsafe { Avx2::<i64>::add_scaled(sum, scale, other) }
+        }
     }
 
     /// The lower halves of 64-bit products, of 32-bit ones: without AVX-512 there is no instruction for them.

@@ -95,9 +95,23 @@ macro_rules! of_one_part {
     };
 }
 
-/// Elements that are multiplied and summed as they are.
-#[derive(Clone, Copy)]
-pub(super) struct Plain<T>(pub PhantomData<T>);
+/// Elements that are multiplied and summed as they are, by this kernel.
+pub(super) struct Plain<T: 'static>(pub &'static Kernel<T, T>);
+
+impl<T> Clone for Plain<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Plain<T> {}
+
+impl<T: Summed> Plain<T> {
+    /// By the fastest kernel for all elements.
+    pub(super) fn new() -> Self {
+        Self(T::kernel())
+    }
+}
 
 macro_rules! plain {
     ($($type:ty),*) => {
@@ -110,7 +124,7 @@ macro_rules! plain {
 
             #[inline(always)]
             fn kernel(self) -> &'static Kernel<$type, $type> {
-                <$type>::kernel()
+                self.0
             }
 
             #[inline(always)]

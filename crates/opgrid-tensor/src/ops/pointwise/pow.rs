@@ -195,11 +195,11 @@ fn scalar_cpu(input: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     // As in torch, where roots of 16 bits are powers: that of minus infinity is infinite, and not NaN.
     let is_root = dtype != DType::F16;
     if is_root && exponent == Scalar::Float(0.5) {
-        return with_dtype!(dtype, T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::sqrt));
+        return with_dtype!(dtype, T: Inexact => elementwise::unary_by::<T, T>(out, input, math::SquareRoot));
     }
     if is_root && exponent == Scalar::Float(-0.5) {
         return with_dtype!(dtype, T: Inexact => {
-            elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal())
+            elementwise::unary_by::<T, T>(out, input, math::ReciprocalRoot)
         });
     }
     if matches!(exponent, Scalar::Int(2) | Scalar::Float(2.0)) {

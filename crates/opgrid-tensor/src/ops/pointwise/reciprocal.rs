@@ -33,5 +33,5 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, Inexact::reciprocal))
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::Reciprocal))
 }

@@ -35,5 +35,5 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {
-    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary::<T, T>(out, input, |a| Inexact::sqrt(a).reciprocal()))
+    with_dtype!(inexact(input.dtype()), T: Inexact => elementwise::unary_by::<T, T>(out, input, math::ReciprocalRoot))
 }
