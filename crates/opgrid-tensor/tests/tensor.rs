@@ -333,11 +333,11 @@ fn threads_that_come_first_together_all_find_operators() {
 fn every_schema_is_torch_s() {
     let dispatcher = Dispatcher::new();
     let _registration = opgrid_tensor::register(&dispatcher).unwrap();
-    let ours: BTreeSet<_> =
-        dispatcher.operators().iter().map(|operator| operator.schema().unwrap().to_string()).collect();
-    let torch: BTreeSet<_> = include_str!("vectors/schemas.txt").lines().map(String::from).collect();
-    let differing: Vec<_> = ours.symmetric_difference(&torch).collect();
-    assert!(differing.is_empty(), "not in both lists: {differing:#?}");
+    // All that PyTorch 2.15 has in the namespace, so that a new operator needs no line there.
+    let torch: BTreeSet<_> = include_str!("vectors/schemas.txt").lines().collect();
+    let ours = dispatcher.operators().into_iter().map(|operator| operator.schema().unwrap().to_string());
+    let others: Vec<_> = ours.filter(|schema| !torch.contains(schema.as_str())).collect();
+    assert!(others.is_empty(), "not torch's: {others:#?}");
 }
 
 #[test]
