@@ -5,9 +5,10 @@
 //! - Shapes: without the dimensions of `dim`, or with size 1 for them with `keepdim`; no `dim` means all.
 //! - Dtypes: `dtype` if given, to which each element is converted first; otherwise that of `self`, int64 for
 //!   integers and bools. Integers wrap around.
-//! - Aliasing: `nansum.out` writes `out`.
+//! - Aliasing: `nansum.out` writes `out`, in the dtype of `out` that it then adds in.
 //! - Derivative: `grad`, zero for NaN.
-//! - Errors: complex numbers; a dimension out of range or named twice; an `out` of another dtype than the result.
+//! - Errors: complex numbers; of floats a `dtype` that is none of floats; a dimension out of range or named twice; an `out`
+//!   of another dtype than `dtype`.
 //! - Source: torch.nansum, PyTorch 2.15.
 
 use std::marker::PhantomData;
@@ -24,7 +25,7 @@ operator! {
 }
 
 /// Kind, shape rule and `out` rule, for everybody.
-pub const NANSUM: Family<Nansum> = Family::new(Nansum, &kind::REDUCTION, shape).same_dtype_out();
+pub const NANSUM: Family<Nansum> = Family::new(Nansum, &kind::REDUCTION, shape).out_shape(out_shape);
 
 pub(super) fn register(library: &mut Library) {
     library.family(&NANSUM).cpu(cpu).derivative(|d, (input, dim, keepdim, _)| {
@@ -39,8 +40,12 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(Nansum, ORDERED, inputs, reference)
         .tolerance(4.0)
+        .output_decides()
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
-        .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
+        .refuses(
+            "floating-point dtype",
+            given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64),
+        );
     samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, reduce::NOT_FINITE]);
     samples.rounds(Nansum, Roundings::all(Rounding::Sum(4)));
 }
@@ -73,23 +78,33 @@ fn reference(it: &Inputs) -> Result<Expected> {
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
     pointwise::check_ordered(&[input])?;
     let dtype = reduce::sum_dtype(input.dtype(), dtype);
-    if dtype.is_complex() {
-        return Err(argument(format!("argument `dtype` is {dtype}, expected one that is not complex")));
+    if input.dtype().is_floating_point() {
+        pointwise::check_float(dtype)?;
     }
     reduce::shape(input.spec()?, dim.unwrap_or(&[]), keepdim, dtype)
+}
+
+fn out_shape(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+    dtype: Option<DType>,
+    out: &Tensor,
+) -> Result<TensorSpec> {
+    shape(input, dim, keepdim, Some(total::out_dtype(dtype, out)?))
 }
 
 fn cpu(
     input: &Tensor,
     dim: Option<&[i64]>,
     _keepdim: bool,
-    _dtype: Option<DType>,
+    dtype: Option<DType>,
     out: &Tensor,
 ) -> Result<()> {
-    let dims = dim.unwrap_or(&[]);
+    let (dims, dtype) = (dim.unwrap_or(&[]), dtype.unwrap_or(out.dtype()));
     match input.dtype().is_floating_point() {
-        true => with_dtype!(out.dtype(), T => reduce::fold(out, input, dims, &Numbers::<T>(PhantomData))),
-        false => reduce::sum(out, input, dims, out.dtype()),
+        true => with_dtype!(dtype, T: Float => reduce::fold(out, input, dims, &Numbers::<T>(PhantomData))),
+        false => reduce::sum(out, input, dims, dtype),
     }
 }
 
