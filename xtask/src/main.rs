@@ -92,7 +92,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "recipes",
-        arguments: "[NAME…]",
+        arguments: "[--here] [NAME…]",
         about: "the changes that the structure has to carry: applies each to a copy, tests it, counts what it touches",
         run: recipes::run,
     },
