@@ -82,7 +82,10 @@ pub(super) unsafe extern "C" fn block_open(
             }
         };
         // SAFETY: as above.
-        unsafe { stand(&mut block, &state, file, line) }?;
+        if let Err(error) = unsafe { stand(&mut block, &state, file, line) } {
+            block.discard();
+            return Err(error);
+        }
         let block = state.add(library, block)?;
         // SAFETY: as above.
         unsafe { write(out, block) }
