@@ -41,6 +41,8 @@ pub(super) fn running<X>(library: usize, kernel: impl FnOnce() -> X) -> X {
 /// A plugin's state.
 pub(super) struct State {
     pub(super) dispatcher: Dispatcher,
+    /// The plugin's, as its manifest says it.
+    pub(super) name: String,
     /// The file, as places of what it registers name it where it does not say more.
     path: String,
     said: Mutex<Option<Said>>,
@@ -70,9 +72,9 @@ pub(crate) struct LibraryId(usize);
 
 impl LibraryId {
     /// A new library of a dispatcher, which takes what a plugin's entry says.
-    pub(crate) fn open(dispatcher: &Dispatcher, path: &Path) -> Self {
-        let said = Mutex::new(Some(Said::default()));
-        let state = Arc::new(State { dispatcher: dispatcher.clone(), path: shown(path), said });
+    pub(crate) fn open(dispatcher: &Dispatcher, name: &str, path: &Path) -> Self {
+        let (dispatcher, said) = (dispatcher.clone(), Mutex::new(Some(Said::default())));
+        let state = Arc::new(State { dispatcher, name: name.to_owned(), path: shown(path), said });
         let mut known = known();
         known.last += 1;
         let number = known.last;

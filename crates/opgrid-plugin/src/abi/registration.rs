@@ -117,11 +117,12 @@ pub(super) unsafe extern "C" fn define(
         // SAFETY: the plugin guarantees that the definition is null or what its size says.
         let definition = unsafe { described(definition, "OpgridDefinition") }?;
         // SAFETY: as above, of its texts.
-        let (schema, tags, kind) = unsafe {
+        let (schema, tags, kind, documentation) = unsafe {
             (
                 text(definition.schema, "the schema of a definition")?,
                 texts(definition.tags, definition.tag_count, "the tags of a definition")?,
                 optional_text(definition.kind, "the kind of a definition")?,
+                optional_text(definition.documentation, "the documentation of a definition")?,
             )
         };
         with_block(block, |state, library| {
@@ -131,6 +132,9 @@ pub(super) unsafe extern "C" fn define(
             let mut operator = library.define(schema);
             for tag in tags {
                 operator = operator.tag(tag);
+            }
+            if let Some(documentation) = documentation {
+                operator = operator.document(documentation.to_owned());
             }
             if let Some(kind) = kind {
                 operator.column(kind);
