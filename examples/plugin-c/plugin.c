@@ -66,6 +66,7 @@ int32_t opgrid_plugin_init(const OpgridApi *host, OpgridLibrary *library) {
         .schema = "scale_add(Tensor self, Tensor other, float scale) -> Tensor",
         .file = __FILE__,
         .line = __LINE__,
+        .documentation = "The sum of two tensors, the second one scaled.",
     };
     const OpgridKernel cpu = {
         .struct_size = sizeof cpu, .key = "CPU", .kernel = scale_add, .file = __FILE__, .line = __LINE__};

@@ -79,3 +79,7 @@ class PanicError(OpgridError, RuntimeError):
 
 class OverrideWarning(UserWarning):
     """A kernel took the place of another one."""
+
+
+class PluginWarning(UserWarning):
+    """A plugin warns of something."""

@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import sys
 import sysconfig
+import time
+import warnings
 
 import pytest
 
@@ -42,6 +44,82 @@ def test_a_plugin_in_c(plugin, capfd):
         og.ops.demo_c.scale_add(x, y, 2.0)
     assert og.ops.load_library(plugin) is not loaded
     assert og.ops.demo_c.scale_add(x, y, 0.0).tolist() == [1.0, 2.0, 3.0]
+
+
+SAYS = """
+#include "opgrid.h"
+
+OPGRID_PLUGIN("says", "0.1.0", "says", "CPU");
+static const OpgridApi *api;
+static OpgridLibrary *library;
+
+static int32_t work(void *context, size_t start, size_t end, OpgridError **error) {
+    (void)context, (void)start, (void)end, (void)error;
+    api->log(library, OPGRID_LOG_WARNING, (OpgridText){"from a thread", 13});
+    return OPGRID_OK;
+}
+
+static int32_t say(void *context, const OpgridOperator *op, OpgridKeys keys, const OpgridValue *arguments, size_t count,
+                   OpgridResults *results, OpgridError **error) {
+    (void)context, (void)op, (void)keys, (void)arguments, (void)count, (void)results;
+    api->log(library, OPGRID_LOG_NOTE, (OpgridText){"100 % of it", 11});
+    /* More pieces than threads, so that others than this one work. */
+    return api->parallel_for(8, 1, work, NULL, error);
+}
+
+__attribute__((destructor)) static void ends(void) {
+    if (api) api->log(library, OPGRID_LOG_WARNING, (OpgridText){"the end", 7});
+}
+
+int32_t opgrid_plugin_init(const OpgridApi *host, OpgridLibrary *own) {
+    api = host, library = own;
+    OpgridBlock *block = NULL;
+    OpgridError *error = NULL;
+    const OpgridDefinition definition = {
+        .struct_size = sizeof definition, .schema = "say() -> ()", .documentation = "Says something."};
+    const OpgridKernel kernel = {.struct_size = sizeof kernel, .key = "CompositeExplicitAutograd", .kernel = say};
+    int32_t status = api->block_open(library, OPGRID_BLOCK_LIBRARY, "says", NULL, NULL, 0, &block, &error);
+    if (!status) status = api->define(block, &definition, &error);
+    if (!status) status = api->implement(block, "say", &kernel, &error);
+    if (status) api->library_fail(library, error);
+    return status;
+}
+"""
+
+
+def test_what_a_plugin_says(tmp_path, caplog, monkeypatch):
+    (tmp_path / "says.c").write_text(SAYS, encoding="utf-8")
+    loaded = og.ops.load_library(build(tmp_path / "says.c", tmp_path / "libsays.so"))
+    assert "Says something." in og.ops.says.say.__doc__
+    # Nobody waits for the interpreter's lock, which this thread holds meanwhile: the warnings come afterwards.
+    with caplog.at_level("INFO", logger="opgrid"), pytest.warns(og.errors.PluginWarning) as warned:
+        og.ops.says.say()
+        for _ in range(100):
+            if len(warned) == 8:
+                break
+            time.sleep(0.01)
+    assert [str(warning.message) for warning in warned] == ["plugin `says`: from a thread"] * 8
+    assert caplog.messages == ["plugin `says`: 100 % of it"]
+    # A warning that is made an error has nobody to be raised for: the call has taken place.
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: raised.append(one.exc_type))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        og.ops.says.say()
+        for _ in range(100):
+            if len(raised) == 8:
+                break
+            time.sleep(0.01)
+    assert raised == [og.errors.PluginWarning] * 8
+    loaded.drop()
+    # When the process ends there is no interpreter any more.
+    text = f"import opgrid as og; og.ops.load_library({str(loaded.path)!r}); og.ops.says.say()"
+    path = str(pathlib.Path(og.__file__).parents[1])
+    ended = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert ended.returncode == 0 and ended.stderr.count("from a thread") > 0, ended.stderr
+    assert ended.stderr.splitlines()[-1].endswith(": the end"), ended.stderr
 
 
 def test_a_plugin_by_name(plugin, monkeypatch):

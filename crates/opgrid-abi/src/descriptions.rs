@@ -1,4 +1,5 @@
-//! What a plugin says of what it registers. Every structure begins with the bytes that its maker knows, and grows at the end.
+//! What a plugin says of what it registers. Every structure begins with the bytes that its maker knows, and grows at the end: what
+//! its maker does not know is zero.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_void};
@@ -36,6 +37,8 @@ pub struct OpgridDefinition {
     pub file: *const c_char,
     /// The line, counted from 1.
     pub line: u32,
+    /// What the operator does, in words for people; or null. Since version 1.1.
+    pub documentation: *const c_char,
 }
 
 /// A kernel to be registered.

@@ -37,15 +37,15 @@ pub use table::{
     OPGRID_ERROR_FILE, OPGRID_ERROR_INDEX, OPGRID_ERROR_INTERNAL, OPGRID_ERROR_KERNEL,
     OPGRID_ERROR_MISSING_KERNEL, OPGRID_ERROR_NOT_IMPLEMENTED, OPGRID_ERROR_REGISTRATION,
     OPGRID_ERROR_SCHEMA, OPGRID_ERROR_SLOW_PATH, OPGRID_ERROR_STALE, OPGRID_ERROR_UNKNOWN,
-    OPGRID_ERROR_VALUE, OPGRID_OK, OpgridApi, OpgridConditionFn, OpgridInitFn, OpgridKernelFn, OpgridRangeFn,
-    OpgridReleaseFn,
+    OPGRID_ERROR_VALUE, OPGRID_LOG_NOTE, OPGRID_LOG_WARNING, OPGRID_OK, OpgridApi, OpgridConditionFn,
+    OpgridInitFn, OpgridKernelFn, OpgridRangeFn, OpgridReleaseFn,
 };
 pub use values::{
     OPGRID_BOOL, OPGRID_BOOLS, OPGRID_COMPLEX, OPGRID_DEVICE, OPGRID_DTYPE, OPGRID_FLOAT, OPGRID_FLOATS,
     OPGRID_INT, OPGRID_INTS, OPGRID_LAYOUT, OPGRID_MEMORY_FORMAT, OPGRID_NONE, OPGRID_OPTIONAL_TENSORS,
     OPGRID_OTHER, OPGRID_OWNED, OPGRID_READ, OPGRID_STR, OPGRID_TENSOR, OPGRID_TENSORS, OPGRID_WRITE,
-    OpgridBlock, OpgridDevice, OpgridError, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridOther,
-    OpgridPayload, OpgridResults, OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
+    OpgridBlock, OpgridDevice, OpgridError, OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator,
+    OpgridOther, OpgridPayload, OpgridResults, OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
 };
 
 /// The symbol of a plugin's manifest.

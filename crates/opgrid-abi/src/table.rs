@@ -5,14 +5,14 @@ use std::ffi::{c_char, c_void};
 
 use crate::descriptions::{OpgridDefinition, OpgridDeviceMemory, OpgridKernel, OpgridLayer};
 use crate::values::{
-    OpgridBlock, OpgridDevice, OpgridError, OpgridKeys, OpgridLibrary, OpgridOperator, OpgridResults,
-    OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
+    OpgridBlock, OpgridDevice, OpgridError, OpgridGuard, OpgridKeys, OpgridLibrary, OpgridOperator,
+    OpgridResults, OpgridTensor, OpgridTensorInfo, OpgridText, OpgridValue,
 };
 
 /// Differs between versions that do not understand each other.
 pub const OPGRID_ABI_MAJOR: u32 = 1;
-/// Grows with every function that is added at the end of the table.
-pub const OPGRID_ABI_MINOR: u32 = 0;
+/// Grows with every function that is added at the end of the table, and every field at the end of a structure.
+pub const OPGRID_ABI_MINOR: u32 = 1;
 
 /// The status of what succeeded. Every other one is the kind of an error.
 pub const OPGRID_OK: i32 = 0;
@@ -46,6 +46,11 @@ pub const OPGRID_ERROR_NOT_IMPLEMENTED: i32 = 13;
 pub const OPGRID_ERROR_FILE: i32 = 14;
 /// An invariant does not hold.
 pub const OPGRID_ERROR_INTERNAL: i32 = 15;
+
+/// A level of `log`: something that may be good to know.
+pub const OPGRID_LOG_NOTE: u32 = 1;
+/// A level of `log`: something that is probably not meant so.
+pub const OPGRID_LOG_WARNING: u32 = 2;
 
 /// A kernel, or null: it leaves one result for each that the schema declares, by `push` or `push_tensor`, and returns `OPGRID_OK`; or
 /// it leaves an error and returns another status. No exception may leave it.
@@ -288,8 +293,7 @@ pub struct OpgridApi {
         error: *mut *mut OpgridError,
     ) -> i32,
     /// The address of the first element, for `OPGRID_READ` or `OPGRID_WRITE`. It fails while somebody is in the way, and
-    /// where the CPU cannot address the memory. Nothing keeps others away afterwards: a kernel that gives the address to
-    /// other threads waits for them.
+    /// where the CPU cannot address the memory. Nothing keeps others away afterwards: `tensor_guard` does.
     pub tensor_data: unsafe extern "C" fn(
         tensor: *const OpgridTensor,
         access: u32,
@@ -387,4 +391,21 @@ pub struct OpgridApi {
     ) -> i32,
     /// On how many threads `parallel_for` works at most.
     pub num_threads: unsafe extern "C" fn() -> usize,
+
+    /// Tells people something, `OPGRID_LOG_…`, with the name of the plugin: where the host tells its own warnings. On any thread, at
+    /// any time. Since version 1.1, as what follows.
+    pub log: unsafe extern "C" fn(library: *mut OpgridLibrary, level: u32, message: OpgridText),
+    /// The address of the first element, as `tensor_data` gives it, what the tensor is like, of which `struct_size` is set before, and
+    /// a guard. Until `guard_release` has got that, on any thread, the memory stays, and whoever would write it, or with
+    /// `OPGRID_WRITE` read it, gets an error. A tensor that is resized meanwhile has other memory from then on.
+    pub tensor_guard: unsafe extern "C" fn(
+        tensor: *const OpgridTensor,
+        access: u32,
+        out: *mut *mut c_void,
+        info: *mut OpgridTensorInfo,
+        guard: *mut *mut OpgridGuard,
+        error: *mut *mut OpgridError,
+    ) -> i32,
+    /// Gives a guard back.
+    pub guard_release: unsafe extern "C" fn(guard: *mut OpgridGuard),
 }

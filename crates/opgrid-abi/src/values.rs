@@ -76,6 +76,11 @@ pub struct OpgridResults {
     _opaque: [u8; 0],
 }
 
+/// What keeps others away from a tensor's memory. It is given back once.
+pub struct OpgridGuard {
+    _opaque: [u8; 0],
+}
+
 /// A value that only the host knows the inside of.
 pub struct OpgridOther {
     _opaque: [u8; 0],

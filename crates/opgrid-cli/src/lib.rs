@@ -32,7 +32,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use anstream::ColorChoice;
 use clap::error::ErrorKind as UsageKind;
 use clap::{CommandFactory, FromArgMatches};
-use opgrid::plugin::Load;
+use opgrid::plugin::{Level, Load, on_message};
 use opgrid::{Dispatcher, Error, ErrorKind, Result};
 
 use answer::Answer;
@@ -136,6 +136,10 @@ pub fn run<R>(register: impl FnOnce(&Dispatcher) -> Result<R>) -> ExitCode {
         Colors::Always => ColorChoice::Always.write_global(),
         Colors::Never => ColorChoice::Never.write_global(),
     }
+    on_message(|message| {
+        let paint = if message.level == Level::Note { style::NOTE } else { style::WARNING };
+        anstream::eprintln!("{}: {message}", paint.of(message.level));
+    });
     let answer = without_panic(|| line.run(register));
     match answer.and_then(|answer| print(&answer.text).map(|()| answer.found)) {
         Ok(false) => ExitCode::SUCCESS,

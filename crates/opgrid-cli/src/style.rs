@@ -22,6 +22,7 @@ const fn colored(color: AnsiColor) -> Paint {
 pub(crate) const HEADING: Paint = Paint(Style::new().effects(Effects::BOLD));
 pub(crate) const QUIET: Paint = Paint(Style::new().effects(Effects::DIMMED));
 pub(crate) const ERROR: Paint = Paint(AnsiColor::Red.on_default().effects(Effects::BOLD));
+pub(crate) const WARNING: Paint = Paint(AnsiColor::Yellow.on_default().effects(Effects::BOLD));
 pub(crate) const NOTE: Paint = Paint(AnsiColor::Cyan.on_default().effects(Effects::BOLD));
 pub(crate) const ADDED: Paint = colored(AnsiColor::Green);
 pub(crate) const CHANGED: Paint = colored(AnsiColor::Yellow);

@@ -7,10 +7,16 @@ use std::process::Command;
 
 /// The plugin, built into a folder of its own.
 fn plugin() -> (Folder, String) {
+    built("examples/plugin-c/plugin.c", &[])
+}
+
+/// A plugin of one file of C, built into a folder of its own.
+fn built(source: &str, options: &[&str]) -> (Folder, String) {
     let folder = Folder::new();
     let file = folder.file("libplugin_c.so");
     let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-I", "python/opgrid/include", "-o", &file, "examples/plugin-c/plugin.c"])
+        .args(["-shared", "-fPIC", "-I", "python/opgrid/include", "-o", &file, source])
+        .args(options)
         .current_dir(root())
         .output()
         .expect("there is a C compiler");
@@ -28,6 +34,8 @@ fn every_command_sees_what_a_plugin_registered() {
     assert_eq!(listed, "demo_c::scale_add(Tensor self, Tensor other, float scale) -> Tensor\n");
     let table = prints(&["table", "demo_c::scale_add", "--plugin", &file]);
     assert!(table.contains("plugin.c:"), "{table}");
+    let schema = prints(&["schema", "demo_c::scale_add", "--plugin", &file]);
+    assert!(schema.contains("The sum of two tensors, the second one scaled."), "{schema}");
     fails(&call, &["demo_c::scale_add"]);
 
     let named = Command::new(env!("CARGO_BIN_EXE_opgrid"))
@@ -44,12 +52,27 @@ fn a_plugin_says_what_it_is_without_running() {
     let text = prints(&["plugin", "info", &file]);
     assert_eq!(
         text,
-        "name        plugin_c\nversion     0.1.0\nabi         1.0\nnamespaces  demo_c\nkeys        CPU, TESTING_ONLY_GenericMode\n"
+        "name        plugin_c\nversion     0.1.0\nabi         1.1\nnamespaces  demo_c\nkeys        CPU, TESTING_ONLY_GenericMode\n"
     );
     let described = json(&["plugin", "info", &file]);
-    assert_eq!((&described["name"], &described["abi"]), (&"plugin_c".into(), &"1.0".into()));
+    assert_eq!((&described["name"], &described["abi"]), (&"plugin_c".into(), &"1.1".into()));
     fails(&["plugin", "info", "Cargo.toml"], &["Cargo.toml", "expected a shared library"]);
     fails(&["plugin", "info", "no_such_plugin"], &["plugin `no_such_plugin`", "there is no such file"]);
     fails(&["--plugin", "no_such_plugin", "list"], &["no_such_plugin"]);
     assert_eq!(opgrid_in(&root(), &["plugin"]).status, Some(2));
+}
+
+#[test]
+fn what_a_plugin_says_is_on_the_standard_error() {
+    let options = ["-D_GNU_SOURCE", "-DCASE=0", "-pthread"];
+    let (_folder, file) = built("crates/opgrid-plugin/tests/sources/attacks.c", &options);
+    let run = opgrid_in(&root(), &["--plugin", &file, "call", "attacks::says"]);
+    assert_eq!((run.status, run.out.as_str()), (Some(0), "0\n"), "{}", run.err);
+    let said: Vec<&str> = run.err.lines().take(3).collect();
+    let expected = [
+        "note: plugin `attacks`: a note",
+        "warning: plugin `attacks`: a warning",
+        "warning: plugin `attacks`: of no level",
+    ];
+    assert_eq!(said, expected);
 }

@@ -4,13 +4,15 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::CString;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use opgrid_abi::{
-    OPGRID_ABI_MAJOR, OPGRID_ERROR_REGISTRATION, OPGRID_OK, OpgridApi, OpgridError, OpgridLibrary,
+    OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OPGRID_ERROR_REGISTRATION, OPGRID_LOG_NOTE, OPGRID_LOG_WARNING,
+    OPGRID_OK, OpgridApi, OpgridError, OpgridLibrary, OpgridText,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -65,6 +67,41 @@ pub(crate) fn running<X>(library: *mut OpgridLibrary, body: impl FnOnce() -> X) 
     body()
 }
 
+/// Tells people something that is probably not meant so: where the host tells its own warnings, with the plugin's name. While no host has
+/// loaded the plugin, on the standard error.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_plugin_sdk::{note, warn};
+///
+/// fn choose(has_fast_path: bool) {
+///     if has_fast_path {
+///         note("the fast path is used");
+///     } else {
+///         warn(format_args!("the fast path is missing; install version {} of the driver", 7));
+///     }
+/// }
+/// ```
+pub fn warn(message: impl fmt::Display) {
+    log(OPGRID_LOG_WARNING, "warning", &message.to_string());
+}
+
+/// Tells people something that may be good to know, as [`warn()`] does.
+pub fn note(message: impl fmt::Display) {
+    log(OPGRID_LOG_NOTE, "note", &message.to_string());
+}
+
+fn log(level: u32, name: &str, message: &str) {
+    match known() {
+        // SAFETY: the text lives until the function returns; the host knows its libraries.
+        Some(api) => unsafe {
+            (api.log)(library(), level, OpgridText { data: message.as_ptr().cast(), size: message.len() });
+        },
+        None => eprintln!("{name}: {message}"),
+    }
+}
+
 /// A text as the table takes it.
 ///
 /// # Errors
@@ -86,11 +123,17 @@ pub unsafe fn initialize(
     library: *mut OpgridLibrary,
     register: impl FnOnce(&Dispatcher) -> Result<Registration>,
 ) -> i32 {
-    // SAFETY: guaranteed by the caller, see `# Safety`: the table lives as long as the process, and begins so in every version.
-    let Some(table) = (unsafe { api.as_ref() }) else { return OPGRID_ERROR_REGISTRATION };
-    if table.abi_major != OPGRID_ABI_MAJOR || table.struct_size < size_of::<OpgridApi>() {
+    if api.is_null() {
         return OPGRID_ERROR_REGISTRATION;
     }
+    // SAFETY: guaranteed by the caller, see `# Safety`: every table begins so. It is looked at in place, because one of an older host
+    // is shorter than this type.
+    let (size, major) = unsafe { ((*api).struct_size, (*api).abi_major) };
+    if major != OPGRID_ABI_MAJOR || size < size_of::<OpgridApi>() {
+        return OPGRID_ERROR_REGISTRATION;
+    }
+    // SAFETY: as above, it has every function of this type, and lives as long as the process.
+    let table = unsafe { &*api };
     API.get_or_init(|| table);
     LIBRARY.store(library, Ordering::Release);
     let mut error = ptr::null_mut();
@@ -152,6 +195,9 @@ fn panicked(panic: &(dyn Any + Send)) -> Error {
     Error::new(ErrorKind::Kernel, format!("a plugin panicked: {text}"))
 }
 
+// What `plugin!` says in the manifest.
+const _: () = assert!(OPGRID_ABI_MAJOR == 1 && OPGRID_ABI_MINOR == 1);
+
 /// States the manifest and the entry of a plugin; once in a library.
 ///
 /// `register` is a function of a [`Dispatcher`](crate::Dispatcher) that returns a [`Registration`](crate::Registration). What
@@ -169,7 +215,7 @@ macro_rules! plugin {
         #[allow(unsafe_code, non_upper_case_globals, missing_docs)]
         const _: () = {
             const TEXT: &str = ::core::concat!(
-                "opgrid plugin\nabi 1.0\nname ",
+                "opgrid plugin\nabi 1.1\nname ",
                 $name,
                 "\nversion ",
                 $version,

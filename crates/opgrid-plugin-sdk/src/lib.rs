@@ -13,9 +13,12 @@
 //! | dtypes, layouts and memory formats are constants | they are variants |
 //! | `t[]` for `int`, `float`, `bool`, `Tensor`, `Tensor?` | for every type |
 //! | [`Generator`], [`Dict`] and [`Value`] are handed on | they can be looked into |
-//! | a [`Tensor`] says what it is like, and gives its elements | it has all operators as methods |
+//! | a [`Tensor`] says what it is like, and lends its elements ([`Tensor::elements`], [`Tensor::elements_mut`]) | it has all operators as methods |
 //! | typed kernels and calls cross as values | they cross as they are |
 //! | [`BoxedCall::push`] lends a result, and may fail | it takes one |
+//!
+//! [`warn()`] and [`note()`] tell people something where the host tells its own warnings. Doc comments of `operator!` are what the host shows
+//! of an operator.
 //!
 //! Operators of the host are called by declaring them: the declaration below of `aten::mul.Scalar` is all that `Mul.call` needs. One
 //! that is not as the operator is registered is an error of the call. Errors and panics of kernels become errors of the call.
@@ -87,6 +90,7 @@ pub mod operator;
 
 pub use call::{BoxedCall, Next, through_cpu};
 pub use error::{Error, ErrorKind, Result};
+pub use host::{note, warn};
 pub use kernel::Kernel;
 pub use keys::{
     BackendComponent, DispatchKey, DispatchKeySet, ExcludeGuard, IncludeGuard, NewLayer, excluding,
@@ -99,7 +103,7 @@ pub use operator::{Operator, OperatorCell, OperatorHandle, OperatorName, TypedHa
 pub use opgrid_abi as abi;
 pub use plain::{DType, Device, DeviceType, Layout, MemoryFormat, Scalar};
 pub use signature::{Argument, Return, Signature, WritesFirst, WritesLast};
-pub use tensor::{Element, Tensor};
+pub use tensor::{Element, Elements, ElementsMut, Tensor};
 pub use threads::{num_threads, parallel_for};
 pub use value::{Dict, Generator, ListElement, Value, ValueRef, ValueType};
 

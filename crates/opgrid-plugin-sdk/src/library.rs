@@ -105,6 +105,7 @@ struct Definition {
     schema: String,
     tags: Vec<String>,
     kind: Option<String>,
+    documentation: String,
     place: &'static Location<'static>,
 }
 
@@ -112,11 +113,20 @@ struct Definition {
 pub trait Target {
     /// The schema or name as text.
     fn text(&self) -> &str;
+
+    /// What it says of itself in words.
+    fn documentation(&self) -> &str {
+        ""
+    }
 }
 
 impl<O: Operator> Target for O {
     fn text(&self) -> &str {
         O::SCHEMA
+    }
+
+    fn documentation(&self) -> &str {
+        O::DOCUMENTATION
     }
 }
 
@@ -147,16 +157,18 @@ impl Library {
     /// Defines an operator by a schema text or an overload known at compile time.
     #[track_caller]
     pub fn define<T: Target>(&mut self, target: T) -> OperatorBuilder<'_, T> {
-        self.define_text(target.text().into(), Location::caller())
+        self.define_text(target.text().into(), target.documentation().into(), Location::caller())
     }
 
     fn define_text<T>(
         &mut self,
         schema: String,
+        documentation: String,
         place: &'static Location<'static>,
     ) -> OperatorBuilder<'_, T> {
         let name = name_in(&schema).to_owned();
-        self.items.push(Item::Define(Definition { schema, tags: Vec::new(), kind: None, place }));
+        let definition = Definition { schema, tags: Vec::new(), kind: None, documentation, place };
+        self.items.push(Item::Define(definition));
         let defined = Some(self.items.len() - 1);
         OperatorBuilder { library: self, name, defined, target: PhantomData }
     }
@@ -185,7 +197,7 @@ impl Library {
             ));
             name.into()
         });
-        self.define_text(schema, Location::caller()).add(kernel)
+        self.define_text(schema, String::new(), Location::caller()).add(kernel)
     }
 
     /// Adds kernels to an operator, given by name or as an overload known at compile time.
@@ -251,11 +263,11 @@ impl Drop for Library {
     /// Warns of what was meant to be registered and is not. While a panic goes on, nothing is said.
     fn drop(&mut self) {
         if !self.items.is_empty() && !std::thread::panicking() {
-            eprintln!(
-                "warning: what {} says of namespace `{}` is not registered; return it from the plugin's entry, or call \
-                 `discard` if that is meant",
+            host::warn(format_args!(
+                "what {} says of namespace `{}` is not registered; return it from the plugin's entry, or call `discard` if that \
+                 is meant",
                 self.place, self.namespace
-            );
+            ));
         }
     }
 }
@@ -288,6 +300,7 @@ impl Definition {
     fn say_to(self, block: *mut OpgridBlock) -> Result<()> {
         let (schema, file) = (c_text(&self.schema)?, c_text(self.place.file())?);
         let (tags, kind) = (texts(&self.tags)?, self.kind.as_deref().map(c_text).transpose()?);
+        let documentation = c_text(&self.documentation)?;
         let pointers = pointers(&tags);
         let definition = OpgridDefinition {
             struct_size: size_of::<OpgridDefinition>(),
@@ -297,6 +310,7 @@ impl Definition {
             kind: pointer(kind.as_ref()),
             file: file.as_ptr(),
             line: self.place.line(),
+            documentation: documentation.as_ptr(),
         };
         let mut error = ptr::null_mut();
         // SAFETY: every pointer is of something here, or null.
@@ -356,6 +370,15 @@ impl<T> OperatorBuilder<'_, T> {
     pub fn kind(mut self, kind: &str) -> Self {
         if let Some(definition) = self.definition("a kind") {
             definition.kind = Some(kind.into());
+        }
+        self
+    }
+
+    /// Says what the operator does, in words for people: in place of the doc comment of [`operator!`](crate::operator!), or for a
+    /// schema text.
+    pub fn document(mut self, text: &str) -> Self {
+        if let Some(definition) = self.definition("documentation") {
+            definition.documentation = text.into();
         }
         self
     }

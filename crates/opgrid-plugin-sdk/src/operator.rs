@@ -206,7 +206,7 @@ impl<S: Signature> TypedHandle<S> {
 pub trait Operator: Copy + Send + Sync + 'static {
     /// The schema text.
     const SCHEMA: &'static str;
-    /// What it does, in words for people. It stays here: the table has no place for it.
+    /// What it does, in words for people: the doc comment, which `opgrid schema` and `help` show.
     const DOCUMENTATION: &'static str = "";
     /// The schema of the overload that computes the same and writes its first argument, if there is one.
     const IN_PLACE: Option<&'static str> = None;

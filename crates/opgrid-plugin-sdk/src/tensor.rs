@@ -1,12 +1,13 @@
 //! Tensors in a plugin's hands.
 #![allow(unsafe_code)]
 
-use std::ffi::c_void;
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 
 use num_complex::Complex64;
-use opgrid_abi::{OPGRID_READ, OPGRID_WRITE, OpgridTensor, OpgridTensorInfo};
+use opgrid_abi::{OPGRID_READ, OPGRID_WRITE, OpgridGuard, OpgridTensor, OpgridTensorInfo};
 
 use crate::error::{Error, ErrorKind, Result, check};
 use crate::host::{self, give_up};
@@ -260,14 +261,13 @@ impl Tensor {
     ///
     /// Sizes that ask for another number of elements; no memory.
     pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Self> {
-        let mut tensor = Self::empty(sizes, T::DTYPE, Device::CPU)?;
+        let tensor = Self::empty(sizes, T::DTYPE, Device::CPU)?;
         if tensor.numel() != elements.len() as i64 {
             let message =
                 format!("sizes {sizes:?} need {} elements, found {}", tensor.numel(), elements.len());
             return Err(Error::new(ErrorKind::Argument, message));
         }
-        // SAFETY: the tensor is new, so that nobody else has it.
-        unsafe { tensor.elements_mut::<T>()? }.copy_from_slice(elements);
+        tensor.elements_mut::<T>()?.copy_from_slice(elements);
         Ok(tensor)
     }
 
@@ -278,18 +278,19 @@ impl Tensor {
     /// Another dtype; a tensor without memory; somebody is writing it; the device's.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let readable = self.on_cpu()?;
-        let start = readable.address::<T>(OPGRID_READ)?.cast::<T>();
-        let info = readable.info();
-        let count = usize::try_from(info.numel).unwrap_or(0);
+        let guard = readable.guard::<T>(OPGRID_READ)?;
+        let count = guard.count();
         if count == 0 {
             return Ok(Vec::new());
         }
-        if info.is_contiguous != 0 {
-            // SAFETY: the host says that so many elements lie there, all initialised. They are copied at once; who writes them
-            // from another thread meanwhile breaks the host's rules.
+        let start = guard.start.cast_const();
+        if guard.like.is_contiguous != 0 {
+            // SAFETY: the host says that so many elements lie there, all initialised; the guard keeps writers away.
             return Ok(unsafe { std::slice::from_raw_parts(start, count) }.to_vec());
         }
-        let (sizes, strides) = (readable.sizes(), readable.strides());
+        // SAFETY: the host says that there are so many of both, as long as the tensor is held.
+        let (sizes, strides) =
+            unsafe { (list(guard.like.sizes, &guard.like), list(guard.like.strides, &guard.like)) };
         let mut elements = Vec::with_capacity(count);
         let mut index = vec![0i64; sizes.len()];
         for _ in 0..count {
@@ -308,60 +309,62 @@ impl Tensor {
         Ok(elements)
     }
 
-    /// All elements, where they lie one after another.
+    /// All elements, borrowed, where they lie one after another in memory of the CPU. Nobody can write the memory until the borrow
+    /// ends.
     ///
     /// # Errors
     ///
-    /// Another dtype; elements that do not lie one after another; memory that the CPU cannot address.
+    /// Another dtype; elements that do not lie one after another; memory that the CPU cannot address; somebody is writing it.
     ///
-    /// # Safety
+    /// # Examples
     ///
-    /// Nobody writes the tensor's memory while the slice is used.
-    pub unsafe fn elements<T: Element>(&self) -> Result<&[T]> {
-        let (start, count) = (self.address::<T>(OPGRID_READ)?, self.in_a_row()?);
-        // SAFETY: the host says that so many elements lie there, all initialised; the caller that nobody writes them.
-        Ok(if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start.cast(), count) } })
+    /// ```
+    /// use opgrid_plugin_sdk::{Result, Tensor};
+    ///
+    /// fn sum(x: &Tensor) -> Result<f32> {
+    ///     Ok(x.elements::<f32>()?.iter().sum())
+    /// }
+    /// ```
+    pub fn elements<T: Element>(&self) -> Result<Elements<'_, T>> {
+        let guard = self.guard::<T>(OPGRID_READ)?.in_a_row()?;
+        Ok(Elements { guard, tensor: PhantomData })
     }
 
-    /// All elements, for writing.
+    /// All elements, for writing. Nobody else can read or write the memory until the borrow ends.
     ///
     /// # Errors
     ///
-    /// As [`elements`](Self::elements).
-    ///
-    /// # Safety
-    ///
-    /// Nobody else reads or writes the tensor's memory while the slice is used.
-    pub unsafe fn elements_mut<T: Element>(&mut self) -> Result<&mut [T]> {
-        let (start, count) = (self.address::<T>(OPGRID_WRITE)?, self.in_a_row()?);
-        // SAFETY: the host says that so many elements lie there, all initialised; the caller that nobody else uses them.
-        Ok(if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(start.cast(), count) } })
+    /// As [`elements`](Self::elements); somebody is reading the memory.
+    pub fn elements_mut<T: Element>(&self) -> Result<ElementsMut<'_, T>> {
+        let guard = self.guard::<T>(OPGRID_WRITE)?.in_a_row()?;
+        Ok(ElementsMut { guard, tensor: PhantomData })
     }
 
-    /// The number of elements, which lie one after another.
-    fn in_a_row(&self) -> Result<usize> {
-        let info = self.info();
-        if info.is_contiguous == 0 {
-            let message = "the elements of the tensor do not lie one after another; make it contiguous first";
-            return Err(Error::new(ErrorKind::Argument, message));
-        }
-        Ok(usize::try_from(info.numel).unwrap_or(0))
-    }
-
-    /// The address of the first element.
-    fn address<T: Element>(&self, access: u32) -> Result<*mut c_void> {
-        let (found, expected) = (self.dtype().number(), T::DTYPE.number());
+    /// Keeps others away from the memory.
+    fn guard<T: Element>(&self, access: u32) -> Result<Guard<T>> {
+        let api = host::api()?;
+        let (mut start, mut guard, mut error) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        let mut like = OpgridTensorInfo::default();
+        // SAFETY: the handle lives; the rest is here.
+        let status = unsafe {
+            (api.tensor_guard)(
+                self.as_ptr(),
+                access,
+                &raw mut start,
+                &raw mut like,
+                &raw mut guard,
+                &raw mut error,
+            )
+        };
+        check(status, error)?;
+        let guard = Guard { start: start.cast(), like, guard };
+        let (found, expected) = (like.dtype, dtype_number(T::DTYPE));
         if found != expected {
             let message =
                 format!("found elements of dtype {found}, expected dtype {expected}; convert the tensor");
             return Err(Error::new(ErrorKind::Argument, message));
         }
-        let (mut start, mut error) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the handle lives; the rest is here.
-        let status =
-            unsafe { (host::api()?.tensor_data)(self.as_ptr(), access, &raw mut start, &raw mut error) };
-        check(status, error)?;
-        Ok(start)
+        Ok(guard)
     }
 
     /// The same elements where the CPU can address them: the tensor itself, or one with the same sizes and strides on a copy
@@ -390,6 +393,108 @@ impl Tensor {
             unsafe { (host::api()?.tensor_write_back)(self.as_ptr(), copy.as_ptr(), &raw mut error) },
             error,
         )
+    }
+}
+
+/// A list of as many numbers as there are dimensions.
+///
+/// # Safety
+///
+/// So many lie there, for `'a`, unless there are none.
+unsafe fn list<'a>(start: *const i64, like: &OpgridTensorInfo) -> &'a [i64] {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    if like.dims == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, like.dims) } }
+}
+
+/// A tensor's memory, as long as the host keeps others away from it.
+///
+/// Invariant: the elements of sizes and strides in `like` lie from `start` on, all initialised; the host has kept others away, as it was
+/// asked, since `guard` was given.
+struct Guard<T> {
+    start: *mut T,
+    like: OpgridTensorInfo,
+    guard: *mut OpgridGuard,
+}
+
+// SAFETY: the host takes guards back on any thread. What one leads to is read through shared references and written through
+// exclusive ones, as a slice of `T`.
+unsafe impl<T: Send> Send for Guard<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Guard<T> {}
+
+impl<T> Guard<T> {
+    fn count(&self) -> usize {
+        usize::try_from(self.like.numel).unwrap_or(0)
+    }
+
+    /// The same, if the elements lie one after another.
+    fn in_a_row(self) -> Result<Self> {
+        if self.like.is_contiguous != 0 {
+            return Ok(self);
+        }
+        let message = "the elements of the tensor do not lie one after another; make it contiguous first";
+        Err(Error::new(ErrorKind::Argument, message))
+    }
+
+    /// The elements, which lie one after another.
+    ///
+    /// # Safety
+    ///
+    /// They do; nobody writes them while the slice is used.
+    unsafe fn slice(&self) -> &[T] {
+        // SAFETY: the invariant; guaranteed by the caller, see `# Safety`.
+        if self.count() == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.start, self.count()) } }
+    }
+}
+
+impl<T> Drop for Guard<T> {
+    fn drop(&mut self) {
+        if let Some(api) = host::known() {
+            // SAFETY: the guard belongs to this value, which goes.
+            unsafe { (api.guard_release)(self.guard) }
+        }
+    }
+}
+
+/// A tensor's elements, borrowed for reading ([`Tensor::elements`]).
+///
+/// Invariant: the guard is for reading, and its elements lie one after another.
+pub struct Elements<'t, T> {
+    guard: Guard<T>,
+    tensor: PhantomData<&'t Tensor>,
+}
+
+impl<T> Deref for Elements<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the invariant; the host keeps writers away.
+        unsafe { self.guard.slice() }
+    }
+}
+
+/// A tensor's elements, borrowed for writing ([`Tensor::elements_mut`]).
+///
+/// Invariant: the guard is for writing, and its elements lie one after another.
+pub struct ElementsMut<'t, T> {
+    guard: Guard<T>,
+    tensor: PhantomData<&'t Tensor>,
+}
+
+impl<T> Deref for ElementsMut<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the invariant; the host keeps everybody else away, and who writes through this value borrows it exclusively.
+        unsafe { self.guard.slice() }
+    }
+}
+
+impl<T> DerefMut for ElementsMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        let count = self.guard.count();
+        // SAFETY: as above; this value is borrowed exclusively.
+        if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(self.guard.start, count) } }
     }
 }
 

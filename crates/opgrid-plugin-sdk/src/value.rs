@@ -50,8 +50,8 @@ impl<'a> ValueRef<'a> {
     }
 
     const fn of(tag: u32, size: usize, payload: OpgridPayload) -> Self {
-        // The host takes no longer lists and texts than it can count; those are refused as what they then are.
-        let size = if size > u32::MAX as usize { u32::MAX } else { size as u32 };
+        // Longer lists and texts cannot be said. They are given a tag that the host refuses, and never cut short.
+        let (tag, size) = if size > u32::MAX as usize { (u32::MAX, 0) } else { (tag, size as u32) };
         Self(OpgridValue { tag, size, payload }, PhantomData)
     }
 

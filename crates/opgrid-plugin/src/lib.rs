@@ -15,6 +15,7 @@ mod loader;
 mod manifest;
 mod search;
 
+pub use abi::{Level, Message, on_message};
 pub use loader::{Load, Plugin, load};
 pub use manifest::Manifest;
 pub use search::{PATH_VARIABLE, find};

@@ -75,7 +75,7 @@ fn open(dispatcher: &Dispatcher, path: &Path) -> Result<Plugin> {
         return Err(has_core(&manifest.name));
     }
     let init: OpgridInitFn = find(&code, INIT_SYMBOL)?;
-    let library = LibraryId::open(dispatcher, path);
+    let library = LibraryId::open(dispatcher, &manifest.name, path);
     // SAFETY:
     // - the symbol is that of a function of this type: the manifest says that the library is a plugin of this version.
     // - the table lives as long as the process.

@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn versions_that_do_not_fit_are_refused() {
         for (abi, remedy) in
-            [("2.0", "install a newer opgrid"), ("1.9", "install a newer"), ("0.1", "build the plugin")]
+            [("2.0", "install a newer opgrid"), ("1.99", "install a newer"), ("0.1", "build the plugin")]
         {
             let manifest = Manifest::parse(&WHOLE.replace("1.0", abi)).unwrap();
             let error = manifest.check_version().unwrap_err().to_string();
-            assert!(error.contains(remedy) && error.contains("found 1.0 here"), "{error}");
+            assert!(error.contains(remedy) && error.contains("found 1.1 here"), "{error}");
         }
     }
 }

@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::{build, subject};
 use opgrid_core::{
     DispatchKey, Dispatcher, ErrorKind, Result, SlowPath, TensorType, Value, including, strict,
 };
-use opgrid_plugin::{Load, Manifest, Plugin};
+use opgrid_plugin::{Level, Load, Manifest, Plugin, on_message};
 use opgrid_tensor::Tensor;
 
 fn floats(elements: &[f32]) -> Tensor {
@@ -27,7 +29,7 @@ fn message(result: Result<String>) -> String {
 fn a_plugin_in_one_file_of_c_defines_an_operator_and_a_hook() {
     let path = build("examples/plugin-c/plugin.c", "plugin_c", &[]);
     let manifest = Manifest::read(&path).unwrap();
-    assert_eq!((manifest.name.as_str(), manifest.abi), ("plugin_c", (1, 0)));
+    assert_eq!((manifest.name.as_str(), manifest.abi), ("plugin_c", (1, 1)));
     assert_eq!(manifest.namespaces, ["demo_c"]);
     assert_eq!(manifest.keys, ["CPU", "TESTING_ONLY_GenericMode"]);
 
@@ -100,6 +102,27 @@ fn lambdas_take_and_give_values_of_all_kinds() {
     let complex = Value::from(opgrid_core::Complex64::new(1.0, -2.0));
     check("cases::hand_on", &[complex], "1.-2.j");
     check("cases::hand_on", &[Value::from(opgrid_core::DType::F32)], "float32");
+    check("cases::narrow", &[7.into()], "7");
+    let error = message(call(&dispatcher, "cases::narrow", &[(1i64 << 40).into()]));
+    assert!(error.contains("expected an integer of fewer bits, found 1099511627776"), "{error}");
+}
+
+#[test]
+fn elements_are_borrowed_and_people_are_told() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let keep = heard.clone();
+    on_message(move |message| keep.lock().unwrap().push((message.level, message.to_string())));
+    let (dispatcher, _plugin) = cpp("cases_elements");
+    let x = floats(&[1.0, 2.0]);
+    assert_eq!(call(&dispatcher, "cases::sum", &[(&x).into()]).unwrap(), "3. 3");
+    assert_eq!(x.to_vec::<f32>().unwrap(), [2.0, 3.0]);
+    assert!(x.array().unwrap().storage().write().is_ok(), "no guard is left");
+    call(&dispatcher, "cases::says", &["a text".into()]).unwrap();
+    let expected = [(Level::Note, "plugin `cases`: a text"), (Level::Warning, "plugin `cases`: a text!")];
+    assert_eq!(*heard.lock().unwrap(), expected.map(|(level, text)| (level, text.to_owned())));
+    let documentation = |name: &str| dispatcher.find(name).unwrap().documentation().into_owned();
+    assert_eq!(documentation("cases::sum"), "The sum of all elements, and how often others were refused.");
+    assert_eq!(documentation("cases::says"), "Tells people a text.");
 }
 
 #[test]
@@ -186,12 +209,12 @@ fn a_file_that_is_no_plugin_of_ours_is_refused_before_it_runs() {
         (
             "old",
             "-DMANIFEST=2",
-            "was built for version 0.9 of the plugin interface, found 1.0 here; build the plugin",
+            "was built for version 0.9 of the plugin interface, found 1.1 here; build the plugin",
         ),
         (
             "new",
             "-DMANIFEST=3",
-            "was built for version 1.99 of the plugin interface, found 1.0 here; install a newer",
+            "was built for version 1.99 of the plugin interface, found 1.1 here; install a newer",
         ),
         ("no_entry", "-DMANIFEST=1 -DNO_ENTRY", "does not define `opgrid_plugin_init`"),
         ("second_core", "-DMANIFEST=1 -DSECOND_CORE", "carries a dispatcher of its own"),

@@ -100,6 +100,7 @@ mod _opgrid {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         crate::registration::overrides::warn_in_python().or_raise(py)?;
+        crate::registration::messages::tell_python();
         crate::autograd::say_places();
         crate::exchange::c_api::give_table(py)?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -9,11 +9,11 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::mem::transmute;
+use std::mem::{ManuallyDrop, transmute};
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
-use opgrid::{Error, ErrorKind, Result};
+use opgrid::{AnyTensor, Error, ErrorKind, Result};
 
 /// The version whose encoding of values this crate speaks, as torch packs it: major in the highest byte, then minor.
 const ENCODING: u64 = version(2, 15);
@@ -343,9 +343,18 @@ impl TorchTensor {
             .ok_or_else(|| Error::new(ErrorKind::Internal, "torch gave a null handle"))
     }
 
+    /// The same handle, which is not deleted where this one goes.
+    ///
+    /// # Safety
+    ///
+    /// It is not used after `self` was dropped.
+    pub(crate) unsafe fn lent(&self) -> ManuallyDrop<Self> {
+        ManuallyDrop::new(Self(self.0))
+    }
+
     /// Gives the handle away as a word.
     pub(crate) fn into_word(self) -> u64 {
-        let handle = std::mem::ManuallyDrop::new(self);
+        let handle = ManuallyDrop::new(self);
         handle.0.as_ptr().expose_provenance() as u64
     }
 
@@ -465,24 +474,25 @@ impl TorchTensor {
     /// # Safety
     ///
     /// `data` leads to the elements that sizes and strides address, initialised, for as long as `keeper` lives.
-    pub(crate) unsafe fn of_memory<K: Send + 'static>(
+    pub(crate) unsafe fn of_memory(
         torch: &Torch,
         data: *mut u8,
         sizes: &[i64],
         strides: &[i64],
         dtype: i32,
-        keeper: K,
+        keeper: AnyTensor,
     ) -> Result<Self> {
         /// # Safety
         ///
-        /// `context` is a box of a `K`, and nobody uses it again.
-        unsafe extern "C" fn release<K>(_data: *mut c_void, context: *mut c_void) {
+        /// `context` is a handle that was given away, and nobody uses it again.
+        unsafe extern "C" fn release(_data: *mut c_void, context: *mut c_void) {
+            let Some(raw) = NonNull::new(context.cast::<()>()) else { return };
             // SAFETY: guaranteed by the caller, see `# Safety`.
-            let keeper = unsafe { Box::from_raw(context.cast::<K>()) };
+            let keeper = unsafe { AnyTensor::from_raw(raw) };
             // A panic of a destructor has nowhere to go.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(keeper)));
         }
-        let context: *mut c_void = Box::into_raw(Box::new(keeper)).cast();
+        let context: *mut c_void = keeper.into_raw().as_ptr().cast();
         let mut handle = ptr::null_mut();
         // SAFETY: guaranteed by the caller, see `# Safety`; the deleter is that of the context, which is called once.
         let code = unsafe {
@@ -500,7 +510,7 @@ impl TorchTensor {
                 0,
                 ptr::null(),
                 0,
-                release::<K>,
+                release,
                 context,
             )
         };

@@ -17,7 +17,7 @@
 use opgrid::schema::Type;
 use opgrid::{
     DType, Device, DeviceType, Error, ErrorKind, Layout, List, MemoryFormat, Result, Tensor, TensorType,
-    Value, ValueView,
+    Value, ValueRef, ValueView,
 };
 use smallvec::SmallVec;
 
@@ -140,23 +140,35 @@ impl<'k> Kinds<'k> {
 /// Words that own what they lead to, and free what nobody has taken.
 ///
 /// Invariant: the words from `taken` on hold values of the kinds at the same places, and are ours.
-pub(crate) struct Words<'k> {
+pub(crate) struct Words<'k, W: AsRef<[u64]> = NewWords> {
     torch: &'k Torch,
     kinds: Kinds<'k>,
-    words: SmallVec<[u64; 6]>,
+    words: W,
     taken: usize,
 }
 
-impl<'k> Words<'k> {
-    /// Takes words over.
-    ///
-    /// # Safety
-    ///
-    /// The words hold values of these kinds, of which there are at least as many, and the caller gives their ownership away.
-    pub(crate) unsafe fn of(torch: &'k Torch, kinds: Kinds<'k>, words: &[u64]) -> Self {
-        Self { torch, kinds, words: words.into(), taken: 0 }
-    }
+/// Words that are being made.
+pub(crate) type NewWords = SmallVec<[u64; 6]>;
 
+/// An argument that was read.
+pub(crate) enum Read {
+    /// The tensor at that place among the inputs.
+    Input(usize),
+    Value(Value),
+}
+
+impl Read {
+    /// The argument as calls take it.
+    #[inline]
+    pub(crate) fn borrow<'a>(&'a self, inputs: &'a Inputs<'_>) -> ValueRef<'a> {
+        match self {
+            Self::Input(place) => ValueRef::from(inputs.tensor(*place).as_any()),
+            Self::Value(value) => value.borrow(),
+        }
+    }
+}
+
+impl<'k> Words<'k> {
     /// No words yet.
     pub(crate) fn none(torch: &'k Torch, kinds: Kinds<'k>) -> Self {
         Self { torch, kinds, words: SmallVec::new(), taken: 0 }
@@ -174,9 +186,44 @@ impl<'k> Words<'k> {
     }
 
     /// The words, which are the caller's from then on.
-    pub(crate) fn give(mut self) -> SmallVec<[u64; 6]> {
+    pub(crate) fn give(mut self) -> NewWords {
         self.taken = self.words.len();
         std::mem::take(&mut self.words)
+    }
+}
+
+impl<'k, W: AsRef<[u64]>> Words<'k, W> {
+    /// Takes words over.
+    ///
+    /// # Safety
+    ///
+    /// The words hold values of these kinds, of which there are at least as many, and the caller gives their ownership away.
+    pub(crate) unsafe fn of(torch: &'k Torch, kinds: Kinds<'k>, words: W) -> Self {
+        Self { torch, kinds, words, taken: 0 }
+    }
+
+    /// Reads the next value, if there is one, into `args`. Its word is freed, also where this fails. Most are tensors, which stay
+    /// among the inputs.
+    ///
+    /// # Errors
+    ///
+    /// As of [`next`](Self::next).
+    #[inline]
+    pub(crate) fn read(&mut self, inputs: &mut Inputs<'_>, args: &mut SmallVec<[Read; 6]>) -> Result<bool> {
+        let word = match (self.words.as_ref().get(self.taken), self.kinds) {
+            (Some(word), Kinds::Each(kinds)) if kinds[self.taken] == Kind::Tensor => *word,
+            _ => {
+                let value = self.next(inputs)?;
+                let is_one = value.is_some();
+                args.extend(value.map(Read::Value));
+                return Ok(is_one);
+            }
+        };
+        self.taken += 1;
+        // SAFETY: the invariant, and the word is counted as taken.
+        let place = inputs.keep(unsafe { TorchTensor::of_word(word) }?)?;
+        args.push(place.map_or_else(|| Read::Value(Tensor::undefined().into()), Read::Input));
+        Ok(true)
     }
 
     /// The next value, if there is one. Its word is freed, also where this fails.
@@ -185,7 +232,7 @@ impl<'k> Words<'k> {
     ///
     /// The value is a tensor that we cannot have.
     pub(crate) fn next(&mut self, inputs: &mut Inputs<'_>) -> Result<Option<Value>> {
-        let Some(&word) = self.words.get(self.taken) else { return Ok(None) };
+        let Some(&word) = self.words.as_ref().get(self.taken) else { return Ok(None) };
         let kind = self.kinds.at(self.taken);
         self.taken += 1;
         // SAFETY: the invariant, and the word is counted as taken.
@@ -194,7 +241,7 @@ impl<'k> Words<'k> {
 
     /// All values that are left.
     fn rest(&mut self, inputs: &mut Inputs<'_>) -> Result<Vec<Value>> {
-        let mut values = Vec::with_capacity(self.words.len());
+        let mut values = Vec::with_capacity(self.words.as_ref().len());
         while let Some(value) = self.next(inputs)? {
             values.push(value);
         }
@@ -202,9 +249,9 @@ impl<'k> Words<'k> {
     }
 }
 
-impl Drop for Words<'_> {
+impl<W: AsRef<[u64]>> Drop for Words<'_, W> {
     fn drop(&mut self) {
-        for (place, word) in self.words.iter().enumerate().skip(self.taken) {
+        for (place, word) in self.words.as_ref().iter().enumerate().skip(self.taken) {
             // SAFETY: the invariant; nobody uses the words again.
             unsafe { self.kinds.at(place).free(self.torch, *word) }
         }
@@ -256,7 +303,7 @@ unsafe fn decode(torch: &Torch, kind: &Kind, word: u64, inputs: &mut Inputs<'_>)
             // SAFETY: as above.
             let words = unsafe { abi::take_list(torch, word) }?;
             // SAFETY: the items are ours, and of that kind.
-            let values = unsafe { Words::of(torch, Kinds::All(element), &words) }.rest(inputs)?;
+            let values = unsafe { Words::of(torch, Kinds::All(element), words) }.rest(inputs)?;
             List::of(declared.clone(), values)?.into()
         }
     })
@@ -267,7 +314,7 @@ unsafe fn decode(torch: &Torch, kind: &Kind, word: u64, inputs: &mut Inputs<'_>)
 /// # Errors
 ///
 /// The value is of another kind, or is a tensor that torch cannot have.
-fn encode(
+pub(crate) fn encode(
     torch: &Torch,
     kind: &Kind,
     value: ValueView<'_>,

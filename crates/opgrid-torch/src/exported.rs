@@ -9,7 +9,7 @@ use opgrid::{
 use smallvec::SmallVec;
 
 use crate::abi::Torch;
-use crate::encoding::{Kind, Kinds, Words};
+use crate::encoding::{Kind, Kinds, Read, Words, encode};
 use crate::tensors::{Given, Inputs};
 
 /// What a function of the pool stands for.
@@ -89,33 +89,54 @@ impl Exported {
         let given = words.get(..self.arguments.len()).unwrap_or_default();
         // SAFETY: guaranteed by the caller, see `# Safety`.
         let mut given = unsafe { Words::of(self.torch, Kinds::Each(&self.arguments), given) };
-        let mut args: SmallVec<[Value; 6]> = SmallVec::new();
+        let mut args: SmallVec<[Read; 6]> = SmallVec::new();
         loop {
-            match given.next(&mut inputs) {
-                Ok(Some(value)) => args.push(value),
-                Ok(None) => break,
+            match given.read(&mut inputs, &mut args) {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(error) => return Err(self.at_argument(args.len(), error)),
             }
         }
+        // All are taken; their places are those of the results.
+        drop(given);
         let mut returns = Returns::new();
-        match self.what {
-            What::Operator => {
-                let borrowed: SmallVec<[ValueRef<'_>; 6]> = args.iter().map(Value::borrow).collect();
-                self.operator.call_boxed(&borrowed, &mut returns)?;
-            }
-            What::Derivative => {
-                let gradients = derivative(&self.operator, &args)?;
-                returns.push(gradients.into_iter().map(TensorType::into_any).collect::<Vec<_>>());
+        {
+            let mut few = [ValueRef::NONE; 6];
+            let many: Vec<ValueRef<'_>>;
+            let borrowed = match few.get_mut(..args.len()) {
+                Some(few) => {
+                    few.iter_mut().zip(&args).for_each(|(place, arg)| *place = arg.borrow(&inputs));
+                    &*few
+                }
+                None => {
+                    many = args.iter().map(|arg| arg.borrow(&inputs)).collect();
+                    &many
+                }
+            };
+            match self.what {
+                What::Operator => self.operator.call_boxed(borrowed, &mut returns)?,
+                What::Derivative => {
+                    let args: Vec<Value> = borrowed.iter().map(|value| value.to_value()).collect();
+                    let gradients = derivative(&self.operator, &args)?;
+                    returns.push(gradients.into_iter().map(TensorType::into_any).collect::<Vec<_>>());
+                }
             }
         }
         if self.writes {
             inputs.write_back().map_err(|error| error.within(&self.name))?;
         }
         let mut given = Given::new(&inputs);
+        if let (1, [kind], [alias], [word, ..]) = (returns.len(), &*self.results, &*self.aliases, &mut *words)
+            && let Some(value) = returns.iter().next()
+        {
+            let encoded = encode(self.torch, kind, value.borrow().view(), *alias, &mut given);
+            *word = encoded.map_err(|error| self.at_result(0, error))?;
+            return Ok(());
+        }
         let mut results = Words::none(self.torch, Kinds::Each(&self.results));
         for (place, (value, alias)) in returns.iter().zip(&self.aliases).enumerate() {
             let pushed = results.push(value.borrow().view(), *alias, &mut given);
-            pushed.map_err(|error| error.within(format_args!("{}: result {place}", self.name)))?;
+            pushed.map_err(|error| self.at_result(place, error))?;
         }
         let results = results.give();
         if results.len() != self.results.len() {
@@ -125,6 +146,11 @@ impl Exported {
         }
         words[..results.len()].copy_from_slice(&results);
         Ok(())
+    }
+
+    #[cold]
+    fn at_result(&self, place: usize, error: Error) -> Error {
+        error.within(format_args!("{}: result {place}", self.name))
     }
 
     #[cold]

@@ -9,8 +9,8 @@
 //! program that writes a tensor while an operator runs on it in another thread is wrong in torch, too.
 #![allow(unsafe_code)]
 
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
 use opgrid::{
     Allocation, Array, DType, Device, DeviceType, Error, ErrorKind, Geometry, Result, Storage, Tensor,
@@ -26,11 +26,22 @@ const CPU: i32 = 0;
 const META: i32 = 14;
 
 /// A tensor that came from torch.
+///
+/// Invariant: the handle in `origin` lives as long as `tensor`, whose first array keeps it with its memory, or in `owner`. A tensor
+/// keeps its first array, whatever takes that array's place (see `opgrid::Tensor`).
 pub(crate) struct Input {
-    pub(crate) tensor: Tensor,
-    pub(crate) origin: Arc<TorchTensor>,
+    tensor: Tensor,
+    origin: ManuallyDrop<TorchTensor>,
+    /// The handle's owner, where the memory is not that of this tensor alone.
+    _owner: Option<TorchTensor>,
     /// What it was like, where the call may change that.
     before: Option<Box<(Storage, Geometry)>>,
+}
+
+impl Input {
+    fn origin(&self) -> &TorchTensor {
+        &self.origin
+    }
 }
 
 /// The tensors that came from torch in one call.
@@ -39,7 +50,7 @@ pub(crate) struct Inputs<'t> {
     /// Whether the operator writes some of them: then those on one storage of torch are on one storage here, so that
     /// guards see them together.
     written: bool,
-    pub(crate) list: SmallVec<[Input; 3]>,
+    list: SmallVec<[Input; 3]>,
 }
 
 impl<'t> Inputs<'t> {
@@ -53,10 +64,26 @@ impl<'t> Inputs<'t> {
     ///
     /// A layout, device or dtype that is not supported; memory that is not aligned.
     pub(crate) fn take(&mut self, origin: TorchTensor) -> Result<Tensor> {
+        let place = self.keep(origin)?;
+        Ok(place.map_or_else(Tensor::undefined, |place| self.tensor(place).clone()))
+    }
+
+    /// The tensor at a place that [`keep`](Self::keep) gave.
+    #[inline]
+    pub(crate) fn tensor(&self, place: usize) -> &Tensor {
+        &self.list[place].tensor
+    }
+
+    /// A tensor of ours on the memory of one of torch's, which stays here: its place. None for one that is not there.
+    ///
+    /// # Errors
+    ///
+    /// As of [`take`](Self::take).
+    pub(crate) fn keep(&mut self, origin: TorchTensor) -> Result<Option<usize>> {
         let torch = self.torch;
         let described = match origin.describe(torch) {
             // torch has no answers for a tensor that is not there.
-            Err(_) if !origin.is_defined(torch)? => return Ok(Tensor::undefined()),
+            Err(_) if !origin.is_defined(torch)? => return Ok(None),
             described => described?,
         };
         if described.layout != 0 {
@@ -84,29 +111,37 @@ impl<'t> Inputs<'t> {
             }
             false => (0, None),
         };
-        let geometry = Geometry::strided(described.sizes, described.strides, offset)?;
+        let geometry = match Geometry::contiguous(described.sizes) {
+            // As most are.
+            Ok(geometry) if offset == 0 && geometry.strides() == described.strides => geometry,
+            _ => Geometry::strided(described.sizes, described.strides, offset)?,
+        };
         let bytes = bytes.unwrap_or(geometry.end() as usize * dtype.size_in_bytes());
         let data = if device == Device::META { ptr::null_mut() } else { origin.data(torch)? };
         let base = data.wrapping_sub(offset as usize * dtype.size_in_bytes());
         let spec = TensorSpec::new(geometry, dtype, device);
-        let origin = Arc::new(origin);
-        let storage = match NonNull::new(base) {
-            _ if device == Device::META => Storage::meta(spec.bytes()?)?,
+        // SAFETY: the handle goes to the storage of the first array of `tensor`, or to `owner`.
+        let handle = unsafe { origin.lent() };
+        let (storage, owner) = match NonNull::new(base) {
+            _ if device == Device::META => (Storage::meta(spec.bytes()?)?, Some(origin)),
             Some(base) if bytes > 0 && spec.numel() > 0 => match self.storage_at(base) {
-                Some(storage) => storage,
-                None => storage_on(base, bytes, dtype, origin.clone())?,
+                Some(storage) => (storage, Some(origin)),
+                None => (storage_on(base, bytes, dtype, origin)?, None),
             },
             // Without elements there is nothing to share.
-            _ => Storage::cpu(spec.bytes()?)?,
+            _ => (Storage::cpu(spec.bytes()?)?, Some(origin)),
         };
         let before = self.written.then(|| Box::new((storage.clone(), spec.geometry().clone())));
         let tensor = Tensor::from_array(Array::new(spec, storage)?)?;
-        self.list.push(Input { tensor: tensor.clone(), origin, before });
-        Ok(tensor)
+        self.list.push(Input { tensor, origin: handle, _owner: owner, before });
+        Ok(Some(self.list.len() - 1))
     }
 
-    /// The storage that begins there, if an earlier input is on it.
+    /// The storage that begins there, if an earlier input is on it that may be written.
     fn storage_at(&self, base: NonNull<u8>) -> Option<Storage> {
+        if !self.written {
+            return None;
+        }
         let storages = self.list.iter().filter_map(|input| Some(&input.before.as_ref()?.0));
         storages.into_iter().find(|storage| storage.address() == Some(base)).cloned()
     }
@@ -126,20 +161,20 @@ impl<'t> Inputs<'t> {
                 continue;
             }
             if same {
-                input.origin.set_strides(self.torch, now.sizes(), now.strides(), now.offset())?;
+                input.origin().set_strides(self.torch, now.sizes(), now.strides(), now.offset())?;
                 continue;
             }
-            input.origin.resize(self.torch, now.sizes())?;
+            input.origin().resize(self.torch, now.sizes())?;
             let given = Given::new(self);
             let content = given.give_memory(&input.tensor)?;
-            input.origin.copy_from(self.torch, &content)?;
+            input.origin().copy_from(self.torch, &content)?;
         }
         Ok(())
     }
 }
 
 /// Memory of torch, which keeps the tensor that it is of.
-fn storage_on(base: NonNull<u8>, bytes: usize, dtype: DType, origin: Arc<TorchTensor>) -> Result<Storage> {
+fn storage_on(base: NonNull<u8>, bytes: usize, dtype: DType, origin: TorchTensor) -> Result<Storage> {
     let alignment = dtype.alignment();
     if !base.addr().get().is_multiple_of(alignment) {
         let message =
@@ -193,11 +228,11 @@ impl<'g> Given<'g> {
         });
         match shared {
             Some(input) if alias && tensor.as_any().is_same(input.tensor.as_any()) => {
-                input.origin.share(self.torch)
+                input.origin().share(self.torch)
             }
             Some(input) if alias && input.tensor.dtype() == array.dtype() => {
                 let offset = array.geometry().offset() - input.tensor.geometry().offset();
-                input.origin.view(self.torch, array.sizes(), array.geometry().strides(), offset)
+                input.origin().view(self.torch, array.sizes(), array.geometry().strides(), offset)
             }
             Some(_) if !alias => self.give_memory(&ops::Clone.call(tensor, None)?),
             _ if self.before.iter().any(|storage| storage.is_same(array.storage())) => {
@@ -239,6 +274,6 @@ impl<'g> Given<'g> {
         let data = start.wrapping_add(array.geometry().offset() as usize * dtype.size_in_bytes());
         // SAFETY: an array's storage holds every element that its geometry addresses, initialised as the guard above has seen to;
         // the tensor that is kept keeps it, and its array.
-        unsafe { TorchTensor::of_memory(self.torch, data, sizes, strides, number, tensor.clone()) }
+        unsafe { TorchTensor::of_memory(self.torch, data, sizes, strides, number, tensor.as_any().clone()) }
     }
 }

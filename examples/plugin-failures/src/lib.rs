@@ -12,7 +12,7 @@ use opgrid_plugin_sdk::prelude as api;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opgrid_plugin_sdk::prelude::*;
-use opgrid_plugin_sdk::{BackendComponent, DeviceMemory, parallel_for};
+use opgrid_plugin_sdk::{BackendComponent, DeviceMemory, note, parallel_for, warn};
 
 /// How many contexts of kernels there are.
 static ALIVE: AtomicI64 = AtomicI64::new(0);
@@ -64,6 +64,7 @@ fn is_asked(what: &str) -> bool {
 
 operator! {
     Alive = "rusty::alive() -> int";
+    /// Half of a number.
     Half = "rusty::half(float x) -> float";
     Panics = "rusty::panics(Tensor self) -> Tensor";
     PanicsWithABomb = "rusty::panics_with_a_bomb(Tensor self) -> Tensor";
@@ -76,6 +77,8 @@ operator! {
     Which = "rusty::which() -> int";
     Sum = "rusty::sum(int n, int fails, int panics) -> int";
     Waits = "rusty::waits(Tensor self) -> Tensor";
+    Says = "rusty::says(str text) -> ()";
+    Borrows = "rusty::borrows(Tensor self) -> int";
     AskedWhich = "asked::which() -> int";
     AskedWait = "asked::wait() -> ()";
     Add = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
@@ -193,10 +196,50 @@ fn hosts(library: &mut Library) {
         })?;
         Ok(sum.into_inner())
     });
+    library.define(Says).document("Tells people a text.").kernel(
+        DispatchKey::CompositeImplicitAutograd,
+        |text| {
+            note(text);
+            parallel_for(1, 1, |_| {
+                warn(format_args!("{text}, on a thread"));
+                Ok(())
+            })
+        },
+    );
+    library.define(Borrows).kernel(DispatchKey::Cpu, borrows);
     library.define(Waits).kernel(DispatchKey::Cpu, |x| {
         AskedWait.call()?;
         // By now the plugin may have been dropped.
         let twice: Vec<f32> = x.to_vec::<f32>()?.iter().map(|x| 2.0 * x).collect();
         Tensor::from_slice(&twice, x.sizes())
     });
+}
+
+/// Borrows elements in ways that go together and in ways that do not; how often it was refused.
+fn borrows(x: &Tensor) -> Result<i64> {
+    let mut refused = 0;
+    let mut refuse = |is_refused: bool| refused += i64::from(is_refused);
+    {
+        let (one, other) = (x.elements::<f32>()?, x.elements::<f32>()?);
+        assert_eq!(one[..], other[..]);
+        // Threads read what this one has borrowed.
+        parallel_for(one.len(), 1, |range| {
+            assert_eq!(one[range.clone()], other[range]);
+            Ok(())
+        })?;
+        refuse(x.elements_mut::<f32>().is_err());
+        refuse(x.elements::<i64>().is_err());
+    }
+    let mut writer = x.elements_mut::<f32>()?;
+    writer[0] += 1.0;
+    refuse(x.elements::<f32>().is_err());
+    refuse(x.elements_mut::<f32>().is_err());
+    refuse(x.to_vec::<f32>().is_err());
+    refuse(Add.call(x, x, 1.into()).is_err());
+    drop(writer);
+    // A borrow keeps the memory, also of a tensor that is gone.
+    let copy = Tensor::from_slice(&x.to_vec::<f32>()?, x.sizes())?;
+    let elements = copy.elements::<f32>()?;
+    assert_eq!(elements[0], x.elements::<f32>()?[0]);
+    Ok(refused)
 }

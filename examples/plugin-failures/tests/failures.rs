@@ -6,8 +6,8 @@ use std::sync::{Arc, Barrier};
 
 use common::{file, subject};
 
-use opgrid::plugin::{Load, Plugin};
-use opgrid::{DispatchKey, Dispatcher, ErrorKind, Registration, Result, Tensor, TensorType, Value};
+use opgrid::plugin::{Level, Load, Plugin, on_message};
+use opgrid::{Device, DispatchKey, Dispatcher, ErrorKind, Registration, Result, Tensor, TensorType, Value};
 /// A dispatcher that asks the plugin for something.
 fn asking(what: &str) -> (Dispatcher, [Registration; 2]) {
     let (dispatcher, operators) = subject();
@@ -182,6 +182,40 @@ fn what_fails_on_the_threads_of_the_host_is_an_error_of_the_call() {
         (ErrorKind::Kernel, "a plugin panicked: no range has 500")
     );
     assert_eq!(sum(4, -1, -1).unwrap(), [Value::from(6)]);
+}
+
+#[test]
+fn elements_are_borrowed_as_the_hosts_are() {
+    let (dispatcher, _registrations, _plugin) = loaded("borrows");
+    let x = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
+    assert_eq!(call(&dispatcher, "rusty::borrows", &[Value::from(&x)]).unwrap(), [Value::from(6)]);
+    assert_eq!(x.to_vec::<f32>().unwrap(), [2.0, 2.0]);
+    assert!(x.array().unwrap().storage().write().is_ok(), "no guard is left");
+    // What does not lie one after another is not borrowed, and what lies elsewhere neither.
+    let both = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+    for other in [both.select(1, 0).unwrap(), both.to(Device::META).unwrap()] {
+        assert!(call(&dispatcher, "rusty::borrows", &[Value::from(&other)]).is_err());
+    }
+}
+
+#[test]
+fn what_a_plugin_says_reaches_people_and_what_it_documents_is_shown() {
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let keep = heard.clone();
+    on_message(move |message| keep.lock().unwrap().push((message.level, message.to_string())));
+    let (dispatcher, _registrations, _plugin) = loaded("says");
+    assert_eq!(call(&dispatcher, "rusty::says", &["all is well".into()]).unwrap(), []);
+    let mut heard = std::mem::take(&mut *heard.lock().unwrap());
+    heard.sort();
+    let expected = [
+        (Level::Note, "plugin `failures`: all is well"),
+        (Level::Warning, "plugin `failures`: all is well, on a thread"),
+    ];
+    assert_eq!(heard, expected.map(|(level, text)| (level, text.to_owned())));
+    let documentation = |name: &str| dispatcher.find(name).unwrap().documentation().to_string();
+    assert_eq!(documentation("rusty::half"), "Half of a number.");
+    assert_eq!(documentation("rusty::says"), "Tells people a text.");
+    assert_eq!(documentation("rusty::which"), "");
 }
 
 /// A kernel runs on another thread while its plugin goes: the call ends as it would have, and what the kernel holds is freed

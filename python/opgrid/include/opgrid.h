@@ -7,7 +7,7 @@
  * Everything is reached through the table that the entry gets; a plugin links nothing of opgrid. The documentation of the
  * crate opgrid-abi says who owns what. No exception may leave a kernel.
  *
- * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 026069b1fd2f6e6a */
+ * Written by `cargo xtask header`; do not edit. Fingerprint of the sources: 7195cf221ab879e2 */
 
 #ifndef OPGRID_H
 #define OPGRID_H
@@ -97,8 +97,8 @@
 // Differs between versions that do not understand each other.
 #define OPGRID_ABI_MAJOR 1
 
-// Grows with every function that is added at the end of the table.
-#define OPGRID_ABI_MINOR 0
+// Grows with every function that is added at the end of the table, and every field at the end of a structure.
+#define OPGRID_ABI_MINOR 1
 
 // The status of what succeeded. Every other one is the kind of an error.
 #define OPGRID_OK 0
@@ -148,11 +148,20 @@
 // An invariant does not hold.
 #define OPGRID_ERROR_INTERNAL 15
 
+// A level of `log`: something that may be good to know.
+#define OPGRID_LOG_NOTE 1
+
+// A level of `log`: something that is probably not meant so.
+#define OPGRID_LOG_WARNING 2
+
 // A group of registrations in one namespace. It lives until the plugin's entry returns.
 typedef struct OpgridBlock OpgridBlock;
 
 // An error. Errors belong to the host: one that was given back twice does no harm.
 typedef struct OpgridError OpgridError;
+
+// What keeps others away from a tensor's memory. It is given back once.
+typedef struct OpgridGuard OpgridGuard;
 
 // All that one plugin registers: at once when its entry has returned `OPGRID_OK`, or not at all. The handle stays what it
 // is when the plugin is dropped; then functions that take it fail.
@@ -194,6 +203,8 @@ typedef struct OpgridDefinition {
     const char *file;
     // The line, counted from 1.
     uint32_t line;
+    // What the operator does, in words for people; or null. Since version 1.1.
+    const char *documentation;
 } OpgridDefinition;
 
 // A set of dispatch keys. Sets are united, intersected and reduced bit by bit; backends do not count in differences.
@@ -514,8 +525,7 @@ typedef struct OpgridApi {
                            struct OpgridTensorInfo *out,
                            struct OpgridError **error);
     // The address of the first element, for `OPGRID_READ` or `OPGRID_WRITE`. It fails while somebody is in the way, and
-    // where the CPU cannot address the memory. Nothing keeps others away afterwards: a kernel that gives the address to
-    // other threads waits for them.
+    // where the CPU cannot address the memory. Nothing keeps others away afterwards: `tensor_guard` does.
     int32_t (*tensor_data)(const struct OpgridTensor *tensor,
                            uint32_t access,
                            void **out,
@@ -587,6 +597,20 @@ typedef struct OpgridApi {
                             struct OpgridError **error);
     // On how many threads `parallel_for` works at most.
     size_t (*num_threads)(void);
+    // Tells people something, `OPGRID_LOG_…`, with the name of the plugin: where the host tells its own warnings. On any thread, at
+    // any time. Since version 1.1, as what follows.
+    void (*log)(struct OpgridLibrary *library, uint32_t level, struct OpgridText message);
+    // The address of the first element, as `tensor_data` gives it, what the tensor is like, of which `struct_size` is set before, and
+    // a guard. Until `guard_release` has got that, on any thread, the memory stays, and whoever would write it, or with
+    // `OPGRID_WRITE` read it, gets an error. A tensor that is resized meanwhile has other memory from then on.
+    int32_t (*tensor_guard)(const struct OpgridTensor *tensor,
+                            uint32_t access,
+                            void **out,
+                            struct OpgridTensorInfo *info,
+                            struct OpgridGuard **guard,
+                            struct OpgridError **error);
+    // Gives a guard back.
+    void (*guard_release)(struct OpgridGuard *guard);
 } OpgridApi;
 
 // The entry of a plugin, `opgrid_plugin_init`. It keeps both pointers, says what there is to register, and returns

@@ -88,6 +88,10 @@ void invoke(int32_t (*function)(Parameters...), Arguments... arguments) {
     check(status, error);
 }
 
+// Tells people something, where the host tells its own warnings: what is probably not meant so, and what may be good to know.
+inline void warn(std::string_view message) { api().log(host_library, OPGRID_LOG_WARNING, {message.data(), message.size()}); }
+inline void note(std::string_view message) { api().log(host_library, OPGRID_LOG_NOTE, {message.data(), message.size()}); }
+
 // Runs what may throw: the status, and the error for the host.
 template <typename F>
 int32_t guarded(OpgridError** error, F&& body) noexcept {
@@ -142,6 +146,30 @@ constexpr DType dtype_of() {
     }
 }
 
+// The elements of a tensor, which lie one after another. As long as it lives, others cannot write them, or, where T is not const,
+// use them at all.
+template <typename T>
+class Elements {
+public:
+    Elements(OpgridGuard* guard, T* data, size_t size) : guard_(guard), data_(data), size_(size) {}
+    Elements(Elements&& other) noexcept
+        : guard_(std::exchange(other.guard_, nullptr)), data_(other.data_), size_(other.size_) {}
+    Elements& operator=(Elements&&) = delete;
+    ~Elements() {
+        if (guard_ && host_api) host_api->guard_release(guard_);
+    }
+    T* data() const noexcept { return data_; }
+    size_t size() const noexcept { return size_; }
+    T* begin() const noexcept { return data_; }
+    T* end() const noexcept { return data_ + size_; }
+    T& operator[](size_t index) const { return data_[index]; }
+
+private:
+    OpgridGuard* guard_;
+    T* data_;
+    size_t size_;
+};
+
 // A handle of a tensor; copies are of the handle.
 class Tensor {
 public:
@@ -189,7 +217,18 @@ public:
     DType dtype() const { return static_cast<DType>(info().dtype); }
     OpgridDevice device() const { return info().device; }
     bool is_contiguous() const { return info().is_contiguous != 0; }
-    // The first element, for reading. Throws where elements are of another type.
+    // All elements, for reading. Throws where they are of another type or do not lie one after another, and while somebody
+    // writes them.
+    template <typename T>
+    Elements<const T> elements() const {
+        return guarded_elements<const T>(OPGRID_READ);
+    }
+    // All elements, for writing.
+    template <typename T>
+    Elements<T> mutable_elements() const {
+        return guarded_elements<T>(OPGRID_WRITE);
+    }
+    // The first element, for reading. Throws where elements are of another type. Nothing keeps others away.
     template <typename T>
     const T* data() const {
         return static_cast<const T*>(address<T>(OPGRID_READ));
@@ -203,13 +242,30 @@ public:
 private:
     template <typename T>
     void* address(uint32_t access) const {
-        if (dtype() != dtype_of<T>())
-            throw Error("found elements of dtype " + std::to_string(info().dtype) + ", expected dtype " +
-                            std::to_string(static_cast<int32_t>(dtype_of<T>())) + "; convert the tensor",
-                        OPGRID_ERROR_ARGUMENT);
+        if (dtype() != dtype_of<T>()) wrong_dtype<T>(info().dtype);
         void* found = nullptr;
         invoke(api().tensor_data, static_cast<const OpgridTensor*>(handle_), access, &found);
         return found;
+    }
+    template <typename T>
+    Elements<T> guarded_elements(uint32_t access) const {
+        OpgridTensorInfo found{};
+        found.struct_size = sizeof found;
+        OpgridGuard* guard = nullptr;
+        void* start = nullptr;
+        invoke(api().tensor_guard, static_cast<const OpgridTensor*>(handle_), access, &start, &found, &guard);
+        Elements<T> elements(guard, static_cast<T*>(start), static_cast<size_t>(found.numel));
+        if (static_cast<DType>(found.dtype) != dtype_of<std::remove_const_t<T>>()) wrong_dtype<std::remove_const_t<T>>(found.dtype);
+        if (!found.is_contiguous)
+            throw Error("the elements of the tensor do not lie one after another; make it contiguous first",
+                        OPGRID_ERROR_ARGUMENT);
+        return elements;
+    }
+    template <typename T>
+    [[noreturn]] static void wrong_dtype(int32_t found) {
+        throw Error("found elements of dtype " + std::to_string(found) + ", expected dtype " +
+                        std::to_string(static_cast<int32_t>(dtype_of<T>())) + "; convert the tensor",
+                    OPGRID_ERROR_ARGUMENT);
     }
     OpgridTensor* handle_ = nullptr;
 };
@@ -297,6 +353,12 @@ namespace detail OPGRID_HIDDEN {
                 OPGRID_ERROR_VALUE);
 }
 
+// How many elements or bytes a value has.
+inline uint32_t counted(size_t size) {
+    if (size > UINT32_MAX) throw Error("a list or a text has more elements than a value can have; split it", OPGRID_ERROR_VALUE);
+    return static_cast<uint32_t>(size);
+}
+
 // How a C++ type stands for a value: its schema text, reading it, writing one that the host copies.
 template <typename T, typename = void>
 struct Convert;
@@ -340,7 +402,9 @@ struct Convert<T, std::enable_if_t<std::is_integral_v<T>>> {
     static std::string text() { return "int"; }
     static T read(const OpgridValue& value) {
         if (value.tag != OPGRID_INT) mismatch("an integer", value);
-        return static_cast<T>(value.payload.int_value);
+        const T number = static_cast<T>(value.payload.int_value);
+        if (number != value.payload.int_value) mismatch("an integer of fewer bits", value);
+        return number;
     }
     static OpgridValue write(T number) {
         OpgridValue value{};
@@ -376,7 +440,7 @@ struct Convert<T, std::enable_if_t<std::is_same_v<T, std::string> || std::is_sam
     static OpgridValue write(const T& text) {
         OpgridValue value{};
         value.tag = OPGRID_STR;
-        value.size = static_cast<uint32_t>(text.size());
+        value.size = counted(text.size());
         value.payload.text = text.data();
         return value;
     }
@@ -404,7 +468,7 @@ struct Convert<std::vector<int64_t>> {
     static OpgridValue write(const std::vector<int64_t>& items) {
         OpgridValue value{};
         value.tag = OPGRID_INTS;
-        value.size = static_cast<uint32_t>(items.size());
+        value.size = counted(items.size());
         value.payload.ints = items.data();
         return value;
     }
@@ -420,7 +484,7 @@ struct Convert<std::vector<double>> {
     static OpgridValue write(const std::vector<double>& items) {
         OpgridValue value{};
         value.tag = OPGRID_FLOATS;
-        value.size = static_cast<uint32_t>(items.size());
+        value.size = counted(items.size());
         value.payload.floats = items.data();
         return value;
     }
@@ -439,7 +503,7 @@ struct Convert<std::vector<Tensor>> {
     static OpgridValue write(const std::vector<Tensor>& items) {
         OpgridValue value{};
         value.tag = OPGRID_TENSORS;
-        value.size = static_cast<uint32_t>(items.size());
+        value.size = counted(items.size());
         value.payload.tensors = reinterpret_cast<OpgridTensor* const*>(items.data());
         return value;
     }
@@ -665,8 +729,9 @@ public:
         invoke(api().block_allow_override, block_);
         return *this;
     }
-    // Defines an operator by its schema.
-    Library& def(const char* schema, const std::vector<const char*>& tags = {}, const char* kind = nullptr) {
+    // Defines an operator by its schema. `documentation` says what it does, in words for people.
+    Library& def(const char* schema, const std::vector<const char*>& tags = {}, const char* kind = nullptr,
+                 const char* documentation = nullptr) {
         OpgridDefinition definition{};
         definition.struct_size = sizeof definition;
         definition.schema = schema;
@@ -675,13 +740,14 @@ public:
         definition.kind = kind;
         definition.file = file_;
         definition.line = line_;
+        definition.documentation = documentation;
         invoke(api().define, block_, static_cast<const OpgridDefinition*>(&definition));
         return *this;
     }
     // Defines an operator with a kernel of its own; of a name without parentheses, the kernel's types give the schema.
     template <typename F, typename = std::enable_if_t<std::is_class_v<std::decay_t<F>> || std::is_pointer_v<std::decay_t<F>>>,
               typename = decltype(&detail::trampoline<std::decay_t<F>>)>
-    Library& def(const char* schema, F&& function) {
+    Library& def(const char* schema, F&& function, const char* documentation = nullptr) {
         using Function = std::decay_t<F>;
         std::string text = schema;
         if constexpr (!detail::is_boxed<Function>()) {
@@ -691,7 +757,7 @@ public:
                 text += "(" + detail::arguments_text(static_cast<Arguments*>(nullptr)) + ") -> " +
                         detail::ResultText<Result>::text();
         }
-        def(text.c_str());
+        def(text.c_str(), {}, nullptr, documentation);
         return impl(text.substr(0, text.find('(')).c_str(), nullptr, std::forward<F>(function));
     }
     // Gives an operator a kernel for a key, or for the block's.

@@ -137,10 +137,12 @@ pub(super) unsafe extern "C" fn push(
 }
 
 pub(super) unsafe extern "C" fn push_tensor(results: *mut OpgridResults, tensor: *mut OpgridTensor) {
-    // SAFETY: the plugin guarantees that the results are those of its call, and that the handle is one of its own.
-    if let (Ok(call), Some(tensor)) = unsafe { (running(results), tensors::handle(tensor)) } {
-        call.push(tensor);
-    }
+    quietly((), || {
+        // SAFETY: the plugin guarantees that the results are those of its call, and that the handle is one of its own.
+        if let (Ok(call), Some(tensor)) = unsafe { (running(results), tensors::handle(tensor)) } {
+            call.push(tensor);
+        }
+    });
 }
 
 pub(super) unsafe extern "C" fn below(

@@ -41,6 +41,8 @@ pub(super) fn running<X>(library: usize, kernel: impl FnOnce() -> X) -> X {
 /// A plugin's state.
 pub(super) struct State {
     pub(super) dispatcher: Dispatcher,
+    /// The plugin's, as its manifest says it.
+    pub(super) name: String,
     /// The file, as places of what it registers name it where it does not say more.
     path: String,
     said: Mutex<Option<Said>>,
@@ -49,7 +51,8 @@ pub(super) struct State {
 /// What a plugin's entry has said.
 #[derive(Default)]
 pub(crate) struct Said {
-    blocks: Vec<Library>,
+    /// A block that is being added to is not there.
+    blocks: Vec<Option<Library>>,
     failure: Option<Error>,
 }
 
@@ -69,9 +72,9 @@ pub(crate) struct LibraryId(usize);
 
 impl LibraryId {
     /// A new library of a dispatcher, which takes what a plugin's entry says.
-    pub(crate) fn open(dispatcher: &Dispatcher, path: &Path) -> Self {
-        let said = Mutex::new(Some(Said::default()));
-        let state = Arc::new(State { dispatcher: dispatcher.clone(), path: shown(path), said });
+    pub(crate) fn open(dispatcher: &Dispatcher, name: &str, path: &Path) -> Self {
+        let (dispatcher, said) = (dispatcher.clone(), Mutex::new(Some(Said::default())));
+        let state = Arc::new(State { dispatcher, name: name.to_owned(), path: shown(path), said });
         let mut known = known();
         known.last += 1;
         let number = known.last;
@@ -106,7 +109,7 @@ impl Drop for LibraryId {
 impl Said {
     /// Registers everything that the entry said, or nothing.
     pub(crate) fn register(self) -> Result<Registration> {
-        let mut blocks = self.blocks.into_iter();
+        let mut blocks = self.blocks.into_iter().flatten();
         if let Some(failure) = self.failure {
             blocks.for_each(Library::discard);
             return Err(failure);
@@ -120,7 +123,7 @@ impl Said {
 
     /// Why the entry failed.
     pub(crate) fn failure(self, name: &str, status: i32) -> Error {
-        self.blocks.into_iter().for_each(Library::discard);
+        self.blocks.into_iter().flatten().for_each(Library::discard);
         let subject = format!("plugin `{name}` could not register itself");
         match self.failure {
             Some(error) => error.within(subject),
@@ -191,33 +194,76 @@ impl State {
     /// The entry has returned; there are too many.
     pub(super) fn add(&self, library: *const OpgridLibrary, block: Library) -> Result<*mut OpgridBlock> {
         let mut said = self.said();
-        let said = said.as_mut().ok_or_else(too_late)?;
-        said.blocks.push(block);
-        if said.blocks.len() >> BLOCK_BITS != 0 {
+        let Some(said) = said.as_mut() else {
+            block.discard();
+            return Err(too_late());
+        };
+        if (said.blocks.len() + 1) >> BLOCK_BITS != 0 {
+            block.discard();
             let message = "the entry of a plugin opens more than 65,535 blocks; say several things in one";
             return Err(Error::new(ErrorKind::Registration, message));
         }
+        said.blocks.push(Some(block));
         Ok(ptr::without_provenance_mut(library.addr() << BLOCK_BITS | said.blocks.len()))
     }
 }
 
-/// Adds to a block.
+/// Adds to a block. No lock is held meanwhile: what is refused is dropped, and with it a context, whose plugin may call back.
 ///
 /// # Errors
 ///
-/// There is no such block, or the entry has returned.
+/// There is no such block, or the entry has returned; the block is being added to by somebody else.
 pub(super) fn with_block<X>(
     block: *const OpgridBlock,
     body: impl FnOnce(&State, &mut Library) -> Result<X>,
 ) -> Result<X> {
     let (library, place) = (library_of(block), block.addr() & ((1 << BLOCK_BITS) - 1));
     let state = State::of(ptr::without_provenance(library))?;
-    let mut said = state.said();
-    let blocks = &mut said.as_mut().ok_or_else(too_late)?.blocks;
-    let block = place.checked_sub(1).and_then(|place| blocks.get_mut(place)).ok_or_else(|| {
-        Error::new(ErrorKind::Registration, "the block is not there; take one from `block_open`")
-    })?;
-    body(&state, block)
+    let mut taken = Taken::new(&state, place)?;
+    taken.block.as_mut().map_or_else(|| Err(in_use()), |block| body(&state, block))
+}
+
+/// A block that is being added to; it is put back, also when a panic passes.
+struct Taken<'s> {
+    state: &'s State,
+    index: usize,
+    block: Option<Library>,
+}
+
+impl<'s> Taken<'s> {
+    /// Takes the block of that place, counted from 1.
+    fn new(state: &'s State, place: usize) -> Result<Self> {
+        let mut said = state.said();
+        let blocks = &mut said.as_mut().ok_or_else(too_late)?.blocks;
+        let index = place.checked_sub(1).filter(|index| *index < blocks.len()).ok_or_else(|| {
+            Error::new(ErrorKind::Registration, "the block is not there; take one from `block_open`")
+        })?;
+        let block = Some(blocks[index].take().ok_or_else(in_use)?);
+        Ok(Self { state, index, block })
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut said = self.state.said();
+        let place = said.as_mut().and_then(|said| said.blocks.get_mut(self.index));
+        match place {
+            Some(place) => *place = self.block.take(),
+            None => {
+                // The entry returned meanwhile, on another thread. What is dropped may call back.
+                drop(said);
+                if let Some(block) = self.block.take() {
+                    block.discard();
+                }
+            }
+        }
+    }
+}
+
+#[cold]
+fn in_use() -> Error {
+    let message = "the block is being added to by another thread, or by what frees a context; say one thing after another";
+    Error::new(ErrorKind::Registration, message)
 }
 
 #[cold]

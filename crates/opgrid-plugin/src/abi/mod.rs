@@ -10,6 +10,7 @@ mod dlpack;
 mod errors;
 mod kernels;
 mod libraries;
+mod messages;
 mod owned;
 mod registration;
 mod tensors;
@@ -17,13 +18,19 @@ mod threads;
 mod values;
 
 use std::ffi::{CStr, c_char};
+use std::mem::{MaybeUninit, offset_of};
 use std::path::Path;
+use std::ptr;
 
-use opgrid_abi::{OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OpgridApi, OpgridKeys, OpgridLibrary, OpgridText};
+use opgrid_abi::{
+    OPGRID_ABI_MAJOR, OPGRID_ABI_MINOR, OpgridApi, OpgridDefinition, OpgridDeviceMemory, OpgridKernel,
+    OpgridKeys, OpgridLayer, OpgridLibrary, OpgridTensorInfo, OpgridText,
+};
 use opgrid_core::{DispatchKeySet, Dispatcher, Error, ErrorKind, Registration, Result};
 
 pub use errors::{kind_of, take_error};
 pub(crate) use libraries::LibraryId;
+pub use messages::{Level, Message, on_message};
 
 static API: OpgridApi = OpgridApi {
     struct_size: size_of::<OpgridApi>(),
@@ -79,6 +86,9 @@ static API: OpgridApi = OpgridApi {
     tensor_from_dlpack: dlpack::tensor_from_dlpack,
     parallel_for: threads::parallel_for,
     num_threads: threads::num_threads,
+    log: messages::log,
+    tensor_guard: tensors::tensor_guard,
+    guard_release: tensors::guard_release,
 };
 
 /// The table that plugins get.
@@ -96,7 +106,7 @@ pub fn with_library(
     name: &str,
     body: impl FnOnce(*mut OpgridLibrary) -> i32,
 ) -> Result<Registration> {
-    let library = LibraryId::open(dispatcher, Path::new(name));
+    let library = LibraryId::open(dispatcher, name, Path::new(name));
     let status = body(library.as_pointer());
     let said = library.close();
     if status == 0 { said.register() } else { Err(said.failure(name, status)) }
@@ -216,28 +226,97 @@ unsafe fn slice<'a, T>(items: *const T, count: usize, what: &str) -> Result<&'a 
     Ok(unsafe { std::slice::from_raw_parts(items, count) })
 }
 
-/// A structure that begins with the number of its bytes.
-///
-/// # Errors
-///
-/// It has fewer than this version needs, or more than any version has.
+/// A structure of the interface, which begins with the number of its bytes and grows at its end.
 ///
 /// # Safety
 ///
-/// `pointer` is null, not aligned, or leads to a number, and if that is as large as `T`, to a `T`.
-unsafe fn described<T: Copy>(pointer: *const T, what: &str) -> Result<T> {
-    const MOST: usize = 1 << 12;
+/// It is `Copy`, begins with its number of bytes as a `usize`, and zero bytes are a value of each of its other fields.
+unsafe trait Described: Copy {
+    /// How many bytes it had in version 1.0.
+    const FIRST: usize;
+}
+
+/// States which field was the last one in version 1.0.
+macro_rules! described {
+    ($($type:ident: $last:ident, $size:literal;)*) => {$(
+        // SAFETY: behind `struct_size` there are pointers, numbers, and functions that may be null.
+        unsafe impl Described for $type {
+            const FIRST: usize = $size;
+        }
+
+        const _: () = assert!($size - offset_of!($type, $last) <= 16 && $size <= size_of::<$type>());
+    )*};
+}
+
+described! {
+    OpgridDefinition: line, 56;
+    OpgridKernel: description, 88;
+    OpgridLayer: excludes_below, 64;
+    OpgridDeviceMemory: release, 48;
+    OpgridTensorInfo: keys, 96;
+}
+
+/// The most bytes that any version of a structure has.
+const MOST: usize = 1 << 12;
+
+/// How many bytes of a structure its maker knows.
+///
+/// # Errors
+///
+/// Fewer than its first version had, or more than any has.
+///
+/// # Safety
+///
+/// `pointer` is null, not aligned, or leads to a number.
+unsafe fn known_bytes<T: Described>(pointer: *const T, what: &str) -> Result<usize> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
     let size = *unsafe { lent(pointer.cast::<usize>(), what) }?;
-    if size < size_of::<T>() || size > MOST {
+    if size < T::FIRST || size > MOST {
         return Err(refused(format!(
             "{what} says that it has {size} bytes, expected {}; set `struct_size` to its size, and build the plugin with the \
              header of the version that its manifest names",
             size_of::<T>()
         )));
     }
+    Ok(size.min(size_of::<T>()))
+}
+
+/// A structure as its maker filled it; what the maker does not know is zero.
+///
+/// # Errors
+///
+/// As of [`known_bytes`].
+///
+/// # Safety
+///
+/// `pointer` is null, not aligned, or leads to a number, and if that is at least [`Described::FIRST`], to so many bytes of a `T`.
+unsafe fn described<T: Described>(pointer: *const T, what: &str) -> Result<T> {
     // SAFETY: guaranteed by the caller, see `# Safety`.
-    unsafe { lent(pointer, what) }.copied()
+    let known = unsafe { known_bytes(pointer, what) }?;
+    let mut read = MaybeUninit::<T>::zeroed();
+    // SAFETY: guaranteed by the caller, see `# Safety`; there is room for no more than a `T`, see `known_bytes`.
+    unsafe { ptr::copy_nonoverlapping(pointer.cast::<u8>(), read.as_mut_ptr().cast::<u8>(), known) };
+    // SAFETY: the bytes that the maker knows are its word, the others are zero, which `Described` allows.
+    Ok(unsafe { read.assume_init() })
+}
+
+/// Fills a structure for a plugin, as much of it as that knows.
+///
+/// # Errors
+///
+/// As of [`known_bytes`].
+///
+/// # Safety
+///
+/// As of [`described`], and the bytes may be written.
+unsafe fn describe<T: Described>(out: *mut T, what: &str, fill: impl FnOnce(usize) -> T) -> Result<()> {
+    // SAFETY: guaranteed by the caller, see `# Safety`.
+    let known = unsafe { known_bytes(out.cast_const(), what) }?;
+    // SAFETY: as above: it begins with the number.
+    let described = fill(unsafe { out.cast::<usize>().read() });
+    // SAFETY: as above; a `T` has at least as many bytes, see `known_bytes`.
+    unsafe { ptr::copy_nonoverlapping((&raw const described).cast::<u8>(), out.cast::<u8>(), known) };
+    Ok(())
 }
 
 fn keys_to(keys: DispatchKeySet) -> OpgridKeys {

@@ -82,7 +82,10 @@ pub(super) unsafe extern "C" fn block_open(
             }
         };
         // SAFETY: as above.
-        unsafe { stand(&mut block, &state, file, line) }?;
+        if let Err(error) = unsafe { stand(&mut block, &state, file, line) } {
+            block.discard();
+            return Err(error);
+        }
         let block = state.add(library, block)?;
         // SAFETY: as above.
         unsafe { write(out, block) }
@@ -114,11 +117,12 @@ pub(super) unsafe extern "C" fn define(
         // SAFETY: the plugin guarantees that the definition is null or what its size says.
         let definition = unsafe { described(definition, "OpgridDefinition") }?;
         // SAFETY: as above, of its texts.
-        let (schema, tags, kind) = unsafe {
+        let (schema, tags, kind, documentation) = unsafe {
             (
                 text(definition.schema, "the schema of a definition")?,
                 texts(definition.tags, definition.tag_count, "the tags of a definition")?,
                 optional_text(definition.kind, "the kind of a definition")?,
+                optional_text(definition.documentation, "the documentation of a definition")?,
             )
         };
         with_block(block, |state, library| {
@@ -128,6 +132,9 @@ pub(super) unsafe extern "C" fn define(
             let mut operator = library.define(schema);
             for tag in tags {
                 operator = operator.tag(tag);
+            }
+            if let Some(documentation) = documentation {
+                operator = operator.document(documentation.to_owned());
             }
             if let Some(kind) = kind {
                 operator.column(kind);

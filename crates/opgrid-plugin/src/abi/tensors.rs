@@ -5,18 +5,18 @@ use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 use opgrid_abi::{
-    OPGRID_READ, OPGRID_WRITE, OpgridDevice, OpgridDeviceMemory, OpgridError, OpgridLibrary, OpgridReleaseFn,
-    OpgridTensor, OpgridTensorInfo,
+    OPGRID_READ, OPGRID_WRITE, OpgridDevice, OpgridDeviceMemory, OpgridError, OpgridGuard, OpgridLibrary,
+    OpgridReleaseFn, OpgridTensor, OpgridTensorInfo,
 };
-use opgrid_core::{AnyTensor, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
-use opgrid_tensor::tensor::{Allocation, Allocator, DeviceMemory};
+use opgrid_core::{AnyTensor, DType, Device, DeviceType, Error, ErrorKind, Result, TensorType, Value};
+use opgrid_tensor::tensor::{Allocation, Allocator, DeviceMemory, OwnedReadGuard, OwnedWriteGuard};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec};
 
 use super::errors::{answer, outcome, quietly};
 use super::libraries::State;
 use super::owned::Owned;
 use super::values::{device_from, device_to, dtype_from};
-use super::{described, keys_to, refused, slice, write};
+use super::{describe, described, keys_to, refused, slice, write};
 
 /// Takes a handle from a plugin.
 ///
@@ -76,29 +76,41 @@ pub(super) unsafe extern "C" fn tensor_info(
 ) -> i32 {
     let body = || {
         // SAFETY: the plugin guarantees that its pointers are null or what their types say.
-        let (tensor, asked) = unsafe { (tensor(&held)?, described(out, "OpgridTensorInfo")?) };
+        let tensor = unsafe { tensor(&held) }?;
         // Tensors that wrap others have no memory of their own, and say what they are like all the same.
         let (geometry, dtype) = (tensor.geometry(), tensor.dtype());
-        let info = OpgridTensorInfo {
-            struct_size: asked.struct_size,
-            dims: geometry.dims(),
-            sizes: geometry.sizes().as_ptr(),
-            strides: geometry.strides().as_ptr(),
-            offset: geometry.offset(),
-            numel: geometry.numel(),
-            dtype: dtype.number() as i32,
-            item_size: dtype.size_in_bytes() as u32,
-            device: device_to(tensor.device()),
-            is_contiguous: u32::from(geometry.is_contiguous()),
-            reserved: 0,
-            storage_bytes: tensor.array().map_or(0, |array| array.storage().bytes()),
-            keys: keys_to(tensor.keys()),
-        };
+        let bytes = tensor.array().map_or(0, |array| array.storage().bytes());
+        let fill = |size| info(size, tensor, geometry, dtype, bytes);
         // SAFETY: as above.
-        unsafe { write(out, info) }
+        unsafe { describe(out, "OpgridTensorInfo", fill) }
     };
     // SAFETY: as above, of the address of the error.
     unsafe { answer(error, body) }
+}
+
+/// What a tensor with this geometry is like.
+fn info(
+    struct_size: usize,
+    tensor: &Tensor,
+    geometry: &Geometry,
+    dtype: DType,
+    storage_bytes: usize,
+) -> OpgridTensorInfo {
+    OpgridTensorInfo {
+        struct_size,
+        dims: geometry.dims(),
+        sizes: geometry.sizes().as_ptr(),
+        strides: geometry.strides().as_ptr(),
+        offset: geometry.offset(),
+        numel: geometry.numel(),
+        dtype: dtype.number() as i32,
+        item_size: dtype.size_in_bytes() as u32,
+        device: device_to(tensor.device()),
+        is_contiguous: u32::from(geometry.is_contiguous()),
+        reserved: 0,
+        storage_bytes,
+        keys: keys_to(tensor.keys()),
+    }
 }
 
 pub(super) unsafe extern "C" fn tensor_data(
@@ -115,19 +127,80 @@ pub(super) unsafe extern "C" fn tensor_data(
         match access {
             OPGRID_READ => drop(storage.read()?),
             OPGRID_WRITE => drop(storage.write()?.bytes()),
-            found => {
-                return Err(refused(format!(
-                    "access {found} is unknown, expected OPGRID_READ or OPGRID_WRITE"
-                )));
-            }
+            found => return Err(unknown_access(found)),
         }
-        let start = storage.address().map_or(ptr::null_mut(), NonNull::as_ptr);
-        let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
         // SAFETY: as above.
-        unsafe { write(out, start.wrapping_add(offset).cast()) }
+        unsafe { write(out, first_element(array)) }
     };
     // SAFETY: as above, of the address of the error.
     unsafe { answer(error, body) }
+}
+
+#[cold]
+fn unknown_access(found: u32) -> Error {
+    refused(format!("access {found} is unknown, expected OPGRID_READ or OPGRID_WRITE"))
+}
+
+/// Where the first element lies, if the CPU can address it.
+fn first_element(array: &Array) -> *mut c_void {
+    let start = array.storage().address().map_or(ptr::null_mut(), NonNull::as_ptr);
+    let offset = array.geometry().offset() as usize * array.dtype().size_in_bytes();
+    start.wrapping_add(offset).cast()
+}
+
+/// What an `OpgridGuard` leads to. Either keeps the storage.
+enum Guard {
+    Reads { _guard: OwnedReadGuard },
+    Writes { _guard: OwnedWriteGuard },
+}
+
+pub(super) unsafe extern "C" fn tensor_guard(
+    held: *const OpgridTensor,
+    access: u32,
+    out: *mut *mut c_void,
+    like: *mut OpgridTensorInfo,
+    guard: *mut *mut OpgridGuard,
+    error: *mut *mut OpgridError,
+) -> i32 {
+    let body = || {
+        // SAFETY: the plugin guarantees that its pointers are null or what their types say.
+        let tensor = unsafe { tensor(&held) }?;
+        // One array for all, because another one may take its place at any time.
+        let array = tensor.array()?;
+        let (geometry, dtype, storage) = (array.geometry(), array.dtype(), array.storage());
+        // As `tensor_data`: each asks whether somebody is in the way, and makes sure that all bytes have a value.
+        let guarded = match access {
+            OPGRID_READ => Guard::Reads { _guard: storage.read_owned()? },
+            OPGRID_WRITE => {
+                let mut writer = storage.write_owned()?;
+                writer.bytes();
+                Guard::Writes { _guard: writer }
+            }
+            found => return Err(unknown_access(found)),
+        };
+        let fill = |size| info(size, tensor, geometry, dtype, storage.bytes());
+        // SAFETY: as above.
+        unsafe { describe(like, "OpgridTensorInfo", fill) }?;
+        // SAFETY: as above.
+        unsafe { write(out, first_element(array)) }?;
+        let guarded = Box::into_raw(Box::new(guarded));
+        // SAFETY: as above.
+        unsafe { write(guard, guarded.cast()) }.inspect_err(|_| {
+            // SAFETY: the box was made above; the plugin did not get it.
+            drop(unsafe { Box::from_raw(guarded) });
+        })
+    };
+    // SAFETY: as above, of the address of the error.
+    unsafe { answer(error, body) }
+}
+
+pub(super) unsafe extern "C" fn guard_release(guard: *mut OpgridGuard) {
+    quietly((), || {
+        if !guard.is_null() {
+            // SAFETY: the plugin guarantees that `tensor_guard` wrote it, and that it gives it back once.
+            drop(unsafe { Box::from_raw(guard.cast::<Guard>()) });
+        }
+    });
 }
 
 /// The geometry that a plugin asks for, row-major where it says no strides.

@@ -49,6 +49,35 @@ OPGRID_LIBRARY(cases, m) {
         opgrid::invoke(opgrid::api().push, call.results(), &call[0]);
     });
 
+    m.def("sum(Tensor self) -> (float, int)", {}, nullptr, "The sum of all elements, and how often others were refused.");
+    m.impl("sum", "CPU", [](const Tensor& x) {
+        const auto refused = [](const auto& body) -> int64_t {
+            try {
+                body();
+                return 0;
+            } catch (const opgrid::Error&) {
+                return 1;
+            }
+        };
+        int64_t count = 0;
+        double sum = 0;
+        {
+            const auto elements = x.elements<float>();
+            for (const float element : elements) sum += element;
+            count += refused([&] { x.mutable_elements<float>(); });
+            count += refused([&] { x.elements<int64_t>(); });
+        }
+        const auto writable = x.mutable_elements<float>();
+        for (size_t i = 0; i < writable.size(); ++i) writable[i] += 1;
+        count += refused([&] { x.elements<float>(); });
+        return std::tuple(sum, count);
+    });
+    m.def("says", [](const std::string& text) {
+        opgrid::note(text);
+        opgrid::warn(text + "!");
+    }, "Tells people a text.");
+    m.def("narrow", [](int n) { return int64_t{n}; });
+
     for (const char* name : {"throws", "throws_int", "wrong_count", "wrong_kind", "nothing", "wrong_signature",
                              "unknown_operator", "misfit", "endless"})
         m.def((std::string(name) + "(Tensor self) -> Tensor").c_str());

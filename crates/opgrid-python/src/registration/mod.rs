@@ -2,6 +2,7 @@
 
 pub(crate) mod held;
 pub(crate) mod kernel;
+pub(crate) mod messages;
 pub(crate) mod overrides;
 pub(crate) mod plugins;
 pub(crate) mod registrations;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use opgrid_core::{DeviceType, Result};
@@ -114,12 +115,61 @@ pub struct Allocation {
 enum Owner {
     Nobody,
     Cache(Class),
-    Foreign(Box<dyn FnOnce() + Send + Sync>),
+    Foreign(Release),
     Device(Box<dyn DeviceMemory>),
 }
 
+/// What gives memory of somebody else back: a closure that is `Send` and `Sync`. One that is no larger than a word, such as
+/// one that holds a handle, lies in place.
+///
+/// Invariant: `word` is what `run` takes, and `run` was not called: the drop of the allocation does it.
+struct Release {
+    word: Word,
+    run: unsafe fn(Word),
+}
+
+/// A closure, or the address of its box.
+type Word = MaybeUninit<*mut ()>;
+
+impl Release {
+    fn new<F: FnOnce() + Send + Sync + 'static>(release: F) -> Self {
+        /// # Safety
+        ///
+        /// The word begins with an `F`, which nobody uses again.
+        unsafe fn in_place<F: FnOnce()>(word: Word) {
+            // SAFETY: guaranteed by the caller, see `# Safety`.
+            let release = unsafe { word.as_ptr().cast::<F>().read() };
+            release();
+        }
+
+        /// # Safety
+        ///
+        /// The word is the address of a box of an `F`, which nobody uses again.
+        unsafe fn in_a_box<F: FnOnce()>(word: Word) {
+            // SAFETY: guaranteed by the caller, see `# Safety`.
+            let release = unsafe { Box::from_raw(word.assume_init().cast::<F>()) };
+            release();
+        }
+
+        let fits = size_of::<F>() <= size_of::<Word>() && align_of::<F>() <= align_of::<Word>();
+        if !fits {
+            let word = MaybeUninit::new(Box::into_raw(Box::new(release)).cast());
+            return Self { word, run: in_a_box::<F> };
+        }
+        let mut word = Word::uninit();
+        // SAFETY: the word has room for an `F`, at an address that suits it: `fits`.
+        unsafe { word.as_mut_ptr().cast::<F>().write(release) };
+        Self { word, run: in_place::<F> }
+    }
+
+    fn run(self) {
+        // SAFETY: the invariant; `self` is gone after this.
+        unsafe { (self.run)(self.word) }
+    }
+}
+
 // SAFETY:
-// - the memory belongs to the allocation alone (its invariant), and both closures are `Send` and `Sync`.
+// - the memory belongs to the allocation alone (its invariant), and all closures are `Send` and `Sync`.
 unsafe impl Send for Allocation {}
 // SAFETY:
 // - a shared reference gives out nothing but the address and the length.
@@ -147,7 +197,7 @@ impl Allocation {
         bytes: usize,
         release: impl FnOnce() + Send + Sync + 'static,
     ) -> Self {
-        let owner = Owner::Foreign(Box::new(release));
+        let owner = Owner::Foreign(Release::new(release));
         Self { start: Some(start), bytes, owner, released: None, pinned_for: None }
     }
 
@@ -201,12 +251,52 @@ impl Drop for Allocation {
                 // - the block came from `take` with this class, and this is the only owner.
                 unsafe { cache::give(start, class) }
             }
-            (Owner::Foreign(release), _) => release(),
+            (Owner::Foreign(release), _) => release.run(),
             // A device's memory gives itself back.
             (Owner::Nobody | Owner::Cache(_) | Owner::Device(_), _) => {}
         }
         if let Some(released) = self.released.take() {
             released(self.bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Memory that is given back by the closure.
+    fn released_by(release: impl FnOnce() + Send + Sync + 'static) -> Allocation {
+        // SAFETY: nobody uses the memory, of which there is none.
+        unsafe { Allocation::foreign(NonNull::dangling(), 0, release) }
+    }
+
+    #[test]
+    fn what_gives_memory_back_runs_once_whatever_it_holds() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let add = |count: &AtomicUsize, number: usize| {
+            count.fetch_add(number, Ordering::Relaxed);
+        };
+        // A word, less than one, more than one, and more than a word's alignment.
+        let word = count.clone();
+        drop(released_by(move || add(&word, 1)));
+        assert_eq!((count.load(Ordering::Relaxed), Arc::strong_count(&count)), (1, 1));
+        static SMALL: AtomicUsize = AtomicUsize::new(0);
+        let byte = 7u8;
+        drop(released_by(move || add(&SMALL, byte.into())));
+        assert_eq!(SMALL.load(Ordering::Relaxed), 7);
+        let (more, numbers) = (count.clone(), [1usize, 2, 3]);
+        let memory =
+            released_by(move || add(&more, numbers.iter().sum())).when_released(|bytes| assert_eq!(bytes, 0));
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+        drop(memory);
+        #[repr(align(32))]
+        struct Aligned(usize);
+        let (more, aligned) = (count.clone(), Aligned(5));
+        drop(released_by(move || add(&more, { &aligned }.0)));
+        assert_eq!((count.load(Ordering::Relaxed), Arc::strong_count(&count)), (12, 1));
     }
 }

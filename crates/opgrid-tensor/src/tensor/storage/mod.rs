@@ -16,10 +16,10 @@
 //! no atomic read-modify-write, until it publishes the result. Whoever else got hold of a handle meanwhile is refused.
 //!
 //! A storage is one block from the cache of memory ([`cache_statistics`]): a head of one cache line, and its bytes
-//! behind it. Memory from other allocators lies elsewhere.
+//! behind it. Memory from other allocators lies elsewhere, and how it is given back stands behind the head.
 //!
 //! ```text
-//! Storage ──► count │ state │ counters │ start │ bytes │ elsewhere │ written, class ║ bytes …
+//! Storage ──► count │ state │ counters │ start │ bytes │ elsewhere │ written, class ║ bytes …, or the allocation
 //! ```
 //!
 //! Threads that read one tensor at the same time would pull that word's cache line to and fro. The first reader that
@@ -84,7 +84,8 @@ pub struct Storage {
 /// The head of a block from the cache.
 ///
 /// Invariants: `class` is that of the block; `start`, where there is one, leads to `bytes` bytes that live as long as
-/// the head and that only guards use: behind it, or in `elsewhere`.
+/// the head and that only guards use: behind it, or in `elsewhere`. That, where it is some, leads to an allocation in the same block,
+/// which belongs to the head.
 #[repr(C, align(64))]
 struct Shared {
     count: AtomicUsize,
@@ -94,7 +95,7 @@ struct Shared {
     /// `None` for tensors without data, as on the meta device, and for memory that the CPU cannot address.
     start: Option<NonNull<u8>>,
     bytes: usize,
-    elsewhere: Option<Box<Allocation>>,
+    elsewhere: Option<NonNull<Allocation>>,
     /// How often somebody has written.
     version: AtomicU64,
     written: AtomicBool,
@@ -102,6 +103,8 @@ struct Shared {
 }
 
 const _: () = assert!(size_of::<Shared>() == 64, "a head is one cache line");
+const _: () =
+    assert!(align_of::<Allocation>() <= align_of::<Shared>(), "an allocation may lie behind a head");
 
 // SAFETY:
 // - the head is atomics and what never changes; `Allocation` is `Send` and `Sync`; guards keep threads apart.
@@ -154,7 +157,7 @@ fn own_token() -> isize {
 /// Where the bytes of a storage are.
 enum Place {
     Behind,
-    Elsewhere(Box<Allocation>),
+    Elsewhere(Allocation),
     Nowhere,
 }
 
@@ -167,7 +170,7 @@ impl Storage {
     /// Those of the allocator.
     pub fn new(allocator: &dyn Allocator, bytes: usize) -> Result<Self> {
         let memory = allocated(allocator, bytes)?;
-        Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0).ok_or_else(|| no_memory(bytes))
+        Self::at(bytes, Place::Elsewhere(memory), 0).ok_or_else(|| no_memory(bytes))
     }
 
     /// Memory whose bytes all have values already.
@@ -181,7 +184,7 @@ impl Storage {
     /// There is no memory for the head.
     pub unsafe fn of_written(memory: Allocation) -> Result<Self> {
         let bytes = memory.bytes;
-        let storage = Self::at(bytes, Place::Elsewhere(Box::new(memory)), 0);
+        let storage = Self::at(bytes, Place::Elsewhere(memory), 0);
         let storage = storage.ok_or_else(|| no_memory(size_of::<Shared>()))?;
         storage.shared().written.store(true, Ordering::Relaxed);
         Ok(storage)
@@ -226,7 +229,7 @@ impl Storage {
             );
             return Err(Error::new(ErrorKind::Internal, message));
         }
-        Self::at(bytes, Place::Elsewhere(Box::new(memory)), state).ok_or_else(|| no_memory(bytes))
+        Self::at(bytes, Place::Elsewhere(memory), state).ok_or_else(|| no_memory(bytes))
     }
 
     /// Ends the making of a result.
@@ -251,13 +254,21 @@ impl Storage {
     fn at(bytes: usize, place: Place, state: isize) -> Option<Self> {
         let (block, class) = match place {
             Place::Behind => cache::take_for_tensor(bytes.checked_add(size_of::<Shared>())?)?,
-            _ => cache::take(size_of::<Shared>())?,
+            Place::Elsewhere(_) => cache::take(size_of::<Shared>() + size_of::<Allocation>())?,
+            Place::Nowhere => cache::take(size_of::<Shared>())?,
         };
         let head = block.cast::<Shared>();
         let (start, elsewhere) = match place {
             // SAFETY: the block is longer than its head.
             Place::Behind => (Some(unsafe { head.add(1) }.cast()), None),
-            Place::Elsewhere(memory) => (memory.start, Some(memory)),
+            Place::Elsewhere(memory) => {
+                let start = memory.start;
+                // SAFETY: the block is ours, with room for both; a head is as aligned as an allocation needs it.
+                let behind = unsafe { head.add(1) }.cast::<Allocation>();
+                // SAFETY: as above.
+                unsafe { behind.write(memory) };
+                (start, Some(behind))
+            }
             Place::Nowhere => (None, None),
         };
         let shared = Shared {
@@ -305,7 +316,7 @@ impl Storage {
     /// The memory that the CPU cannot address, if it is such memory. Guards do not speak of it: who may use it when is
     /// its owner's to say.
     pub fn device_memory(&self) -> Option<&dyn DeviceMemory> {
-        self.shared().elsewhere.as_deref().and_then(Allocation::device_memory)
+        self.shared().elsewhere().and_then(Allocation::device_memory)
     }
 
     /// A device's memory as a backend knows it, if it is of type `M`.
@@ -316,7 +327,7 @@ impl Storage {
 
     /// The type of device that copies from and to this memory while the program goes on: the memory is pinned for it.
     pub fn pinned_for(&self) -> Option<DeviceType> {
-        self.shared().elsewhere.as_deref().and_then(Allocation::is_pinned_for)
+        self.shared().elsewhere().and_then(Allocation::is_pinned_for)
     }
 
     /// The same bytes where the CPU can address them: this very storage, or a copy of a device's memory.
@@ -460,6 +471,11 @@ impl Counters {
 }
 
 impl Shared {
+    fn elsewhere(&self) -> Option<&Allocation> {
+        // SAFETY: by the invariant it lives as long as the head, and nobody changes it.
+        self.elsewhere.map(|memory| unsafe { memory.as_ref() })
+    }
+
     fn counters(&self) -> Option<&Counters> {
         // SAFETY:
         // - the pointer is null or comes from a box that only the drop of `self` frees.
@@ -556,6 +572,10 @@ impl Drop for Shared {
             // SAFETY:
             // - the pointer came from a box and is freed here only; `&mut self` says that nobody uses it.
             drop(unsafe { Box::from_raw(counters) });
+        }
+        if let Some(memory) = self.elsewhere.take() {
+            // SAFETY: by the invariant the head's; nobody uses a head that is dropped.
+            unsafe { memory.drop_in_place() };
         }
     }
 }
