@@ -1,7 +1,5 @@
 //! What somebody probably meant who wrote a name that is none.
 
-use std::collections::BTreeSet;
-
 use opgrid::{Dispatcher, Error, ErrorKind, OperatorHandle, Result};
 
 use crate::literal::takes_tensors;
@@ -61,10 +59,13 @@ pub(crate) fn overloads(dispatcher: &Dispatcher, name: &str) -> Result<Vec<Opera
 
 /// The overloads of a name in the only namespace that has it.
 fn in_one_namespace(dispatcher: &Dispatcher, name: &str) -> Vec<OperatorHandle> {
-    let mut found = dispatcher.operators();
-    found.retain(|it| it.name().base() == name);
-    let names: BTreeSet<_> = found.iter().map(|it| it.name().name.clone()).collect();
-    if names.len() == 1 { found } else { Vec::new() }
+    let found = dispatcher.names().into_iter().filter(|it| it.base() == name);
+    let mut names: Vec<_> = found.map(|it| it.name).collect();
+    names.dedup();
+    let [name] = names.as_slice() else { return Vec::new() };
+    let mut overloads = dispatcher.overloads(name);
+    overloads.sort_by(|a, b| a.name().cmp(b.name()));
+    overloads
 }
 
 /// The operators of a name in which dots part namespace, name and overload, as Python writes them, or that ends with the
@@ -75,7 +76,7 @@ fn spelled_with_dots(dispatcher: &Dispatcher, name: &str) -> Vec<String> {
         [.., before, last] => (*last, *before),
         _ => return Vec::new(),
     };
-    let operators: Vec<_> = dispatcher.operators().into_iter().map(|it| it.name().clone()).collect();
+    let operators = dispatcher.names();
     let names = |admit: &dyn Fn(&&opgrid::schema::OperatorName) -> bool| {
         operators.iter().filter(admit).map(ToString::to_string).collect::<Vec<_>>()
     };

@@ -34,6 +34,7 @@ mod ticket;
 pub use calling::{call, held, kernel, observe, retirement as retire, slow_path, strict, thread as local};
 pub use inspection::explain;
 pub use keys::{key, named as named_sets, set as key_set, user_keys, user_layers};
+pub use registration::on_demand::OnDemand;
 pub use registration::operator_builder::OperatorBuilder;
 pub use registration::{dispatcher, legacy, library, listener, provider, resolve};
 pub use signatures::{argument, dict, signature, stack, value_type};
@@ -104,7 +105,9 @@ pub mod __private {
 /// Each item `pub Name = "schema";` becomes a unit struct `Name` that implements [`Operator`] and has a method
 /// `call` with one parameter per argument. `Tensor` in a schema stands for whatever type of that name is in scope.
 /// A first item `home = path;` names the function that registers the overloads' library on first use
-/// ([`Operator::home`]).
+/// ([`Operator::home`]). With `home = path(register);` the overloads are an [`OnDemand`] group `OPERATORS`, whose registration is the
+/// function `register`, and `path` names a function that is given the group. Operators that `register` defines by schema texts are named behind it:
+/// `home = path(register, "myops::boxed");`.
 ///
 /// Types of a schema in Rust, as parameters of `call` and of kernels, and as results:
 ///

@@ -7,7 +7,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 
 use crate::forms::{self, FormOf};
-use crate::items::{Error, Input, Item, Result};
+use crate::items::{Error, Home, Input, Item, Register, Result};
 use crate::literal::string_value;
 use crate::methods;
 use crate::returns::returns;
@@ -20,13 +20,14 @@ pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
         Err(error) => return error.into_compile_error(),
     };
     let mut names = HashSet::new();
-    items
+    let mut group = Vec::new();
+    let mut expanded: TokenStream = items
         .iter()
         .map(|item| {
             // Items that are compiled in turn, under a condition, may share a name.
             let mut is_new = |name: &Ident| names.insert(name.to_string()) || item.has_attribute("cfg");
             let expanded = if is_new(&item.name) {
-                expand_family(&core, home.as_ref(), item, &mut is_new)
+                expand_family(&core, home.as_ref(), item, &mut is_new, &mut group)
             } else {
                 Err(repeated_name(&item.name))
             };
@@ -36,7 +37,15 @@ pub(crate) fn operator_items(input: TokenStream) -> TokenStream {
                 quote!(#(#conditions)* #error)
             })
         })
-        .collect()
+        .collect();
+    if let Some(Register { path, others }) = home.and_then(|home| home.register) {
+        group.extend(others.iter().map(|name| quote!(#name)));
+        expanded.extend(quote! {
+            /// The operators of this file as a group.
+            pub(crate) static OPERATORS: #core::OnDemand = #core::OnDemand::new(&[#(#group),*], #path);
+        });
+    }
+    expanded
 }
 
 fn repeated_name(name: &Ident) -> Error {
@@ -46,9 +55,10 @@ fn repeated_name(name: &Ident) -> Error {
 /// Expands an overload, its forms and their methods.
 fn expand_family(
     core: &TokenStream,
-    home: Option<&TokenStream>,
+    home: Option<&Home>,
     item: &Item,
     is_new: &mut dyn FnMut(&Ident) -> bool,
+    group: &mut Vec<TokenStream>,
 ) -> Result<TokenStream> {
     let schema = parse_schema(item)?;
     let forms = forms::of(item, &schema)?;
@@ -59,6 +69,11 @@ fn expand_family(
         }
         expanded.extend(expand(core, home, item, &form.name, &form.schema, &[])?);
     }
+    let conditions = item.attributes_named(&["cfg"]);
+    group.extend([&schema].into_iter().chain(forms.iter().map(|form| &form.schema)).map(|schema| {
+        let name = schema.name.to_string();
+        quote!(#(#conditions)* #name)
+    }));
     expanded.extend(methods::of(item, &schema, &forms, &Types { core, span: item.schema.span() })?);
     Ok(expanded)
 }
@@ -66,7 +81,7 @@ fn expand_family(
 /// Expands one overload. Its attributes are those of the item, without the documentation for a form.
 fn expand(
     core: &TokenStream,
-    home: Option<&TokenStream>,
+    home: Option<&Home>,
     item: &Item,
     name: &Ident,
     schema: &FunctionSchema,
@@ -95,10 +110,11 @@ fn expand(
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let borrowed: Vec<_> = parameters.iter().map(|parameter| &parameter.parameter).collect();
     let output = &returns.output;
-    let home = home.map(|path| {
+    let home = home.map(|Home { path, register }| {
+        let group = register.as_ref().map(|_| quote!(&OPERATORS));
         quote! {
             fn home() -> #core::Result<()> {
-                #path()
+                #path(#group)
             }
         }
     });
@@ -399,6 +415,52 @@ mod tests {
                 "expected the path of a function and `;` but found `()`",
             ),
             (quote!(F = "t::f() -> ()"; home = f;), "expected the schema as a string but found `f`"),
+        ] {
+            let text = expanded(items);
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn overloads_with_a_registration_are_a_group() {
+        let found = without_blanks(&expanded(quote!(
+            home = crate::home_of(self::register, "t::boxed", "t::boxed.out");
+            F = "t::f(Tensor self) -> Tensor", out;
+            #[cfg(unix)]
+            G = "t::g.int(int x) -> ()";
+        )));
+        let group = tokens(quote!(
+            pub(crate) static OPERATORS: core::OnDemand = core::OnDemand::new(
+                &[
+                    "t::f",
+                    "t::f.out",
+                    #[cfg(unix)]
+                    "t::g.int",
+                    "t::boxed",
+                    "t::boxed.out",
+                ],
+                self::register,
+            );
+        ));
+        let home = tokens(quote!(
+            fn home() -> core::Result<()> {
+                crate::home_of(&OPERATORS)
+            }
+        ));
+        assert!(found.contains(&group), "{found}");
+        assert_eq!(found.matches(&home).count(), 3, "{found}");
+        assert!(!expanded(quote!(home = f; F = "t::f() -> ()";)).contains("OPERATORS"));
+        for (items, part) in [
+            (quote!(home = f(g) F = "t::f() -> ()"), "expected `;` but found `F`"),
+            (
+                quote!(home = f("g"); F = "t::f() -> ()"),
+                "expected the path of a function that registers the operators",
+            ),
+            (
+                quote!(home = f(g, h); F = "t::f() -> ()"),
+                "perhaps with the names of others behind it but found `h`",
+            ),
+            (quote!(home = f[g]; F = "t::f() -> ()"), "expected the path of a function and `;` but found"),
         ] {
             let text = expanded(items);
             assert!(text.contains(part), "{text}");

@@ -1,4 +1,4 @@
-//! Reads the macro's input: the path of the core crate, perhaps `home = path;`, then
+//! Reads the macro's input: the path of the core crate, perhaps `home = path;` or `home = path(register);`, then
 //! `ATTRIBUTES VISIBILITY Name = "schema", in_place, out("overload", output), method(name);` repeated, where all behind the schema
 //! may be left out.
 
@@ -35,9 +35,24 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 pub(crate) struct Input {
     /// The path of the core crate.
     pub(crate) core: TokenStream,
-    /// The path of the function that registers the overloads' library.
-    pub(crate) home: Option<TokenStream>,
+    pub(crate) home: Option<Home>,
     pub(crate) items: Vec<Item>,
+}
+
+/// Where overloads are registered.
+pub(crate) struct Home {
+    /// The path of the function that registers the overloads' library.
+    pub(crate) path: TokenStream,
+    /// What registers the overloads alone, as a group, which the function is then given.
+    pub(crate) register: Option<Register>,
+}
+
+/// What registers a group.
+pub(crate) struct Register {
+    /// The path of a function.
+    pub(crate) path: TokenStream,
+    /// The names of operators that it defines by their schema texts.
+    pub(crate) others: Vec<Literal>,
 }
 
 /// One line: an overload to declare.
@@ -159,8 +174,9 @@ impl Cursor {
         }
     }
 
-    /// Reads `home = path;`, if the input begins with it. A string after `home =` makes it an overload of that name.
-    fn home(&mut self) -> Result<Option<TokenStream>> {
+    /// Reads `home = path;` or `home = path(register);`, if the input begins with it. A string after `home =` makes it an overload
+    /// of that name.
+    fn home(&mut self) -> Result<Option<Home>> {
         let mut ahead = self.tokens.clone();
         let is_home = matches!(ahead.next(), Some(TokenTree::Ident(word)) if word == "home")
             && matches!(ahead.next(), Some(TokenTree::Punct(mark)) if mark.as_char() == '=')
@@ -170,12 +186,22 @@ impl Cursor {
         }
         self.next("`home`")?;
         self.punctuation('=')?;
+        let expected = "the path of a function and `;`";
         let mut path = TokenStream::new();
         loop {
-            match self.next("the path of a function and `;`")? {
-                TokenTree::Punct(mark) if mark.as_char() == ';' => return Ok(Some(path)),
+            match self.next(expected)? {
+                TokenTree::Punct(mark) if mark.as_char() == ';' => {
+                    return Ok(Some(Home { path, register: None }));
+                }
                 token @ (TokenTree::Ident(_) | TokenTree::Punct(_)) => path.extend([token]),
-                other => return Err(unexpected(&other, "the path of a function and `;`")),
+                TokenTree::Group(group)
+                    if group.delimiter() == Delimiter::Parenthesis && !group.stream().is_empty() =>
+                {
+                    let register = Some(register(group.stream())?);
+                    self.punctuation(';')?;
+                    return Ok(Some(Home { path, register }));
+                }
+                other => return Err(unexpected(&other, expected)),
             }
         }
     }
@@ -327,6 +353,31 @@ impl Cursor {
             other => Err(unexpected(&other, &expected)),
         }
     }
+}
+
+/// Reads `path, "name", …`.
+fn register(tokens: TokenStream) -> Result<Register> {
+    let expected =
+        "the path of a function that registers the operators, perhaps with the names of others behind it";
+    let mut tokens = tokens.into_iter();
+    let (mut path, mut others) = (TokenStream::new(), Vec::new());
+    for token in tokens.by_ref() {
+        match token {
+            TokenTree::Punct(mark) if mark.as_char() == ',' => break,
+            token @ (TokenTree::Ident(_) | TokenTree::Punct(_)) => path.extend([token]),
+            other => return Err(unexpected(&other, expected)),
+        }
+    }
+    while let Some(token) = tokens.next() {
+        match (token, tokens.next()) {
+            (TokenTree::Literal(name), None) => others.push(name),
+            (TokenTree::Literal(name), Some(TokenTree::Punct(mark))) if mark.as_char() == ',' => {
+                others.push(name)
+            }
+            (other, _) => return Err(unexpected(&other, expected)),
+        }
+    }
+    Ok(Register { path, others })
 }
 
 /// Takes the literal out of what a `$literal` captured.

@@ -79,6 +79,15 @@
 //! The first item may be `home = path;`, the path of a `fn() -> K::Result<()>`. Each overload then has
 //! `fn home() -> K::Result<()> { path() }`, which the dispatcher calls where the overload is not registered yet.
 //!
+//! With `home = path(register);` the overloads are also a group that is registered when one of them is needed:
+//!
+//! ```text
+//! pub(crate) static OPERATORS: K::OnDemand = K::OnDemand::new(&["aten::add.Tensor"], register);
+//! ```
+//!
+//! and `home` is `path(&OPERATORS)`, of a `fn(&'static K::OnDemand) -> K::Result<()>`. `register` is a `fn(&mut K::Library)`. What it
+//! defines by schema texts is named behind it, as in `home = path(register, "aten::sym_is_contiguous");`.
+//!
 //! # Types
 //!
 //! `Tensor` is whatever type of that name is in scope.

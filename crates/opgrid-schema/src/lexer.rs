@@ -201,6 +201,15 @@ impl<'s> Lexer<'s> {
     }
 }
 
+/// Whether the text is one name and nothing else.
+pub(crate) fn is_identifier(text: &str) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|first| !first.is_ascii_digit())
+        && bytes.iter().all(is_part)
+        && classify(bytes) == TokenKind::Identifier
+}
+
 /// Tells names from the words of the language, first by their first letter because most words are names.
 fn classify(word: &[u8]) -> TokenKind {
     let reserved = match word[0] {

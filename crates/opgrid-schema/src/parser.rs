@@ -10,7 +10,7 @@
 //! Each byte is looked at a bounded number of times and the nesting of types is limited, so that a hostile text
 //! costs linear time and constant stack.
 
-use crate::lexer::{Lexer, Token, TokenKind};
+use crate::lexer::{Lexer, Token, TokenKind, is_identifier};
 use crate::{Argument, Declaration, FunctionSchema, OperatorName, ParseError, ParseErrorKind};
 use crate::{ParseOptions, Type};
 
@@ -35,11 +35,26 @@ pub(crate) fn parse_schema(text: &str, options: &ParseOptions<'_>) -> Result<Fun
 }
 
 pub(crate) fn parse_name(text: &str) -> Result<OperatorName> {
+    if let Some(name) = plain_name(text) {
+        return Ok(name);
+    }
     let options = ParseOptions::default();
     let mut parser = Parser::new(text, &options);
     let name = parser.name()?;
     parser.end()?;
     Ok(name)
+}
+
+/// A name as it is nearly always written, with its namespace and without blanks. `None` may be a name, too.
+fn plain_name(text: &str) -> Option<OperatorName> {
+    let (name, overload) = text.split_once('.').unwrap_or((text, ""));
+    let (namespace, base) = name.split_once("::")?;
+    let is_legal = overload != "default" && !overload.starts_with("__");
+    let is_plain = is_legal
+        && is_identifier(namespace)
+        && is_identifier(base)
+        && (is_identifier(overload) || overload.is_empty() && name.len() == text.len());
+    is_plain.then(|| OperatorName::new(name, overload))
 }
 
 pub(crate) fn parse_type(text: &str, options: &ParseOptions<'_>) -> Result<Type> {
@@ -204,6 +219,8 @@ impl<'s, 'o> Parser<'s, 'o> {
             }
             Ok(())
         })?;
+        // An argument is large, and schemas are kept.
+        arguments.shrink_to_fit();
         Ok((arguments, is_vararg))
     }
 
@@ -225,6 +242,7 @@ impl<'s, 'o> Parser<'s, 'o> {
             }
             Ok(())
         })?;
+        returns.shrink_to_fit();
         Ok((returns, is_varret))
     }
 

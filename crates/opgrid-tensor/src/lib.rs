@@ -4,7 +4,8 @@
 //! [`Storage`] that it addresses. [`kernels`] loops over arrays, [`files`] reads and writes them. [`Tensor`] is an
 //! array behind the dispatcher's handle; [`ops`] holds the operators on tensors, one file for each family.
 //!
-//! The global dispatcher has the operators from the first typed call on; [`register`] gives them to another.
+//! The global dispatcher has the operators from the first typed call on, without the feature `all-operators` those of the files
+//! whose operators were called, and all from [`home`] on; [`register`] gives them to another.
 //!
 //! # Examples
 //!
@@ -49,6 +50,8 @@ pub mod ops;
 pub use devices::manual_seed;
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
+#[cfg(not(test))]
+pub(crate) use ops::home_of;
 #[cfg(not(test))]
 pub use ops::{home, register};
 pub use tensor::{Array, Bool, Dims, Element, Geometry, Storage, Tensor, TensorSpec};

@@ -3,6 +3,9 @@
 //! This crate re-exports the dispatcher (`opgrid-core`), the tensors (`opgrid-tensor`) and neural networks on them
 //! (`opgrid-nn`, as [`nn`] and [`optim`]), and fills the global dispatcher with the operators on first use.
 //!
+//! Without the feature `all-operators` (on by default) a program holds and links the operators that it names in Rust, by a call or a
+//! handle ([`Dispatcher::operator`]), and those that they need; [`dispatcher`] is then what registers, and links, all of them.
+//!
 //! # Examples
 //!
 //! An operator of one's own beside the ones that are there, called typed and by name:
@@ -72,7 +75,8 @@ pub use profile::{OperatorTime, Outcome, Profile, Timeline, TimelineEvent};
 
 /// The global dispatcher, with this crate's operators.
 ///
-/// Typed calls need no such step: an overload of this crate registers the operators itself.
+/// Typed calls need no such step: an overload of this crate registers the operators itself, without the feature `all-operators` those
+/// of its file.
 ///
 /// # Errors
 ///

@@ -73,6 +73,11 @@ impl RowPlace {
         Self((offset << Self::SHIFT | (length - 1)) as u16)
     }
 
+    /// How many numbers the row has: one, or one for each backend.
+    fn length(self) -> usize {
+        usize::from(self.0) % BACKENDS + 1
+    }
+
     /// Where the number for a backend is, from the lowest place that a row can have.
     #[inline(always)]
     fn of(self, backend: u32) -> usize {
@@ -97,12 +102,15 @@ impl Rows {
 
     fn get(&self, layer: Functionality) -> Row {
         let place = self.places[layer.position() as usize];
-        std::array::from_fn(|backend| self.numbers[place.of(backend as u32)])
+        match place.length() {
+            1 => [self.numbers[place.of(0)]; BACKENDS],
+            _ => std::array::from_fn(|backend| self.numbers[place.of(backend as u32)]),
+        }
     }
 
     /// Adds a row for a layer.
     fn add(&mut self, layer: Functionality, row: Row) {
-        let length = if row.iter().all(|number| *number == row[0]) { 1 } else { BACKENDS };
+        let length = if is_uniform(&row) { 1 } else { BACKENDS };
         self.begin = self.begin.checked_sub(length).expect("`Draft::publish` counts rows");
         self.numbers[self.begin..][..length].copy_from_slice(&row[..length]);
         self.places[layer.position() as usize] = RowPlace::new(self.begin, length);
@@ -110,7 +118,10 @@ impl Rows {
 
     /// Sets the row of a layer, to one that says the same if there is one.
     fn set(&mut self, layer: Functionality, row: Row) {
-        let same = |place: &&RowPlace| (0..BACKENDS).all(|b| self.numbers[place.of(b as u32)] == row[b]);
+        let length = if is_uniform(&row) { 1 } else { BACKENDS };
+        let same = |place: &&RowPlace| {
+            place.length() == length && (0..length).all(|b| self.numbers[place.of(b as u32)] == row[b])
+        };
         match self.places.iter().find(same).copied() {
             Some(place) => self.places[layer.position() as usize] = place,
             None => self.add(layer, row),
@@ -149,7 +160,7 @@ impl Base {
 
     /// Sets the row of a layer, and with it the layer's bit in the masks.
     pub(crate) fn set_row(&mut self, layer: Functionality, row: Row) {
-        mark_fallthroughs(&mut self.masks, layer, |backend| &self.slots[usize::from(row[backend])]);
+        mark_fallthroughs(&mut self.masks, layer, &row, |number| &self.slots[usize::from(number)]);
         self.rows.set(layer, row);
     }
 
@@ -181,16 +192,32 @@ fn number_of(place: usize) -> Number {
     Number::try_from(place).expect("a table holds at most `MOST_KERNELS` kernels")
 }
 
-/// Sets or clears the bit of `layer` in each backend's mask.
+/// Whether all backends have one number.
+fn is_uniform(row: &Row) -> bool {
+    row.iter().all(|number| *number == row[0])
+}
+
+/// Sets or clears the bit of `layer` in each backend's mask, by the slots of a row's numbers.
 fn mark_fallthroughs<'s>(
     masks: &mut [u64; BACKENDS],
     layer: Functionality,
-    slot: impl Fn(usize) -> &'s Slot,
+    row: &Row,
+    slot: impl Fn(Number) -> &'s Slot,
 ) {
     let bit = 1u64 << layer.position();
-    for (backend, mask) in masks.iter_mut().enumerate() {
-        *mask = if slot(backend).kernel.is_fallthrough() { *mask & !bit } else { *mask | bit };
+    let mut before = (row[0], slot(row[0]).kernel.is_fallthrough());
+    for (mask, number) in masks.iter_mut().zip(row) {
+        if *number != before.0 {
+            before = (*number, slot(*number).kernel.is_fallthrough());
+        }
+        *mask = if before.1 { *mask & !bit } else { *mask | bit };
     }
+}
+
+/// The slot of a number: those of the base come first.
+fn slot_in<'s>(base: &'s Base, own: &'s [Slot], number: Number) -> &'s Slot {
+    let number = usize::from(number);
+    base.slots.get(number).unwrap_or_else(|| &own[number - base.slots.len()])
 }
 
 /// What an operator's own kernels change in the base, while its table is put together.
@@ -203,7 +230,13 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn of(base: &Arc<Base>) -> Self {
-        Self { base: base.clone(), slots: Vec::new(), rows: Vec::new(), masks: base.masks }
+        // One kernel in one row is the rule.
+        Self {
+            base: base.clone(),
+            slots: Vec::with_capacity(2),
+            rows: Vec::with_capacity(2),
+            masks: base.masks,
+        }
     }
 
     /// The number of `slot`, new or known.
@@ -213,8 +246,7 @@ impl Draft {
 
     /// The slot of a number.
     pub(crate) fn slot(&self, number: u16) -> &Slot {
-        let number = usize::from(number);
-        self.base.slots.get(number).unwrap_or_else(|| &self.slots[number - self.base.slots.len()])
+        slot_in(&self.base, &self.slots, number)
     }
 
     pub(crate) fn base(&self) -> &Arc<Base> {
@@ -226,9 +258,8 @@ impl Draft {
         if row == self.base.row(layer) {
             return;
         }
-        let mut masks = self.masks;
-        mark_fallthroughs(&mut masks, layer, |backend| self.slot(row[backend]));
-        self.masks = masks;
+        let (base, slots) = (&self.base, &self.slots);
+        mark_fallthroughs(&mut self.masks, layer, &row, |number| slot_in(base, slots, number));
         self.rows.push((layer, row));
     }
 

@@ -184,7 +184,7 @@ impl Dispatcher {
     /// ```
     pub fn default_slot(&self, key: DispatchKey) -> Result<TableSlot> {
         expect_column(key)?;
-        Ok(self.0.look(|registry| TableSlot::new(key, registry.base.slot_of(key))))
+        Ok(self.0.look(|registry| TableSlot::new(key, registry.base().slot_of(key))))
     }
 }
 

@@ -19,6 +19,7 @@ use crate::keys::set::DispatchKeySet;
 use crate::registration::dispatcher_state::DispatcherState;
 use crate::registration::library::{Library, LibraryKind, Registration};
 use crate::registration::listener::{Listener, Override};
+use crate::registration::on_demand::OnDemand;
 use crate::registration::overload::{ArgsOf, Known, Operator, OutputOf, call_on};
 use crate::registration::record::OperatorRecord;
 use crate::registration::registry::{Item, Registry};
@@ -245,13 +246,11 @@ impl Dispatcher {
     ///
     /// [`ErrorKind::Unknown`] with the names that were probably meant; [`ErrorKind::Schema`] for no name at all.
     pub fn find(&self, name: &str) -> Result<OperatorHandle> {
-        let known = |(base, overload)| {
-            self.0.look(|registry| {
-                let record = registry.operators.named(base, overload)?;
-                record.definition.is_some().then(|| record.handle())
-            })
+        let known = match split_name(name) {
+            Some((base, overload)) => self.0.known(base, overload)?,
+            None => None,
         };
-        match split_name(name).and_then(known) {
+        match known {
             Some(operator) => Ok(operator),
             // Parsing knows other ways to write a name, and what is wrong with those that are none.
             None => self.0.find_defined(&parse_name(name)?),
@@ -265,7 +264,7 @@ impl Dispatcher {
     /// As [`find`](Self::find).
     pub fn find_with_or_without_schema(&self, name: &str) -> Result<OperatorHandle> {
         let name = parse_name(name)?;
-        self.0.find(&name).ok_or_else(|| self.0.look(|registry| registry.unknown(&name)))
+        self.0.find(&name)?.ok_or_else(|| self.0.look(|registry| registry.unknown(&name)))
     }
 
     /// The operator of an overload known at compile time.
@@ -284,6 +283,28 @@ impl Dispatcher {
     /// Those of the kernel, and of the dispatcher where there is none.
     pub fn call<O: Operator>(&self, operator: O, args: ArgsOf<'_, O>) -> Result<OutputOf<O>> {
         call_on(&self.0, operator, args)
+    }
+
+    /// The names of every defined operator in order, those included that are registered [on demand](Library::on_demand): asking
+    /// for them registers none.
+    pub fn names(&self) -> Vec<OperatorName> {
+        self.0.look(Registry::names)
+    }
+
+    /// How often operators have been defined or definitions dropped: who keeps what was found asks whether it still is what there
+    /// is. Operators that are registered [on demand](Library::on_demand) count once, when they are stated.
+    pub fn changes(&self) -> u64 {
+        self.0.changes()
+    }
+
+    /// Registers a group of operators for good, unless it is registered: for overloads that do so on their first call
+    /// ([`Operator::home`]).
+    ///
+    /// # Errors
+    ///
+    /// Those of its registration.
+    pub fn demand(&self, group: &'static OnDemand) -> Result<()> {
+        self.0.register_group(group, false)
     }
 
     /// Every defined operator, by name.
@@ -311,11 +332,7 @@ impl Dispatcher {
     /// # Ok::<(), opgrid_core::Error>(())
     /// ```
     pub fn overloads(&self, name: &str) -> Vec<OperatorHandle> {
-        let defined =
-            |record: &&OperatorRecord| record.definition.is_some() && record.handle.name().name == name;
-        self.0.look(|registry| {
-            registry.operators.iter().filter(defined).map(|record| record.handle.clone()).collect()
-        })
+        self.0.overloads(name)
     }
 
     /// The operators that have kernels and no definition.
@@ -329,6 +346,7 @@ impl Dispatcher {
     }
 
     fn names_where(&self, admit: impl Fn(&OperatorRecord) -> bool) -> Vec<OperatorHandle> {
+        self.0.register_all();
         let mut handles: Vec<_> = self.0.look(|registry| {
             registry
                 .operators

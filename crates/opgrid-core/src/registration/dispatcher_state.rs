@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use hashbrown::HashMap;
@@ -17,8 +17,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::DispatchKey;
 use crate::panics::Panics;
 use crate::place::Place;
-use crate::registration::library::Registration;
+use crate::registration::dispatcher::Dispatcher;
+use crate::registration::library::{Library, LibraryKind, Registration, groups_in};
 use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Override};
+use crate::registration::on_demand::{Begun, OnDemand, parts};
 use crate::registration::overload::Overload;
 use crate::registration::record::OperatorRecord;
 use crate::registration::registry::{Aftermath, Change, Item, Registry};
@@ -36,6 +38,8 @@ pub(crate) struct DispatcherState {
     listeners: Listeners,
     on_override: Mutex<Option<OnOverride>>,
     warned: AtomicBool,
+    /// How often definitions have come or gone, not counting those that waited to be needed.
+    changes: AtomicU64,
 }
 
 impl DispatcherState {
@@ -50,6 +54,7 @@ impl DispatcherState {
             listeners: Listeners::default(),
             on_override: Mutex::new(None),
             warned: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
         })
     }
 
@@ -65,17 +70,142 @@ impl DispatcherState {
 
     /// Applies the items of a library, all or none.
     pub(crate) fn apply(&self, items: Vec<Item>, place: Place) -> Result<Registration> {
+        // What it adds to has been there before. Where that fails, calls of those operators say so.
+        for group in self.groups_named_by(&items) {
+            let _ = self.register_group(group, true);
+        }
         let mut aftermath = Aftermath::default();
         let changes = {
             let mut registry = lock(&self.registry);
             let changes = registry.apply_all(items, place, &mut aftermath);
+            if let Ok(changes) = &changes {
+                let on_demand = groups_in(changes).next().is_some();
+                self.note_changes(on_demand || !aftermath.events.is_empty());
+            }
             self.listeners.announce(std::mem::take(&mut aftermath.events));
             changes
         };
         // Where a listener panics below, the registration goes out of scope and is undone.
         let registration = changes.map(|changes| Registration::new(self.me.clone(), changes));
         self.finish(aftermath);
+        if self.listeners.is_anybody_there() {
+            self.register_all();
+        }
         registration
+    }
+
+    /// The groups that wait and of which items are about an operator.
+    fn groups_named_by(&self, items: &[Item]) -> Vec<&'static OnDemand> {
+        let mut registry = lock(&self.registry);
+        if !registry.demand.has_waiting() {
+            return Vec::new();
+        }
+        let names = items.iter().filter_map(Item::operator);
+        let mut groups: Vec<&OnDemand> =
+            names.filter_map(|name| registry.demand.group_of(&name.name, &name.overload)).collect();
+        groups.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        groups
+    }
+
+    /// Registers a group, unless it is registered; where `catalogued` says so, only if it is still of a library.
+    ///
+    /// # Errors
+    ///
+    /// Those of its registration, which changed nothing.
+    pub(crate) fn register_group(&self, group: &'static OnDemand, catalogued: bool) -> Result<()> {
+        self.register_groups(&[group], catalogued)
+    }
+
+    /// As [`register_group`](Self::register_group), for groups of one library, all of them or none.
+    fn register_groups(&self, groups: &[&'static OnDemand], catalogued: bool) -> Result<()> {
+        let waiting = |registry: &Registry| {
+            let waiting = groups.iter().copied().filter(|group| registry.demand.waits(group, catalogued));
+            waiting.collect::<Vec<_>>()
+        };
+        loop {
+            let mut missing = self.look(waiting);
+            // Those whose registration asks for them are left to it.
+            let begun: Vec<_> = missing.iter().map(|group| Begun::with(group)).collect();
+            let mut is_new = begun.iter().map(Option::is_some);
+            missing.retain(|_| is_new.next().unwrap_or(false));
+            let Some(first) = missing.first() else { return Ok(()) };
+            let (items, place) = self.items_of(first.namespace(), &missing)?;
+            drop(begun);
+            let mut aftermath = Aftermath::default();
+            let (result, forgotten) = {
+                let mut registry = lock(&self.registry);
+                if missing.iter().any(|group| !registry.demand.waits(group, catalogued)) {
+                    // Another thread was first. What was put together for nothing goes without the lock.
+                    drop(registry);
+                    continue;
+                }
+                let mut forgotten = Vec::new();
+                let applied = registry.apply_all(items, place, &mut aftermath).map(|mut changes| {
+                    for group in &missing {
+                        forgotten
+                            .append(&mut registry.demand.registered(group, std::mem::take(&mut changes)));
+                    }
+                });
+                self.listeners.announce(std::mem::take(&mut aftermath.events));
+                (applied, forgotten)
+            };
+            drop(forgotten);
+            self.finish(aftermath);
+            return result;
+        }
+    }
+
+    /// What groups register.
+    ///
+    /// # Errors
+    ///
+    /// A mistake in a group: it defines other operators than it names, or its library has one.
+    fn items_of(&self, namespace: &str, groups: &[&'static OnDemand]) -> Result<(Vec<Item>, Place)> {
+        let gone = || Error::new(ErrorKind::Stale, "the dispatcher is gone; make another one");
+        let dispatcher = Dispatcher(self.me.upgrade().ok_or_else(gone)?);
+        let mut library = Library::new(&dispatcher, LibraryKind::Fragment, namespace, None);
+        for group in groups {
+            let before = library.items().len();
+            (group.register)(&mut library);
+            if let Err(error) = check_group(group, &library.items()[before..]) {
+                // The library's own mistake explains what is missing.
+                let (items, _) = library.into_items()?;
+                drop(items);
+                return Err(error);
+            }
+        }
+        library.into_items()
+    }
+
+    /// Registers every group that waits. One that cannot be registered is left out: looking for its operators says why.
+    pub(crate) fn register_all(&self) {
+        let waiting: Vec<_> = self.look(|registry| registry.demand.waiting().collect());
+        for groups in waiting {
+            if self.register_groups(&groups, true).is_err() {
+                for group in groups {
+                    let _ = self.register_group(group, true);
+                }
+            }
+        }
+    }
+
+    /// Says that what libraries did is never undone.
+    pub(crate) fn keep(&self, changes: &[Change]) {
+        for groups in groups_in(changes) {
+            let forgotten = lock(&self.registry).demand.keep(groups);
+            drop(forgotten);
+        }
+    }
+
+    fn note_changes(&self, some: bool) {
+        if some {
+            self.changes.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// How often definitions have come or gone.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     /// Undoes what a library did.
@@ -84,6 +214,7 @@ impl DispatcherState {
         {
             let mut registry = lock(&self.registry);
             registry.undo_all(changes, &mut aftermath);
+            self.note_changes(!aftermath.events.is_empty());
             self.listeners.announce(std::mem::take(&mut aftermath.events));
         }
         self.finish(aftermath);
@@ -136,6 +267,7 @@ impl DispatcherState {
     }
 
     pub(crate) fn add_listener(&self, listener: (Ticket, Arc<dyn Listener>)) {
+        self.register_all();
         {
             let registry = lock(&self.registry);
             let there = registry.operators.iter().filter_map(|record| {
@@ -144,6 +276,8 @@ impl DispatcherState {
             });
             self.listeners.add(listener, there);
         }
+        // What was stated meanwhile, by who did not see the listener.
+        self.register_all();
         self.listeners.tell();
     }
 
@@ -163,13 +297,14 @@ impl DispatcherState {
             }
         }
         let name = (overload.name)();
-        let operator = match self.find_defined(&name) {
-            Ok(operator) => operator,
-            Err(_) if !self.foreign => {
-                (overload.home)()?;
+        let operator = match self.known(&name.name, &name.overload)? {
+            Some(operator) => operator,
+            None => {
+                if !self.foreign {
+                    (overload.home)()?;
+                }
                 self.find_defined(&name)?
             }
-            Err(error) => return Err(error),
         };
         // The types of arguments may be code of users, which does not run under the lock.
         let signature = (overload.signature)();
@@ -190,12 +325,69 @@ impl DispatcherState {
         Ok(Target::Bound(operator, cell, signature.id))
     }
 
-    pub(crate) fn find(&self, name: &OperatorName) -> Option<OperatorHandle> {
-        lock(&self.registry).operators.named(&name.name, &name.overload).map(OperatorRecord::handle)
+    /// The operator of that name, defined or not.
+    ///
+    /// # Errors
+    ///
+    /// It waits to be needed, and cannot be registered.
+    pub(crate) fn find(&self, name: &OperatorName) -> Result<Option<OperatorHandle>> {
+        if let Some(operator) = self.known(&name.name, &name.overload)? {
+            return Ok(Some(operator));
+        }
+        Ok(lock(&self.registry).operators.named(&name.name, &name.overload).map(OperatorRecord::handle))
+    }
+
+    /// The operator of that name, if it has a definition, perhaps one that waited for this.
+    ///
+    /// # Errors
+    ///
+    /// It waits, and cannot be registered.
+    pub(crate) fn known(&self, base: &str, overload: &str) -> Result<Option<OperatorHandle>> {
+        let group = {
+            let mut registry = lock(&self.registry);
+            let record =
+                registry.operators.named(base, overload).filter(|record| record.definition.is_some());
+            match record {
+                Some(record) => return Ok(Some(record.handle())),
+                None => registry.demand.group_of(base, overload),
+            }
+        };
+        let Some(group) = group else { return Ok(None) };
+        self.register_group(group, true)?;
+        Ok(self.look(|registry| {
+            let record =
+                registry.operators.named(base, overload).filter(|record| record.definition.is_some());
+            record.map(OperatorRecord::handle)
+        }))
+    }
+
+    /// The defined overloads of a name, in the order in which they were registered or stated.
+    pub(crate) fn overloads(&self, name: &str) -> Vec<OperatorHandle> {
+        let waiting = lock(&self.registry).demand.groups_of(name);
+        for group in waiting {
+            // The error is that of looking for one of them.
+            let _ = self.register_group(group, true);
+        }
+        let mut registry = lock(&self.registry);
+        let defined =
+            |record: &&OperatorRecord| record.definition.is_some() && record.handle.name().name == name;
+        let mut found: Vec<_> =
+            registry.operators.iter().filter(defined).map(|record| record.handle.clone()).collect();
+        if found.len() > 1 && registry.demand.is_known() {
+            // Groups are registered in any order; what is of none follows in its own.
+            found.sort_by_cached_key(|operator| {
+                let position = registry.demand.position(name, &operator.name().overload);
+                (position.is_none(), position)
+            });
+        }
+        found
     }
 
     /// The operator of that name, if it has a definition.
     pub(crate) fn find_defined(&self, name: &OperatorName) -> Result<OperatorHandle> {
+        if let Some(operator) = self.known(&name.name, &name.overload)? {
+            return Ok(operator);
+        }
         let registry = lock(&self.registry);
         match registry.operators.named(&name.name, &name.overload) {
             Some(record) if record.definition.is_some() => Ok(record.handle.clone()),
@@ -246,6 +438,38 @@ impl Drop for DispatcherState {
         retirement::retire(|| registry.take_down());
         retirement::collect();
     }
+}
+
+/// # Errors
+///
+/// The items of a group define other operators than it names.
+fn check_group(group: &OnDemand, items: &[Item]) -> Result<()> {
+    let is_named = |name: &OperatorName| {
+        group.names().iter().any(|known| parts(known) == (name.name.as_str(), name.overload.as_str()))
+    };
+    let defined = || {
+        items.iter().filter_map(|item| match item {
+            Item::Define(definition) => Some(&definition.schema.name),
+            _ => None,
+        })
+    };
+    if let Some(other) = defined().find(|name| !is_named(name)) {
+        let message = format!(
+            "{other}: it is defined by a group of operators on demand that does not name it; the group names {}",
+            group.names().join(", ")
+        );
+        return Err(Error::new(ErrorKind::Registration, message));
+    }
+    // Names that are defined twice are an error of the registry.
+    if defined().count() < group.names().len() {
+        let missing = group.names().iter().find(|name| !defined().any(|it| it.to_string() == **name));
+        let message = format!(
+            "{}: a group of operators on demand names it and does not define it",
+            missing.copied().unwrap_or_default()
+        );
+        return Err(Error::new(ErrorKind::Registration, message));
+    }
+    Ok(())
 }
 
 /// What errors about the signature of callers say of them.

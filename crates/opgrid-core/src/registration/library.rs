@@ -20,6 +20,7 @@ use crate::panics::Panics;
 use crate::place::Place;
 use crate::registration::dispatcher::Dispatcher;
 use crate::registration::dispatcher_state::DispatcherState;
+use crate::registration::on_demand::{Groups, OnDemand};
 use crate::registration::operator_builder::OperatorBuilder;
 use crate::registration::overload::Operator;
 use crate::registration::registry::{Change, Item};
@@ -163,9 +164,36 @@ impl Library {
                 format!("`{namespace}` is no namespace: expected an identifier"),
             );
         } else if kind == LibraryKind::Library {
-            library.items.push(Item::Namespace(namespace.to_owned()));
+            library.items.push(Item::Namespace(namespace.to_owned(), None));
         }
         library
+    }
+
+    /// Says what the error for an operator of the namespace that is not there says besides, where operators of it may have to be
+    /// asked for. Of a library that does not define the namespace, this is a mistake.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use opgrid_core::Dispatcher;
+    ///
+    /// let dispatcher = Dispatcher::new();
+    /// let mut library = dispatcher.library("myops");
+    /// library.hint("`myops::all` registers the others");
+    /// let _registration = library.finish()?;
+    /// let error = dispatcher.find("myops::half").unwrap_err();
+    /// assert!(error.to_string().ends_with("; `myops::all` registers the others"));
+    /// # Ok::<(), opgrid_core::Error>(())
+    /// ```
+    pub fn hint(&mut self, text: &'static str) -> &mut Self {
+        match self.items.first_mut() {
+            Some(Item::Namespace(_, hint)) => *hint = Some(text),
+            _ => self.refuse(
+                ErrorKind::Registration,
+                "hint(...): a hint belongs to a namespace, which `Dispatcher::library` defines".to_owned(),
+            ),
+        }
+        self
     }
 
     /// The dispatcher that the library is for.
@@ -331,14 +359,16 @@ impl Library {
     }
 
     fn implement_text(&mut self, text: &str, is_overload: bool) -> Begun {
-        let parsed = match Declaration::parse(text) {
+        // The schema of an overload is looked at where it is defined.
+        let name = if is_overload { text.split('(').next().unwrap_or_default() } else { text };
+        let parsed = OperatorName::parse(name).or_else(|_| match Declaration::parse(text) {
             Ok(Declaration::Schema(_)) if !is_overload => {
                 let message = "tried to parse an operator name but function schema was given";
                 Err(format!("{message}: {text}; give the name alone"))
             }
             Ok(declaration) => Ok(declaration.name().clone()),
             Err(error) => Err(error.to_string()),
-        };
+        });
         let name = match parsed {
             Ok(name) => name,
             Err(message) => {
@@ -552,6 +582,51 @@ impl Library {
         self
     }
 
+    /// States operators that are registered when one of them is needed, in groups. From `finish` on they count as defined: who
+    /// lists operators, listens, or looks a name up finds them, and a library that adds to one comes after its group. They go
+    /// when the registration does.
+    ///
+    /// An error of a group is one of looking its operators up; [`Dispatcher::operators`] leaves them out.
+    pub fn on_demand(&mut self, groups: &[&'static OnDemand]) -> &mut Self {
+        let namespace = self.namespace.clone().unwrap_or_default();
+        let is_here = |name: &&str| name.strip_prefix(&*namespace).is_some_and(|rest| rest.starts_with("::"));
+        let found = groups.iter().find_map(|group| match group.names() {
+            [] => Some("a group without operators".to_owned()),
+            names => names.iter().find(|name| !is_here(name)).map(|name| format!("`{name}`")),
+        });
+        if self.kind == LibraryKind::Implementations || found.is_some() {
+            let message = format!(
+                "on_demand(...): expected operators that this {} block may define, of namespace {namespace}, found {}",
+                self.kind.name(),
+                found.as_deref().unwrap_or(
+                    "a block that defines none; use `Dispatcher::library` or `Dispatcher::fragment`"
+                )
+            );
+            self.refuse(ErrorKind::Registration, message);
+        } else {
+            self.items.push(Item::OnDemand(groups.into()));
+        }
+        self
+    }
+
+    /// What has been put together, and where.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake.
+    pub(super) fn into_items(mut self) -> Result<(Vec<Item>, Place)> {
+        let items = std::mem::take(&mut self.items);
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => Ok((items, self.place)),
+        }
+    }
+
+    /// The items so far.
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
     /// Registers everything, or nothing.
     ///
     /// Calls that begin after this has returned see all of it. A call that begins meanwhile sees of each operator the
@@ -560,12 +635,10 @@ impl Library {
     /// # Errors
     ///
     /// The first mistake in the library, or what the registry refuses; then nothing has changed.
-    pub fn finish(mut self) -> Result<Registration> {
-        let items = std::mem::take(&mut self.items);
-        if let Some(error) = self.error.take() {
-            return Err(error);
-        }
-        self.dispatcher.0.apply(items, self.place)
+    pub fn finish(self) -> Result<Registration> {
+        let dispatcher = self.dispatcher.clone();
+        let (items, place) = self.into_items()?;
+        dispatcher.0.apply(items, place)
     }
 
     /// Gives up what has been put together, where a library that goes without [`finish`](Self::finish) would warn.
@@ -619,6 +692,14 @@ pub struct Registration {
     parts: Vec<(Weak<DispatcherState>, Vec<Change>)>,
 }
 
+/// The groups among changes.
+pub(super) fn groups_in(changes: &[Change]) -> impl Iterator<Item = &Groups> {
+    changes.iter().filter_map(|change| match change {
+        Change::OnDemand(groups) => Some(groups),
+        _ => None,
+    })
+}
+
 impl Registration {
     pub(crate) fn new(dispatcher: Weak<DispatcherState>, changes: Vec<Change>) -> Self {
         Self { parts: vec![(dispatcher, changes)] }
@@ -637,7 +718,11 @@ impl Registration {
     /// Keeps what was registered for as long as the dispatcher lives. A kernel that owns a handle of its dispatcher then
     /// keeps both for ever.
     pub fn keep(mut self) {
-        self.parts.clear();
+        for (dispatcher, changes) in self.parts.drain(..) {
+            if let Some(dispatcher) = dispatcher.upgrade() {
+                dispatcher.keep(&changes);
+            }
+        }
     }
 }
 

@@ -127,6 +127,11 @@ impl Listeners {
         line.known.push(member);
     }
 
+    /// Whether somebody listens.
+    pub(crate) fn is_anybody_there(&self) -> bool {
+        !lock(&self.0).known.is_empty()
+    }
+
     /// Takes a listener away, with what it was still to be told.
     pub(crate) fn remove(&self, ticket: Ticket) {
         // The caller's handle outlives those that are dropped here, so that no code of users runs under the lock.

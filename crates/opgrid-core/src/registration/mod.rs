@@ -6,6 +6,7 @@ pub(crate) mod dispatcher_state;
 pub mod legacy;
 pub mod library;
 pub mod listener;
+pub mod on_demand;
 pub mod operator_builder;
 pub mod overload;
 pub mod provider;

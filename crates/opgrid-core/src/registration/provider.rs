@@ -154,8 +154,7 @@ impl Dispatcher {
 
     /// The overload of that name, or all of the name where it has no overload part and none is the default one.
     fn overloads_of(&self, operator: &str) -> Result<Vec<OperatorHandle>> {
-        let overloads: Vec<_> =
-            self.operators().into_iter().filter(|known| known.name().name == operator).collect();
+        let overloads = self.overloads(operator);
         if overloads.is_empty() { Ok(vec![self.find(operator)?]) } else { Ok(overloads) }
     }
 }

@@ -15,8 +15,17 @@ use crate::registration::record::OperatorRecord;
 pub(crate) struct OperatorRecords {
     records: Vec<Option<Box<OperatorRecord>>>,
     free: Vec<u32>,
+    /// The record that was asked for last by who registers: what is said of one operator comes in a row.
+    last: u32,
     names: HashTable<u32>,
     hasher: RandomState,
+}
+
+/// The hash of a record's name.
+fn hash_of(records: &[Option<Box<OperatorRecord>>], hasher: &RandomState, number: u32) -> u64 {
+    let record = records[number as usize].as_ref().expect("the invariant of `OperatorRecords`");
+    let name = record.handle.name();
+    hasher.hash_one((name.name.as_str(), name.overload.as_str()))
 }
 
 impl OperatorRecords {
@@ -59,6 +68,9 @@ impl OperatorRecords {
         name: &OperatorName,
         make: impl FnOnce(u32) -> OperatorHandle,
     ) -> &mut OperatorRecord {
+        if self.get(self.last).is_some_and(|record| record.handle.name() == name) {
+            return self.get_mut(self.last).expect("the record was there a line above");
+        }
         let number = match self.named(&name.name, &name.overload) {
             Some(record) => record.handle.0.number,
             None => {
@@ -69,16 +81,19 @@ impl OperatorRecords {
                 self.records[number as usize] = Some(Box::new(OperatorRecord::new(make(number))));
                 let hash = self.hash(&name.name, &name.overload);
                 let (records, hasher) = (&self.records, &self.hasher);
-                self.names.insert_unique(hash, number, |number| {
-                    let record =
-                        records[*number as usize].as_ref().expect("the invariant of `OperatorRecords`");
-                    let name = record.handle.name();
-                    hasher.hash_one((name.name.as_str(), name.overload.as_str()))
-                });
+                self.names.insert_unique(hash, number, |number| hash_of(records, hasher, *number));
                 number
             }
         };
+        self.last = number;
         self.get_mut(number).expect("the record is there now")
+    }
+
+    /// Makes room for more operators.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.records.reserve(more);
+        let (records, hasher) = (&self.records, &self.hasher);
+        self.names.reserve(more, |number| hash_of(records, hasher, *number));
     }
 
     /// Takes a record away.

@@ -5,6 +5,7 @@
 //! published. Of each operator a call sees the old table or the new one; one that begins after the library is finished
 //! sees all of it. Old tables and kernels are freed after the lock is released.
 
+use std::cell::OnceCell;
 use std::sync::{Arc, Weak};
 
 use hashbrown::HashMap;
@@ -24,6 +25,7 @@ use crate::keys::key::DispatchKey;
 use crate::place::Place;
 use crate::registration::chain::Chain;
 use crate::registration::listener::{Event, Override};
+use crate::registration::on_demand::{Demand, Groups};
 use crate::registration::provider::Orders;
 use crate::registration::record::OperatorRecord;
 use crate::registration::records::OperatorRecords;
@@ -31,7 +33,8 @@ use crate::registration::resolve::{Kernels, Rules, base_of};
 
 /// One thing that a library asks for.
 pub(crate) enum Item {
-    Namespace(String),
+    /// A namespace, and what is said to who looks for an operator in it that is not there.
+    Namespace(String, Option<&'static str>),
     Define(Box<Definition>),
     Implement {
         name: OperatorName,
@@ -56,6 +59,19 @@ pub(crate) enum Item {
         column: HeldColumn,
         may_replace: bool,
     },
+    OnDemand(Groups),
+}
+
+impl Item {
+    /// The operator that it is about, if it is about one.
+    pub(super) fn operator(&self) -> Option<&OperatorName> {
+        match self {
+            Self::Define(definition) => Some(&definition.schema.name),
+            Self::Implement { name, .. } => Some(name),
+            Self::Order { name, .. } | Self::Column { name, .. } => name.as_ref(),
+            Self::Namespace(..) | Self::Fallback { .. } | Self::OnDemand(_) => None,
+        }
+    }
 }
 
 /// One thing that was done, to be undone.
@@ -67,6 +83,13 @@ pub(crate) enum Change {
     Ordered(Option<u32>, Names),
     /// In a box, because there is a change for every definition and kernel, and a column is larger than those.
     Columned(Option<u32>, Box<HeldColumn>),
+    OnDemand(Groups),
+}
+
+/// A namespace that a library has claimed.
+struct Namespace {
+    place: Place,
+    hint: Option<&'static str>,
 }
 
 /// Everything behind the lock.
@@ -76,13 +99,15 @@ pub(crate) struct Registry {
     owner: Weak<dyn Owner>,
     rules: Rules,
     pub(crate) operators: OperatorRecords,
-    namespaces: HashMap<String, Place, foldhash::fast::RandomState>,
+    /// Operators that are registered when they are needed.
+    pub(super) demand: Demand,
+    namespaces: HashMap<String, Namespace, foldhash::fast::RandomState>,
     pub(crate) fallbacks: Vec<(DispatchKey, Chain)>,
     fallback_orders: Orders,
     /// The columns that fall through unless somebody registers a fallback for them.
     stepped_over: Vec<DispatchKey>,
-    /// The table of an operator without kernels.
-    pub(crate) base: Arc<Base>,
+    /// The table of an operator without kernels, made when it is first needed.
+    base: OnceCell<Arc<Base>>,
     /// The columns of kinds, in the order in which they were registered.
     kind_columns: Vec<HeldColumn>,
 }
@@ -136,10 +161,11 @@ impl Registry {
             owner,
             rules,
             operators: OperatorRecords::default(),
+            demand: Demand::default(),
             namespaces: HashMap::default(),
             fallbacks: Vec::new(),
             fallback_orders: Orders::default(),
-            base: Arc::new(base_of(rules, &[], &Orders::default(), &stepped_over)),
+            base: OnceCell::new(),
             stepped_over,
             kind_columns: Vec::new(),
         }
@@ -197,7 +223,8 @@ impl Registry {
         aftermath: &mut Aftermath,
     ) -> Result<Vec<Change>> {
         let mut touched = Touched::default();
-        let mut changes = Vec::new();
+        let mut changes = Vec::with_capacity(items.len());
+        self.operators.reserve(items.iter().filter(|item| matches!(item, Item::Define(_))).count());
         let mut result = Ok(());
         let mut items = items.into_iter();
         let life = Life::default();
@@ -253,7 +280,7 @@ impl Registry {
         aftermath: &mut Aftermath,
     ) -> Result<Change> {
         match item {
-            Item::Namespace(namespace) => self.claim(namespace, place),
+            Item::Namespace(namespace, hint) => self.claim(namespace, hint, place),
             Item::Define(definition) => self.define(*definition, touched, aftermath),
             Item::Implement { name, key, kernel, may_replace } => {
                 self.implement(name, key, kernel, may_replace, touched, aftermath)
@@ -267,6 +294,16 @@ impl Registry {
             Item::Column { name, column, may_replace } => {
                 self.carry(name, column, may_replace, touched, aftermath)
             }
+            Item::OnDemand(groups) => match self.demand.add(groups.clone()) {
+                Ok(()) => Ok(Change::OnDemand(groups)),
+                Err(name) => {
+                    let message = format!(
+                        "{name}: the group of this operator is registered on demand already, by another library; drop the \
+                         registration of that library first"
+                    );
+                    Err(Error::new(ErrorKind::Duplicate, message))
+                }
+            },
             Item::Order { name, key, names } => {
                 let number = match name {
                     None => {
@@ -297,18 +334,19 @@ impl Registry {
     ) -> Result<Change> {
         // Whatever becomes of it, the value is not dropped under the lock.
         aftermath.removed_columns.push(column.clone());
-        let (number, subject, columns) = match &name {
+        let (number, columns) = match &name {
             Some(name) => {
                 let record = self.record(name);
-                (Some(record.handle.0.number), name.to_string(), &mut record.columns)
+                (Some(record.handle.0.number), &mut record.columns)
             }
-            None => {
-                let kind = column.kind.as_ref().map_or("", Kind::name);
-                (None, format!("kind {kind}"), &mut self.kind_columns)
-            }
+            None => (None, &mut self.kind_columns),
         };
         let same = |known: &&HeldColumn| known.id == column.id && known.kind == column.kind;
         if let Some(first) = columns.iter().find(same).filter(|_| !may_replace) {
+            let subject = match &name {
+                Some(name) => name.to_string(),
+                None => format!("kind {}", column.kind.as_ref().map_or("", Kind::name)),
+            };
             let message = format!(
                 "{subject}: there is a value of the column `{}` already. First value: {}. New value: {}. Drop the first \
                  registration, or allow overriding",
@@ -326,17 +364,22 @@ impl Registry {
         Ok(Change::Columned(number, Box::new(column)))
     }
 
-    fn claim(&mut self, namespace: String, place: Place) -> Result<Change> {
+    /// What is said to who looks for an operator of the namespace that is not there.
+    pub(super) fn hint_of(&self, namespace: &str) -> Option<&'static str> {
+        self.namespaces.get(namespace)?.hint
+    }
+
+    fn claim(&mut self, namespace: String, hint: Option<&'static str>, place: Place) -> Result<Change> {
         if let Some(first) = self.namespaces.get(&namespace) {
             let message = format!(
                 "only a single library can define the namespace {namespace}; use `Dispatcher::fragment` to add \
                  operators to it, or `Dispatcher::implementations` to add kernels. Previous registration of the \
                  library was registered at {}; latest registration was registered at {}",
-                first, place,
+                first.place, place,
             );
             return Err(Error::new(ErrorKind::Duplicate, message));
         }
-        self.namespaces.insert(namespace.clone(), place);
+        self.namespaces.insert(namespace.clone(), Namespace { place, hint });
         Ok(Change::Namespace(namespace))
     }
 
@@ -565,6 +608,11 @@ impl Registry {
                 }
                 aftermath.removed_columns.push(*column);
             }
+            Change::OnDemand(groups) => {
+                for change in self.demand.remove(&groups).into_iter().rev() {
+                    self.undo(change, touched, aftermath, failed);
+                }
+            }
             Change::FellBack(columns, kernel) => {
                 self.remove_fallback(&columns, &kernel);
                 touched.all = true;
@@ -584,15 +632,15 @@ impl Registry {
         numbers.sort_unstable();
         numbers.dedup();
         numbers.retain(|number| self.operators.get(*number).is_some());
-        let base = new_base.as_ref().unwrap_or(&self.base);
+        if let Some(base) = new_base {
+            self.base = base.into();
+        }
+        let base = self.base();
         let built = numbers.iter().map(|number| {
             let record = self.operators.get(*number).filter(|record| !record.is_gone());
             record.map(|record| record.table_over(self.rules, base, &self.kind_columns))
         });
         let tables: Vec<_> = built.collect();
-        if let Some(base) = new_base {
-            self.base = base;
-        }
         retirement::retire(|| {
             let mut retired: Vec<_> = aftermath.unregistered.drain(..).map(Retired::Kernel).collect();
             for (number, table) in numbers.into_iter().zip(tables) {
@@ -610,6 +658,11 @@ impl Registry {
     /// The table that the rules give for an operator now, to be compared with the published one.
     pub(crate) fn recompute(&self, record: &OperatorRecord) -> Table {
         record.table_over(self.rules, &self.new_base(), &self.kind_columns)
+    }
+
+    /// The table of an operator without kernels.
+    pub(crate) fn base(&self) -> &Arc<Base> {
+        self.base.get_or_init(|| self.new_base())
     }
 
     /// The base that the fallbacks give now.

@@ -146,6 +146,10 @@ impl Filling<'_> {
             return;
         }
         let number = self.draft.number(Slot { kernel, reason });
+        if mask == u32::MAX {
+            self.row = [number; BackendComponent::COUNT];
+            return;
+        }
         let places = self.row.iter_mut().enumerate().filter(|(backend, _)| mask >> backend & 1 != 0);
         places.for_each(|(_, place)| *place = number);
     }

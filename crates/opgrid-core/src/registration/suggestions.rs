@@ -24,14 +24,45 @@ impl Registry {
             format!("its overloads are {}", overloads.join(", "))
         };
         let dot = if name.overload.is_empty() { "" } else { "." };
-        let message = format!("could not find schema for {}{dot}{}: {remedy}", name.name, name.overload);
+        let hint = name
+            .namespace()
+            .filter(|_| !self.demand.is_known())
+            .and_then(|namespace| self.hint_of(namespace));
+        let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
+        let message =
+            format!("could not find schema for {}{dot}{}: {remedy}{hint}", name.name, name.overload);
         Error::new(ErrorKind::Unknown, message)
+    }
+
+    /// The names of all defined operators in order, registered or waiting to be.
+    pub(super) fn names(&self) -> Vec<OperatorName> {
+        let defined = self.operators.iter().filter(|record| record.definition.is_some());
+        self.with_waiting(defined.map(|record| record.handle.name().clone()))
+    }
+
+    /// The names of all operators in order, implemented ones and those that wait to be registered included.
+    fn all_names(&self) -> Vec<OperatorName> {
+        self.with_waiting(self.operators.names().cloned())
+    }
+
+    fn with_waiting(&self, known: impl Iterator<Item = OperatorName>) -> Vec<OperatorName> {
+        let mut names: Vec<_> = known.collect();
+        let before = names.len();
+        names.extend(self.demand.waiting_names().map(|name| {
+            let (base, overload) = name.split_once('.').unwrap_or((name, ""));
+            OperatorName::new(base, overload)
+        }));
+        names.sort();
+        if names.len() > before {
+            names.dedup();
+        }
+        names
     }
 
     /// The overloads of a name that has its namespace, in order.
     fn overloads(&self, name: &str) -> Vec<String> {
-        let known = self.operators.names().filter(|known| known.name == name);
-        let mut overloads: Vec<_> = known.map(ToString::to_string).collect();
+        let known = self.all_names().into_iter().filter(|known| known.name == name);
+        let mut overloads: Vec<_> = known.map(|name| name.to_string()).collect();
         overloads.sort();
         overloads
     }
@@ -39,7 +70,8 @@ impl Registry {
     /// The overloads that someone probably meant: of this name in another namespace, else of the name nearest to it.
     fn meant(&self, name: &OperatorName) -> Option<Vec<String>> {
         let local = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
-        let mut names: Vec<_> = self.operators.names().map(|known| known.name.as_str()).collect();
+        let all = self.all_names();
+        let mut names: Vec<_> = all.iter().map(|known| known.name.as_str()).collect();
         names.sort();
         names.dedup();
         let elsewhere = names.iter().copied().find(|known| local(known) == local(&name.name));
@@ -62,7 +94,7 @@ impl Registry {
 
     fn why_nothing_is_near(&self, name: &OperatorName) -> String {
         let namespace = name.namespace().unwrap_or_default();
-        if namespace.is_empty() || self.operators.names().any(|known| known.namespace() == Some(namespace)) {
+        if namespace.is_empty() || self.all_names().iter().any(|known| known.namespace() == Some(namespace)) {
             return format!("list the operators with {LISTS}");
         }
         format!(

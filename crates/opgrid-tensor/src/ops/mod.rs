@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use opgrid_core::{Dispatcher, Library, Registration, Result};
+use opgrid_core::{Dispatcher, ErrorKind, OnDemand, Registration, Result};
 
 #[cfg(feature = "samples")]
 use crate::samples::Samples;
@@ -19,18 +19,14 @@ use crate::samples::Samples;
 /// Declares the modules, re-exports their overloads and lists their registrations.
 ///
 /// `operators! { pointwise { add, mul } }` expands to `pub mod pointwise { pub mod add; pub mod mul; }`, whose files are
-/// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, and to a function
-/// `define_all` that calls `register` of each file, and another, `sample_all`, that does so with `samples` if there are any.
+/// `pointwise/add.rs` and `pointwise/mul.rs`, to `pub use pointwise::add::*;` and the same for `mul`, to a list `GROUPS` of the
+/// [`OnDemand`] group of each file, and to a function `sample_all` that calls `samples` of each if there are any.
 macro_rules! operators {
     ($($(#[$about:meta])* $group:ident { $($name:ident),* $(,)? })*) => {
         $(
             $(#[$about])*
             pub mod $group {
                 $(pub mod $name;)*
-
-                pub(super) fn register(library: &mut opgrid_core::Library) {
-                    $($name::register(library);)*
-                }
 
                 #[cfg(feature = "samples")]
                 pub(super) fn samples(samples: &mut crate::samples::Samples) {
@@ -40,9 +36,7 @@ macro_rules! operators {
             $(pub use $group::$name::*;)*
         )*
 
-        fn define_all(library: &mut Library) {
-            $($group::register(library);)*
-        }
+        static GROUPS: &[&OnDemand] = &[$($(&$group::$name::OPERATORS,)*)*];
 
         #[cfg(feature = "samples")]
         fn sample_all(samples: &mut Samples) {
@@ -539,14 +533,15 @@ pub(crate) const DIFFERENCES: [&[crate::samples::Difference]; 5] = [
     kinds::fourier::DIFFERENCES,
 ];
 
-/// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back.
+/// Gives a dispatcher the operators of this crate, the namespace `aten`; dropping the registration takes them back. Those of a
+/// file are registered when one of them is needed.
 ///
 /// # Errors
 ///
 /// The namespace is taken.
 pub fn register(dispatcher: &Dispatcher) -> Result<Registration> {
     let mut library = dispatcher.library("aten");
-    define_all(&mut library);
+    library.on_demand(GROUPS);
     library.finish()
 }
 
@@ -558,38 +553,109 @@ pub fn samples() -> Samples {
     samples
 }
 
-/// Gives the global dispatcher the operators, unless it has them.
+/// Gives the global dispatcher all operators, unless it has them.
 ///
-/// Typed overloads of this crate do so on their first call. With the operators comes the layer that records gradients. Threads
-/// that ask meanwhile wait; a listener that is told of the operators may call them.
+/// Typed overloads of this crate register their own on their first call, and with the feature `all-operators` do this. With the
+/// operators comes the layer that records gradients. Threads that ask meanwhile wait; a listener that is told of the operators may
+/// call them.
 ///
 /// # Errors
 ///
 /// Somebody else has taken the namespace `aten`, or the fallback for autograd.
 pub fn home() -> Result<()> {
-    static IS_THERE: AtomicBool = AtomicBool::new(false);
-    static ALONE: Mutex<()> = Mutex::new(());
-    thread_local! {
-        static IS_MAKING: Cell<bool> = const { Cell::new(false) };
+    static ALL: Step = Step::new();
+    layers()?;
+    ALL.once(|| {
+        let mut library = Dispatcher::global().fragment("aten");
+        library.on_demand(GROUPS);
+        match library.finish() {
+            Ok(registration) => registration.keep(),
+            // Somebody has given them to the global dispatcher himself.
+            Err(error) if error.kind() == ErrorKind::Duplicate => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    })
+}
+
+/// Gives the global dispatcher the operators of one file, and what a program has with them.
+///
+/// # Errors
+///
+/// As [`home`], and those of the file's registration.
+pub(crate) fn home_of(group: &'static OnDemand) -> Result<()> {
+    // Without the feature nothing leads from here to the list of all files, so that programs link those that they name.
+    if cfg!(feature = "all-operators") {
+        home()?
+    } else {
+        layers()?
     }
-    if IS_THERE.load(Ordering::Acquire) {
-        return Ok(());
+    Dispatcher::global().demand(group)
+}
+
+/// Gives the global dispatcher the namespace and the layer that records gradients, without operators.
+///
+/// # Errors
+///
+/// As [`home`].
+pub(crate) fn layers() -> Result<()> {
+    static LAYERS: Step = Step::new();
+    LAYERS.once(|| {
+        let global = Dispatcher::global();
+        // Who registers the operators himself installs layers himself.
+        if global.names().iter().any(|name| name.namespace() == Some("aten")) {
+            return Ok(());
+        }
+        let mut registration = crate::layers::autograd::install(global)?;
+        let mut library = global.library("aten");
+        if !cfg!(feature = "all-operators") {
+            library.hint(
+                "a program without the feature `all-operators` holds the operators that it names in Rust, by \
+                 `Dispatcher::operator(AddTensor)` or a call; `opgrid::dispatcher()` registers all",
+            );
+        }
+        registration.join(library.finish()?);
+        registration.keep();
+        Ok(())
+    })
+}
+
+/// Something that is done once for the process.
+struct Step {
+    is_done: AtomicBool,
+    alone: Mutex<()>,
+}
+
+thread_local! {
+    /// Whether a step is done on this thread.
+    static IS_MAKING: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Step {
+    const fn new() -> Self {
+        Self { is_done: AtomicBool::new(false), alone: Mutex::new(()) }
     }
-    if IS_MAKING.get() {
-        return Ok(());
+
+    /// Takes the step, unless it was taken. Who comes meanwhile waits, and who comes from within goes on: a listener that calls
+    /// what it is told of.
+    fn once(&self, take: impl FnOnce() -> Result<()>) -> Result<()> {
+        /// Says that the thread is through, also where a listener panicked.
+        struct Through;
+        impl Drop for Through {
+            fn drop(&mut self) {
+                IS_MAKING.set(false);
+            }
+        }
+        if self.is_done.load(Ordering::Acquire) || IS_MAKING.get() {
+            return Ok(());
+        }
+        let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_done.load(Ordering::Acquire) {
+            IS_MAKING.set(true);
+            let _through = Through;
+            take()?;
+            self.is_done.store(true, Ordering::Release);
+        }
+        Ok(())
     }
-    // Who comes second waits: operators without the layer are not what it came for.
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let global = Dispatcher::global();
-    if global.find("aten::empty.memory_format").is_err() {
-        IS_MAKING.set(true);
-        let made = crate::layers::autograd::install(global).and_then(|mut registration| {
-            registration.join(register(global)?);
-            Ok(registration)
-        });
-        IS_MAKING.set(false);
-        made?.keep();
-    }
-    IS_THERE.store(true, Ordering::Release);
-    Ok(())
 }

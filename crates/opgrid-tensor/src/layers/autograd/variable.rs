@@ -164,7 +164,7 @@ impl Tensor {
         }
         if on {
             // Operators of others may be called before the first of ours, and have to find the layer.
-            crate::home()?;
+            crate::ops::layers()?;
         }
         self.mark_requires_grad(on)?;
         Ok(self)

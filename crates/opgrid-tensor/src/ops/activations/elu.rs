@@ -14,7 +14,7 @@ use crate::kernels::activations;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// An exponential function for negative elements.
     pub Elu = "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", in_place, out, method;
     pub EluBackward = "aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", out("grad_input", grad_input);

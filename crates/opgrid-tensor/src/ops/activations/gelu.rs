@@ -15,7 +15,7 @@ use crate::kernels::activations::{Gelu as Exact, GeluByTanh, GeluByTanhSlope, Ge
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times the part of a normal distribution that lies below them.
     pub Gelu = "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", in_place, out, method;
     pub GeluBackward = "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", out("grad_input", grad_input);

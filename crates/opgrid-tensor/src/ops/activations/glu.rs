@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The first half of a dimension times the logistic function of the second one.
     pub Glu = "aten::glu(Tensor self, int dim=-1) -> Tensor", out, method;
 }

@@ -13,7 +13,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A logistic function of straight lines.
     pub Hardsigmoid = "aten::hardsigmoid(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@ use crate::ops::WhereSelf;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times a logistic function of straight lines.
     pub Hardswish = "aten::hardswish(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -15,7 +15,7 @@ use crate::kernels::clamp;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements limited to a range.
     pub Hardtanh = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", in_place, out, method;
     pub HardtanhBackward = "aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", out("grad_input", grad_input);

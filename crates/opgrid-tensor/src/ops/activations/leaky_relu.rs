@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A small slope for negative elements.
     pub LeakyRelu = "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", in_place, out, method;
     pub LeakyReluBackward = "aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", out("grad_input", grad_input);

@@ -14,7 +14,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm of the logistic function.
     pub LogSigmoid = "aten::log_sigmoid(Tensor self) -> Tensor", out, method;
     pub LogSigmoidForward = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)";

@@ -13,7 +13,7 @@ use crate::ops::Softplus;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times the hyperbolic tangent of their softplus.
     pub Mish = "aten::mish(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Reshape, WhereSelf};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Slopes of their own for negative elements.
     pub Prelu = "aten::prelu(Tensor self, Tensor weight) -> Tensor", method;
     pub PreluKernel = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor";

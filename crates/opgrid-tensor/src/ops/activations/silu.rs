@@ -13,7 +13,7 @@ use crate::kernels::activations;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times their logistic function.
     pub Silu = "aten::silu(Tensor self) -> Tensor", in_place, out, method;
     pub SiluBackward = "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", out("grad_input", grad_input);

@@ -12,7 +12,7 @@ use crate::kernels::activations;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A smooth step from zero to elements.
     pub Softplus = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", out, method;
     pub SoftplusBackward = "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", out("grad_input", grad_input);

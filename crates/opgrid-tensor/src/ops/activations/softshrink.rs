@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements moved towards zero.
     pub Softshrink = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out, method;
 }

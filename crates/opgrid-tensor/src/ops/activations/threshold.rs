@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A number instead of elements that are not above another one.
     pub Threshold = "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", in_place, out, method;
     pub ThresholdBackward = "aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", out("grad_input", grad_input);

@@ -15,7 +15,7 @@ use crate::ops::{
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub SafeSoftmax = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor";
 }
 

@@ -24,7 +24,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub ScaledDotProductAttention = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor";
     pub ScaledDotProductAttentionMath = "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)";
 }

@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 use crate::ops::{All, Isclose};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Allclose = "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool";
 }
 

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Array;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether both have the same shape and elements.
     pub Equal = "aten::equal(Tensor self, Tensor other) -> bool", method;
 }

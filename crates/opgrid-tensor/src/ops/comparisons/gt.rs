@@ -12,7 +12,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are larger.
     pub GtTensor = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// Whether elements are larger than a number.

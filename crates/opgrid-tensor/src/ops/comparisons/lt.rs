@@ -12,7 +12,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are smaller.
     pub LtTensor = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// Whether elements are smaller than a number.

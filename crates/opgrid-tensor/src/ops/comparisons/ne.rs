@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements differ.
     pub NeTensor = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// Whether elements differ from a number.

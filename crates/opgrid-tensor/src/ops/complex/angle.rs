@@ -13,7 +13,7 @@ use num_complex::Complex;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The angles of complex numbers.
     pub Angle = "aten::angle(Tensor self) -> Tensor", out, method;
 }

@@ -14,7 +14,7 @@ use num_complex::Complex as Number;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Complex numbers from their parts.
     pub ComplexParts = "aten::complex(Tensor real, Tensor imag) -> Tensor", out;
 }

@@ -21,7 +21,7 @@ use crate::kernels::math::Conjugate;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Complex numbers with the other sign of the imaginary part.
     pub Conj = "aten::conj(Tensor(a) self) -> Tensor(a)", method;
     pub ConjKernel = "aten::_conj(Tensor(a) self) -> Tensor(a)";

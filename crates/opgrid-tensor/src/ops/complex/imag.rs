@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{SelectInt, ViewAsReal};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The imaginary parts.
     pub Imag = "aten::imag(Tensor(a) self) -> Tensor(a)", method;
 }

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{SelectInt, ViewAsReal};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The real parts.
     pub Real = "aten::real(Tensor(a) self) -> Tensor(a)", method;
 }

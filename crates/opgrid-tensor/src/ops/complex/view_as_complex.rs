@@ -13,7 +13,7 @@ use crate::ops::{Stack, ViewAsReal};
 use crate::tensor::complex_of;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Pairs of numbers as complex ones.
     pub ViewAsComplex = "aten::view_as_complex(Tensor(a) self) -> Tensor(a)", method;
 }

@@ -12,7 +12,7 @@ use crate::ops::ViewAsComplex;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The parts of complex numbers as a dimension more.
     pub ViewAsReal = "aten::view_as_real(Tensor(a) self) -> Tensor(a)", method;
 }

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Contiguous, Convolution, SliceTensor, SqueezeDim, Unsqueeze};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Filters moved over lines.
     pub Conv1d = "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor";
     pub Conv1dPadding = "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor";

@@ -11,7 +11,7 @@ use crate::ops::kinds::convolutions::{self, Movement};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The transpose of a convolution of lines.
     pub ConvTranspose1d = "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor";
     /// The transpose of a convolution of images.

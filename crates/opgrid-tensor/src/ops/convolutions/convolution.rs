@@ -18,7 +18,7 @@ use crate::ops::kinds::convolutions::{self, Case, Moved, Movement, Plan};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Filters moved over images, or the transpose of that.
     pub Convolution = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor", out;
 }

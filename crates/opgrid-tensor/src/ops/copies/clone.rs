@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, EmptyStrided};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Clone = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", out;
 }
 

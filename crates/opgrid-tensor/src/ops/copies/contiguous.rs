@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, EmptyMemoryFormat};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Contiguous = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)";
 }
 

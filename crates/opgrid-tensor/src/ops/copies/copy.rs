@@ -17,7 +17,7 @@ use crate::ops::EmptyLike;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub CopyInplace = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
     pub Copy = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", out;
 }

@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyLike, LocalScalarDense};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Sets every element to `value`.
     pub FillInplaceScalar = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", method;
     pub FillInplaceTensor = "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)";

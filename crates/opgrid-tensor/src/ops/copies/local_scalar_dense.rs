@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, Number};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LocalScalarDense = "aten::_local_scalar_dense(Tensor self) -> Scalar";
     pub Item = "aten::item(Tensor self) -> Scalar";
 }

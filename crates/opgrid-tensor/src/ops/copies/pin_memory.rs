@@ -17,7 +17,7 @@ use crate::ops::CopyInplace;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub IsPinned = "aten::is_pinned(Tensor self, Device? device=None) -> bool";
     pub PinMemory = "aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)";
     pub PinMemoryCopy = "aten::_pin_memory(Tensor self, Device? device=None) -> Tensor";

@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, EmptyStrided};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub ToCopy = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", out;
 }
 

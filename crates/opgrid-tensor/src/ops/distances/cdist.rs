@@ -20,7 +20,7 @@ use crate::tensor::broadcast;
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The distances of all rows of one matrix from all rows of another.
     pub Cdist = "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor";
     /// What `cdist` is made of.

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{LinalgVectorNorm, SubTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The norm of the difference of two tensors.
     pub Dist = "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out;
 }

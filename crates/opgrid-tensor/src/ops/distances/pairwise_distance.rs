@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AddScalar, NormScalarOptDim, SubTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How far the points of two lists lie from each other.
     pub PairwiseDistance = "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor";
 }

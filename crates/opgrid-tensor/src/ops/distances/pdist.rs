@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::ops::{IndexAdd, SelectInt, TriuIndices};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The distances of all pairs of rows.
     pub Pdist = "aten::pdist(Tensor self, float p=2.) -> Tensor";
     /// What `pdist` is made of.

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmbeddingDenseBackward, IndexSelect, Reshape};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Embedding = "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", out;
 }
 

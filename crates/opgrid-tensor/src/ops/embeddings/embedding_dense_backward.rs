@@ -15,7 +15,7 @@ use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub EmbeddingDenseBackward = "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", out;
 }
 

@@ -18,7 +18,7 @@ use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub EmbeddingRenorm = "aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", in_place, out;
 }
 

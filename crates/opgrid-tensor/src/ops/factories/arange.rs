@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, Number};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Arange = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub ArangeStart = "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
     pub ArangeStartStep = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out("start_out");

@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AsStrided, FillInplaceScalar, ZeroInplace, Zeros};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Eye = "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub EyeM = "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }

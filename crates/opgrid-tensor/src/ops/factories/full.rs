@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyMemoryFormat, FillInplaceScalar};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Full = "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyLike, FillInplaceScalar, ZeroInplace};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub FullLike = "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
     pub ZerosLike = "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
     pub OnesLike = "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;

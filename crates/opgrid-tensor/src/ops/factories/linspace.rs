@@ -21,7 +21,7 @@ use crate::ops::{EmptyMemoryFormat, Item};
 use crate::tensor::{Element, Number, complex_of};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LinspaceTensorTensor = "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub LinspaceTensorScalar = "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub LinspaceScalarTensor = "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;

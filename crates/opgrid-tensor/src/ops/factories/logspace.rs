@@ -21,7 +21,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, FloatLimits, Number, finfo};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Logspace = "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub LogspaceTensorTensor = "aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub LogspaceTensorScalar = "aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;

@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyMemoryFormat, EmptyStrided};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub NewEmpty = "aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub NewEmptyStrided = "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }

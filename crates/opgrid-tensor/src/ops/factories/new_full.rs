@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{FillInplaceScalar, NewEmpty, ZeroInplace};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub NewFull = "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub NewZeros = "aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub NewOnes = "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;

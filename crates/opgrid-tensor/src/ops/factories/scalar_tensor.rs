@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyMemoryFormat, FillInplaceScalar};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub ScalarTensor = "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }
 

@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, Number};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub TrilIndices = "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub TriuIndices = "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }

@@ -22,7 +22,7 @@ use crate::ops::{FftC2c, FftC2r, FftR2c};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The transform of numbers.
     pub FftFft = "aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
     /// The inverse of `fft_fft`.

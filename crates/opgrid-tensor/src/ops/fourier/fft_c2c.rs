@@ -22,7 +22,7 @@ use crate::tensor::complex_of;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Transforms complex numbers.
     pub FftC2c = "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", out;
     /// Transforms real numbers to complex ones.

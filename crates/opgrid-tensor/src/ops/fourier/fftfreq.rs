@@ -19,7 +19,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, Number};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The frequencies of a transform.
     pub FftFftfreq = "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     /// The frequencies of a transform of real numbers.

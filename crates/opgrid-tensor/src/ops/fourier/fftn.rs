@@ -26,7 +26,7 @@ use crate::ops::prelude::*;
 use crate::ops::{FftC2c, FftC2r, FftR2c};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The transform of numbers along dimensions.
     pub FftFftn = "aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
     /// The inverse of `fft_fftn`.

@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The frequency 0 in the middle.
     pub FftFftshift = "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor";
     /// The frequency 0 in front.

@@ -17,7 +17,7 @@ use crate::ops::ConjPhysical;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The transform of numbers of which the second half are conjugates of the first.
     pub FftHfft = "aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out;
     /// The inverse of `fft_hfft`.

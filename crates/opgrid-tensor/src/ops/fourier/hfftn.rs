@@ -20,7 +20,7 @@ use crate::ops::prelude::*;
 use crate::ops::{ConjPhysical, FftC2c, FftC2r, FftR2c};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The transform of numbers of which the second half are conjugates of the first, along dimensions.
     pub FftHfftn = "aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out;
     /// The inverse of `fft_hfftn`.

@@ -10,7 +10,7 @@ use crate::ops::Nonzero;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The indices of elements that are not zero.
     pub Argwhere = "aten::argwhere(Tensor self) -> Tensor", method;
 }

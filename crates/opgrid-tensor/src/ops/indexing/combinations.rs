@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 use crate::ops::{IndexSelect, NewEmpty, ToCopy, View};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// All choices of `r` elements of a vector, each once or with repetitions.
     pub Combinations = "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor";
 }

@@ -14,7 +14,7 @@ use crate::ops::{CopyInplace, Diagonal, Reshape, Zeros};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub DiagEmbed = "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", out;
     pub Diag = "aten::diag(Tensor self, int diagonal=0) -> Tensor", out;
     pub Diagflat = "aten::diagflat(Tensor self, int offset=0) -> Tensor";

@@ -12,7 +12,7 @@ use crate::kernels::runs::{self, Run, Runs};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Dimensions in reverse order.
     pub Flip = "aten::flip(Tensor self, int[] dims) -> Tensor", out, method;
     pub Fliplr = "aten::fliplr(Tensor self) -> Tensor";

@@ -14,7 +14,7 @@ use crate::ops::kinds::indexing as check;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Gather = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", out;
 }
 

@@ -21,7 +21,7 @@ use crate::ops::prelude::*;
 use crate::samples::indexing::{Places, inputs, masks};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub IndexTensor = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out;
     /// The same for indices that are known to be in range; they are looked at all the same.
     pub UnsafeIndexTensor = "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";

@@ -14,7 +14,7 @@ use crate::ops::kinds::scatter::{self, Named};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Slices added at the indices of a dimension, each `alpha` times.
     pub IndexAdd = "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", in_place, out, method;
 }

@@ -16,7 +16,7 @@ use crate::ops::kinds::scatter::{self, Named};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Slices written at the indices of a dimension.
     pub IndexCopy = "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", in_place, out, method;
 }

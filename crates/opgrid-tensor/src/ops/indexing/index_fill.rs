@@ -15,7 +15,7 @@ use crate::ops::kinds::scatter::{self, Named};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A number at the indices of a dimension.
     pub IndexFillIntScalar = "aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", in_place, out, method(index_fill);
     pub IndexFillIntTensor = "aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", in_place, out;

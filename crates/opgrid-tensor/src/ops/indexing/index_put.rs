@@ -21,7 +21,7 @@ use crate::ops::{LocalScalarDense, MaskedFillInplaceScalar, Unsqueeze};
 use crate::samples::indexing::{self as indexing_samples, Places};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub IndexPut = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", in_place, out;
 }
 

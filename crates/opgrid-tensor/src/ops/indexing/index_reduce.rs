@@ -12,7 +12,7 @@ use crate::ops::kinds::scatter::{self, Named, Reduction};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Slices combined at the indices of a dimension.
     pub IndexReduce = "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", in_place, out;
 }

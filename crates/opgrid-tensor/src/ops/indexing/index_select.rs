@@ -14,7 +14,7 @@ use crate::ops::kinds::indexing as check;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The indices of one dimension that a list names.
     pub IndexSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", out, method;
 }

@@ -14,7 +14,7 @@ use crate::ops::{LocalScalarDense, WhereScalarOther};
 use crate::tensor::{Element, broadcast};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A copy with a number where a mask is true.
     pub MaskedFillScalar = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", in_place, out, method;
     pub MaskedFillTensor = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", in_place, out;

@@ -16,7 +16,7 @@ use crate::ops::{ConstantPadNd, Expand, IndexPutInplace, Reshape, SliceTensor, U
 use crate::tensor::broadcast;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements of `source` written where a mask is true, in order.
     pub MaskedScatter = "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", in_place, out, method;
 }

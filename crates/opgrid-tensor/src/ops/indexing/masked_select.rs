@@ -12,7 +12,7 @@ use crate::ops::{Expand, IndexTensor, IndexTensorOut, Reshape};
 use crate::tensor::broadcast;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The elements where a mask is true.
     pub MaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor", out, method;
 }

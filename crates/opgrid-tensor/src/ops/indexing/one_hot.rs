@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Amax, Amin, Item, ScatterInplaceValue, Unsqueeze, Zeros};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A one at each index, zeros elsewhere.
     pub OneHot = "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", method;
 }

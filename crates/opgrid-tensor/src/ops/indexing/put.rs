@@ -17,7 +17,7 @@ use crate::ops::kinds::{indexing as check, scatter};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements written to places of the tensor as one list, or added there.
     pub Put = "aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", in_place, out;
 }

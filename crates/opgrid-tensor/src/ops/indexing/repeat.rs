@@ -13,7 +13,7 @@ use crate::kernels::runs::{self, Run, Runs};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The tensor several times along each dimension.
     pub Repeat = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", out, method;
     pub Tile = "aten::tile(Tensor self, SymInt[] dims) -> Tensor";

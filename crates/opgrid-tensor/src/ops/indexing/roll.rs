@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements moved along dimensions, and from the end back to the start.
     pub Roll = "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", out, method;
 }

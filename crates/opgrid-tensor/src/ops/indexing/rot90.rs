@@ -12,7 +12,7 @@ use crate::ops::{Flip, TransposeInt};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The plane of two dimensions turned by `k` right angles.
     pub Rot90 = "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", out;
 }

@@ -18,7 +18,7 @@ use crate::ops::kinds::scatter::{self, Named, Reduction, Source};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Values written to the places of a dimension that indices name.
     pub ScatterSrc = "aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", in_place, out, method(scatter);
     pub ScatterValue = "aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", in_place, out;

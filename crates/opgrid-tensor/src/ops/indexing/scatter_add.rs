@@ -11,7 +11,7 @@ use crate::ops::kinds::scatter::{self, Named, Reduction, Source};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Values added at the places of a dimension that indices name.
     pub ScatterAdd = "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@ use crate::ops::kinds::scatter::{self, Named, Reduction, Source};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Values combined at the places of a dimension that indices name.
     pub ScatterReduceTwo = "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", in_place, out;
 }

@@ -15,7 +15,7 @@ use crate::ops::kinds::{indexing as check, scatter};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements of the tensor as one list, in row-major order.
     pub Take = "aten::take(Tensor self, Tensor index) -> Tensor", out, method;
 }

@@ -15,7 +15,7 @@ use crate::tensor::broadcast;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub TakeAlongDim = "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out;
 }
 

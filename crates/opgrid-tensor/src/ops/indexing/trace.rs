@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Diagonal, DiagonalScatter, Sum};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The sum of the diagonal.
     pub Trace = "aten::trace(Tensor self) -> Tensor", out, method;
 }

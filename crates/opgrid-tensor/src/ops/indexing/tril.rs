@@ -11,7 +11,7 @@ use crate::kernels::triangle::{self, Side};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// What lies on a diagonal and below it, zeros above.
     pub Tril = "aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", in_place, out, method;
     /// What lies on a diagonal and above it, zeros below.

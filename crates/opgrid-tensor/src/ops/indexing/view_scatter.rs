@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AsStrided, CopyInplace, Diagonal, SelectInt, SliceTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub SliceScatter = "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", out;
     pub SelectScatter = "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", out;
     pub DiagonalScatter = "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out;

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Atleast2d, CopyInplace, SliceTensor, Zeros};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub BlockDiag = "aten::block_diag(Tensor[] tensors) -> Tensor", out;
 }
 

@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 use crate::ops::{FlattenUsingInts, Meshgrid, Stack};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub CartesianProd = "aten::cartesian_prod(Tensor[] tensors) -> Tensor";
 }
 

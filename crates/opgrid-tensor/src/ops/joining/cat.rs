@@ -19,7 +19,7 @@ use crate::tensor::Array;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Cat = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", out;
     pub Concat = "aten::concat(Tensor[] tensors, int dim=0) -> Tensor", out;
     pub Concatenate = "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", out;

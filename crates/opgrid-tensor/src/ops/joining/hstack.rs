@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Atleast1d, Atleast2d, Atleast3d, Cat, CatOut, Reshape};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Hstack = "aten::hstack(Tensor[] tensors) -> Tensor", out;
     pub Vstack = "aten::vstack(Tensor[] tensors) -> Tensor", out;
     pub Dstack = "aten::dstack(Tensor[] tensors) -> Tensor", out;

@@ -14,7 +14,7 @@ use crate::ops::{Cat, CatOut, Unsqueeze, View};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Stack = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", out;
 }
 

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Cumprod, Expand, Flip, FullLike, NewEmpty, ToCopy, Unsqueeze};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Powers of a vector's elements, as the columns of a matrix.
     pub Vander = "aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor";
 }

@@ -18,7 +18,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How unlikely targets are under probabilities of two classes.
     pub BinaryCrossEntropy = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", out;
 }

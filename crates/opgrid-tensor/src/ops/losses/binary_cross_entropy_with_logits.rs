@@ -18,7 +18,7 @@ use crate::ops::{AddScalar, LogSigmoid, MulInplaceTensor, MulTensor, RsubScalar,
 use crate::tensor::broadcast;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How unlikely targets are under probabilities of two classes, of which the logits are given.
     pub BinaryCrossEntropyWithLogits = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", out;
 }

@@ -20,7 +20,7 @@ use crate::ops::{
 use crate::tensor::broadcast;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The cosine of the angle between vectors along a dimension.
     pub CosineSimilarity = "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor";
     pub CosineEmbeddingLoss = "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor";

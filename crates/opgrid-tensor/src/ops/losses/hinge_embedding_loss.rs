@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AddTensor, ClampMin, NeScalar, RsubScalar, WhereScalarOther};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Distances of what is alike, and what those of others lack to a margin.
     pub HingeEmbeddingLoss = "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor";
 }

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Abs, LeScalar, MulScalar, MulTensor, SubScalar, SubTensor, WhereSelf};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Squares of small differences, sizes of large ones.
     pub HuberLoss = "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", out;
 }

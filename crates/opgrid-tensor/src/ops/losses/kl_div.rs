@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Exp, MulTensor, SubTensor, XlogyTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How far distributions are from others, of which the logarithms are given.
     pub KlDiv = "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor";
 }

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Abs, SubTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The sizes of differences.
     pub L1Loss = "aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor";
 }

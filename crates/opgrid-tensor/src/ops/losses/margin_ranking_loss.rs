@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AddScalar, ClampMin, MulTensor, Neg, SubTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// What the difference of two inputs lacks to a margin, in the order that is wanted.
     pub MarginRankingLoss = "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor";
 }

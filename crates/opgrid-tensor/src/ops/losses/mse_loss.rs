@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{MulTensor, SubTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The squares of differences.
     pub MseLoss = "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
 }

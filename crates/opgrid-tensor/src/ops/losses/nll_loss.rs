@@ -23,7 +23,7 @@ use crate::ops::{
 use crate::tensor::Dims;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How unlikely classes are, of which the logarithms of probabilities are given.
     pub NllLoss = "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", out;
     pub NllLossForward = "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)";

@@ -17,7 +17,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How unlikely counts are under Poisson distributions.
     pub PoissonNllLoss = "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor";
 }

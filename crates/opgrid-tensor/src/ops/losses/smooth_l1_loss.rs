@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Abs, L1Loss, LtScalar, MulScalar, MulTensor, SubScalar, SubTensor, WhereSelf};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Sizes of differences, squares of small ones.
     pub SmoothL1Loss = "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", out;
 }

@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Exp, Log1p, MulTensor, Neg};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Logistic losses of two classes.
     pub SoftMarginLoss = "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", out;
 }

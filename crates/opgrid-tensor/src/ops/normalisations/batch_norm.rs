@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, Expand, MeanDim, NativeBatchNorm, Reshape};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub BatchNorm = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor";
     pub InstanceNorm = "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor";
 }

@@ -18,7 +18,7 @@ use crate::ops::{AddScalar, MeanDim, MulTensor, Reciprocal, Sqrt, ToCopy};
 use crate::tensor::finfo;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub FusedRmsNorm = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)";
     pub RmsNorm = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor";
 }

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AddInplaceTensor, LinalgVectorNorm, MulInplaceTensor, ZeroInplace};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Adds a number to each tensor.
     pub ForeachAddInplaceScalar = "aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()";
     /// Adds to each tensor its own.

@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{CopyInplace, EmptyMemoryFormat, FillInplaceScalar, SliceTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A frame of one number around the tensor.
     pub ConstantPadNd = "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", out;
 }

@@ -16,7 +16,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Pad = "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor";
     pub PadEnum = "aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor";
     pub PadCircular = "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor";

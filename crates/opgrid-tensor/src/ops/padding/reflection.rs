@@ -12,7 +12,7 @@ use crate::ops::kinds::padding::{self, Mode};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub ReflectionPad1d = "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", out;
     pub ReflectionPad2d = "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", out;
     pub ReflectionPad3d = "aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", out;

@@ -12,7 +12,7 @@ use crate::ops::kinds::padding::{self, Mode};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub ReplicationPad1d = "aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", out;
     pub ReplicationPad2d = "aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", out;
     pub ReplicationPad3d = "aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", out;

@@ -17,7 +17,7 @@ use crate::kernels::math::Magnitude;
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The distance from zero.
     pub Abs = "aten::abs(Tensor self) -> Tensor", in_place, out, method;
     /// The same as [`Abs`].

@@ -13,7 +13,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The inverse of the hyperbolic cosine.
     pub Acosh = "aten::acosh(Tensor self) -> Tensor", in_place, out, method;
     /// The same as [`Acosh`].

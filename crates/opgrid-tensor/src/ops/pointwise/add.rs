@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `self + alpha * other`.
     pub AddTensor = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", in_place, out("out"), method;
     /// `self + alpha * other` with a number.

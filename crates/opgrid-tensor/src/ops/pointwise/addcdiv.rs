@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A quotient of two tensors, scaled and added.
     pub Addcdiv = "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", in_place, out, method;
 }

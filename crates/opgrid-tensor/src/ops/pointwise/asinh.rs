@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The inverse of the hyperbolic sine.
     pub Asinh = "aten::asinh(Tensor self) -> Tensor", in_place, out, method;
     /// The same as [`Asinh`].

@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The angle of a point, by its second and its first coordinate.
     pub Atan2 = "aten::atan2(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// The same as [`Atan2`].

@@ -13,7 +13,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The inverse of the hyperbolic tangent.
     pub Atanh = "aten::atanh(Tensor self) -> Tensor", in_place, out, method;
     /// The same as [`Atanh`].

@@ -14,7 +14,7 @@ use crate::kernels::bits::Bits;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The bits that both have.
     pub BitwiseAndTensor = "aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// The bits that both have of a number.

@@ -15,7 +15,7 @@ use crate::kernels::bits::Shift;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The bits moved up by so many places.
     pub BitwiseLeftShiftTensor = "aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// The bits moved up by a number of places.

@@ -12,7 +12,7 @@ use crate::kernels::bits::Bits;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The other bits.
     pub BitwiseNot = "aten::bitwise_not(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -14,7 +14,7 @@ use crate::kernels::bits::Bits;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The bits that one of both has.
     pub BitwiseOrTensor = "aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// The bits that one of both has of a number.

@@ -15,7 +15,7 @@ use crate::kernels::bits::Shift;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The bits moved down by so many places.
     pub BitwiseRightShiftTensor = "aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// The bits moved down by a number of places.

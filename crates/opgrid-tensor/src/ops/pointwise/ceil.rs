@@ -12,7 +12,7 @@ use crate::kernels::rounding::Whole;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The next whole number that is not smaller.
     pub Ceil = "aten::ceil(Tensor self) -> Tensor", in_place, out, method;
 }

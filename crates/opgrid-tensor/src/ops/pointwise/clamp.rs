@@ -16,7 +16,7 @@ use crate::ops::kinds::clamp;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements limited to a range.
     pub Clamp = "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", in_place, out, method;
     /// Elements limited by those of tensors.

@@ -15,7 +15,7 @@ use crate::ops::kinds::clamp;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements that are not above a bound.
     pub ClampMax = "aten::clamp_max(Tensor self, Scalar max) -> Tensor", in_place, out, method;
     /// Elements that are not above those of a tensor.

@@ -15,7 +15,7 @@ use crate::ops::kinds::clamp;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements that are not below a bound.
     pub ClampMin = "aten::clamp_min(Tensor self, Scalar min) -> Tensor", in_place, out, method;
     /// Elements that are not below those of a tensor.

@@ -13,7 +13,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements with the sign of others.
     pub CopysignTensor = "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
     /// Elements with the sign of a number.

@@ -12,7 +12,7 @@ use crate::kernels::functions::Cosine;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The cosine of angles in radians.
     pub Cos = "aten::cos(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Degrees as radians.
     pub Deg2rad = "aten::deg2rad(Tensor self) -> Tensor", in_place, out, method;
 }

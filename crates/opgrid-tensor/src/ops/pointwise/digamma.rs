@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::ops::{WhereScalarOther, WhereSelf};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The derivative of the logarithm of the gamma function.
     pub Digamma = "aten::digamma(Tensor self) -> Tensor", in_place, out, method;
 }

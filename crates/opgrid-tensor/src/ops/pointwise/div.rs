@@ -19,7 +19,7 @@ use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The quotient.
     pub DivTensor = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
     /// The quotient by a number.

@@ -14,7 +14,7 @@ use crate::kernels::special;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The error function.
     pub Erf = "aten::erf(Tensor self) -> Tensor", in_place, out, method;
 }

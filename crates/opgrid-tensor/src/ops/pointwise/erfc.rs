@@ -15,7 +15,7 @@ use crate::kernels::special;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// One minus the error function.
     pub Erfc = "aten::erfc(Tensor self) -> Tensor", in_place, out, method;
 }

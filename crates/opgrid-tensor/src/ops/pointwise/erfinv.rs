@@ -15,7 +15,7 @@ use crate::kernels::special;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The inverse of the error function.
     pub Erfinv = "aten::erfinv(Tensor self) -> Tensor", in_place, out, method;
 }

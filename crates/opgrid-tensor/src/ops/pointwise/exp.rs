@@ -12,7 +12,7 @@ use crate::layers::autocast::{CastPolicy, DefineCastPolicy};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The exponential function.
     pub Exp = "aten::exp(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@ use std::f64::consts::LN_2;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Two to the power of elements.
     pub Exp2 = "aten::exp2(Tensor self) -> Tensor", in_place, out, method;
 }

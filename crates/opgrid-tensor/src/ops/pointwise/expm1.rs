@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The exponential function less one.
     pub Expm1 = "aten::expm1(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -16,7 +16,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements to the power of others, in double precision.
     pub FloatPowerTensorTensor = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
     /// Elements to the power of a number, in double precision.

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{DivInplaceTensorMode, DivOutMode, DivTensorMode};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The quotient, rounded downwards.
     pub FloorDivide = "aten::floor_divide(Tensor self, Tensor other) -> Tensor", in_place("Tensor"), out, method;
     /// The quotient by a number, rounded downwards.

@@ -13,7 +13,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The larger one of two elements, where a number wins over NaN.
     pub Fmax = "aten::fmax(Tensor self, Tensor other) -> Tensor", out, method;
 }

@@ -13,7 +13,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The smaller one of two elements, where a number wins over NaN.
     pub Fmin = "aten::fmin(Tensor self, Tensor other) -> Tensor", out, method;
 }

@@ -12,7 +12,7 @@ use crate::kernels::rounding::Whole;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The fraction, without the whole number towards zero.
     pub Frac = "aten::frac(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@ use crate::kernels::divisors::Divisors;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The largest integer that divides both of two.
     pub Gcd = "aten::gcd(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

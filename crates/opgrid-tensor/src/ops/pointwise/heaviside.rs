@@ -12,7 +12,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The step from zero to one.
     pub Heaviside = "aten::heaviside(Tensor self, Tensor values) -> Tensor", in_place, out, method;
 }

@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The length of the hypotenuse of a right triangle.
     pub Hypot = "aten::hypot(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

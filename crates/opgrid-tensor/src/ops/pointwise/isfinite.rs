@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Abs, EmptyLike, EqScalar, FillInplaceScalar, LtScalar, SubTensor};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are neither infinite nor NaN.
     pub Isfinite = "aten::isfinite(Tensor self) -> Tensor", method;
 }

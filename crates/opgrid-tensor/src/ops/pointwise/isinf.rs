@@ -13,7 +13,7 @@ use num_complex::Complex;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are infinite.
     pub Isinf = "aten::isinf(Tensor self) -> Tensor", out, method;
 }

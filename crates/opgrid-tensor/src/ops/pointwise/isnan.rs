@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are NaN.
     pub Isnan = "aten::isnan(Tensor self) -> Tensor", out, method;
 }

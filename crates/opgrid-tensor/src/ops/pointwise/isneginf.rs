@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are infinite and negative.
     pub Isneginf = "aten::isneginf(Tensor self) -> Tensor", out, method;
 }

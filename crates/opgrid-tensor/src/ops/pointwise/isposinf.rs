@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are infinite and positive.
     pub Isposinf = "aten::isposinf(Tensor self) -> Tensor", out, method;
 }

@@ -13,7 +13,7 @@ use crate::kernels::divisors::Divisors;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The smallest integer that both of two divide.
     pub Lcm = "aten::lcm(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

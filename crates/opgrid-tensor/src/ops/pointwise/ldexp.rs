@@ -19,7 +19,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times powers of two.
     pub LdexpTensor = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", in_place(""), out("out"), method;
 }

@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// A part of the way from elements to others.
     pub LerpScalar = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", in_place, out, method(lerp);
     /// A part of the way from elements to others, of each element its own.

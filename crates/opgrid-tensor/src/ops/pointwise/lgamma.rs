@@ -13,7 +13,7 @@ use crate::kernels::special::Special;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm of the gamma function.
     pub Lgamma = "aten::lgamma(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -14,7 +14,7 @@ use std::f64::consts::LN_10;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm to base 10.
     pub Log10 = "aten::log10(Tensor self) -> Tensor", in_place, out, method;
 }

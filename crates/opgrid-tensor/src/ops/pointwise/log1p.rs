@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm of one and elements.
     pub Log1p = "aten::log1p(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -14,7 +14,7 @@ use std::f64::consts::LN_2;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm to base 2.
     pub Log2 = "aten::log2(Tensor self) -> Tensor", in_place, out, method;
 }

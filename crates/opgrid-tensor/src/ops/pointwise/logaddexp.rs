@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm of a sum of exponential functions.
     pub Logaddexp = "aten::logaddexp(Tensor self, Tensor other) -> Tensor", out, method;
 }

@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm to base 2 of a sum of powers of two.
     pub Logaddexp2 = "aten::logaddexp2(Tensor self, Tensor other) -> Tensor", out, method;
 }

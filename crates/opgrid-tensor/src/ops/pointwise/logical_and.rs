@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether both elements are other than zero.
     pub LogicalAnd = "aten::logical_and(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are zero.
     pub LogicalNot = "aten::logical_not(Tensor self) -> Tensor", in_place, out, method;
 }

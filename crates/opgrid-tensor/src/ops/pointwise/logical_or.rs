@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether at least one of two elements is other than zero.
     pub LogicalOr = "aten::logical_or(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

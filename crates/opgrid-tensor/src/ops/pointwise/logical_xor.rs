@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether exactly one of two elements is other than zero.
     pub LogicalXor = "aten::logical_xor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The inverse of the logistic function.
     pub Logit = "aten::logit(Tensor self, float? eps=None) -> Tensor", in_place, out, method;
 }

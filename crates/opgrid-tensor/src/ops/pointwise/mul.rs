@@ -15,7 +15,7 @@ use half::{bf16, f16};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The product.
     pub MulTensor = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("out"), method;
     /// The product with a number.

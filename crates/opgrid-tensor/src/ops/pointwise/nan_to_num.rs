@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, finfo};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Numbers instead of NaN and infinity.
     pub NanToNum = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", in_place, out, method;
 }

@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The negative.
     pub Neg = "aten::neg(Tensor self) -> Tensor", in_place, out, method;
     /// The same as [`Neg`].

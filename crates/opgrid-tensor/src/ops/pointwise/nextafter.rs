@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The next number of the dtype in the direction of another one.
     pub Nextafter = "aten::nextafter(Tensor self, Tensor other) -> Tensor", in_place, out, method;
 }

@@ -9,7 +9,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements as they are: the tensor itself.
     pub Positive = "aten::positive(Tensor(a) self) -> Tensor(a)", method;
 }

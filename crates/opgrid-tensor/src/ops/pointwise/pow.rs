@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements to the power of others.
     pub PowTensorTensor = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", in_place("Tensor"), out, method;
     /// Elements to the power of a number.

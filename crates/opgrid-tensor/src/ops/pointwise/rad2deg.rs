@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Radians as degrees.
     pub Rad2deg = "aten::rad2deg(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// One divided by each element.
     pub Reciprocal = "aten::reciprocal(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@ use crate::ops::ThresholdBackward;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Zero instead of negative numbers.
     pub Relu = "aten::relu(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -14,7 +14,7 @@ use crate::ops::kinds::division;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// What a quotient that is rounded downwards leaves.
     pub RemainderTensor = "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out, method;
     /// What a quotient that is rounded downwards leaves, of a division by a number.

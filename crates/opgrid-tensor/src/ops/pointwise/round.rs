@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Element;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The nearest whole number, the even one of two.
     pub Round = "aten::round(Tensor self) -> Tensor", in_place, out, method;
     /// The nearest number with so many decimals.

@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// One divided by the square root.
     pub Rsqrt = "aten::rsqrt(Tensor self) -> Tensor", in_place, out, method;
 }

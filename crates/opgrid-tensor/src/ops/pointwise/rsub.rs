@@ -10,7 +10,7 @@ use crate::ops::SubTensor;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub RsubTensor = "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
     /// `other - alpha * self` with a number.
     pub RsubScalar = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method(rsub_scalar);

@@ -11,7 +11,7 @@ use crate::kernels::math::Direction;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The number at distance one from zero in the direction of elements, or zero.
     pub Sgn = "aten::sgn(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -12,7 +12,7 @@ use crate::kernels::math::Conjugate;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logistic function.
     pub Sigmoid = "aten::sigmoid(Tensor self) -> Tensor", in_place, out, method;
     /// The slope of [`Sigmoid`] by its result, times what stands in front of it; complex slopes are conjugated.

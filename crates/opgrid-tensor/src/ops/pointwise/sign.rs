@@ -12,7 +12,7 @@ use crate::kernels::math::Direction;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// One with the sign of elements, or zero.
     pub Sign = "aten::sign(Tensor self) -> Tensor", in_place, out, method;
 }

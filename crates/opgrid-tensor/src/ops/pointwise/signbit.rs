@@ -12,7 +12,7 @@ use crate::kernels::arithmetic::Ordered;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether elements are negative, minus zero included.
     pub Signbit = "aten::signbit(Tensor self) -> Tensor", out, method;
 }

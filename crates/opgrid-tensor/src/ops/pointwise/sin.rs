@@ -12,7 +12,7 @@ use crate::kernels::functions::Sine;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The sine of angles in radians.
     pub Sin = "aten::sin(Tensor self) -> Tensor", in_place, out, method;
 }

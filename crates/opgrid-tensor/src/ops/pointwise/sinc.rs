@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The sine of pi times elements, divided by its angle.
     pub Sinc = "aten::sinc(Tensor self) -> Tensor", in_place, out, method;
 }

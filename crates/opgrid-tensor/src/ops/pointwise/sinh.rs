@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The hyperbolic sine.
     pub Sinh = "aten::sinh(Tensor self) -> Tensor", in_place, out, method;
 }

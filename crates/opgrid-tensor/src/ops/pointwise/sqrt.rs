@@ -12,7 +12,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The square root.
     pub Sqrt = "aten::sqrt(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::ops::{PowInplaceScalar, PowTensorScalar, PowTensorScalarOut};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times themselves.
     pub Square = "aten::square(Tensor self) -> Tensor", in_place, out, method;
 }

@@ -12,7 +12,7 @@ use crate::kernels::functions::Tangent;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The tangent of angles in radians.
     pub Tan = "aten::tan(Tensor self) -> Tensor", in_place, out, method;
 }

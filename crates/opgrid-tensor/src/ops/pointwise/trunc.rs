@@ -13,7 +13,7 @@ use crate::kernels::rounding::Whole;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The whole number towards zero.
     pub Trunc = "aten::trunc(Tensor self) -> Tensor", in_place, out, method;
     /// The same as [`Trunc`].

@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{NonzeroNumpy, sorting::nonzero};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `self` where `condition` is true, `other` elsewhere.
     pub WhereSelf = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", out, method(where_self);
     pub WhereScalarSelf = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor";

@@ -13,7 +13,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Elements times the logarithm of others.
     pub XlogyTensor = "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", in_place, out("OutTensor"), method;
     pub XlogyScalarOther = "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", in_place, out("OutScalar_Other");

@@ -18,7 +18,7 @@ use crate::ops::{Contiguous, MeanDim, SqueezeDim, Unsqueeze};
 use crate::tensor::Dims;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Averages of as many parts of lines.
     pub AdaptiveAvgPool1d = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", out;
     /// Averages of as many parts of images.

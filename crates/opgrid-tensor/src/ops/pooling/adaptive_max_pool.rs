@@ -20,7 +20,7 @@ use crate::ops::prelude::*;
 use crate::ops::{SqueezeDim, Unsqueeze};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The largest elements of as many parts of lines.
     pub AdaptiveMaxPool1d = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)";
     /// The largest elements of as many parts of images.

@@ -22,7 +22,7 @@ use crate::ops::{SqueezeDim, Unsqueeze};
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Averages along lines.
     pub AvgPool1d = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor", out;
     /// Averages under a window that moves over images.

@@ -22,7 +22,7 @@ use crate::ops::{SqueezeDim, Unsqueeze};
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The largest elements along lines.
     pub MaxPool1d = "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor";
     /// The same, and where they are.

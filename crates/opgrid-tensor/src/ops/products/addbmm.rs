@@ -15,7 +15,7 @@ use crate::kernels::copy;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `beta * self + alpha * (batch1 @ batch2)`, summed over all pairs of matrices.
     pub Addbmm = "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
 }

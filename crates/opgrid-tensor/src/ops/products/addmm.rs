@@ -15,7 +15,7 @@ use crate::kernels::products::sizes;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `beta * self + alpha * (mat1 @ mat2)`.
     pub Addmm = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
 }

@@ -14,7 +14,7 @@ use crate::ops::Outer;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `beta * self + alpha * (mat @ vec)`.
     pub Addmv = "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
 }

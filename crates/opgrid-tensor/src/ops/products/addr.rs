@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Array;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `beta * self + alpha * outer(vec1, vec2)`.
     pub Addr = "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
 }

@@ -13,7 +13,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `beta * self + alpha * (batch1 @ batch2)`, for each pair of matrices.
     pub Baddbmm = "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", in_place, out, method;
 }

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AddInplaceTensor, Bmm, Mm, Permute, Reshape};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Bilinear = "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor";
 }
 

@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The products of as many pairs of matrices.
     pub Bmm = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", out, method;
 }

@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Array;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The sum of the products of two vectors' elements.
     pub Dot = "aten::dot(Tensor self, Tensor tensor) -> Tensor", out, method;
     /// The sum of the products of two vectors' elements, those of the first one conjugated.

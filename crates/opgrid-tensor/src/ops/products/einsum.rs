@@ -19,7 +19,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AsStrided, Bmm, Mm, MulTensor, Permute, Reshape, SumDim};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Einsum = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor";
 }
 

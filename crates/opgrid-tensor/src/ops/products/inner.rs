@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{MulOut, MulTensor, Tensordot};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Sums of products along the last dimensions of two tensors.
     pub Inner = "aten::inner(Tensor self, Tensor other) -> Tensor", out, method;
 }

@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{MulTensor, Reshape};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Each element of this tensor times the whole of another.
     pub Kron = "aten::kron(Tensor self, Tensor other) -> Tensor", out, method;
 }

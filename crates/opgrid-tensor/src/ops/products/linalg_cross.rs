@@ -15,7 +15,7 @@ use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Element, broadcast};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LinalgCross = "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out;
     /// The vector product along a dimension of size 3, the first one unless it is named.
     pub Cross = "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out, method;

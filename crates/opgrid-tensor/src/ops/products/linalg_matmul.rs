@@ -8,7 +8,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Matmul, MatmulOut};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LinalgMatmul = "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", out;
 }
 

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Mm, Reshape};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LinalgMultiDot = "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", out;
     pub ChainMatmul = "aten::chain_matmul(Tensor[] matrices) -> Tensor", out;
 }

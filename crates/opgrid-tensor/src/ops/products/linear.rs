@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{AddInplaceTensor, Addmm, Matmul, Reshape, T};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Linear = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out;
 }
 

@@ -17,7 +17,7 @@ use crate::ops::{Bmm, Contiguous, Expand, Mm, Unsqueeze, View};
 use crate::tensor::{Dims, broadcast};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The product of vectors, matrices or stacks of matrices.
     pub Matmul = "aten::matmul(Tensor self, Tensor other) -> Tensor", out, method;
 }

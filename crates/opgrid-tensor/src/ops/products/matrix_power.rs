@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::ops::{self, Expand, EyeM, Matmul};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The product of square matrices with themselves.
     pub LinalgMatrixPower = "aten::linalg_matrix_power(Tensor self, int n) -> Tensor", out;
     /// The product of square matrices with themselves.

@@ -12,7 +12,7 @@ use crate::kernels::products::{multiply, sizes};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The matrix product.
     pub Mm = "aten::mm(Tensor self, Tensor mat2) -> Tensor", out, method;
 }

@@ -12,7 +12,7 @@ use crate::ops::Outer;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The product of a matrix and a vector.
     pub Mv = "aten::mv(Tensor self, Tensor vec) -> Tensor", out, method;
 }

@@ -13,7 +13,7 @@ use crate::ops::MulTensor;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The product of a column and a row.
     pub Outer = "aten::outer(Tensor self, Tensor vec2) -> Tensor", out, method;
     /// The same as `outer`.

@@ -15,7 +15,7 @@ use crate::ops::{Mm, Permute, Reshape, SumDim};
 use crate::tensor::Dims;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Tensordot = "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", out;
 }
 

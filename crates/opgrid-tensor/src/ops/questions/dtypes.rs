@@ -6,7 +6,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether the elements are floats.
     pub IsFloatingPoint = "aten::is_floating_point(Tensor self) -> bool", method;
     /// Whether the elements are complex numbers.

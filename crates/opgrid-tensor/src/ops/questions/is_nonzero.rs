@@ -9,7 +9,7 @@ use crate::ops::Item;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether the only element is true.
     pub IsNonzero = "aten::is_nonzero(Tensor self) -> bool", method;
 }

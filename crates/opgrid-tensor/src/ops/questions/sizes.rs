@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register, "aten::sym_is_contiguous");
     pub SizeInt = "aten::size.int(Tensor self, int dim) -> int";
     pub SymSizeInt = "aten::sym_size.int(Tensor self, int dim) -> SymInt";
     pub StrideInt = "aten::stride.int(Tensor self, int dim) -> int";

@@ -20,7 +20,7 @@ use crate::tensor::Array;
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Ones with the probabilities that the elements are, and zeros.
     pub Bernoulli = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", out;
     pub BernoulliP = "aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor";

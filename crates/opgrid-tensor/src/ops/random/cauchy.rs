@@ -17,7 +17,7 @@ use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Cauchy = "aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", in_place, out;
 }
 

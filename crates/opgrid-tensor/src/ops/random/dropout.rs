@@ -20,7 +20,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Zero instead of randomly chosen elements, and larger ones for the others.
     pub Dropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";
     pub DropoutInplace = "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)";

@@ -15,7 +15,7 @@ use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Exponential = "aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", in_place, out;
 }
 

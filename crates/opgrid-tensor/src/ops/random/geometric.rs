@@ -15,7 +15,7 @@ use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Geometric = "aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", in_place, out;
 }
 

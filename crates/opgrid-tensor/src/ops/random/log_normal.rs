@@ -15,7 +15,7 @@ use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LogNormal = "aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", in_place, out;
 }
 

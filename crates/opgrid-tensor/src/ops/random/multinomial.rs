@@ -21,7 +21,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Array;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Multinomial = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out;
 }
 

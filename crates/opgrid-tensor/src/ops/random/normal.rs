@@ -20,7 +20,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Array;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub NormalInplace = "aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)";
 }
 

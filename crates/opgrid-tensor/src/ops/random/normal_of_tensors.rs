@@ -21,7 +21,7 @@ use crate::ops::{
 use crate::tensor::broadcast;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub NormalTensorFloat = "aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", out;
     pub NormalFloatTensor = "aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", out;
     pub NormalTensorTensor = "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", out;

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyMemoryFormat, RandomInplaceFrom};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Randint = "aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub RandintGenerator = "aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub RandintLow = "aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;

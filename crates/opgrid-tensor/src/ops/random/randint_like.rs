@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyLike, Item, RandomInplaceFrom};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub RandintLike = "aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
     pub RandintLikeGenerator = "aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
     pub RandintLikeLowDtype = "aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{EmptyLike, NormalInplace};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub RandnLike = "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
     pub RandnLikeGenerator = "aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", out;
 }

@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{finfo, iinfo};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Random = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor", in_place, out;
     pub RandomFrom = "aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", in_place, out;
     pub RandomTo = "aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", in_place, out;

@@ -19,7 +19,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Array, iinfo};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Randperm = "aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
     pub RandpermGenerator = "aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", out;
 }

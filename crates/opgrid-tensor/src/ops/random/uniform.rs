@@ -21,7 +21,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Array, Element, Number, finfo};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Uniform = "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", in_place, out;
 }
 

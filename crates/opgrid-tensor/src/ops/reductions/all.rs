@@ -14,7 +14,7 @@ use crate::kernels::choice;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether every element is other than zero.
     pub All = "aten::all(Tensor self) -> Tensor", out("all_out"), method;
     /// Whether every element is other than zero, over a dimension.

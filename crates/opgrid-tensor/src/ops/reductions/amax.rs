@@ -15,7 +15,7 @@ use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The largest element over dimensions, all if none is named.
     pub Amax = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", out, method;
 }

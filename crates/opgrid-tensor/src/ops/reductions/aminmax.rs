@@ -14,7 +14,7 @@ use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The smallest and the largest element, of all or over a dimension.
     pub Aminmax = "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out, method;
 }

@@ -14,7 +14,7 @@ use crate::kernels::choice;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Whether some element is other than zero.
     pub Any = "aten::any(Tensor self) -> Tensor", out("all_out"), method;
     /// Whether some element is other than zero, over a dimension.

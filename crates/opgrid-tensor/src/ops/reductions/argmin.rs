@@ -13,7 +13,7 @@ use crate::kernels::choice;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Where the smallest element is, of all or over a dimension.
     pub Argmin = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", out, method;
 }

@@ -12,7 +12,7 @@ use crate::kernels::count;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How many elements are other than zero, of all or over a dimension.
     pub CountNonzero = "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", out, method;
     pub CountNonzeroDimIntList = "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", out;

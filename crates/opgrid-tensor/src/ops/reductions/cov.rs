@@ -20,7 +20,7 @@ use crate::ops::{
 };
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// How variables vary together.
     pub Cov = "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor";
     /// The same, beside how each varies by itself.

@@ -20,7 +20,7 @@ use crate::ops::prelude::*;
 use crate::tensor::promote_types;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LinalgVectorNorm = "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
 }
 

@@ -14,7 +14,7 @@ use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithm of the sum of exponentials over dimensions, all if none is named.
     pub Logsumexp = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out, method;
 }

@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Maximum, MaximumOut};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The largest of all elements.
     pub Max = "aten::max(Tensor self) -> Tensor", out("unary_out"), method;
     pub MaxDim = "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_max", max, max_values), method(max_dim);

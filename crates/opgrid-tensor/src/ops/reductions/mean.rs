@@ -16,7 +16,7 @@ use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Mean = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("dtype_out");
     pub MeanDim = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("out");
 }

@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Minimum, MinimumOut};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The smallest of all elements.
     pub Min = "aten::min(Tensor self) -> Tensor", out("unary_out"), method;
     pub MinDim = "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_min", min, min_indices), method(min_dim);

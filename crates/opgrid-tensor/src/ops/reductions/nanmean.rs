@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{DivTensor, Isnan, LogicalNot, MaskedFillScalar, SumDim};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Nanmean = "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out;
 }
 

@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{LinalgVectorNorm, LinalgVectorNormOut};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub NormScalar = "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", out;
     pub NormScalarOptDim = "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", out("out");
     pub NormScalarOptDimDtype = "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", out("dtype_out");

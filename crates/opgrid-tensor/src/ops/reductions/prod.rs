@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Prod = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out");
     pub ProdDimInt = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("int_out");
 }

@@ -12,7 +12,7 @@ use crate::kernels::mean;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub StdMean = "aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)";
     pub StdMeanDim = "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)";
     pub StdMeanCorrection = "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", out;

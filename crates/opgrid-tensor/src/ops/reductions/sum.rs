@@ -14,7 +14,7 @@ use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Sum = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", out("out");
     pub SumDim = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out("IntList_out");
 }

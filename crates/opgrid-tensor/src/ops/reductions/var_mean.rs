@@ -11,7 +11,7 @@ use crate::kernels::mean;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub VarMean = "aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)";
     pub VarMeanDim = "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)";
     pub VarMeanCorrection = "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", out;

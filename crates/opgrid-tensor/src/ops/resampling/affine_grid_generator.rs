@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Bmm, Expand, Linspace, Reshape, Stack, TransposeInt, Zeros};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The grid of an affine map.
     pub AffineGridGenerator = "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", out;
 }

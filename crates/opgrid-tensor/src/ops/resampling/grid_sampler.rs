@@ -19,7 +19,7 @@ use crate::ops::kinds::sampling::Sampled;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Images, read at the places that a grid names.
     pub GridSampler = "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor";
     /// The same of images with two dimensions.

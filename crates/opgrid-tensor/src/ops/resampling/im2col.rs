@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The patches of images as columns.
     pub Im2col = "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", out;
     /// Sums of columns as images.

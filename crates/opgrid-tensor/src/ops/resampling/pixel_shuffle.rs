@@ -14,7 +14,7 @@ use crate::ops::kinds::images::in_format_of;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Channels as elements between others.
     pub PixelShuffle = "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out;
     /// Elements between others as channels.

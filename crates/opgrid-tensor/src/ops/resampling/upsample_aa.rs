@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Images of other sizes, by a triangle.
     pub UpsampleBilinear2dAa = "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", out;
     pub UpsampleBilinear2dAaVec = "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";

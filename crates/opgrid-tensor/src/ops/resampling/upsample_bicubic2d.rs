@@ -17,7 +17,7 @@ use crate::ops::kinds::resampling::{
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Images of other sizes, of neighbours by cubic polynomials.
     pub UpsampleBicubic2d = "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", out;
     pub UpsampleBicubic2dVec = "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";

@@ -20,7 +20,7 @@ use crate::ops::kinds::resampling::{
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Lines of other sizes, of neighbours by distance.
     pub UpsampleLinear1d = "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", out;
     pub UpsampleLinear1dVec = "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";

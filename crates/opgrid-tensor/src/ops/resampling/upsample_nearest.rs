@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::tensor::choose::unsupported;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Lines of other sizes, of the nearest elements.
     pub UpsampleNearest1d = "aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", out;
     pub UpsampleNearest1dVec = "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor";

@@ -14,7 +14,7 @@ use crate::ops::kinds::{order, scans};
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The smallest of all elements up to each one along a dimension, and where it is.
     pub Cummin = "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", out, method;
 }

@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 use crate::ops::{WhereScalarSelf, WhereSelf};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Cumprod = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", in_place, out;
 }
 

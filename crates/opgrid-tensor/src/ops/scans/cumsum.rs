@@ -15,7 +15,7 @@ use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Cumsum = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", in_place, out;
 }
 

@@ -16,7 +16,7 @@ use crate::ops::{Cat, Clone, NeTensor};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Diff = "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out;
 }
 

@@ -15,7 +15,7 @@ use crate::ops::kinds::scans;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The logarithms of the sums of exponentials of all elements up to each one along a dimension.
     pub Logcumsumexp = "aten::logcumsumexp(Tensor self, int dim) -> Tensor", out, method;
 }

@@ -17,7 +17,7 @@ use crate::ops::kinds::softmax;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub LogSoftmax = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", out;
     pub LogSoftmaxBackwardData = "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", out;
     pub LogSoftmaxInt = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out;

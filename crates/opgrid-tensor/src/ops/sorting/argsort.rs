@@ -12,7 +12,7 @@ use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Where the elements were that are in order along a dimension.
     pub Argsort = "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", method;
     pub ArgsortStable = "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out;

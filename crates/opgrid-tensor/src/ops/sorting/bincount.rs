@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Element, Number};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Bincount = "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", out;
 }
 

@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 use crate::tensor::Array;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Histc = "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out;
 }
 

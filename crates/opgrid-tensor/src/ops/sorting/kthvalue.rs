@@ -14,7 +14,7 @@ use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The element of a rank along a dimension, and where it is.
     pub Kthvalue = "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out("values"), method;
 }

@@ -12,7 +12,7 @@ use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The elements in order along the first dimension.
     pub Msort = "aten::msort(Tensor self) -> Tensor", out, method;
 }

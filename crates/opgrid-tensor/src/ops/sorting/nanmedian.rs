@@ -16,7 +16,7 @@ use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Nanmedian = "aten::nanmedian(Tensor self) -> Tensor", out, method;
     pub NanmedianDim = "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out("dim_values"), method(nanmedian_dim);
 }

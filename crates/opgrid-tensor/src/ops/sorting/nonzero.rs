@@ -17,7 +17,7 @@ use crate::ops::kinds::found;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Where the elements are that are other than zero.
     pub Nonzero = "aten::nonzero(Tensor self) -> Tensor", out, method;
     /// The same for each dimension.

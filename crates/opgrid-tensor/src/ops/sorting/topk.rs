@@ -15,7 +15,7 @@ use crate::ops::kinds::order;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The largest or the smallest elements along a dimension, and where they are.
     pub Topk = "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out("values"), method;
 }

@@ -11,7 +11,7 @@ use crate::ops::kinds::unique;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub UniqueConsecutive = "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", out;
 }
 

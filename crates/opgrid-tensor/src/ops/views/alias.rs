@@ -9,7 +9,7 @@ use crate::ops::kinds::views;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The same elements through another handle.
     pub Alias = "aten::alias(Tensor(a) self) -> Tensor(a)";
     /// The same elements without a derivative.

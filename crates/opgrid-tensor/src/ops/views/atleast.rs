@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Reshape, Unsqueeze};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Atleast1d = "aten::atleast_1d(Tensor self) -> Tensor";
     pub Atleast2d = "aten::atleast_2d(Tensor self) -> Tensor";
     pub Atleast3d = "aten::atleast_3d(Tensor self) -> Tensor";

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::tensor::broadcast;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub BroadcastTensors = "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]";
 }
 

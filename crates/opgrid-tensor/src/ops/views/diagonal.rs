@@ -12,7 +12,7 @@ use crate::ops::kinds::views;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The diagonals of the matrices that two dimensions are.
     pub Diagonal = "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", method;
 }

@@ -12,7 +12,7 @@ use crate::layers::vmap::DefineBatching;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Expand = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)";
     /// Stretched to the sizes of another tensor.
     pub ExpandAs = "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", method;

@@ -12,7 +12,7 @@ use crate::ops::{Contiguous, Reshape, View};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The dimensions from `start_dim` to `end_dim`, both included, as one.
     pub FlattenUsingInts = "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", method;
     /// All dimensions as one.

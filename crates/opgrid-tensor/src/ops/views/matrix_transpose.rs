@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Alias, Conj, Permute, TransposeInt};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub MT = "aten::mT(Tensor(a) self) -> Tensor(a)";
     /// Matrices transposed, of conjugates.
     pub MH = "aten::mH(Tensor(a) self) -> Tensor(a)";

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::ops::{Expand, TransposeInt, View};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Meshgrid = "aten::meshgrid(Tensor[] tensors) -> Tensor[]";
     pub MeshgridIndexing = "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]";
 }

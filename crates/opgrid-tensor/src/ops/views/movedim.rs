@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Dimensions at other places; the others keep their order.
     pub MovedimIntlist = "aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", method;
     pub MovedimInt = "aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)";

@@ -13,7 +13,7 @@ use crate::ops::{Item, SliceScatter, SliceTensor};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// `length` indices of a dimension from `start` on.
     pub Narrow = "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", method;
     pub NarrowTensor = "aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)";

@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The dimensions in another order.
     pub Permute = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", method;
 }

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::infer_sizes;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub Reshape = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)";
     pub ReshapeAs = "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)";
 }

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 use crate::tensor::{Array, Storage};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Gives the tensor other sizes, and more memory where they need it.
     pub ResizeInplace = "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
     pub ResizeAsInplace = "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)";

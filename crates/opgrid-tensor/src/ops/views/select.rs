@@ -7,7 +7,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// One index of a dimension, which disappears.
     pub SelectInt = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", method;
 }

@@ -12,7 +12,7 @@ use crate::ops::EmptyMemoryFormat;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub SetInplaceSourceTensor = "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)";
     pub SetInplaceSourceTensorStorageOffset = "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)";
     pub SetInplace = "aten::set_(Tensor(a!) self) -> Tensor(a!)";

@@ -8,7 +8,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Every `step`-th index of a dimension from `start` to before `end`.
     pub SliceTensor = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", method;
 }

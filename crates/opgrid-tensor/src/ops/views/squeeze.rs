@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Without dimensions of size 1.
     pub Squeeze = "aten::squeeze(Tensor(a) self) -> Tensor(a)", method;
     /// Without one dimension, if its size is 1.

@@ -14,7 +14,7 @@ use crate::ops::{Item, SliceTensor};
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     pub TensorSplitSections = "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]";
     pub TensorSplitIndices = "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]";
     pub TensorSplitTensorIndicesOrSections = "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]";

@@ -11,7 +11,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Two dimensions exchanged.
     pub TransposeInt = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", method;
     pub TransposeInplace = "aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)";

@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The slices of a dimension, which disappears.
     pub UnbindInt = "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", method(unbind);
 }

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::{infer_sizes, normalise_dim};
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// One dimension as several, of which one size may be -1.
     pub UnflattenInt = "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", method;
 }

@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 use crate::tensor::views::normalise_dim;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// Windows of a dimension, `step` apart.
     pub Unfold = "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", method;
 }

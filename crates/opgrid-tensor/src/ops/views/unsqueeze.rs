@@ -8,7 +8,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// With a dimension of size 1 before `dim`.
     pub Unsqueeze = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", method;
     pub UnsqueezeInplace = "aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)";

@@ -10,7 +10,7 @@
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The same elements under other sizes, of which one may be -1.
     pub View = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", method;
     pub ViewAs = "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)";

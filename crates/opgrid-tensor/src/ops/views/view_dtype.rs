@@ -11,7 +11,7 @@ use crate::ops::kinds::complex;
 use crate::ops::prelude::*;
 
 operator! {
-    home = crate::home;
+    home = crate::home_of(register);
     /// The same bytes as elements of another dtype.
     pub ViewDtype = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", method(view_dtype);
 }
