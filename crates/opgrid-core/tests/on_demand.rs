@@ -55,7 +55,8 @@ fn subject() -> (Dispatcher, opgrid_core::Registration) {
     let mut library = dispatcher.library("lazy");
     library.on_demand(GROUPS);
     let registration = library.finish().unwrap();
-    (HALVES.set(0), PRODUCTS.set(0));
+    HALVES.set(0);
+    PRODUCTS.set(0);
     (dispatcher, registration)
 }
 

@@ -209,6 +209,47 @@ fn a_view_follows_its_base() -> Result<()> {
 }
 
 #[test]
+fn views_that_overlap_themselves_have_gradients() -> Result<()> {
+    let cases: [(&[i64], &[i64], i64); 5] = [
+        (&[3, 3], &[1, 1], 1),
+        (&[2, 3, 2], &[2, 1, 1], 0),
+        (&[2, 4], &[0, 1], 2),
+        (&[3, 2, 2], &[0, 3, 0], 1),
+        (&[0, 3], &[1, 1], 0),
+    ];
+    for (size, stride, offset) in cases {
+        let x = leaf(&[7]);
+        let weights = numbers(size);
+        x.as_strided(size, stride, Some(offset))?.mul(&weights)?.sum()?.backward()?;
+        let mut expected = [0.0; 7];
+        for (at, weight) in elements(&weights).into_iter().enumerate() {
+            let (mut rest, mut place) = (at as i64, offset);
+            for (size, stride) in size.iter().zip(stride).rev() {
+                (rest, place) = (rest / size, place + rest % size * stride);
+            }
+            expected[place as usize] += weight;
+        }
+        let found = elements(&x.grad().unwrap());
+        assert!(
+            found.iter().zip(&expected).all(|(found, x)| (found - x).abs() < 1e-12),
+            "{size:?}: {found:?}"
+        );
+        let view =
+            |x: &[Tensor]| Ok(vec![x[0].as_strided(size, stride, Some(offset))?.mul(&weights)?.exp()?]);
+        if weights.numel() > 0 {
+            gradcheck(view, &[leaf(&[7])], Default::default())?;
+            gradgradcheck(view, &[leaf(&[7])], Default::default())?;
+        }
+    }
+    // Elements of the input in one place share what comes back to it.
+    let x = leaf(&[3]);
+    let rows = x.expand(&[2, 3])?;
+    rows.as_strided(&[2], &[1], Some(1))?.sum()?.backward()?;
+    assert_eq!(elements(&x.grad().unwrap()), [0.0, 1.0, 1.0]);
+    Ok(())
+}
+
+#[test]
 fn memory_that_others_see_does_not_begin_to_require_gradients() -> Result<()> {
     let (x, shared) = (leaf(&[2]), numbers(&[2]));
     let other = shared.view_as(shared.geometry().clone())?;

@@ -1,11 +1,10 @@
 //! The overloads that a name has now, in the order in which they are tried.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use opgrid::families::{DeprecatedOrders, Switch};
 use opgrid::schema::{FunctionSchema, Type};
-use opgrid::{Dispatcher, Listener, Listening, OperatorHandle, Result};
+use opgrid::{Dispatcher, Result};
 use pyo3::prelude::*;
 
 use super::overload::{Overload, Style};
@@ -27,25 +26,10 @@ pub(super) struct Switched {
     pub(super) overloads: Vec<Arc<Overload>>,
 }
 
-/// How often operators have come or gone.
-static CHANGES: AtomicU64 = AtomicU64::new(0);
-
 /// The number of changes so far: candidates that were found since are those that there are.
 #[inline]
 pub(crate) fn now() -> u64 {
-    CHANGES.load(Ordering::Acquire)
-}
-
-struct Counting;
-
-impl Listener for Counting {
-    fn defined(&self, _: &OperatorHandle, _: &FunctionSchema) {
-        CHANGES.fetch_add(1, Ordering::Release);
-    }
-
-    fn dropped(&self, _: &OperatorHandle, _: &FunctionSchema) {
-        CHANGES.fetch_add(1, Ordering::Release);
-    }
+    Dispatcher::global().changes()
 }
 
 /// The dispatcher that Python calls: the process's own, with the operators of this library.
@@ -54,10 +38,7 @@ impl Listener for Counting {
 ///
 /// Somebody else has taken the operators' namespace.
 pub(crate) fn dispatcher() -> Result<&'static Dispatcher> {
-    static LISTENING: OnceLock<Listening> = OnceLock::new();
-    let dispatcher = opgrid::dispatcher()?;
-    LISTENING.get_or_init(|| dispatcher.listen(Arc::new(Counting)));
-    Ok(dispatcher)
+    opgrid::dispatcher()
 }
 
 impl Candidates {

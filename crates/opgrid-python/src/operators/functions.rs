@@ -1,6 +1,6 @@
 //! Functions and methods: what `og.add` and `x.add` are.
 
-use opgrid::schema::Type;
+use opgrid::schema::{OperatorName, Type};
 use opgrid::{OperatorHandle, Result};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
@@ -186,7 +186,7 @@ impl Method {
 /// As [`dispatcher`].
 pub(crate) fn give_methods(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<TensorBase>();
-    for name in names(is_method).or_raise(py)? {
+    for name in methods().or_raise(py)? {
         // What a class defines itself comes first.
         if !class.hasattr(name.as_str())? {
             give_method(&class, name)?;
@@ -302,26 +302,28 @@ fn is_method(operator: &OperatorHandle) -> bool {
     })
 }
 
-fn names(admit: impl Fn(&OperatorHandle) -> bool) -> Result<Vec<String>> {
-    let mut names: Vec<String> = Vec::new();
-    for operator in dispatcher()?.operators() {
-        let name = operator.name();
-        if name.namespace() == Some(NAMESPACE) && admit(&operator) {
-            names.push(name.base().to_owned());
-        }
-    }
+/// The names of functions among operators, in order.
+fn names<'o>(operators: impl Iterator<Item = &'o OperatorName>) -> Vec<String> {
+    let own = operators.filter(|name| name.namespace() == Some(NAMESPACE));
+    let mut names: Vec<_> = own.map(|name| name.base().to_owned()).collect();
     names.dedup();
-    Ok(names)
+    names
+}
+
+fn methods() -> Result<Vec<String>> {
+    let mut operators = dispatcher()?.operators();
+    operators.retain(is_method);
+    Ok(names(operators.iter().map(OperatorHandle::name)))
 }
 
 /// The names of all functions.
 #[pyfunction]
 pub(crate) fn function_names(py: Python<'_>) -> PyResult<Vec<String>> {
-    names(|_| true).or_raise(py)
+    Ok(names(dispatcher().or_raise(py)?.names().iter()))
 }
 
 /// The names of all methods that operators are.
 #[pyfunction]
 pub(crate) fn method_names(py: Python<'_>) -> PyResult<Vec<String>> {
-    names(is_method).or_raise(py)
+    methods().or_raise(py)
 }

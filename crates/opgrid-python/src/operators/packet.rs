@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use opgrid::schema::OperatorName;
 use opgrid::{OperatorHandle, ValueRef};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -66,10 +67,9 @@ pub(crate) fn function_overloads(py: Python<'_>, name: &str, method: bool) -> Py
 #[pyfunction]
 #[pyo3(signature = (namespace=None))]
 pub(crate) fn operator_names(py: Python<'_>, namespace: Option<&str>) -> PyResult<Vec<String>> {
-    let operators = dispatcher().or_raise(py)?.operators();
-    let wanted =
-        |operator: &&OperatorHandle| namespace.is_none_or(|it| operator.name().namespace() == Some(it));
-    Ok(operators.iter().filter(wanted).map(|operator| operator.name().to_string()).collect())
+    let names = dispatcher().or_raise(py)?.names();
+    let wanted = |name: &&OperatorName| namespace.is_none_or(|it| name.namespace() == Some(it));
+    Ok(names.iter().filter(wanted).map(ToString::to_string).collect())
 }
 
 /// Whether an overload of that full name is defined.

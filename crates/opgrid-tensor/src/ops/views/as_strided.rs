@@ -9,6 +9,7 @@
 
 use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
+use crate::ops::{AsStridedScatter, SelectInt, SumDim};
 
 operator! {
     home = crate::home_of(register);
@@ -86,18 +87,41 @@ impl Tensor {
 /// The gradient: what the places of the view have, summed, and then what the input has at its own. Several elements of the
 /// input in one place share it.
 fn slope(grad: &Tensor, base: &Geometry, viewed: &Geometry) -> Result<Tensor> {
+    let own = |memory: &Tensor| AsStrided.call(memory, base.sizes(), base.strides(), Some(base.offset()));
     let count = base.end().max(viewed.end());
-    let numbers = Tensor::arange(0, count, 1)?;
-    let places = |geometry: &Geometry| {
-        numbers.as_strided(geometry.sizes(), geometry.strides(), Some(geometry.offset()))?.reshape(&[-1])
-    };
-    let memory = Tensor::zeros(&[count], grad.dtype(), grad.device())?;
-    let mut memory = memory.index_add(0, &places(viewed)?, &grad.reshape(&[-1])?, 1)?;
-    let own = places(base)?;
-    if base.repeats() {
-        let one = Tensor::ones(&[own.numel()], grad.dtype(), grad.device())?;
-        let shares = Tensor::zeros(&[count], grad.dtype(), grad.device())?.index_add(0, &own, &one, 1)?;
-        memory = (memory / shares.clamp_min(1)?)?;
+    let slope = own(&placed(grad, viewed, count)?)?;
+    if !base.repeats() {
+        return slope.contiguous();
     }
-    memory.index_select(0, &own)?.reshape(base.sizes())
+    let one = Tensor::ones(base.sizes(), grad.dtype(), grad.device())?;
+    slope / own(&placed(&one, base, count)?)?
+}
+
+/// Memory of so many places with the sum of those numbers at each that lie there by a geometry.
+///
+/// Numbers in one place are parted by the shortest dimension, so that what is written at once lies apart: windows are few numbers
+/// wide. No operator that adds at indices is needed, which a program without another use for it would have to carry for this.
+fn placed(numbers: &Tensor, geometry: &Geometry, count: i64) -> Result<Tensor> {
+    let (sizes, strides) = (geometry.sizes(), geometry.strides());
+    let memory = Tensor::zeros(&[count], numbers.dtype(), numbers.device())?;
+    if geometry.numel() == 0 {
+        return Ok(memory);
+    }
+    if geometry.overlaps_itself() == Some(false) {
+        return AsStridedScatter.call(&memory, numbers, sizes, strides, Some(geometry.offset()));
+    }
+    let long = (0..sizes.len()).filter(|dim| sizes[*dim] > 1);
+    let dim = long.min_by_key(|dim| (strides[*dim] > 0, sizes[*dim])).unwrap_or_default();
+    let without = |list: &[i64]| [&list[..dim], &list[dim + 1..]].concat();
+    let at = |index: i64| {
+        Geometry::strided(&without(sizes), &without(strides), geometry.offset() + index * strides[dim])
+    };
+    if strides[dim] == 0 {
+        let sum = SumDim.call(numbers, Some(&[dim as i64]), false, Some(numbers.dtype()))?;
+        return placed(&sum, &at(0)?, count);
+    }
+    (0..sizes[dim]).try_fold(memory, |memory, index| {
+        let part = placed(&SelectInt.call(numbers, dim as i64, index)?, &at(index)?, count)?;
+        memory.add(&part, 1)
+    })
 }
