@@ -124,8 +124,8 @@ impl<T: Element<Math: Summed>> Reduction for Numbers<T> {
     }
 
     #[inline(always)]
+    #[expect(clippy::eq_op, reason = "only NaN is not equal to itself")]
     fn step(&self, state: Self::State, value: Math<T>, _index: usize) -> Self::State {
-        // Only NaN is not what it is.
         if value == value { Math::<T>::add(state, value.wide()) } else { state }
     }
 
