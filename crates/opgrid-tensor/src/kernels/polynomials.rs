@@ -294,7 +294,7 @@ fn log_of_one_and_f32<const FUSED: bool>(f: f32, parts: [f32; 2]) -> f32 {
     // In pairs, so that steps wait for fewer others.
     let pair = |first: f32, second: f32| f.fused::<FUSED>(second, first);
     let last = z.fused::<FUSED>(0.069_715_85, pair(0.116_855_8, -0.114_800_68));
-    let lower = z.fused::<FUSED>(pair(0.200_007_16, -0.166_678_03), pair(0.333_333_31, -0.249_999_97));
+    let lower = z.fused::<FUSED>(pair(0.200_007_16, -0.166_678_03), pair(0.333_333_3, -0.249_999_97));
     let upper = z.fused::<FUSED>(last, pair(0.142_490_4, -0.124_256_55));
     let series = (z * z).fused::<FUSED>(upper, lower);
     let rest = z.fused::<FUSED>(-0.5, (f * z).fused::<FUSED>(series, parts[1]));
