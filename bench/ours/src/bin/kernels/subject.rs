@@ -182,9 +182,9 @@ impl Subject {
             factors_bf16: two(|| cast(&rand(&[sized(256), sized(256)])?, DType::BF16))?,
             factors_i64: two(|| numbers(&[sized(128), sized(128)], 100))?,
             rows_of: [
-                Rows::new(1, sized(64))?,
+                Rows::new(1, sized(64).max(8))?,
                 Rows::new(sized(100), 100)?,
-                Rows::new(sized(1000), sized(1000))?,
+                Rows::new(sized(1000), sized(1000).max(8))?,
             ],
             typed_rows: [
                 typed.cast(DType::F64)?,
