@@ -12,12 +12,12 @@ use opgrid_tensor::ops::{
     IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, Kthvalue, LerpTensor, LinearOut,
     LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
     MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut, MedianDimValues, MmOut,
-    Mode, MulOut, MulScalarOut, Nanmean, NativeDropout, NormalInplace, NormalTensorFloatOut, PdistForward,
-    PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor,
-    ReluOut, RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset,
-    SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
-    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
-    VarMeanCorrection, ViewAsComplex, ViewDtype,
+    Mode, MulOut, MulScalarOut, Nanmean, NansumOut, NativeDropout, NormalInplace, NormalTensorFloatOut,
+    PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint,
+    RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut,
+    SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices,
+    ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa,
+    VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Complex, Tensor, f16};
 
@@ -180,6 +180,8 @@ fn what_is_refused_with_elements_is_refused_without() {
     let (left, right) = (empty(&[2, 0], DType::I32), empty(&[0, 2], DType::I32));
     let far = empty(&[2, 2], DType::I32).addmm(&left, &right, 1, f64::NAN);
     assert!(message(far).contains("cannot be converted to Int"));
+    let sum = NansumOut.call(&empty(&[0], DType::F32), None, false, None, &empty(&[], DType::I8));
+    assert!(message(sum).contains("expected a floating-point one as `self`"));
     let average = Nanmean.call(&empty(&[0], DType::F32), None, false, Some(DType::Complex64));
     assert!(message(average).contains("not implemented for 'ComplexFloat'"));
     let distances = Cdist.call(&empty(&[2, 0], DType::F32), &empty(&[4, 0], DType::F64), 2.0, None);

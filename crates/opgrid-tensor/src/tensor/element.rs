@@ -353,7 +353,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
             !tensor.dtype.is_integral() && tensor.elements.iter().any(|element| is_beyond(element.re))
         };
         // Sums and products are of elements that were converted.
-        let is_total = matches!(seen.family(), "sum" | "prod" | "cumsum" | "cumprod");
+        let is_total = matches!(seen.family(), "sum" | "nansum" | "prod" | "cumsum" | "cumprod");
         let is_end = |value: f64| value == 0.0 || value == least || value == most || is_total;
         seen.tensors().iter().any(of_tensor) && seen.each(|(_, ours, _)| is_end(ours.re))
     },

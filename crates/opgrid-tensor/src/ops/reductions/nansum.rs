@@ -43,6 +43,30 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("range", given(make::numbers(DType::F32, &[2], 0)).and([2].to_vec()))
         .refuses("complex", given(make::numbers(DType::F32, &[2], 0)).named("dtype", DType::Complex64));
     samples.differs_as(Nansum, &[READ_AFTER_WRITTEN, reduce::NOT_FINITE]);
+    samples.differs(
+        Nansum,
+        Difference {
+            id: "sums-of-nothing-are-checked",
+            what: "torch refuses to write the sum of floats to an output of other numbers where there are elements; here also where \
+                   there are none",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+            when: |seen| {
+                let is_nothing = seen.tensor("self").is_some_and(Operand::is_empty);
+                is_nothing && seen.we_refuse("expected a floating-point one as `self`")
+            },
+            directed: Some(Directed {
+                operator: "aten::nansum.out",
+                arguments: || {
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[0], &[]).into()),
+                        ("out", Operand::rows(1, DType::I8, &[], &[0.0]).into()),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
     samples.rounds(Nansum, Roundings::all(Rounding::Sum(4)));
 }
 
