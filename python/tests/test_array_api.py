@@ -76,7 +76,7 @@ BINARY = {
 }
 DIVIDED = [((x, y), {}) for x, y in SAME + MIXED if all(np.asarray(z).dtype.kind == "f" for z in (x, y))]
 BINARY["divide"] = BINARY["pow"] = DIVIDED
-BINARY |= {name: DIVIDED for name in "atan2 copysign logaddexp nextafter".split()}
+BINARY |= {name: DIVIDED for name in "atan2 copysign hypot logaddexp nextafter".split()}
 BINARY["remainder"] = [((INTS[0], 2), {}), ((FLOATS[0], 0.75), {}), ((-7, INTS[0]), {})]
 INTEGERS = [((x, x[..., ::-1].copy()), {}) for x in INTS if x.ndim]
 BINARY |= {f"bitwise_{name}": INTEGERS for name in ("and", "or", "xor")}

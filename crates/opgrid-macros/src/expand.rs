@@ -429,19 +429,13 @@ mod tests {
             #[cfg(unix)]
             G = "t::g.int(int x) -> ()";
         )));
-        let group = tokens(quote!(
+        // In braces, which are left as they are: what is generated has no comma behind the last one.
+        let group = tokens(quote! {
             pub(crate) static OPERATORS: core::OnDemand = core::OnDemand::new(
-                &[
-                    "t::f",
-                    "t::f.out",
-                    #[cfg(unix)]
-                    "t::g.int",
-                    "t::boxed",
-                    "t::boxed.out",
-                ],
-                self::register,
+                &["t::f", "t::f.out", #[cfg(unix)] "t::g.int", "t::boxed", "t::boxed.out"],
+                self::register
             );
-        ));
+        });
         let home = tokens(quote!(
             fn home() -> core::Result<()> {
                 crate::home_of(&OPERATORS)
