@@ -4,7 +4,7 @@
 //! (`opgrid-nn`, as [`nn`] and [`optim`]), and fills the global dispatcher with the operators on first use.
 //!
 //! Without the feature `all-operators` (on by default) a program holds and links the operators that it names in Rust, by a call or a
-//! handle ([`Dispatcher::operator`]), and those that they need; [`dispatcher`] is then what registers, and links, all of them.
+//! handle ([`Dispatcher::operator`]), and those that they need; [`dispatcher()`] is then what registers, and links, all of them.
 //!
 //! # Examples
 //!
