@@ -4,12 +4,13 @@ A case has blocks of memory, tensors on them and calls of operators; see `src/te
 results with their bytes, and the blocks that it wrote.
 
 This process answers nothing itself: it forks workers, so that one that dies is replaced at once by one whose memory no case
-has spoilt. A case at which a worker dies is asked again of the next one and answered as `{"died": ANSWER}`, null where that
-dies too. `{"anew": CASE}` asks a new worker.
+has spoilt. A case at which a worker dies, or at which it stands still, is asked again of the next one and answered as
+`{"died": ANSWER}`, null where that dies too. `{"anew": CASE}` asks a new worker.
 """
 
 import json
 import os
+import select
 import signal
 import struct
 import sys
@@ -198,6 +199,10 @@ def overloads(case):
     return found
 
 
+# The seconds after which a worker is taken to stand still: one whose memory is spoilt may wait for a lock for ever.
+PATIENCE = 60
+
+
 class Worker:
     """A process that answers cases, forked off one that has answered none."""
 
@@ -227,7 +232,9 @@ class Worker:
         try:
             self.questions.write(line)
             self.questions.flush()
-            answer = self.answers.readline()
+            # One line answers one line, so none of the answer can wait in a buffer.
+            ready, _, _ = select.select([self.answers], [], [], PATIENCE)
+            answer = self.answers.readline() if ready else ""
         except BrokenPipeError:
             answer = ""
         if not answer.endswith("\n"):

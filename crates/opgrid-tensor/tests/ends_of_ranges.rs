@@ -280,7 +280,9 @@ fn masks_count_their_dimensions() {
     let x = Tensor::arange(0, 6, 1).unwrap().reshape(&[2, 3]).unwrap();
     let mask = x.gt_scalar(2).unwrap();
     assert_eq!(x.index(&[Some(mask.clone())]).unwrap().to_vec::<i64>().unwrap(), [3, 4, 5]);
-    assert!(message(x.index(&[Some(mask), None])).contains("too many indices"));
+    assert!(message(x.index(&[Some(mask.clone()), None])).contains("too many indices"));
+    let (cube, first) = (x.reshape(&[2, 3, 1]).unwrap(), tensor(&[0i64]));
+    assert!(message(cube.index(&[Some(mask), None, Some(first)])).contains("too many indices"));
 }
 
 #[test]
