@@ -86,20 +86,23 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     run::cases(&setting, &mut torch, CALLS, seeds(1), &mut report, |_, _, _| ())?;
     let unmet = match arguments.count >= SEEDS {
         true => run::directed(&setting, &mut torch, &mut report)?,
-        false => Vec::new(),
+        false => run::Unmet::default(),
     };
     for text in report.tally().shown() {
         println!("{text}");
     }
     print!("{report}{}", report.table(&setting.differences));
+    if !unmet.unknown.is_empty() {
+        println!("not met, and without a directed call: {}", unmet.unknown.join(" "));
+    }
     println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
     println!("{:.1} s", start.elapsed().as_secs_f64());
     let mut rare = report.hardly_compared(ENOUGH);
     rare.retain(|operator| setting.can_be_called(operator));
     match report.tally().differences() {
-        0 if !unmet.is_empty() => Err(format!(
+        0 if !unmet.gone.is_empty() => Err(format!(
             "decided differences that their directed calls do not show any more: {}",
-            unmet.join(", ")
+            unmet.gone.join(", ")
         )),
         0 if rare.is_empty() => Ok(()),
         0 => Err(format!("both sides refuse nearly every call of: {}", rare.join(", "))),

@@ -292,29 +292,36 @@ pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Repor
     Ok(())
 }
 
-/// Runs the directed call of each difference that was not met yet, and gives those whose call does not show them, other than
-/// those that only other processors show.
+/// The differences that no call has shown.
+#[derive(Default)]
+pub struct Unmet {
+    /// Those whose directed call does not show them, other than those that only other processors show.
+    pub gone: Vec<&'static str>,
+    /// Those without a directed call: whether they are there still is not known.
+    pub unknown: Vec<&'static str>,
+}
+
+/// Runs the directed call of each difference that was not met yet.
 ///
 /// # Errors
 ///
 /// The other side cannot be asked; a directed call is none.
-pub fn directed(
-    setting: &Setting,
-    torch: &mut Torch,
-    report: &mut Report,
-) -> Result<Vec<&'static str>, String> {
-    let mut unmet = Vec::new();
+pub fn directed(setting: &Setting, torch: &mut Torch, report: &mut Report) -> Result<Unmet, String> {
+    let mut unmet = Unmet::default();
     for (difference, _) in setting.differences.all() {
         if report.tally().has_met(difference.id) {
             continue;
         }
-        let Some(call) = &difference.directed else { continue };
+        let Some(call) = &difference.directed else {
+            unmet.unknown.push(difference.id);
+            continue;
+        };
         let case = directed::case(&setting.ours, call)?;
         let answer = torch.ask(&[case.line()])?.pop().flatten();
         report.compared("directed calls");
         compared(setting, &case, answer.as_ref(), report)?;
         if call.is_shown_here() && !report.tally().has_met(difference.id) {
-            unmet.push(difference.id);
+            unmet.gone.push(difference.id);
         }
     }
     Ok(unmet)

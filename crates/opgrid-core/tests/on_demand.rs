@@ -162,6 +162,20 @@ fn changes_count_what_is_stated_and_not_what_is_needed() {
     assert_eq!(dispatcher.changes(), stated);
     drop(registration);
     assert!(dispatcher.changes() > stated);
+    // Also where nothing was needed.
+    let mut library = dispatcher.library("lazy");
+    library.on_demand(GROUPS);
+    let registration = library.finish().unwrap();
+    let stated = dispatcher.changes();
+    drop(registration);
+    assert!(dispatcher.changes() > stated);
+    // A group that no library states is new when it is demanded, and once.
+    let alone = dispatcher.changes();
+    dispatcher.demand(&PRODUCTS_OF_NUMBERS).unwrap();
+    let demanded = dispatcher.changes();
+    assert!(demanded > alone);
+    dispatcher.demand(&PRODUCTS_OF_NUMBERS).unwrap();
+    assert_eq!(dispatcher.changes(), demanded);
 }
 
 #[test]
@@ -257,6 +271,10 @@ fn groups_are_of_one_library() {
     assert_eq!(error.kind(), ErrorKind::Duplicate);
     assert!(error.to_string().contains("lazy::twice: the group of this operator"), "{error}");
     drop(registration);
+    let mut library = dispatcher.library("lazy");
+    library.on_demand(&[&PRODUCTS_OF_NUMBERS, &PRODUCTS_OF_NUMBERS]);
+    assert_eq!(library.finish().unwrap_err().kind(), ErrorKind::Duplicate);
+    assert!(dispatcher.names().is_empty());
 
     let refused = |prepare: &dyn Fn(&mut Library), mut library: Library| {
         prepare(&mut library);
@@ -348,7 +366,8 @@ fn what_was_registered_before_and_does_not_fit_is_the_groups_error() {
     assert_eq!(names_of(&dispatcher.dangling_implementations()), ["lazy::twice"]);
     drop(before);
     // As everywhere, the signature outlives the kernel.
-    assert_eq!(dispatcher.find("lazy::thrice").is_ok(), dispatcher.operators().len() == 4);
+    assert_eq!(dispatcher.find("lazy::thrice").unwrap_err().kind(), ErrorKind::Signature);
+    assert_eq!(dispatcher.operators().len(), 2);
 }
 
 #[test]
@@ -380,6 +399,54 @@ fn a_registration_may_ask_for_itself_and_for_others() {
     let asked = ASKED.lock().unwrap();
     assert_eq!(asked[1..], ["asking::g", "1"]);
     assert!(!asked[0].contains("asking"), "{asked:?}");
+}
+
+#[test]
+fn a_registration_may_use_another_dispatcher_with_the_same_group() {
+    static DEPTH: AtomicU32 = AtomicU32::new(0);
+    fn register(library: &mut Library) {
+        let _ = library.define("nested::f(int x) -> int");
+        if DEPTH.fetch_add(1, Ordering::Relaxed) == 0 {
+            let (other, _registration) = stating();
+            assert!(other.find("nested::f").unwrap().has_schema());
+        }
+    }
+    fn stating() -> (Dispatcher, opgrid_core::Registration) {
+        let dispatcher = Dispatcher::new();
+        let mut library = dispatcher.library("nested");
+        library.on_demand(&[&GROUP]);
+        let registration = library.finish().unwrap();
+        (dispatcher, registration)
+    }
+    static GROUP: OnDemand = OnDemand::new(&["nested::f"], register);
+    let (dispatcher, _registration) = stating();
+    assert!(dispatcher.find("nested::f").unwrap().has_schema());
+    assert_eq!(DEPTH.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn groups_are_registered_while_a_thread_ends() {
+    /// Looks operators up when its thread ends.
+    struct Late(Dispatcher, std::sync::mpsc::Sender<i64>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let _ = self.1.send(self.0.call(Twice, (3,)).unwrap());
+        }
+    }
+    thread_local! {
+        static LATE: Cell<Option<Late>> = const { Cell::new(None) };
+    }
+    let (dispatcher, _registration) = subject();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let inside = dispatcher.clone();
+    std::thread::spawn(move || {
+        // Dropped after the thread-locals that are first used later.
+        LATE.set(Some(Late(inside.clone(), sender)));
+        assert_eq!(inside.call(Half, (8,)).unwrap(), 4);
+    })
+    .join()
+    .unwrap();
+    assert_eq!(receiver.recv().unwrap(), 6);
 }
 
 #[test]

@@ -208,6 +208,19 @@ fn a_view_follows_its_base() -> Result<()> {
     gradcheck(function, &[leaf(&[2, 3])], Default::default())
 }
 
+/// What comes back to each of so many places from a view that gives its elements these weights.
+fn sums_at_places(weights: &Tensor, stride: &[i64], offset: i64, count: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; count];
+    for (at, weight) in elements(weights).into_iter().enumerate() {
+        let (mut rest, mut place) = (at as i64, offset);
+        for (size, stride) in weights.sizes().iter().zip(stride).rev() {
+            (rest, place) = (rest / size, place + rest % size * stride);
+        }
+        sums[place as usize] += weight;
+    }
+    sums
+}
+
 #[test]
 fn views_that_overlap_themselves_have_gradients() -> Result<()> {
     let cases: [(&[i64], &[i64], i64); 5] = [
@@ -221,14 +234,7 @@ fn views_that_overlap_themselves_have_gradients() -> Result<()> {
         let x = leaf(&[7]);
         let weights = numbers(size);
         x.as_strided(size, stride, Some(offset))?.mul(&weights)?.sum()?.backward()?;
-        let mut expected = [0.0; 7];
-        for (at, weight) in elements(&weights).into_iter().enumerate() {
-            let (mut rest, mut place) = (at as i64, offset);
-            for (size, stride) in size.iter().zip(stride).rev() {
-                (rest, place) = (rest / size, place + rest % size * stride);
-            }
-            expected[place as usize] += weight;
-        }
+        let expected = sums_at_places(&weights, stride, offset, 7);
         let found = elements(&x.grad().unwrap());
         assert!(
             found.iter().zip(&expected).all(|(found, x)| (found - x).abs() < 1e-12),
@@ -240,6 +246,26 @@ fn views_that_overlap_themselves_have_gradients() -> Result<()> {
             gradcheck(view, &[leaf(&[7])], Default::default())?;
             gradgradcheck(view, &[leaf(&[7])], Default::default())?;
         }
+    }
+    // Of any sizes and strides.
+    let mut state = 7u64;
+    let mut below = |limit: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % limit) as i64
+    };
+    for _ in 0..300 {
+        let dims = 1 + below(4) as usize;
+        let size: Vec<i64> = (0..dims).map(|_| 1 + below(5)).collect();
+        let stride: Vec<i64> = (0..dims).map(|_| below(8)).collect();
+        let (offset, weights) = (below(4), numbers(&size));
+        let count =
+            offset + 2 + size.iter().zip(&stride).map(|(size, stride)| (size - 1) * stride).sum::<i64>();
+        let x = leaf(&[count]);
+        x.as_strided(&size, &stride, Some(offset))?.mul(&weights)?.sum()?.backward()?;
+        let expected = sums_at_places(&weights, &stride, offset, count as usize);
+        let found = elements(&x.grad().unwrap());
+        let fits = found.iter().zip(&expected).all(|(found, x)| (found - x).abs() < 1e-12);
+        assert!(fits, "{size:?} {stride:?} {offset}: {found:?}, expected {expected:?}");
     }
     // Elements of the input in one place share what comes back to it.
     let x = leaf(&[3]);

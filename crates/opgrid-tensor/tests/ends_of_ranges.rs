@@ -492,13 +492,33 @@ fn nothing_is_at_a_distance_from_infinity() {
 
 #[test]
 fn legs_whose_squares_are_out_of_range_have_a_hypotenuse() {
-    let far = [1e300, 1e-300, 5e-324, 1e-160, f64::MAX, 0.0, f64::INFINITY, f64::NAN];
-    let legs = |by: f64| tensor(&far.map(|x| x * by));
-    let lengths = legs(0.3).hypot(&legs(-0.4)).unwrap().to_vec::<f64>().unwrap();
-    for (length, x) in lengths.iter().zip(far) {
-        let expected = (x * 0.3).hypot(x * 0.4);
-        let fits = (length - expected).abs() <= expected * 1e-15 || *length == expected;
-        assert!(fits || length.is_nan() && expected.is_nan(), "{x}: {length}, expected {expected}");
+    let legs = [
+        (3e299, -4e299),
+        (3e-301, 4e-301),
+        (1e-160, 0.0),
+        (1.2e154, 6.2e153),
+        (2f64.powi(512), 0.0),
+        (2f64.powi(500), 2f64.powi(499)),
+        (2f64.powi(-500), -2f64.powi(-501)),
+        (5e-324, 0.0),
+        (3e-320, -4e-320),
+        (1.16e-316, 1.1e-316),
+        (f64::MIN_POSITIVE, f64::MIN_POSITIVE),
+        (f64::MAX, 1.0),
+        (f64::MAX, f64::MAX),
+        (0.0, -0.0),
+        (f64::INFINITY, 1.0),
+        (f64::NAN, 1.0),
+    ];
+    let [one, other] = [legs.map(|(one, _)| one), legs.map(|(_, other)| other)].map(|legs| tensor(&legs));
+    let lengths = one.hypot(&other).unwrap().to_vec::<f64>().unwrap();
+    for (length, (one, other)) in lengths.iter().zip(legs) {
+        let expected = one.hypot(other);
+        let fits = (length - expected).abs() <= expected * f64::EPSILON || *length == expected;
+        assert!(
+            fits || length.is_nan() && expected.is_nan(),
+            "{one}, {other}: {length}, expected {expected}"
+        );
     }
     // As in C: beside an infinite leg it does not matter what the other one is.
     assert_eq!(

@@ -297,8 +297,8 @@ impl Dispatcher {
         self.0.changes()
     }
 
-    /// Registers a group of operators for good, unless it is registered: for overloads that do so on their first call
-    /// ([`Operator::home`]).
+    /// Registers a group of operators unless it is registered, for overloads that do so on their first call ([`Operator::home`]):
+    /// for good, or for as long as the library that states the group.
     ///
     /// # Errors
     ///

@@ -125,7 +125,8 @@ impl DispatcherState {
         loop {
             let mut missing = self.look(waiting);
             // Those whose registration asks for them are left to it.
-            let begun: Vec<_> = missing.iter().map(|group| Begun::with(group)).collect();
+            let begun: Vec<_> =
+                missing.iter().map(|group| Begun::with(std::ptr::from_ref(self).addr(), group)).collect();
             let mut is_new = begun.iter().map(Option::is_some);
             missing.retain(|_| is_new.next().unwrap_or(false));
             let Some(first) = missing.first() else { return Ok(()) };
@@ -140,12 +141,15 @@ impl DispatcherState {
                     continue;
                 }
                 let mut forgotten = Vec::new();
+                // Those of libraries were counted when they were stated.
+                let is_new = missing.iter().any(|group| registry.demand.catalogue_of(group).is_none());
                 let applied = registry.apply_all(items, place, &mut aftermath).map(|mut changes| {
                     for group in &missing {
                         forgotten
                             .append(&mut registry.demand.registered(group, std::mem::take(&mut changes)));
                     }
                 });
+                self.note_changes(is_new && applied.is_ok());
                 self.listeners.announce(std::mem::take(&mut aftermath.events));
                 (applied, forgotten)
             };
@@ -213,8 +217,9 @@ impl DispatcherState {
         let mut aftermath = Aftermath::default();
         {
             let mut registry = lock(&self.registry);
+            let on_demand = groups_in(&changes).next().is_some();
             registry.undo_all(changes, &mut aftermath);
-            self.note_changes(!aftermath.events.is_empty());
+            self.note_changes(on_demand || !aftermath.events.is_empty());
             self.listeners.announce(std::mem::take(&mut aftermath.events));
         }
         self.finish(aftermath);

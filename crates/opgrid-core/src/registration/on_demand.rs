@@ -8,6 +8,7 @@
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -18,8 +19,8 @@ use crate::registration::registry::Change;
 
 /// Operators that are registered together when one of them is needed: their names, and what defines them.
 ///
-/// `register` is called with a library that may define operators and implement them, at most once for each dispatcher unless two
-/// threads need the group at the same moment. It defines the operators that are named, all of them and no others, which is
+/// `register` is called with a library that may define operators and implement them: once for each dispatcher, and again where two
+/// threads need the group at the same moment, where it failed, and where a library states the group anew. It defines the operators that are named, all of them and no others, which is
 /// checked. It calls no operator: while it runs, its own are not there yet.
 ///
 /// # Examples
@@ -127,7 +128,7 @@ impl Demand {
         self.there.contains(&group.id())
     }
 
-    fn catalogue_of(&self, group: &OnDemand) -> Option<usize> {
+    pub(super) fn catalogue_of(&self, group: &OnDemand) -> Option<usize> {
         self.catalogues.iter().position(|it| it.groups.iter().any(|known| known.id() == group.id()))
     }
 
@@ -151,10 +152,12 @@ impl Demand {
     ///
     /// # Errors
     ///
-    /// A name of a group that is of a library already.
+    /// A name of a group that a library has stated already, this one too.
     pub(super) fn add(&mut self, groups: Groups) -> Result<(), &'static str> {
-        if let Some(known) = groups.iter().find(|group| self.catalogue_of(group).is_some()) {
-            return Err(known.names.first().copied().unwrap_or_default());
+        let is_repeated = |at: usize| groups[..at].iter().any(|known| known.id() == groups[at].id());
+        let known = (0..groups.len()).find(|at| self.catalogue_of(groups[*at]).is_some() || is_repeated(*at));
+        if let Some(at) = known {
+            return Err(groups[at].names.first().copied().unwrap_or_default());
         }
         self.catalogues.push(Catalogue {
             groups,
@@ -269,21 +272,23 @@ fn indexed(catalogues: &[Catalogue], hasher: &RandomState) -> HashTable<Position
 }
 
 thread_local! {
-    /// The groups whose `register` runs on this thread.
-    static BEGUN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// The groups whose `register` runs on this thread, each with the address of the dispatcher that asked for it. Without a
+    /// destructor, so that a thread that ends can still ask for groups; the list is empty then, and takes no memory.
+    static BEGUN: ManuallyDrop<RefCell<Vec<(usize, usize)>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// That this thread runs the `register` of a group.
-pub(super) struct Begun(usize);
+pub(super) struct Begun((usize, usize));
 
 impl Begun {
-    /// `None` where it does so already: the group asks for itself.
-    pub(super) fn with(group: &OnDemand) -> Option<Self> {
-        BEGUN.with_borrow_mut(|begun| {
-            let id = group.id();
-            (!begun.contains(&id)).then(|| {
-                begun.push(id);
-                Self(id)
+    /// `None` where it does so already: the group asks for itself. The dispatcher is told by its address.
+    pub(super) fn with(dispatcher: usize, group: &OnDemand) -> Option<Self> {
+        let begun = (dispatcher, group.id());
+        BEGUN.with(|all| {
+            let mut all = all.borrow_mut();
+            (!all.contains(&begun)).then(|| {
+                all.push(begun);
+                Self(begun)
             })
         })
     }
@@ -291,6 +296,12 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        BEGUN.with_borrow_mut(|begun| begun.retain(|id| *id != self.0));
+        BEGUN.with(|all| {
+            let mut all = all.borrow_mut();
+            all.retain(|begun| *begun != self.0);
+            if all.is_empty() {
+                *all = Vec::new();
+            }
+        });
     }
 }

@@ -298,8 +298,8 @@ impl Registry {
                 Ok(()) => Ok(Change::OnDemand(groups)),
                 Err(name) => {
                     let message = format!(
-                        "{name}: the group of this operator is registered on demand already, by another library; drop the \
-                         registration of that library first"
+                        "{name}: the group of this operator is stated already; state it once, or drop the registration of the \
+                         library that has it first"
                     );
                     Err(Error::new(ErrorKind::Duplicate, message))
                 }

@@ -5,9 +5,9 @@
 
 use opgrid_core::Result;
 
-use super::arithmetic::{Arithmetic, Ordered};
+use super::arithmetic::Arithmetic;
 use super::choice::Bounded;
-use super::iter::fold::{LANES, in_lanes};
+use super::iter::fold::{LANES, in_lanes, join_sixteen};
 use super::lines;
 use super::math::Inexact;
 use super::reduce::Summed;
@@ -58,17 +58,45 @@ impl<T: Element<Math: Weighed>> VectorLoop for Weigh<'_, T> {
 
     #[inline(always)]
     fn run(self) {
+        self.weigh(Inexact::exp, Inexact::exp_near);
+    }
+
+    #[inline(always)]
+    fn run_plain(self) {
+        self.weigh(Inexact::exp_plain, Inexact::exp_near_plain);
+    }
+}
+
+impl<T: Element<Math: Weighed>> Weigh<'_, T> {
+    /// With that exponential, and that of numbers whose exponentials can be had in fewer steps.
+    #[inline(always)]
+    fn weigh(self, exp: impl Fn(Math<T>) -> Math<T>, exp_near: impl Fn(Math<T>) -> Math<T>) {
         let Self { x, y, weights, is_log } = self;
-        // Numbers behind the line make its last vector a whole one; their exponentials are zero.
-        weights.resize(x.len().next_multiple_of(2 * LANES), Math::<T>::LOWEST);
-        weights[x.len()..].fill(Math::<T>::LOWEST);
-        for (weight, x) in weights.iter_mut().zip(x) {
-            *weight = x.widen();
+        let mut seen = Seen::none();
+        let (groups, rest) = x.as_chunks::<LANES>();
+        weights.resize(x.len().next_multiple_of(LANES), Math::<T>::ZERO);
+        let (places, _) = weights.as_chunks_mut::<LANES>();
+        for (place, group) in places.iter_mut().zip(groups) {
+            let values = group.map(Element::widen);
+            *place = values;
+            seen.look(&values);
         }
-        let largest = largest(weights);
-        for weight in weights.iter_mut() {
-            *weight = Inexact::exp(weight.minus(largest));
+        if let (Some(place), Some(first)) = (places.get_mut(groups.len()), rest.first()) {
+            // The last group is made whole by one of the numbers.
+            let mut values = [first.widen(); LANES];
+            for (value, x) in values.iter_mut().zip(rest) {
+                *value = x.widen();
+            }
+            *place = values;
+            seen.look(&values);
         }
+        let largest = join_sixteen(&seen.largest, larger);
+        if join_sixteen(&seen.farthest, u32::max) <= Math::<T>::EXP_REACH {
+            weights.iter_mut().for_each(|weight| *weight = exp_near(weight.minus(largest)));
+        } else {
+            weights.iter_mut().for_each(|weight| *weight = exp(weight.minus(largest)));
+        }
+        weights[x.len()..].fill(Math::<T>::ZERO);
         let sum = sum(([], weights), |[]: [T; 0], weight| weight);
         if is_log {
             let log = Inexact::log(sum);
@@ -81,6 +109,35 @@ impl<T: Element<Math: Weighed>> VectorLoop for Weigh<'_, T> {
             }
         }
     }
+}
+
+/// What was seen of a line, in each lane.
+struct Seen<M> {
+    /// The largest element that is a number.
+    largest: [M; LANES],
+    /// The distance from zero of twice the farthest one, which no difference of two of them is beyond.
+    farthest: [u32; LANES],
+}
+
+impl<M: Weighed> Seen<M> {
+    #[inline(always)]
+    fn none() -> Self {
+        Self { largest: [M::LOWEST; LANES], farthest: [0; LANES] }
+    }
+
+    #[inline(always)]
+    fn look(&mut self, values: &[M; LANES]) {
+        for lane in 0..LANES {
+            self.largest[lane] = larger(self.largest[lane], values[lane]);
+            self.farthest[lane] = values[lane].plus(values[lane]).exp_distance().max(self.farthest[lane]);
+        }
+    }
+}
+
+/// The larger one, or the one that is a number.
+#[inline(always)]
+fn larger<M: Weighed>(one: M, other: M) -> M {
+    if one.is_below(other) { other } else { one }
 }
 
 /// A line of the derivative: `output * (grad - sum(grad * output))`, and of the logarithm's `grad - e ^ output * sum(grad)`.
@@ -113,14 +170,6 @@ impl<T: Element<Math: Weighed>> VectorLoop for Backward<'_, T> {
     }
 }
 
-/// The largest element that is a number.
-#[inline(always)]
-fn largest<T: Element<Math: Weighed>>(values: &[T]) -> Math<T> {
-    let larger = |one: Math<T>, other: Math<T>| if one.is_below(other) { other } else { one };
-    let lowest = [Math::<T>::LOWEST; 2 * LANES];
-    in_lanes(([], values), lowest, |largest, []: [T; 0], value| larger(largest, value.widen()), larger)
-}
-
 /// The sum of a term for all elements: of some in their own precision, of those sums in a higher one.
 #[inline(always)]
 fn sum<A: Copy, B: Copy, M: Weighed, const K: usize>(
@@ -133,7 +182,7 @@ fn sum<A: Copy, B: Copy, M: Weighed, const K: usize>(
     while start < n {
         let end = n.min(start + BLOCK);
         let part = (of.map(|of| &of[start..end]), &beside[start..end]);
-        let sum = in_lanes(part, [M::ZERO; 2 * LANES], |sum, of, beside| sum.plus(term(of, beside)), M::plus);
+        let sum = in_lanes(part, [M::ZERO; LANES], |sum, of, beside| sum.plus(term(of, beside)), M::plus);
         total = M::add(total, sum.wide());
         start = end;
     }

@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use opgrid_core::schema::OperatorName;
 use opgrid_core::{Dispatcher, ErrorKind, OnDemand, Registration, Result};
 
 #[cfg(feature = "samples")]
@@ -602,8 +603,9 @@ pub(crate) fn layers() -> Result<()> {
     static LAYERS: Step = Step::new();
     LAYERS.once(|| {
         let global = Dispatcher::global();
-        // Who registers the operators himself installs layers himself.
-        if global.names().iter().any(|name| name.namespace() == Some("aten")) {
+        // Who registers the operators himself installs layers himself. Others may have operators of their own in the namespace.
+        let is_ours = |name: &OperatorName| name.name == "aten::empty" && name.overload == "memory_format";
+        if global.names().iter().any(is_ours) {
             return Ok(());
         }
         let mut registration = crate::layers::autograd::install(global)?;

@@ -75,6 +75,16 @@ impl Array {
         Self { spec, storage }
     }
 
+    /// Gives an array of one element, whose storage has room for them, row-major sizes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Geometry::contiguous`].
+    #[inline]
+    pub(super) fn become_contiguous(&mut self, sizes: &[i64]) -> Result<()> {
+        self.spec.become_contiguous(sizes)
+    }
+
     /// A new row-major CPU tensor of these elements.
     ///
     /// # Errors

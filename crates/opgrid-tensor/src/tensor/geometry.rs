@@ -130,11 +130,15 @@ impl Geometry {
             return Ok(());
         }
         self.dims = sizes.len() as u8;
-        let [own, strides] = self.inline.each_mut().map(|list| &mut list[..sizes.len()]);
+        let [own, strides] = &mut self.inline;
         let (mut step, mut refused, mut empty) = (1i64, false, false);
-        for ((own, stride), &size) in own.iter_mut().zip(strides).zip(sizes).rev() {
-            *own = size;
-            *stride = step;
+        // A plain loop: adapters become calls where they are compiled in another unit, and every new tensor comes by here.
+        let mut dim = sizes.len();
+        while dim > 0 {
+            dim -= 1;
+            let size = sizes[dim];
+            own[dim] = size;
+            strides[dim] = step;
             // A dimension of size 0 counts as 1, as in torch.
             let (next, overflows) = step.overflowing_mul(size.max(1));
             step = next;
@@ -146,6 +150,24 @@ impl Geometry {
         }
         self.numel = if empty { 0 } else { step };
         Ok(())
+    }
+
+    /// The bytes of few elements in row-major order, each of `element` bytes, if their sizes need no heap.
+    #[inline]
+    pub(crate) fn bytes_of_few(sizes: &[i64], element: usize) -> Option<usize> {
+        const FEW: u64 = 1 << 20;
+        let mut elements = 1;
+        // A plain loop, as in `become_contiguous`. A negative size is a large one.
+        let mut dim = 0;
+        while dim < sizes.len() {
+            let size = sizes[dim] as u64;
+            if size > FEW || elements > FEW {
+                return None;
+            }
+            elements *= size;
+            dim += 1;
+        }
+        (sizes.len() <= INLINE && elements <= FEW).then_some(elements as usize * element)
     }
 
     #[cold]

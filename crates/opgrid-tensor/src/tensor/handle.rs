@@ -317,6 +317,28 @@ impl Tensor {
         Self::made(spec, Storage::cpu)
     }
 
+    /// As [`allocate`](Self::allocate), row-major. Sizes and strides of a small CPU tensor are written where they stay: what
+    /// was just written in parts would be read as a whole to be moved, for which the processor waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`allocate`](Self::allocate); those of [`Geometry::contiguous`].
+    #[inline]
+    pub(crate) fn allocate_contiguous(sizes: &[i64], dtype: DType, device: Device) -> Result<Self> {
+        if device == Device::CPU
+            && !dtype.is_quantized()
+            && let Some(bytes) = Geometry::bytes_of_few(sizes, dtype.size_in_bytes())
+        {
+            let array = Array::of(TensorSpec::of_one(dtype, device), Storage::cpu(bytes)?);
+            let mut new = Self::new(cpu_keys(), Content::Array(array));
+            if let Some(Record { content: Content::Array(array), .. }) = new.0.data_mut() {
+                array.become_contiguous(sizes)?;
+                return Ok(new);
+            }
+        }
+        Self::allocate(TensorSpec::contiguous(sizes, dtype, device)?)
+    }
+
     /// The same for a result that this thread is making; [`publish`](Self::publish) it when it is done.
     #[inline]
     pub(crate) fn fresh(spec: TensorSpec) -> Result<Self> {

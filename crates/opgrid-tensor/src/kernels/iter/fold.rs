@@ -183,7 +183,11 @@ pub(in crate::kernels) fn in_lanes<A: Copy, B: Copy, S: Copy, const K: usize, co
             lanes[lane] = step(lanes[lane], group.map(|group| group[lane]), beside[lane]);
         }
     }
-    join(join_lanes(&lanes, &join), state)
+    let joined = match lanes.first_chunk() {
+        Some(sixteen) if const { N == 16 } => join_sixteen(sixteen, &join),
+        _ => join_lanes(&lanes, &join),
+    };
+    join(joined, state)
 }
 
 /// The state of all lanes, joined as a tree.

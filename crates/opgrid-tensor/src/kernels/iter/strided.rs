@@ -158,23 +158,11 @@ pub(super) unsafe fn transpose(
     match size {
         // SAFETY: passed on.
         4 => unsafe {
-            return squares::transpose::<u32, 4>(
-                to.cast(),
-                from,
-                stride,
-                [rows, columns],
-                |to, width, from, stride| squares::of_four(to, width, from, stride),
-            );
+            return squares::transpose::<u32, 4>(to.cast(), from, stride, [rows, columns], squares::of_four);
         },
         // SAFETY: passed on.
         8 => unsafe {
-            return squares::transpose::<u64, 2>(
-                to.cast(),
-                from,
-                stride,
-                [rows, columns],
-                |to, width, from, stride| squares::of_two(to, width, from, stride),
-            );
+            return squares::transpose::<u64, 2>(to.cast(), from, stride, [rows, columns], squares::of_two);
         },
         _ => {}
     }
@@ -228,13 +216,15 @@ mod squares {
         from: *const u8,
         stride: usize,
         [rows, columns]: [usize; 2],
-        square: impl Fn(*mut T, usize, *const u8, usize),
+        square: unsafe fn(*mut T, usize, *const u8, usize),
     ) {
         let [whole_rows, whole_columns] = [rows, columns].map(|size| size - size % SIDE);
         for column in (0..whole_columns).step_by(SIDE) {
             for row in (0..whole_rows).step_by(SIDE) {
                 let start = from.wrapping_add(column * stride + row * size_of::<T>());
-                square(to.wrapping_add(row * columns + column), columns, start, stride);
+                // SAFETY: a square of `SIDE` rows and columns, of which `row + SIDE <= rows` and `column + SIDE <= columns`: the
+                // caller's promise is for all of them.
+                unsafe { square(to.wrapping_add(row * columns + column), columns, start, stride) };
             }
         }
         // SAFETY: passed on.

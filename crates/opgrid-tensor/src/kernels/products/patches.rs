@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use super::matrix::{Factor, Matrix, panel_size};
-use super::scheme::Scheme;
+use super::scheme::{BLOCK, Scheme};
 use crate::kernels::simd::VectorLoop;
 
 /// The sizes of a convolution: how places of a window on images belong to each other. Lists are depth, row, column;
@@ -309,8 +309,9 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
             self;
         let step = windows.step[2];
         let each = windows.taps_of_channel().max(1);
+        // Divisions take long.
+        let mut alike = own.start % each;
         for (lane, tap) in own.enumerate() {
-            let alike = tap % each;
             let moved = taps[tap].start - taps[alike].start;
             for &(place, element, count) in lines.of(alike) {
                 let from = &elements[element + moved..][..(count - 1) * step + 1];
@@ -331,16 +332,30 @@ impl<S: Scheme> VectorLoop for Panel<'_, S> {
                     }
                 }
             }
+            alike = if alike + 1 == each { 0 } else { alike + 1 };
         }
     }
 }
 
-/// Packs elements that lie beside each other; a few of them without what copies of any length take.
+/// Packs elements that lie beside each other, without what copies of any length take: there are few.
 #[inline(always)]
 fn pack_line<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
-    if from.len() > 8 {
-        return S::pack_row(to, from);
+    let (all, others) = to.as_chunks_mut::<BLOCK>();
+    let (blocks, rest) = from.as_chunks::<BLOCK>();
+    for (to, from) in all.iter_mut().zip(blocks) {
+        S::pack_block(to, from);
     }
+    match (others.is_empty(), to.last_chunk_mut(), from.last_chunk()) {
+        (true, ..) => {}
+        // The last ones, some of them again.
+        (false, Some(to), Some(from)) => S::pack_block(to, from),
+        _ => pack_few::<S>(to, rest),
+    }
+}
+
+/// Packs fewer elements than a block has.
+#[inline(always)]
+fn pack_few<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
     let ((fours, rest), (all, others)) = (from.as_chunks::<4>(), to.as_chunks_mut::<4>());
     for (to, from) in all.iter_mut().zip(fours) {
         *to = from.map(S::pack);
@@ -356,8 +371,7 @@ fn pack_line<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
 /// Packs every other element, from the first to the last.
 #[inline(always)]
 fn pack_every_other<S: Scheme>(to: &mut [S::Packed], from: &[S::Element]) {
-    /// Elements that become vector code: with those between them, which are there but behind the last one.
-    const BLOCK: usize = 8;
+    // A block becomes vector code: with the elements between its own, which are there but behind the last one.
     let count = to.len();
     if count <= BLOCK {
         to.iter_mut().zip(from.iter().step_by(2)).for_each(|(to, from)| *to = S::pack(*from));

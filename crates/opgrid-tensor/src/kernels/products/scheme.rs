@@ -17,6 +17,9 @@ use super::tile::{Kernel, Summed, widen_row};
 use crate::kernels::arithmetic::Arithmetic;
 use crate::tensor::Element;
 
+/// Elements of a block, which becomes a vector or two.
+pub(super) const BLOCK: usize = 8;
+
 /// How elements of one dtype are multiplied.
 pub(super) trait Scheme: Copy + Sync + 'static {
     /// What the matrices hold.
@@ -44,6 +47,12 @@ pub(super) trait Scheme: Copy + Sync + 'static {
         for (to, from) in to.iter_mut().zip(from) {
             *to = Self::pack(*from);
         }
+    }
+
+    /// Packs a block of elements: all are read before any is written, so that the compiler need not know that they lie apart.
+    #[inline(always)]
+    fn pack_block(to: &mut [Self::Packed; BLOCK], from: &[Self::Element; BLOCK]) {
+        *to = from.map(Self::pack);
     }
 
     /// What a vector becomes whose products with rows give this part of the sums.
@@ -163,6 +172,11 @@ macro_rules! widened {
             $(
                 #[inline(always)]
                 fn pack_row(to: &mut [$sum], from: &[$type]) {
+                    $pack_row(to, from)
+                }
+
+                #[inline(always)]
+                fn pack_block(to: &mut [$sum; BLOCK], from: &[$type; BLOCK]) {
                     $pack_row(to, from)
                 }
             )?

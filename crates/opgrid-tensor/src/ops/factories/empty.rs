@@ -67,11 +67,12 @@ fn empty(
     memory_format: Option<MemoryFormat>,
 ) -> Result<Tensor> {
     check_options(layout)?;
-    let mut spec = TensorSpec::of_one(dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
-    match memory_format {
-        None => spec.become_contiguous(size)?,
-        Some(format) => spec = spec.with_geometry(Geometry::in_format(size, format)?),
+    let (dtype, device) = (dtype.unwrap_or_else(default_dtype), device.unwrap_or_default());
+    if memory_format.is_none() && pin_memory != Some(true) {
+        return Tensor::allocate_contiguous(size, dtype, device);
     }
+    let geometry = Geometry::in_format(size, memory_format.unwrap_or(MemoryFormat::Contiguous))?;
+    let spec = TensorSpec::new(geometry, dtype, device);
     if pin_memory == Some(true) { pinned(spec) } else { Tensor::allocate(spec) }
 }
 

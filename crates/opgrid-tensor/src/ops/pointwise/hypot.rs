@@ -81,19 +81,20 @@ impl Length for f32 {
 }
 
 impl Length for f64 {
-    /// Scaled by a power of two, where the longer leg is near the ends of the range.
+    /// Scaled by a power of two, where the longer leg is near the ends of the range: its square is far from them then, and
+    /// what is lost of the shorter one's is too small to count beside it.
     #[inline(always)]
     fn length(self, other: Self) -> Self {
-        const FAR: f64 = 1.3407807929942597e154; // 2^512
+        const FAR: f64 = 3.273390607896142e150; // 2^500
+        const UP: f64 = 4.149515568880993e180; // 2^600
         let longer = self.abs().max(other.abs());
         let scale = if longer > FAR {
-            1.0 / FAR
+            1.0 / UP
         } else if longer < 1.0 / FAR {
-            FAR
+            UP
         } else {
             1.0
         };
-        // Below the smallest normal number an element times 2^512 is exact, and still may be squared.
         let (a, b) = (self * scale, other * scale);
         let length = (a * a + b * b).sqrt() / scale;
         if longer == Self::INFINITY { longer } else { length }

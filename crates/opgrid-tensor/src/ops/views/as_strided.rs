@@ -9,7 +9,7 @@
 
 use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
-use crate::ops::{AsStridedScatter, SelectInt, SumDim};
+use crate::ops::{AsStridedScatter, SliceTensor, SumDim};
 
 operator! {
     home = crate::home_of(register);
@@ -99,29 +99,48 @@ fn slope(grad: &Tensor, base: &Geometry, viewed: &Geometry) -> Result<Tensor> {
 
 /// Memory of so many places with the sum of those numbers at each that lie there by a geometry.
 ///
-/// Numbers in one place are parted by the shortest dimension, so that what is written at once lies apart: windows are few numbers
-/// wide. No operator that adds at indices is needed, which a program without another use for it would have to carry for this.
+/// No operator that adds at indices is needed, which a program without another use for it would have to carry for this.
 fn placed(numbers: &Tensor, geometry: &Geometry, count: i64) -> Result<Tensor> {
-    let (sizes, strides) = (geometry.sizes(), geometry.strides());
+    let (sizes, strides, offset) = (geometry.sizes(), geometry.strides(), geometry.offset());
     let memory = Tensor::zeros(&[count], numbers.dtype(), numbers.device())?;
     if geometry.numel() == 0 {
         return Ok(memory);
     }
     if geometry.overlaps_itself() == Some(false) {
-        return AsStridedScatter.call(&memory, numbers, sizes, strides, Some(geometry.offset()));
+        return AsStridedScatter.call(&memory, numbers, sizes, strides, Some(offset));
     }
-    let long = (0..sizes.len()).filter(|dim| sizes[*dim] > 1);
-    let dim = long.min_by_key(|dim| (strides[*dim] > 0, sizes[*dim])).unwrap_or_default();
-    let without = |list: &[i64]| [&list[..dim], &list[dim + 1..]].concat();
-    let at = |index: i64| {
-        Geometry::strided(&without(sizes), &without(strides), geometry.offset() + index * strides[dim])
+    let span = geometry.end() - offset;
+    AsStridedScatter.call(&memory, &summed(numbers, strides, span)?, &[span], &[1], Some(offset))
+}
+
+/// The sums of numbers whose places are shared, in the memory from the first place to the last one.
+///
+/// They are parted along a dimension into so many that those of a part lie apart in it: every third one for windows that are three
+/// steps wide.
+fn summed(numbers: &Tensor, strides: &[i64], span: i64) -> Result<Tensor> {
+    let sizes = numbers.sizes();
+    let parts_along = |dim: usize| {
+        if strides[dim] == 0 {
+            return 0;
+        }
+        let beside = span - (sizes[dim] - 1) * strides[dim];
+        let parts = (beside - 1) / strides[dim] + 1;
+        // One part is all of them: what shares places does so in other dimensions.
+        if parts == 1 { sizes[dim] } else { parts.min(sizes[dim]) }
     };
-    if strides[dim] == 0 {
-        let sum = SumDim.call(numbers, Some(&[dim as i64]), false, Some(numbers.dtype()))?;
-        return placed(&sum, &at(0)?, count);
+    let long = (0..sizes.len()).filter(|dim| sizes[*dim] > 1);
+    let dim = long.min_by_key(|dim| parts_along(*dim)).unwrap_or_default();
+    let parts = parts_along(dim);
+    if parts == 0 {
+        let sum = SumDim.call(numbers, Some(&[dim as i64]), true, Some(numbers.dtype()))?;
+        return placed(&sum, &Geometry::strided(sum.sizes(), strides, 0)?, span);
     }
-    (0..sizes[dim]).try_fold(memory, |memory, index| {
-        let part = placed(&SelectInt.call(numbers, dim as i64, index)?, &at(index)?, count)?;
-        memory.add(&part, 1)
+    let none = Tensor::zeros(&[span], numbers.dtype(), numbers.device())?;
+    (0..parts).try_fold(none, |memory, part| {
+        let numbers = SliceTensor.call(numbers, dim as i64, Some(part), None, parts)?;
+        let mut apart = strides.to_vec();
+        apart[dim] = apart[dim].saturating_mul(parts);
+        let geometry = Geometry::strided(numbers.sizes(), &apart, part * strides[dim])?;
+        memory.add(&placed(&numbers, &geometry, span)?, 1)
     })
 }
