@@ -365,9 +365,8 @@ fn what_was_registered_before_and_does_not_fit_is_the_groups_error() {
     assert_eq!(names_of(&dispatcher.operators()), ["lazy::half", "lazy::half.float"]);
     assert_eq!(names_of(&dispatcher.dangling_implementations()), ["lazy::twice"]);
     drop(before);
-    // As everywhere, the signature outlives the kernel.
-    assert_eq!(dispatcher.find("lazy::thrice").unwrap_err().kind(), ErrorKind::Signature);
-    assert_eq!(dispatcher.operators().len(), 2);
+    assert!(dispatcher.find("lazy::thrice").unwrap().has_schema());
+    assert_eq!(names_of(&dispatcher.operators()), ALL);
 }
 
 #[test]

@@ -276,6 +276,19 @@ fn views_that_overlap_themselves_have_gradients() -> Result<()> {
 }
 
 #[test]
+fn what_is_scattered_by_strides_has_its_gradient_where_it_lies() -> Result<()> {
+    // Behind other elements, and in another order than rows.
+    let scattered = |x: &[Tensor]| {
+        let turned = x[0].narrow(0, 1, 2)?.transpose(0, 1)?;
+        let first = turned.spec()?.geometry().offset();
+        Ok(vec![ops::AsStridedScatter.call(&turned, &x[1].exp()?, &[2], &[2], Some(first + 1))?])
+    };
+    let inputs = || [leaf(&[3, 2]), leaf(&[2])];
+    gradcheck(scattered, &inputs(), Default::default())?;
+    gradgradcheck(scattered, &inputs(), Default::default())
+}
+
+#[test]
 fn memory_that_others_see_does_not_begin_to_require_gradients() -> Result<()> {
     let (x, shared) = (leaf(&[2]), numbers(&[2]));
     let other = shared.view_as(shared.geometry().clone())?;

@@ -10,7 +10,7 @@
 
 use crate::ops::kinds::views;
 use crate::ops::prelude::*;
-use crate::ops::{AsStrided, CopyInplace, Diagonal, SelectInt, SliceTensor};
+use crate::ops::{AsStrided, CopyInplace, Diagonal, Permute, SelectInt, SliceTensor};
 
 operator! {
     home = crate::home_of(register);
@@ -65,15 +65,38 @@ pub(super) fn register(library: &mut Library) {
             let sizes = src.sizes().to_vec();
             let (size, stride) = (size.to_vec(), stride.to_vec());
             let (own, strides) = (size.clone(), stride.clone());
+            let first = input.spec()?.geometry().offset();
+            let offset = Some(offset.unwrap_or(first) - first);
+            let order = order_of_copy(input)?;
+            let same = order.clone();
             d.by(input, [], move |grad, []| {
                 let zeros = derivatives::zeros_of(&sizes, grad)?;
-                AsStridedScatter.call(&grad.contiguous()?, &zeros, &size, &stride, offset)
+                let memory = as_copy_lies(grad, &order)?;
+                let slope = AsStridedScatter.call(&memory, &zeros, &size, &stride, offset)?;
+                let mut back = vec![0; order.len()];
+                (0..).zip(&order).for_each(|(at, dim)| back[*dim as usize] = at);
+                Permute.call(&slope, &back)
             })?;
-            d.by(src, [], move |grad, []| AsStrided.call(&grad.contiguous()?, &own, &strides, offset))
+            d.by(src, [], move |grad, []| {
+                AsStrided.call(&as_copy_lies(grad, &same)?, &own, &strides, offset)
+            })
         });
     library.implement(AsStridedScatterOut).on_every_backend(|input, src, size, stride, offset, out| {
         result::copied(out, &as_strided_scatter(input, src, size, stride, offset)?)
     });
+}
+
+/// The dimensions from the slowest to the fastest in memory, in a copy of that tensor.
+fn order_of_copy(input: &Tensor) -> Result<Vec<i64>> {
+    let copy = input.spec()?.geometry().like(MemoryFormat::Preserve)?;
+    let mut order: Vec<i64> = (0..copy.dims() as i64).collect();
+    order.sort_by_key(|dim| std::cmp::Reverse(copy.strides()[*dim as usize]));
+    Ok(order)
+}
+
+/// The gradient of such a copy in memory of its own, where each element lies as in the copy: views by strides look at places.
+fn as_copy_lies(grad: &Tensor, order: &[i64]) -> Result<Tensor> {
+    crate::ops::Clone.call(&Permute.call(grad, order)?, Some(MemoryFormat::Contiguous))
 }
 
 pub(super) fn samples(samples: &mut Samples) {
