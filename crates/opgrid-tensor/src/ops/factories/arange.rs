@@ -29,16 +29,15 @@ pub(super) fn register(library: &mut Library) {
     const ONE: Scalar = Scalar::Int(1);
     library
         .define_with_forms(Arange, &kind::FACTORY)
-        .factory(Arange, |end, dtype, layout, device, pin_memory| {
+        .factory(|end, dtype, layout, device, pin_memory| {
             arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
         });
     library.define(ArangeStart).kind(&kind::FACTORY).factory(
-        ArangeStart,
         |start, end, dtype, layout, device, pin_memory| {
             arange(start, end, ONE, dtype, layout, device, pin_memory)
         },
     );
-    library.define_with_forms(ArangeStartStep, &kind::FACTORY).factory(ArangeStartStep, arange);
+    library.define_with_forms(ArangeStartStep, &kind::FACTORY).factory(arange);
     library.implement(ArangeOut).composite(|end, out| ArangeStartOut.call(ZERO, end, ONE, out));
     library.implement(ArangeStartOut).on_cpu_and_meta(arange_out);
 }

@@ -24,7 +24,10 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(EmptyMemoryFormat, &kind::FACTORY)
         .on_cpu_and_meta(empty)
-        .kernel(DispatchKey::BackendSelect, select);
+        .layer(DispatchKey::BackendSelect, |next, args| {
+            let (_, dtype, layout, device, _, _) = args;
+            next.redispatch(selected(dtype, layout, device)?, args)
+        });
     library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
         if let Some(format) = memory_format {
             let message =
@@ -44,18 +47,6 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", given([2, -1].to_vec()))
         .refuses("", given([2].to_vec()).named("pin_memory", true));
     samples.rounds(EmptyMemoryFormat, Roundings::all(Rounding::Unset));
-}
-
-fn select(
-    size: &[i64],
-    dtype: Option<DType>,
-    layout: Option<Layout>,
-    device: Option<Device>,
-    pin_memory: Option<bool>,
-    memory_format: Option<MemoryFormat>,
-) -> Result<Tensor> {
-    let args = (size, dtype, layout, device, pin_memory, memory_format);
-    operator::redispatch(EmptyMemoryFormat, selected(dtype, layout, device)?, args)
 }
 
 fn empty(

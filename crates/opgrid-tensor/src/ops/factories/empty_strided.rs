@@ -10,7 +10,7 @@
 use opgrid_core::operator;
 
 use crate::ops::factories::empty;
-use crate::ops::kinds::factory::{self, selected};
+use crate::ops::kinds::factory::{self, Factories};
 use crate::ops::prelude::*;
 
 operator! {
@@ -22,7 +22,7 @@ pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(EmptyStrided, &kind::FACTORY)
         .on_cpu_and_meta(strided)
-        .kernel(DispatchKey::BackendSelect, select);
+        .selecting();
     library.implement(EmptyStridedOut).on_every_backend(|size, stride, out| {
         factory::give(out, Geometry::strided(size, stride, 0)?, |_| Ok(()))
     });
@@ -53,18 +53,6 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("", given([2, 3].to_vec()).and([1].to_vec()))
         .refuses("", given([2].to_vec()).and([-1].to_vec()));
     samples.rounds(EmptyStrided, Roundings::all(Rounding::Unset));
-}
-
-fn select(
-    size: &[i64],
-    stride: &[i64],
-    dtype: Option<DType>,
-    layout: Option<Layout>,
-    device: Option<Device>,
-    pin_memory: Option<bool>,
-) -> Result<Tensor> {
-    let keys = selected(dtype, layout, device)?;
-    operator::redispatch(EmptyStrided, keys, (size, stride, dtype, layout, device, pin_memory))
 }
 
 fn strided(

@@ -23,8 +23,8 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     library
         .define_with_forms(Eye, &kind::FACTORY)
-        .factory(Eye, |n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
-    library.define_with_forms(EyeM, &kind::FACTORY).factory(EyeM, eye);
+        .factory(|n, dtype, layout, device, pin_memory| eye(n, n, dtype, layout, device, pin_memory));
+    library.define_with_forms(EyeM, &kind::FACTORY).factory(eye);
     library.implement(EyeOut).on_every_backend(|n, out| eye_out(n, n, out));
     library.implement(EyeMOut).on_every_backend(eye_out);
 }

@@ -20,7 +20,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Full, &kind::FACTORY).factory(Full, full);
+    library.define_with_forms(Full, &kind::FACTORY).factory(full);
     library.implement(FullOut).on_every_backend(full_out);
 }
 

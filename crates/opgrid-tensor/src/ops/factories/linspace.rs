@@ -29,7 +29,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Linspace, &kind::FACTORY).factory(Linspace, linspace);
+    library.define_with_forms(Linspace, &kind::FACTORY).factory(linspace);
     library.implement(LinspaceOut).on_cpu_and_meta(linspace_out);
     library.define_with_forms(LinspaceTensorTensor, &kind::FACTORY).on_every_backend(
         |start, end, steps, dtype, layout, device, pin_memory| {

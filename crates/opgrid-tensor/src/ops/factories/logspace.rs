@@ -29,7 +29,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(Logspace, &kind::FACTORY).factory(Logspace, logspace);
+    library.define_with_forms(Logspace, &kind::FACTORY).factory(logspace);
     library.implement(LogspaceOut).on_cpu_and_meta(logspace_out);
     library.define_with_forms(LogspaceTensorTensor, &kind::FACTORY).on_every_backend(
         |start, end, steps, base, dtype, layout, device, pin_memory| {

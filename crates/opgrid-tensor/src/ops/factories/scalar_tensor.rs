@@ -16,7 +16,7 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library.define_with_forms(ScalarTensor, &kind::FACTORY).factory(ScalarTensor, scalar_tensor);
+    library.define_with_forms(ScalarTensor, &kind::FACTORY).factory(scalar_tensor);
     library.implement(ScalarTensorOut).on_every_backend(|s, out| {
         result::give_shape(out, &TensorSpec::contiguous(&[], out.spec()?.dtype(), out.device())?)?;
         FillInplaceScalar.call(out, s)

@@ -28,7 +28,6 @@ operator! {
 
 pub(super) fn register(library: &mut Library) {
     library.define_with_forms(FftFftfreq, &kind::FACTORY).factory(
-        FftFftfreq,
         |n, d, dtype, layout, device, pin_memory| {
             let result = new(count(n, false)?, dtype, layout, device, pin_memory)?;
             FftFftfreqOut.call(n, d, &result).map(|()| result)
@@ -36,7 +35,6 @@ pub(super) fn register(library: &mut Library) {
     );
     library.implement(FftFftfreqOut).on_cpu_and_meta(|n, d, out| write(n, d, false, out));
     library.define_with_forms(FftRfftfreq, &kind::FACTORY).factory(
-        FftRfftfreq,
         |n, d, dtype, layout, device, pin_memory| {
             let result = new(count(n, true)?, dtype, layout, device, pin_memory)?;
             FftRfftfreqOut.call(n, d, &result).map(|()| result)

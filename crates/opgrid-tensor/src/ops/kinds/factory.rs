@@ -7,7 +7,7 @@ use opgrid_core::operator::KernelOf;
 use opgrid_core::schema::OperatorName;
 use opgrid_core::{
     Argument, DType, Device, DispatchKey, DispatchKeySet, Generator, Layout, Library, MemoryFormat, Operator,
-    OperatorBuilder, Result, Return, Scalar, Signature, WritesLast, compute_dispatch_key, operator,
+    OperatorBuilder, Result, Return, Scalar, Signature, WritesLast, compute_dispatch_key,
 };
 
 use crate::families::result::{check_result, give_shape, same_dtype};
@@ -49,34 +49,34 @@ factory! {
 /// Adds the kernels of a factory to an operator.
 pub(crate) trait Factories<O: Operator>: Sized {
     /// The choice of the backend.
-    fn selecting(self, operator: O) -> Self
+    fn selecting(self) -> Self
     where
         O::Signature: Factory;
 
     /// The same function for every backend, and the choice of the backend in front of it.
-    fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
+    fn factory(self, kernel: KernelOf<O>) -> Self
     where
         O::Signature: Factory;
 }
 
 impl<O: Operator> Factories<O> for OperatorBuilder<'_, O> {
     #[track_caller]
-    fn selecting(self, operator: O) -> Self
+    fn selecting(self) -> Self
     where
         O::Signature: Factory,
     {
-        self.closure(DispatchKey::BackendSelect, move |args| {
+        self.layer(DispatchKey::BackendSelect, |next, args| {
             let (dtype, layout, device) = O::Signature::options(args);
-            operator::redispatch(operator, selected(dtype, layout, device)?, args)
+            next.redispatch(selected(dtype, layout, device)?, args)
         })
     }
 
     #[track_caller]
-    fn factory(self, operator: O, kernel: KernelOf<O>) -> Self
+    fn factory(self, kernel: KernelOf<O>) -> Self
     where
         O::Signature: Factory,
     {
-        self.selecting(operator).on_every_backend(kernel)
+        self.selecting().on_every_backend(kernel)
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn define_filled<F, O>(
     O: Operator<Signature = fn(Vec<i64>, Tensor) -> WritesLast>,
 {
     let explicit = DispatchKey::CompositeExplicitAutograd;
-    let functional = library.define_with_forms(operator, &kind::FACTORY).selecting(operator);
+    let functional = library.define_with_forms(operator, &kind::FACTORY).selecting();
     let _ = functional.closure(explicit, move |(size, dtype, layout, device, pin_memory)| {
         let made = EmptyMemoryFormat.call(size, dtype, layout, device, pin_memory, None);
         made.and_then(|out| fill(&out).map(|()| out)).map_err(|error| error.within(F::name()))
