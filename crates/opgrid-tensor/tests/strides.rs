@@ -1,7 +1,8 @@
-//! Compares the strides of element-wise results with those that PyTorch 2.15 gave for the same inputs.
+//! Strides of results: of element-wise ones those that PyTorch 2.15 gave for the same inputs, and of copies.
 
-use opgrid_core::{DType, Device};
-use opgrid_tensor::{Geometry, TensorSpec};
+use opgrid_core::{DType, Device, MemoryFormat};
+use opgrid_tensor::ops;
+use opgrid_tensor::{Geometry, Tensor, TensorSpec};
 use serde_json::Value;
 
 #[test]
@@ -21,4 +22,20 @@ fn elementwise_results_have_torch_s_strides() {
         assert_eq!(result.sizes(), list(&case["sizes"]), "{case}");
         assert_eq!(result.strides(), list(&case["strides"]), "{case}");
     }
+}
+
+#[test]
+fn copies_keep_the_order_of_dimensions_in_memory() {
+    let strides_of = |x: &Tensor, format| ops::Clone.call(x, format).unwrap().strides().to_vec();
+    let rows = Tensor::empty(&[2, 3, 4], DType::F32, Device::CPU).unwrap();
+    let turned = rows.permute(&[2, 0, 1]).unwrap();
+    assert_eq!(strides_of(&turned, None), [1, 12, 4]);
+    assert_eq!(strides_of(&turned, Some(MemoryFormat::Preserve)), [1, 12, 4]);
+    assert_eq!(strides_of(&turned, Some(MemoryFormat::Contiguous)), [6, 3, 1]);
+    // With gaps the order stays, and the gaps go.
+    let part = turned.narrow(0, 1, 2).unwrap();
+    assert_eq!(part.strides(), [1, 12, 4]);
+    assert_eq!(strides_of(&part, None), [1, 6, 2]);
+    let meta = Tensor::empty(&[2, 3], DType::F32, Device::META).unwrap().transpose(0, 1).unwrap();
+    assert_eq!(strides_of(&meta, None), [1, 3]);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use opgrid_core::{
     AnyTensor, DType, Device, DispatchKey, Dispatcher, Error, ErrorKind, Layout, Result, Scalar, TensorData,
-    Value, inference_mode, tensor_key_set,
+    TensorType, Value, inference_mode, tensor_key_set,
 };
 use opgrid_tensor::ops::{
     AddInplaceTensor, AddOut, AddScalar, AddTensor, Contiguous, EmptyMemoryFormat, MulTensor,
@@ -375,4 +375,12 @@ fn tables_have_kernels_where_torch_has_apart_from_numbers_and_views() {
             assert_eq!(operator.has_kernel_for(key), keys.contains(&key), "{name} at {key}");
         }
     }
+}
+
+#[test]
+fn bool_results_are_zero_and_one() {
+    let flags = Tensor::from_slice(&[Bool::from(true), Bool::from(false)], &[2]).unwrap();
+    let sum = flags.add(&flags, true).unwrap();
+    assert_eq!(sum.array().unwrap().storage().read().unwrap().bytes(), [1, 0]);
+    assert!(Tensor::accepts(&sum.into()));
 }

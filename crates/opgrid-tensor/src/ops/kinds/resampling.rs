@@ -10,9 +10,9 @@ use crate::kernels::resampling::{Line, resample_bytes};
 use crate::kernels::sampling::{Coordinate, cubic_weights};
 use crate::layers::autograd::Recorder;
 use crate::ops::{IndexAdd, ToCopy};
-use crate::samples::{Inputs, Plain, Sample, given, make, naive};
+use crate::samples::{Difference, Inputs, Operand, Plain, Sample, given, make, naive};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Dims, Tensor, TensorSpec};
+use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
 /// The dtypes of images that are resampled by weights.
 pub(crate) const BYTES_AND_FLOATS: &[DType] = &[DType::U8, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -438,3 +438,21 @@ fn on_device(list: &Tensor, dtype: DType, like: &Tensor) -> Result<Tensor> {
         false => ToCopy.call(list, Some(dtype), None, Some(like.device()), None, false, None),
     }
 }
+
+/// The difference from torch of smooth images of bytes.
+pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
+    id: "smooth-bytes-of-any-strides",
+    what: "torch reads images of bytes in the wrong places where dimensions of size 1 have strides of their own; here in \
+           the right ones",
+    why: "the answer does not depend on the layout",
+    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    when: |seen| {
+        let of_one = |input: &Operand| {
+            let rows = Geometry::contiguous(input.geometry.sizes());
+            let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
+            input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
+        };
+        seen.tensor("self").is_some_and(of_one) && !seen.elements.is_empty()
+    },
+    directed: None,
+};

@@ -63,25 +63,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(UpsampleBicubic2d, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
     let inputs = |dtype| resampling::both_alignments(dtype, 2, resampling::by_scales);
     samples.of(UpsampleBicubic2dVec, BYTES_AND_FLOATS, inputs, reference).tolerance(128.0);
-    samples.differs(
-        UpsampleBicubic2d,
-        Difference {
-            id: "smooth-bytes-of-any-strides",
-            what: "torch reads images of bytes in the wrong places where dimensions of size 1 have strides of their own; here in \
-                   the right ones",
-            why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
-            when: |seen| {
-                let of_one = |input: &Operand| {
-                    let rows = Geometry::contiguous(input.geometry.sizes());
-                    let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
-                    input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
-                };
-                seen.tensor("self").is_some_and(of_one) && !seen.elements.is_empty()
-            },
-            directed: None,
-        },
-    );
+    samples.differs(UpsampleBicubic2d, resampling::BYTES_OF_ANY_STRIDES);
     // Weights of cubes are rounded in another order.
     samples.rounds(UpsampleBicubic2d, Roundings::all(Rounding::Sum(32)));
 }

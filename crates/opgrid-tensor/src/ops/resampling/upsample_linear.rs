@@ -100,6 +100,7 @@ pub(super) fn samples(samples: &mut Samples) {
     }
     of!(1, UpsampleLinear1d, UpsampleLinear1dVec, FLOATS);
     of!(2, UpsampleBilinear2d, UpsampleBilinear2dVec, BYTES_AND_FLOATS);
+    samples.differs(UpsampleBilinear2d, resampling::BYTES_OF_ANY_STRIDES);
     of!(3, UpsampleTrilinear3d, UpsampleTrilinear3dVec, FLOATS);
 }
 
