@@ -23,7 +23,7 @@ use crate::registration::dispatcher_state::DispatcherState;
 use crate::registration::on_demand::{Groups, OnDemand};
 use crate::registration::operator_builder::OperatorBuilder;
 use crate::registration::overload::Operator;
-use crate::registration::registry::{Change, Item};
+use crate::registration::transaction::{Change, Item};
 
 /// The kinds of libraries, with different rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashSet, HashTable};
 
 use crate::registration::library::Library;
-use crate::registration::registry::Change;
+use crate::registration::transaction::Change;
 
 /// Operators that are registered together when one of them is needed: their names, and what defines them.
 ///
