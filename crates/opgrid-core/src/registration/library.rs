@@ -453,7 +453,7 @@ impl Library {
 
     /// Says what the operator does, if this library defines it.
     pub(super) fn document(&mut self, operator: &Begun, text: Cow<'static, str>) {
-        if let Some(Item::Define(definition)) = operator.defined.and_then(|place| self.items.get_mut(place)) {
+        if let Some(Item::Define(definition)) = operator.defined.and_then(|index| self.items.get_mut(index)) {
             definition.documentation = text;
         }
     }

@@ -409,11 +409,11 @@ impl Registry {
             }
             for column in columns {
                 let known = self.fallbacks.iter().position(|(known, _)| *known == column);
-                let place = known.unwrap_or_else(|| {
+                let index = known.unwrap_or_else(|| {
                     self.fallbacks.push((column, Chain::default()));
                     self.fallbacks.len() - 1
                 });
-                match self.fallbacks[place].1.add(kernel.clone(), may_replace) {
+                match self.fallbacks[index].1.add(kernel.clone(), may_replace) {
                     Ok(Some(previous)) if replaced.iter().any(|known| Arc::ptr_eq(known, &previous)) => {}
                     Ok(previous) => replaced.extend(previous),
                     Err(first) => {
@@ -492,9 +492,9 @@ impl Registry {
                     None => Some(&mut self.kind_columns),
                 };
                 if let Some(columns) = columns
-                    && let Some(place) = columns.iter().position(|known| known.is(&column))
+                    && let Some(index) = columns.iter().position(|known| known.is(&column))
                 {
-                    aftermath.removed_columns.push(columns.remove(place));
+                    aftermath.removed_columns.push(columns.remove(index));
                 }
                 match number {
                     Some(number) => touched.numbers.push(number),
