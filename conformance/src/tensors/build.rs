@@ -4,7 +4,7 @@ use opgrid_core::schema::Argument;
 use opgrid_core::{Complex64, DType, Device, Layout, MemoryFormat, OperatorHandle};
 
 use super::answer::Answer;
-use super::case::{Arg, Block, Call, Case, Place};
+use super::case::{Arg, Block, Call, Case, View};
 use super::directed;
 use super::elements::{self, DTYPES, Style};
 use super::families::Maker;
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
         let Ok(block) = directed::block(dtype, &[element]) else { return arg };
         self.case.blocks.push(block);
         let block = self.case.blocks.len() - 1;
-        self.case.tensors.push(Place { block, sizes: Vec::new(), strides: Vec::new(), offset: 0 });
+        self.case.tensors.push(View { block, sizes: Vec::new(), strides: Vec::new(), offset: 0 });
         Arg::Tensor(self.case.tensors.len() - 1)
     }
 
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
         let bytes = elements::bytes(&mut self.random, dtype, count, style);
         let block = self.case.blocks.len();
         self.case.blocks.push(Block { dtype, bytes });
-        self.case.tensors.push(Place { block, sizes: sizes.to_vec(), strides, offset });
+        self.case.tensors.push(View { block, sizes: sizes.to_vec(), strides, offset });
         Arg::Tensor(self.case.tensors.len() - 1)
     }
 
@@ -194,26 +194,26 @@ impl<'a> Builder<'a> {
     /// An input that shares memory with a tensor of the case, or is one; `None` where there is none.
     pub fn overlapping(&mut self) -> Option<Arg> {
         let at = self.case.tensors.len().checked_sub(1)?;
-        let mut place = self.case.tensors[at].clone();
+        let mut view = self.case.tensors[at].clone();
         match self.random.below(4) {
             0 | 1 => return Some(Arg::Tensor(at)),
             2 => {
                 // Transposed, which stays in the block where both sizes are equal.
-                let dims = place.strides.len();
-                if dims < 2 || place.sizes[dims - 1] != place.sizes[dims - 2] {
+                let dims = view.strides.len();
+                if dims < 2 || view.sizes[dims - 1] != view.sizes[dims - 2] {
                     return Some(Arg::Tensor(at));
                 }
-                place.strides.swap(dims - 1, dims - 2);
+                view.strides.swap(dims - 1, dims - 2);
             }
             _ => {
                 // One element further, in a block that is one element longer.
-                let block = &mut self.case.blocks[place.block];
+                let block = &mut self.case.blocks[view.block];
                 let more = elements::bytes(&mut self.random, block.dtype, 1, Style::Small);
                 block.bytes.extend(more);
-                place.offset += 1;
+                view.offset += 1;
             }
         }
-        self.case.tensors.push(place);
+        self.case.tensors.push(view);
         Some(Arg::Tensor(self.case.tensors.len() - 1))
     }
 
@@ -363,7 +363,7 @@ impl<'a> Builder<'a> {
             let dtype = if at == 0 { first } else { rest };
             case.blocks.push(Block { dtype, bytes: Vec::new() });
             let block = case.blocks.len() - 1;
-            case.tensors.push(Place { block, sizes: vec![0], strides: vec![1], offset: 0 });
+            case.tensors.push(View { block, sizes: vec![0], strides: vec![1], offset: 0 });
             call.keyword.push(((*name).to_owned(), Arg::Tensor(case.tensors.len() - 1)));
         }
         case.calls = vec![call];

@@ -16,9 +16,9 @@ pub struct Block {
     pub bytes: Vec<u8>,
 }
 
-/// A tensor on a block; strides and offset count elements.
+/// A view of a block as a tensor; strides and offset count elements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct View {
     /// The number of the block.
     pub block: usize,
     /// Sizes of dimensions.
@@ -65,9 +65,9 @@ pub enum Arg {
 pub struct Call {
     /// The overload, as in `aten::add.Tensor`.
     pub operator: String,
-    /// The arguments that stand by their place.
+    /// The arguments by position.
     pub positional: Vec<Arg>,
-    /// The arguments that stand by their name.
+    /// The arguments by name.
     pub keyword: Vec<(String, Arg)>,
 }
 
@@ -83,7 +83,7 @@ pub struct Case {
     /// The memory.
     pub blocks: Vec<Block>,
     /// The tensors.
-    pub tensors: Vec<Place>,
+    pub tensors: Vec<View>,
     /// The calls; the first tensor among the results of each is a tensor more, and a call without one repeats the last.
     pub calls: Vec<Call>,
 }
@@ -95,7 +95,7 @@ impl Block {
     }
 }
 
-impl Place {
+impl View {
     /// Block, sizes, strides and offset, as the other side reads them.
     pub fn json(&self) -> Json {
         json!([self.block, self.sizes, self.strides, self.offset])
@@ -169,7 +169,7 @@ impl Case {
             "default": self.default.name(),
             "stream": self.stream,
             "blocks": self.blocks.iter().map(Block::json).collect::<Vec<_>>(),
-            "tensors": self.tensors.iter().map(Place::json).collect::<Vec<_>>(),
+            "tensors": self.tensors.iter().map(View::json).collect::<Vec<_>>(),
             "calls": self.calls.iter().map(call).collect::<Vec<_>>(),
         });
         case.to_string()
@@ -177,17 +177,17 @@ impl Case {
 
     /// The dtype of a tensor that the case begins with.
     pub fn dtype(&self, tensor: usize) -> Option<DType> {
-        self.tensors.get(tensor).map(|place| self.blocks[place.block].dtype)
+        self.tensors.get(tensor).map(|view| self.blocks[view.block].dtype)
     }
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "default {}, stream {}", self.default, self.stream)?;
-        for (at, place) in self.tensors.iter().enumerate() {
-            let block = &self.blocks[place.block];
-            write!(f, "\n  tensor {at}: {} {:?} strides {:?}", block.dtype, place.sizes, place.strides)?;
-            write!(f, " offset {} of block {}", place.offset, place.block)?;
+        for (at, view) in self.tensors.iter().enumerate() {
+            let block = &self.blocks[view.block];
+            write!(f, "\n  tensor {at}: {} {:?} strides {:?}", block.dtype, view.sizes, view.strides)?;
+            write!(f, " offset {} of block {}", view.offset, view.block)?;
         }
         for (at, block) in self.blocks.iter().enumerate() {
             write!(f, "\n  block {at}: {}", hex::elements(block.dtype, &block.bytes))?;

@@ -280,7 +280,7 @@ impl Compared<'_> {
     /// How many terms a sum has at most.
     fn terms(&self, results: usize) -> f64 {
         let numel = |at: usize| {
-            let sizes = self.case.tensors.get(at).map(|place| place.sizes.iter().product::<i64>());
+            let sizes = self.case.tensors.get(at).map(|view| view.sizes.iter().product::<i64>());
             sizes.unwrap_or(1) as f64
         };
         let most = self.call().tensors().into_iter().map(numel).fold(1.0, f64::max);
@@ -296,7 +296,7 @@ impl Compared<'_> {
             return most;
         }
         if self.is_of_kind(&kind::PRODUCT) {
-            let inner = |at: usize| self.case.tensors.get(at).and_then(|place| place.sizes.iter().max());
+            let inner = |at: usize| self.case.tensors.get(at).and_then(|view| view.sizes.iter().max());
             let longest = self.call().tensors().into_iter().filter_map(inner).max();
             return longest.copied().unwrap_or(1) as f64 + 1.0;
         }
@@ -348,7 +348,7 @@ impl Compared<'_> {
 
     /// Whether a call is refused because a tensor without dimensions stands for a number, and has none on the meta device.
     fn reads_number(&self, error: &str) -> bool {
-        let has_no_dims = |at: usize| self.case.tensors.get(at).is_some_and(|place| place.sizes.is_empty());
+        let has_no_dims = |at: usize| self.case.tensors.get(at).is_some_and(|view| view.sizes.is_empty());
         error.contains("aten::item") && self.call().tensors().into_iter().any(has_no_dims)
     }
 

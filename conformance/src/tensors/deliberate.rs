@@ -117,12 +117,12 @@ fn argument(case: Run<'_>, arg: &Arg) -> Argument {
 
 /// A tensor that the case begins with, or the first one that a call gave.
 fn operand((case, answers): Run<'_>, at: usize) -> Option<Operand> {
-    let Some(place) = case.tensors.get(at) else { return result(case, &answers[..=at - case.tensors.len()]) };
-    let block = &case.blocks[place.block];
-    let geometry = Geometry::strided(&place.sizes, &place.strides, place.offset).ok()?;
+    let Some(view) = case.tensors.get(at) else { return result(case, &answers[..=at - case.tensors.len()]) };
+    let block = &case.blocks[view.block];
+    let geometry = Geometry::strided(&view.sizes, &view.strides, view.offset).ok()?;
     let all = hex::numbers(block.dtype, &block.bytes);
-    let elements = elements::places(place).into_iter().filter_map(|at| all.get(at).copied()).collect();
-    Some(Operand { memory: place.block, geometry, dtype: block.dtype, elements })
+    let elements = elements::places(view).into_iter().filter_map(|at| all.get(at).copied()).collect();
+    Some(Operand { memory: view.block, geometry, dtype: block.dtype, elements })
 }
 
 /// The first tensor that the last of these calls gave; that of a call before, where one gave none.

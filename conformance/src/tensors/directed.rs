@@ -5,7 +5,7 @@ use opgrid_tensor::samples::{Argument, Directed, Operand};
 use opgrid_tensor::tensor::Number;
 use opgrid_tensor::{Element, Tensor, with_dtype};
 
-use super::case::{Arg, Block, Call, Case, Place};
+use super::case::{Arg, Block, Call, Case, View};
 use super::ours::Ours;
 
 /// The case of a call.
@@ -41,21 +41,21 @@ pub fn case(ours: &Ours, directed: &Directed) -> Result<Case, String> {
 }
 
 fn arg(case: &mut Case, argument: &Argument) -> Result<Arg, String> {
-    let mut place = |operand: &Operand| {
+    let mut view = |operand: &Operand| {
         let geometry = &operand.geometry;
         let (sizes, strides) = (geometry.sizes().to_vec(), geometry.strides().to_vec());
-        let place = Place { block: operand.memory, sizes, strides, offset: geometry.offset() };
+        let view = View { block: operand.memory, sizes, strides, offset: geometry.offset() };
         // One tensor that is named twice is one.
-        case.tensors.iter().position(|known| *known == place).unwrap_or_else(|| {
-            case.tensors.push(place);
+        case.tensors.iter().position(|known| *known == view).unwrap_or_else(|| {
+            case.tensors.push(view);
             case.tensors.len() - 1
         })
     };
     Ok(match argument {
         Argument::None => Arg::None,
-        Argument::Tensor(operand) => Arg::Tensor(place(operand)),
+        Argument::Tensor(operand) => Arg::Tensor(view(operand)),
         Argument::Tensors(list) => {
-            Arg::Tensors(list.iter().map(|entry| entry.as_ref().map(&mut place)).collect())
+            Arg::Tensors(list.iter().map(|entry| entry.as_ref().map(&mut view)).collect())
         }
         Argument::Number(Scalar::Int(value)) => Arg::Int(*value),
         Argument::Number(Scalar::Float(value)) => Arg::Float(*value),

@@ -3,7 +3,7 @@
 use opgrid_core::DType;
 use opgrid_tensor::{bf16, f16};
 
-use super::case::Place;
+use super::case::View;
 use crate::random::Random;
 
 /// Every dtype with data.
@@ -162,9 +162,9 @@ fn push_real(random: &mut Random, dtype: DType, style: Style, scale: f64, bytes:
 }
 
 /// Where the elements of a tensor lie on its block, in row-major order.
-pub fn places(place: &Place) -> Vec<usize> {
-    let mut places = vec![place.offset];
-    for (size, stride) in place.sizes.iter().zip(&place.strides) {
+pub fn places(view: &View) -> Vec<usize> {
+    let mut places = vec![view.offset];
+    for (size, stride) in view.sizes.iter().zip(&view.strides) {
         places = places.iter().flat_map(|at| (0..*size).map(move |step| at + step * stride)).collect();
     }
     places.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()

@@ -6,7 +6,7 @@ use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
 
 use super::answer::{Answer, Returned, TensorAnswer};
-use super::case::{Arg, Block, Call, Case, Place, family};
+use super::case::{Arg, Block, Call, Case, View, family};
 
 /// A dispatcher with our operators.
 pub struct Ours {
@@ -112,8 +112,8 @@ impl Ours {
         };
         let blocks = case.blocks.iter().map(memory).collect::<Result<Vec<_>>>()?;
         let mut run = Run { ours: self, device, blocks, tensors: Vec::new() };
-        for place in &case.tensors {
-            run.tensors.push(run.tensor(place)?);
+        for view in &case.tensors {
+            run.tensors.push(run.tensor(view)?);
         }
         Ok(run)
     }
@@ -127,9 +127,9 @@ pub fn filled(bytes: &[u8]) -> Result<Storage> {
 }
 
 impl Run<'_> {
-    fn tensor(&self, place: &Place) -> Result<Tensor> {
-        let (storage, block) = &self.blocks[place.block];
-        let geometry = Geometry::strided(&place.sizes, &place.strides, place.offset)?;
+    fn tensor(&self, view: &View) -> Result<Tensor> {
+        let (storage, block) = &self.blocks[view.block];
+        let geometry = Geometry::strided(&view.sizes, &view.strides, view.offset)?;
         let spec = TensorSpec::new(geometry, block.dtype, self.device);
         Tensor::from_array(Array::new(spec, storage.clone())?)
     }

@@ -5,7 +5,7 @@ use opgrid_tensor::tensor::{PrintOptions, set_default_dtype, with_print_options}
 use opgrid_tensor::{Array, Geometry, TensorSpec};
 use serde_json::json;
 
-use super::case::{Block, Place};
+use super::case::{Block, View};
 use super::elements::{self, DTYPES, Style};
 use super::layouts::{self, Kind};
 use super::ours::filled;
@@ -15,7 +15,7 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub struct Printed {
     block: Block,
-    place: Place,
+    view: View,
     options: PrintOptions,
     default: DType,
 }
@@ -30,9 +30,9 @@ impl Printed {
         let dtype = *random.pick(&DTYPES);
         let style = style(&mut random);
         let bytes = elements::bytes(&mut random, dtype, strided.count, style);
-        let place = Place { block: 0, sizes, strides: strided.strides, offset: strided.offset };
+        let view = View { block: 0, sizes, strides: strided.strides, offset: strided.offset };
         let default = if random.chance(85) { DType::F32 } else { *random.pick(&[DType::F64, DType::BF16]) };
-        Self { block: Block { dtype, bytes }, place, options: options(&mut random), default }
+        Self { block: Block { dtype, bytes }, view, options: options(&mut random), default }
     }
 
     /// The line that the other side reads.
@@ -44,9 +44,9 @@ impl Printed {
             "linewidth": self.options.linewidth,
             "sci_mode": self.options.sci_mode,
         });
-        let (blocks, place) = ([self.block.json()], self.place.json());
+        let (blocks, view) = ([self.block.json()], self.view.json());
         let default = self.default.name();
-        json!({ "print": place, "options": options, "blocks": blocks, "default": default }).to_string()
+        json!({ "print": view, "options": options, "blocks": blocks, "default": default }).to_string()
     }
 
     /// The text on our side.
@@ -56,7 +56,7 @@ impl Printed {
     /// The tensor does not lie on its block.
     pub fn text(&self) -> Result<String> {
         set_default_dtype(self.default)?;
-        let geometry = Geometry::strided(&self.place.sizes, &self.place.strides, self.place.offset)?;
+        let geometry = Geometry::strided(&self.view.sizes, &self.view.strides, self.view.offset)?;
         let array =
             Array::new(TensorSpec::new(geometry, self.block.dtype, Device::CPU), filled(&self.block.bytes)?)?;
         Ok(with_print_options(self.options, || array.to_string()))

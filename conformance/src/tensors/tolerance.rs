@@ -71,8 +71,8 @@ pub fn largest_sum(ours: &Ours, case: &Case, call: &Call, terms: f64) -> f64 {
 /// The largest finite element of the arguments, at least one.
 pub fn largest(case: &Case, call: &Call) -> f64 {
     let largest = |tensor: usize| -> f64 {
-        let Some(place) = case.tensors.get(tensor) else { return 1.0 };
-        let block = &case.blocks[place.block];
+        let Some(view) = case.tensors.get(tensor) else { return 1.0 };
+        let block = &case.blocks[view.block];
         let numbers = hex::numbers(block.dtype, &block.bytes);
         numbers.iter().map(|number| number.norm()).filter(|norm| norm.is_finite()).fold(0.0, f64::max)
     };

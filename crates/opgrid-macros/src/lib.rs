@@ -128,6 +128,7 @@ mod forms;
 mod items;
 mod literal;
 mod methods;
+mod parameters;
 mod returns;
 mod types;
 

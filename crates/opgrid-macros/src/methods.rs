@@ -4,9 +4,9 @@ use opgrid_schema::{Argument, FunctionSchema, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use crate::expand::rust_name;
 use crate::forms::FormOf;
 use crate::items::{Error, Item, Method, Result};
+use crate::parameters::rust_name;
 use crate::returns::returns;
 use crate::types::Types;
 

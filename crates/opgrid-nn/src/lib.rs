@@ -6,7 +6,7 @@
 //! - Modules: [`Linear`], [`Conv1d`], [`Conv2d`], [`Embedding`], [`MultiheadAttention`], [`TransformerEncoderLayer`],
 //!   [`LayerNorm`], [`RMSNorm`], [`GroupNorm`], [`BatchNorm1d`], [`BatchNorm2d`], [`Dropout`], pooling, activations and
 //!   [`Sequential`]. `Vec` and `Option` of modules are modules.
-//! - What decides about the parameters of a module is given when it is made (`new`, or `with` [`Options`]); everything
+//! - What decides about the parameters of a module is given when it is made (`new`, or `with` [`ModuleOptions`]); everything
 //!   else is set on it: `Conv2d::new(1, 16, 3)?.padding(1)`.
 //! - [`loss`] has losses, [`init`] initial values, [`optim`] optimizers and learning rates, and [`clip_grad_norm_`] and
 //!   [`clip_grad_value_`] bound gradients.
@@ -70,5 +70,5 @@ mod state;
 pub use clip::{clip_grad_norm_, clip_grad_value_, total_norm};
 pub use module::{Forward, Mode, Module, Parts, Unmatched};
 pub use modules::*;
-pub use options::{Options, Shape, Sizes};
+pub use options::{ModuleOptions, Shape, Sizes};
 pub use state::StateDict;

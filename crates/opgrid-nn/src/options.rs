@@ -9,27 +9,27 @@ use opgrid_tensor::Tensor;
 ///
 /// ```
 /// use opgrid_core::DType;
-/// use opgrid_nn::{Linear, Module, Options};
+/// use opgrid_nn::{Linear, Module, ModuleOptions};
 ///
-/// let layer = Linear::with(3, 4, Options::new().bias(false).dtype(DType::F64))?;
+/// let layer = Linear::with(3, 4, ModuleOptions::new().bias(false).dtype(DType::F64))?;
 /// assert_eq!(layer.parameters().len(), 1);
 /// assert_eq!(layer.weight.dtype(), DType::F64);
 /// # Ok::<(), opgrid_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct ModuleOptions {
     bias: bool,
     dtype: Option<DType>,
     device: Device,
 }
 
-impl Default for Options {
+impl Default for ModuleOptions {
     fn default() -> Self {
         Self { bias: true, dtype: None, device: Device::CPU }
     }
 }
 
-impl Options {
+impl ModuleOptions {
     /// A bias where modules have one, the default dtype, on the CPU.
     pub fn new() -> Self {
         Self::default()

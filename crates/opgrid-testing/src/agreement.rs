@@ -6,8 +6,8 @@ use opgrid_tensor::tensor::finfo;
 use opgrid_tensor::{Complex, Tensor};
 
 use crate::checks::Fault;
-use crate::place::Place;
 use crate::subject::tensors;
+use crate::target::Target;
 
 /// Compares what a call has answered with what it should have.
 ///
@@ -15,7 +15,7 @@ use crate::subject::tensors;
 ///
 /// They differ.
 pub(crate) fn check(
-    place: &Place<'_>,
+    target: &Target<'_>,
     found: &[Value],
     expected: &Expected,
     tolerance: f64,
@@ -23,7 +23,7 @@ pub(crate) fn check(
     match (found, expected) {
         ([Value::Tensor(tensor)], Expected::Tensor(expected)) => {
             let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
-            elements(&place.read(&tensor)?, expected, tolerance)
+            elements(&target.read(&tensor)?, expected, tolerance)
         }
         ([Value::Tensor(tensor)], Expected::Shape(sizes, dtype)) => {
             let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
@@ -32,13 +32,13 @@ pub(crate) fn check(
         ([Value::Tensor(tensor)], Expected::Random(sizes, dtype, distribution)) => {
             let tensor = Tensor::try_from(tensor.clone()).map_err(Fault::error)?;
             shape(&tensor, sizes, *dtype)?;
-            crate::checks::random::check(&place.read(&tensor)?, distribution)
+            crate::checks::random::check(&target.read(&tensor)?, distribution)
         }
         (_, Expected::Several(expected)) => match tensors(found) {
             Some(found) if found.len() == expected.len() => {
                 let mut results = found.iter().zip(expected).enumerate();
                 results.try_for_each(|(index, (found, expected))| {
-                    let checked = check(place, &[Value::from(found)], expected, tolerance);
+                    let checked = check(target, &[Value::from(found)], expected, tolerance);
                     checked.map_err(|fault| fault.of(format!("result {index}")))
                 })
             }
@@ -80,9 +80,9 @@ pub(crate) fn elements(found: &Plain, expected: &Plain, tolerance: f64) -> Resul
     let mut pairs = found.elements().iter().zip(expected.elements()).enumerate();
     match pairs.find(|(_, (found, expected))| !near(**found, **expected, allowed)) {
         None => Ok(()),
-        Some((place, (one, other))) => Err(Fault::wrong(
-            format!("{one} at place {place} of {found}"),
-            format!("{other} at place {place} of {expected}"),
+        Some((position, (one, other))) => Err(Fault::wrong(
+            format!("{one} at position {position} of {found}"),
+            format!("{other} at position {position} of {expected}"),
         )),
     }
 }

@@ -23,10 +23,10 @@
 mod agreement;
 mod checks;
 mod memory;
-mod place;
 mod report;
 mod subject;
 mod suite;
+mod target;
 mod variants;
 
 pub use checks::Check;

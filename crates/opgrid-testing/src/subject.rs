@@ -9,12 +9,12 @@ use opgrid_tensor::samples::{Expected, Given, Inputs, OperatorSamples, Sample};
 
 use crate::checks::{Fault, random};
 use crate::memory::Memory;
-use crate::place::{Place, guarded};
+use crate::target::{Target, guarded};
 use crate::variants::Variants;
 
 /// An operator on a device.
 pub(crate) struct Subject<'a> {
-    pub(crate) place: Place<'a>,
+    pub(crate) target: Target<'a>,
     pub(crate) samples: &'a OperatorSamples,
     pub(crate) operator: OperatorHandle,
     pub(crate) schema: Arc<FunctionSchema>,
@@ -25,11 +25,11 @@ impl<'a> Subject<'a> {
     /// # Errors
     ///
     /// The dispatcher has no such operator, or lacks an overload that is linked to it.
-    pub(crate) fn new(place: Place<'a>, samples: &'a OperatorSamples) -> Result<Self> {
-        let operator = place.dispatcher.find(samples.name())?;
+    pub(crate) fn new(target: Target<'a>, samples: &'a OperatorSamples) -> Result<Self> {
+        let operator = target.dispatcher.find(samples.name())?;
         let schema = operator.schema()?;
-        let variants = Variants::of(place.dispatcher, &operator)?;
-        Ok(Self { place, samples, operator, schema, variants })
+        let variants = Variants::of(target.dispatcher, &operator)?;
+        Ok(Self { target, samples, operator, schema, variants })
     }
 
     /// Whether it draws random numbers, as samples of one dtype show.
@@ -51,7 +51,12 @@ impl<'a> Subject<'a> {
     /// # Errors
     ///
     /// They do not fit the schema; the device cannot make them.
-    pub(crate) fn arguments(&self, place: &Place<'_>, sample: &Sample, memory: Memory) -> Result<Vec<Value>> {
+    pub(crate) fn arguments(
+        &self,
+        target: &Target<'_>,
+        sample: &Sample,
+        memory: Memory,
+    ) -> Result<Vec<Value>> {
         let value = |name: Option<&str>, at: usize, given: &Given| {
             let mut declared = self.schema.arguments.iter();
             let argument = match name {
@@ -60,7 +65,7 @@ impl<'a> Subject<'a> {
             };
             let is_written = argument.is_some_and(|argument| argument.is_write());
             let repeats = memory == Memory::Expanded;
-            place.value(given, if is_written && repeats { Memory::Offset } else { memory })
+            target.value(given, if is_written && repeats { Memory::Offset } else { memory })
         };
         let positional = sample.positional.iter().enumerate().map(|(at, given)| value(None, at, given));
         let keyword =
@@ -69,7 +74,7 @@ impl<'a> Subject<'a> {
             (positional.collect::<Result<_>>()?, keyword.collect::<Result<Vec<_>>>()?);
         let takes_device = self.schema.argument_index("device").is_some();
         if takes_device && keyword.iter().all(|(name, _)| name != "device") {
-            keyword.push(("device".to_owned(), place.device.into()));
+            keyword.push(("device".to_owned(), target.device.into()));
         }
         self.operator.bind(positional, keyword)
     }
@@ -79,8 +84,8 @@ impl<'a> Subject<'a> {
     /// # Errors
     ///
     /// Those of the operator.
-    pub(crate) fn call(&self, place: &Place<'_>, sample: &Sample, memory: Memory) -> Result<Vec<Value>> {
-        place.call(&self.operator, &self.arguments(place, sample, memory)?)
+    pub(crate) fn call(&self, target: &Target<'_>, sample: &Sample, memory: Memory) -> Result<Vec<Value>> {
+        target.call(&self.operator, &self.arguments(target, sample, memory)?)
     }
 
     /// Calls the operator typed; `None` where it has no Rust type.
@@ -90,9 +95,9 @@ impl<'a> Subject<'a> {
     /// Those of the operator.
     pub(crate) fn call_typed(&self, sample: &Sample) -> Option<Result<Vec<Value>>> {
         let call = || {
-            let arguments = self.arguments(&self.place, sample, Memory::Contiguous)?;
+            let arguments = self.arguments(&self.target, sample, Memory::Contiguous)?;
             let lent: Vec<ValueRef<'_>> = arguments.iter().map(Value::borrow).collect();
-            self.samples.call_typed(self.place.dispatcher, &lent).transpose()
+            self.samples.call_typed(self.target.dispatcher, &lent).transpose()
         };
         guarded(call).transpose()
     }
@@ -103,7 +108,7 @@ impl<'a> Subject<'a> {
     ///
     /// They do not fit the schema.
     pub(crate) fn inputs(&self, sample: &Sample) -> Result<Inputs> {
-        let here = Place { device: Device::META, ..self.place };
+        let here = Target { device: Device::META, ..self.target };
         let bound = self.arguments(&here, sample, Memory::Contiguous)?;
         let named = self.schema.arguments.iter().zip(bound).enumerate();
         let of_sample = |at: usize, name: &str| {

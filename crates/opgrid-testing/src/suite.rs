@@ -10,9 +10,9 @@ use opgrid_core::{DType, Device, DeviceType, Dispatcher, ThreadContext};
 use opgrid_tensor::samples::{OperatorSamples, Samples};
 
 use crate::checks::{Check, Fault, random};
-use crate::place::Place;
 use crate::report::{Failure, Report};
 use crate::subject::{Case, Subject};
+use crate::target::Target;
 
 /// Samples, and where and how they are checked.
 #[derive(Clone, Debug)]
@@ -56,12 +56,12 @@ impl Suite {
         let (context, next) = (ThreadContext::capture(), AtomicUsize::new(0));
         let work = || {
             let take = || {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                operators.get(place).map(|samples| (place, samples))
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                operators.get(index).map(|samples| (index, samples))
             };
             context.within(|| {
                 let taken = std::iter::from_fn(take);
-                taken.map(|(place, samples)| (place, self.checked(dispatcher, samples))).collect()
+                taken.map(|(index, samples)| (index, self.checked(dispatcher, samples))).collect()
             })
         };
         let reports: Vec<Vec<(usize, Report)>> = thread::scope(|scope| {
@@ -73,7 +73,7 @@ impl Suite {
                 .collect()
         });
         let mut reports: Vec<_> = reports.into_iter().flatten().collect();
-        reports.sort_unstable_by_key(|(place, _)| *place);
+        reports.sort_unstable_by_key(|(index, _)| *index);
         let mut report = Report::default();
         reports.into_iter().for_each(|(_, one)| report.join(one));
         report
@@ -82,7 +82,7 @@ impl Suite {
     /// What one operator makes of the checks.
     fn checked(&self, dispatcher: &Dispatcher, samples: &OperatorSamples) -> Report {
         let mut report = Report::default();
-        match Subject::new(Place { dispatcher, device: self.device }, samples) {
+        match Subject::new(Target { dispatcher, device: self.device }, samples) {
             Ok(subject) => self.run_subject(&subject, &mut report),
             Err(error) => self.record(&mut report, samples, self.first_check(), "", Err(Fault::error(error))),
         }
@@ -91,9 +91,9 @@ impl Suite {
 
     /// The overloads that the suite calls: those that have samples, and those found beside them that write.
     pub fn overloads(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
-        let place = Place { dispatcher, device: self.device };
+        let target = Target { dispatcher, device: self.device };
         let subjects =
-            self.samples.operators().iter().filter_map(|samples| Subject::new(place, samples).ok());
+            self.samples.operators().iter().filter_map(|samples| Subject::new(target, samples).ok());
         subjects.flat_map(|subject| subject.overloads()).collect()
     }
 

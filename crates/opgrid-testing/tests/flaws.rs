@@ -246,8 +246,8 @@ fn a_report_names_failures_counts_and_what_was_left_out() {
     for part in [
         "flaws::double fails the check `reference`",
         "sample    (int64 [2, 3] (-9, -2, 5, 12, 19, -15))",
-        "found     -17 at place 0 of int64 [2, 3] (-17,",
-        "expected  -18 at place 0 of int64 [2, 3] (-18,",
+        "found     -17 at position 0 of int64 [2, 3] (-17,",
+        "expected  -18 at position 0 of int64 [2, 3] (-18,",
         "flaws::double fails the check `reference` 5 times more",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");

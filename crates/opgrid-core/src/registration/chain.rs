@@ -52,12 +52,12 @@ impl Chain {
 
     /// The active kernel of each provider, those that `order` names first.
     fn ordered(&self, order: &[Arc<str>]) -> Box<[Arc<KernelRecord>]> {
-        let place = |stack: &&Stack| {
+        let position = |stack: &&Stack| {
             let named = |name: &Arc<str>| stack.name.as_ref() == Some(name);
             order.iter().position(named).unwrap_or(usize::MAX)
         };
         let mut stacks: Vec<_> = self.0.iter().collect();
-        stacks.sort_by_key(place);
+        stacks.sort_by_key(position);
         stacks.into_iter().map(|stack| stack.active().clone()).collect()
     }
 
@@ -66,7 +66,7 @@ impl Chain {
         name.is_some() && !self.0.is_empty() && self.0.iter().all(|stack| stack.name.as_ref() != name)
     }
 
-    /// Every kernel of each provider, the active one first, with its place in the provider's stack from the top.
+    /// Every kernel of each provider, the active one first, with its position in the provider's stack from the top.
     pub(crate) fn all_placed(&self) -> impl Iterator<Item = (usize, &Arc<KernelRecord>)> {
         self.0.iter().flat_map(|stack| stack.kernels.iter().rev().enumerate())
     }
@@ -96,16 +96,16 @@ impl Chain {
             None => Some(0),
             Some(name) => self.0.iter().position(|stack| stack.name.as_ref() == Some(name)),
         };
-        let Some(place) = same else {
+        let Some(index) = same else {
             self.0.reserve_exact(1);
             self.0.push(Stack { name: kernel.name.clone(), kernels: vec![kernel] });
             return Ok(None);
         };
-        let replaced = self.0[place].active().clone();
+        let replaced = self.0[index].active().clone();
         if !may_replace {
             return Err(replaced);
         }
-        self.0[place].kernels.push(kernel);
+        self.0[index].kernels.push(kernel);
         Ok(Some(replaced))
     }
 

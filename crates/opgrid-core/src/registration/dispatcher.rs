@@ -22,8 +22,9 @@ use crate::registration::listener::{Listener, Override};
 use crate::registration::on_demand::OnDemand;
 use crate::registration::overload::{ArgsOf, Known, Operator, OutputOf, call_on};
 use crate::registration::record::OperatorRecord;
-use crate::registration::registry::{Item, Registry};
+use crate::registration::registry::Registry;
 use crate::registration::resolve::{Kernels, Rule, Rules};
+use crate::registration::transaction::Item;
 use crate::ticket::Ticket;
 
 /// A grid of operators and keys whose cells hold kernels. Copies share it.

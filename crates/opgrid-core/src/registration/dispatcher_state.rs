@@ -23,8 +23,9 @@ use crate::registration::listener::{Event, Listener, Listeners, OnOverride, Over
 use crate::registration::on_demand::{Begun, OnDemand, parts};
 use crate::registration::overload::Overload;
 use crate::registration::record::OperatorRecord;
-use crate::registration::registry::{Aftermath, Change, Item, Registry};
+use crate::registration::registry::Registry;
 use crate::registration::resolve::Rules;
+use crate::registration::transaction::{Aftermath, Change, Item};
 use crate::sync::lock;
 use crate::ticket::Ticket;
 

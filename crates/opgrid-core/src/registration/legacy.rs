@@ -80,8 +80,8 @@ pub(crate) fn register(
             )));
         }
     };
-    for (place, (key, _)) in options.kernels.iter().enumerate() {
-        if options.kernels[..place].iter().any(|(other, _)| other == key) {
+    for (index, (key, _)) in options.kernels.iter().enumerate() {
+        if options.kernels[..index].iter().any(|(other, _)| other == key) {
             return Err(refused(match key {
                 Some(key) => format!(
                     "tried to register multiple kernels with same dispatch key {key} for operator schema {text}"

@@ -23,7 +23,7 @@ use crate::registration::dispatcher_state::DispatcherState;
 use crate::registration::on_demand::{Groups, OnDemand};
 use crate::registration::operator_builder::OperatorBuilder;
 use crate::registration::overload::Operator;
-use crate::registration::registry::{Change, Item};
+use crate::registration::transaction::{Change, Item};
 
 /// The kinds of libraries, with different rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -453,7 +453,7 @@ impl Library {
 
     /// Says what the operator does, if this library defines it.
     pub(super) fn document(&mut self, operator: &Begun, text: Cow<'static, str>) {
-        if let Some(Item::Define(definition)) = operator.defined.and_then(|place| self.items.get_mut(place)) {
+        if let Some(Item::Define(definition)) = operator.defined.and_then(|index| self.items.get_mut(index)) {
             definition.documentation = text;
         }
     }

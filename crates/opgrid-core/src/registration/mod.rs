@@ -15,3 +15,4 @@ pub(crate) mod records;
 pub(crate) mod registry;
 pub mod resolve;
 pub(crate) mod suggestions;
+pub(crate) mod transaction;

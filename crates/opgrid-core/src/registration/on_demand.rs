@@ -15,7 +15,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashSet, HashTable};
 
 use crate::registration::library::Library;
-use crate::registration::registry::Change;
+use crate::registration::transaction::Change;
 
 /// Operators that are registered together when one of them is needed: their names, and what defines them.
 ///
@@ -172,10 +172,10 @@ impl Demand {
 
     /// Gives a library's groups up, with what they did.
     pub(super) fn remove(&mut self, groups: &Groups) -> Vec<Change> {
-        let Some(place) = self.catalogues.iter().position(|it| Arc::ptr_eq(&it.groups, groups)) else {
+        let Some(index) = self.catalogues.iter().position(|it| Arc::ptr_eq(&it.groups, groups)) else {
             return Vec::new();
         };
-        let catalogue = self.catalogues.remove(place);
+        let catalogue = self.catalogues.remove(index);
         for group in catalogue.registered {
             self.there.remove(&group);
         }
@@ -195,9 +195,9 @@ impl Demand {
     /// Takes what a group did that is registered now. What will never be undone comes back, to be forgotten.
     pub(super) fn registered(&mut self, group: &'static OnDemand, changes: Vec<Change>) -> Vec<Change> {
         self.there.insert(group.id());
-        let Some(place) = self.catalogue_of(group) else { return changes };
+        let Some(index) = self.catalogue_of(group) else { return changes };
         self.waiting -= 1;
-        let catalogue = &mut self.catalogues[place];
+        let catalogue = &mut self.catalogues[index];
         catalogue.registered.push(group.id());
         if catalogue.is_kept {
             return changes;
@@ -210,7 +210,7 @@ impl Demand {
         parts(self.catalogues[catalogue as usize].groups[group as usize].names[name as usize])
     }
 
-    /// Every place of a name without its overload.
+    /// Every position of a name without its overload.
     fn positions(&mut self, base: &str) -> Vec<Position> {
         let catalogues = &self.catalogues;
         let hasher = &self.hasher;
@@ -261,9 +261,9 @@ fn indexed(catalogues: &[Catalogue], hasher: &RandomState) -> HashTable<Position
         hasher.hash_one(parts(text).0)
     };
     for (number, catalogue) in (0..).zip(catalogues) {
-        for (place, group) in (0..).zip(&*catalogue.groups) {
+        for (group_index, group) in (0..).zip(&*catalogue.groups) {
             for name in 0..group.names.len() as u32 {
-                let position = Position(number, place, name);
+                let position = Position(number, group_index, name);
                 index.insert_unique(hash(&position), position, hash);
             }
         }

@@ -27,10 +27,10 @@ pub(crate) struct Pinned {
 /// Where callers of a signature read the operator's table.
 struct CallersCell {
     signature: &'static SignatureOf,
-    place: CellPlace,
+    of: CellOf,
 }
 
-enum CellPlace {
+enum CellOf {
     /// Of an overload, on the global dispatcher.
     Overload(&'static Published),
     /// Of typed handles.
@@ -39,9 +39,9 @@ enum CellPlace {
 
 impl CallersCell {
     fn publish(&self, pointer: *mut u8) {
-        match &self.place {
-            CellPlace::Overload(cell) => cell.publish(pointer),
-            CellPlace::Handles(cell) => cell.table.publish(pointer),
+        match &self.of {
+            CellOf::Overload(cell) => cell.publish(pointer),
+            CellOf::Handles(cell) => cell.table.publish(pointer),
         }
     }
 }
@@ -63,8 +63,8 @@ pub(crate) struct OperatorRecord {
 
 impl Kernels for OperatorRecord {
     fn cell(&self, key: DispatchKey) -> Option<&Chain> {
-        let place = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
-        Some(&self.kernels[place].1)
+        let index = self.kernels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        Some(&self.kernels[index].1)
     }
 
     fn order(&self, key: DispatchKey) -> &[Arc<str>] {
@@ -93,16 +93,16 @@ impl OperatorRecord {
     }
 
     pub(crate) fn chain_mut(&mut self, key: DispatchKey) -> &mut Chain {
-        let place = match self.kernels.binary_search_by_key(&key, |(key, _)| *key) {
-            Ok(place) => place,
-            Err(place) => {
+        let index = match self.kernels.binary_search_by_key(&key, |(key, _)| *key) {
+            Ok(index) => index,
+            Err(index) => {
                 // Most operators have one kernel, and there are many operators.
                 self.kernels.reserve_exact(1);
-                self.kernels.insert(place, (key, Chain::default()));
-                place
+                self.kernels.insert(index, (key, Chain::default()));
+                index
             }
         };
-        &mut self.kernels[place].1
+        &mut self.kernels[index].1
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -268,8 +268,8 @@ impl OperatorRecord {
 
     /// The cell of the typed handles of a signature, made for the first of them.
     pub(crate) fn shared_cell(&mut self, signature: &'static SignatureOf) -> Arc<SignatureCell> {
-        let known = self.cells.iter().find_map(|cell| match &cell.place {
-            CellPlace::Handles(shared) if cell.signature.id == signature.id => Some(shared),
+        let known = self.cells.iter().find_map(|cell| match &cell.of {
+            CellOf::Handles(shared) if cell.signature.id == signature.id => Some(shared),
             _ => None,
         });
         if let Some(known) = known {
@@ -279,13 +279,14 @@ impl OperatorRecord {
         table.publish(self.pointer_for(signature));
         let (foreign, operator) = (self.handle.0.foreign, self.handle.clone());
         let cell = Arc::new(SignatureCell { table, foreign, signature: signature.id, operator });
-        self.cells.push(CallersCell { signature, place: CellPlace::Handles(cell.clone()) });
+        self.cells.push(CallersCell { signature, of: CellOf::Handles(cell.clone()) });
         cell
     }
 
     /// Whether an overload's cell is one of the operator's.
     pub(crate) fn has_bound(&self, cell: &'static Published) -> bool {
-        let is_it = |known: &CallersCell| matches!(known.place, CellPlace::Overload(known) if std::ptr::eq(known, cell));
+        let is_it =
+            |known: &CallersCell| matches!(known.of, CellOf::Overload(known) if std::ptr::eq(known, cell));
         self.cells.iter().any(is_it)
     }
 
@@ -294,7 +295,7 @@ impl OperatorRecord {
     /// `signature` is that of the cell's type, which [`Overload`](crate::registration::overload::Overload) keeps together.
     pub(crate) fn bind(&mut self, cell: &'static Published, signature: &'static SignatureOf) {
         if !self.has_bound(cell) {
-            self.cells.push(CallersCell { signature, place: CellPlace::Overload(cell) });
+            self.cells.push(CallersCell { signature, of: CellOf::Overload(cell) });
         }
         cell.publish(self.pointer_for(signature));
     }

@@ -150,8 +150,8 @@ impl Filling<'_> {
             self.row = [number; BackendComponent::COUNT];
             return;
         }
-        let places = self.row.iter_mut().enumerate().filter(|(backend, _)| mask >> backend & 1 != 0);
-        places.for_each(|(_, place)| *place = number);
+        let entries = self.row.iter_mut().enumerate().filter(|(backend, _)| mask >> backend & 1 != 0);
+        entries.for_each(|(_, entry)| *entry = number);
     }
 
     /// The slot of the lowest backend of `mask`.

@@ -7,7 +7,7 @@ use crate::error::argument;
 use crate::init;
 use crate::module::{Module, Parts};
 use crate::modules::{Dropout, Linear};
-use crate::options::{Options, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// Attention with `num_heads` heads, with projections before and after.
 ///
@@ -87,7 +87,7 @@ impl MultiheadAttention {
     ///
     /// As [`with`](Self::with).
     pub fn new(embed_dim: i64, num_heads: i64) -> Result<Self> {
-        Self::with(embed_dim, num_heads, Options::new())
+        Self::with(embed_dim, num_heads, ModuleOptions::new())
     }
 
     /// Attention with these settings.
@@ -95,7 +95,7 @@ impl MultiheadAttention {
     /// # Errors
     ///
     /// A width that `num_heads` does not divide, or a dtype that is no floating-point one.
-    pub fn with(embed_dim: i64, num_heads: i64, options: Options) -> Result<Self> {
+    pub fn with(embed_dim: i64, num_heads: i64, options: ModuleOptions) -> Result<Self> {
         Self::with_widths(embed_dim, num_heads, embed_dim, embed_dim, options)
     }
 
@@ -109,7 +109,7 @@ impl MultiheadAttention {
         num_heads: i64,
         key: i64,
         value: i64,
-        options: Options,
+        options: ModuleOptions,
     ) -> Result<Self> {
         if embed_dim <= 0 || num_heads <= 0 || embed_dim % num_heads != 0 {
             return Err(argument(format!(

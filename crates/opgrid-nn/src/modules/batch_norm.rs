@@ -5,7 +5,7 @@ use opgrid_tensor::{Tensor, ops};
 
 use crate::error::argument;
 use crate::module::{Mode, Module, Parts, forward};
-use crate::options::{Options, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// Normalizes each channel over a batch, then scales and shifts it; see [`BatchNorm1d`] and [`BatchNorm2d`].
 ///
@@ -69,7 +69,7 @@ impl<const N: usize> BatchNorm<N> {
     ///
     /// As [`with`](Self::with).
     pub fn new(channels: i64) -> Result<Self> {
-        Self::with(channels, Options::new())
+        Self::with(channels, ModuleOptions::new())
     }
 
     /// A norm with these settings.
@@ -77,7 +77,7 @@ impl<const N: usize> BatchNorm<N> {
     /// # Errors
     ///
     /// A negative number of channels, or a dtype that is no floating-point one.
-    pub fn with(channels: i64, options: Options) -> Result<Self> {
+    pub fn with(channels: i64, options: ModuleOptions) -> Result<Self> {
         let weight = learned(options.full(&[channels], 1)?)?;
         let bias = options.has_bias().then(|| options.full(&[channels], 0).and_then(learned)).transpose()?;
         let running = Running {

@@ -6,7 +6,7 @@ use opgrid_tensor::{Tensor, ops};
 use crate::error::argument;
 use crate::init;
 use crate::module::{Module, Parts, forward};
-use crate::options::{Options, Sizes, learned};
+use crate::options::{ModuleOptions, Sizes, learned};
 
 /// A convolution over `N` dimensions; see [`Conv1d`] and [`Conv2d`].
 ///
@@ -47,13 +47,13 @@ pub type Conv1d = Conv<1>;
 ///
 /// ```
 /// use opgrid_core::{DType, Device};
-/// use opgrid_nn::{Conv2d, Options};
+/// use opgrid_nn::{Conv2d, ModuleOptions};
 /// use opgrid_tensor::Tensor;
 ///
 /// let x = Tensor::ones(&[2, 4, 8, 8], DType::F32, Device::CPU)?;
 /// let layer = Conv2d::new(4, 16, 3)?.padding(1);
 /// assert_eq!(layer.forward(&x)?.sizes(), [2, 16, 8, 8]);
-/// let in_groups = Conv2d::with(4, 8, [3, 5], 4, Options::new().bias(false))?.same_padding();
+/// let in_groups = Conv2d::with(4, 8, [3, 5], 4, ModuleOptions::new().bias(false))?.same_padding();
 /// assert_eq!(in_groups.weight.sizes(), [8, 1, 3, 5]);
 /// assert_eq!(in_groups.forward(&x)?.sizes(), [2, 8, 8, 8]);
 /// # Ok::<(), opgrid_core::Error>(())
@@ -87,7 +87,7 @@ impl<const N: usize> Conv<N> {
     ///
     /// As [`with`](Self::with).
     pub fn new(in_channels: i64, out_channels: i64, kernel: impl Into<Sizes<N>>) -> Result<Self> {
-        Self::made(in_channels, out_channels, kernel.into().0, 1, Options::new())
+        Self::made(in_channels, out_channels, kernel.into().0, 1, ModuleOptions::new())
     }
 
     /// A convolution with these settings; channels of one of the `groups` lead to those of the same group.
@@ -100,7 +100,7 @@ impl<const N: usize> Conv<N> {
         out_channels: i64,
         kernel: impl Into<Sizes<N>>,
         groups: i64,
-        options: Options,
+        options: ModuleOptions,
     ) -> Result<Self> {
         Self::made(in_channels, out_channels, kernel.into().0, groups, options)
     }
@@ -110,7 +110,7 @@ impl<const N: usize> Conv<N> {
         out_channels: i64,
         kernel: [i64; N],
         groups: i64,
-        options: Options,
+        options: ModuleOptions,
     ) -> Result<Self> {
         if groups <= 0 || in_channels % groups != 0 || out_channels % groups != 0 {
             return Err(argument(format!(

@@ -7,7 +7,7 @@ use opgrid_tensor::{Tensor, ops};
 use crate::error::argument;
 use crate::init;
 use crate::module::{Module, Parts, forward};
-use crate::options::{Options, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// A table of vectors, looked up by index: inputs of integers `(…)`, results `(…, width)`.
 ///
@@ -42,7 +42,7 @@ impl Embedding {
     ///
     /// As [`with`](Self::with).
     pub fn new(rows: i64, width: i64) -> Result<Self> {
-        Self::with(rows, width, Options::new())
+        Self::with(rows, width, ModuleOptions::new())
     }
 
     /// A table with these settings.
@@ -50,7 +50,7 @@ impl Embedding {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(rows: i64, width: i64, options: Options) -> Result<Self> {
+    pub fn with(rows: i64, width: i64, options: ModuleOptions) -> Result<Self> {
         let weight = options.empty(&[rows, width])?;
         init::normal_(&weight, 0.0, 1.0)?;
         Self::of(learned(weight)?)

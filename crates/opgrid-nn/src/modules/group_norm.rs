@@ -5,7 +5,7 @@ use opgrid_tensor::{Tensor, ops};
 
 use crate::error::argument;
 use crate::module::{Module, Parts, forward};
-use crate::options::{Options, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// Normalizes each group of channels of each sample `(batch, channels, …)`, then scales and shifts each channel.
 ///
@@ -41,7 +41,7 @@ impl GroupNorm {
     ///
     /// As [`with`](Self::with).
     pub fn new(groups: i64, channels: i64) -> Result<Self> {
-        Self::with(groups, channels, Options::new())
+        Self::with(groups, channels, ModuleOptions::new())
     }
 
     /// A norm with these settings.
@@ -49,7 +49,7 @@ impl GroupNorm {
     /// # Errors
     ///
     /// Channels that `groups` does not divide, or a dtype that is no floating-point one.
-    pub fn with(groups: i64, channels: i64, options: Options) -> Result<Self> {
+    pub fn with(groups: i64, channels: i64, options: ModuleOptions) -> Result<Self> {
         if groups <= 0 || channels % groups != 0 {
             return Err(argument(format!(
                 "GroupNorm: found {channels} channels and {groups} groups, expected a positive number of groups that \

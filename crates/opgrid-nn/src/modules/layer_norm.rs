@@ -4,7 +4,7 @@ use opgrid_core::Result;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::module::{Module, Parts, forward};
-use crate::options::{Options, Shape, learned};
+use crate::options::{ModuleOptions, Shape, learned};
 
 /// Subtracts the mean over the last dimensions and divides by the standard deviation, then scales and shifts.
 ///
@@ -38,7 +38,7 @@ impl LayerNorm {
     ///
     /// As [`with`](Self::with).
     pub fn new(shape: impl Into<Shape>) -> Result<Self> {
-        Self::with(shape, Options::new())
+        Self::with(shape, ModuleOptions::new())
     }
 
     /// A norm with these settings.
@@ -46,7 +46,7 @@ impl LayerNorm {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(shape: impl Into<Shape>, options: Options) -> Result<Self> {
+    pub fn with(shape: impl Into<Shape>, options: ModuleOptions) -> Result<Self> {
         let Shape(shape) = shape.into();
         let weight = learned(options.full(&shape, 1)?)?;
         let bias = options.has_bias().then(|| options.full(&shape, 0).and_then(learned)).transpose()?;

@@ -5,7 +5,7 @@ use opgrid_tensor::{Tensor, ops};
 
 use crate::init;
 use crate::module::{Module, Parts, forward};
-use crate::options::{Options, learned};
+use crate::options::{ModuleOptions, learned};
 
 /// `x @ weight.t() + bias`: inputs `(…, in_features)`, results `(…, out_features)`.
 ///
@@ -39,7 +39,7 @@ impl Linear {
     ///
     /// As [`with`](Self::with).
     pub fn new(in_features: i64, out_features: i64) -> Result<Self> {
-        Self::with(in_features, out_features, Options::new())
+        Self::with(in_features, out_features, ModuleOptions::new())
     }
 
     /// A layer with these settings.
@@ -47,7 +47,7 @@ impl Linear {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(in_features: i64, out_features: i64, options: Options) -> Result<Self> {
+    pub fn with(in_features: i64, out_features: i64, options: ModuleOptions) -> Result<Self> {
         let weight = options.empty(&[out_features, in_features])?;
         let bias = options.has_bias().then(|| options.empty(&[out_features])).transpose()?;
         init::weight_and_bias(&weight, bias.as_ref())?;

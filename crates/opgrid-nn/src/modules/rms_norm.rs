@@ -4,7 +4,7 @@ use opgrid_core::Result;
 use opgrid_tensor::{Tensor, ops};
 
 use crate::module::{Module, Parts, forward};
-use crate::options::{Options, Shape, learned};
+use crate::options::{ModuleOptions, Shape, learned};
 
 /// Divides by the root of the mean square over the last dimensions, then scales.
 ///
@@ -36,7 +36,7 @@ impl RMSNorm {
     ///
     /// As [`with`](Self::with).
     pub fn new(shape: impl Into<Shape>) -> Result<Self> {
-        Self::with(shape, Options::new())
+        Self::with(shape, ModuleOptions::new())
     }
 
     /// A norm with these settings; it never has a bias.
@@ -44,7 +44,7 @@ impl RMSNorm {
     /// # Errors
     ///
     /// A negative size, or a dtype that is no floating-point one.
-    pub fn with(shape: impl Into<Shape>, options: Options) -> Result<Self> {
+    pub fn with(shape: impl Into<Shape>, options: ModuleOptions) -> Result<Self> {
         let Shape(shape) = shape.into();
         let weight = learned(options.full(&shape, 1)?)?;
         Ok(Self { weight: Some(weight), shape, eps: None })

@@ -5,7 +5,7 @@ use opgrid_tensor::Tensor;
 
 use crate::module::{Module, Parts};
 use crate::modules::{AttentionMasks, Dropout, LayerNorm, Linear, MultiheadAttention};
-use crate::options::Options;
+use crate::options::ModuleOptions;
 
 /// Self-attention and a feed-forward network, each with a residual connection and layer normalization.
 ///
@@ -45,7 +45,7 @@ impl TransformerEncoderLayer {
     ///
     /// As [`with`](Self::with).
     pub fn new(width: i64, num_heads: i64, hidden: i64) -> Result<Self> {
-        Self::with(width, num_heads, hidden, Options::new())
+        Self::with(width, num_heads, hidden, ModuleOptions::new())
     }
 
     /// A layer with these settings.
@@ -53,7 +53,7 @@ impl TransformerEncoderLayer {
     /// # Errors
     ///
     /// A width that `num_heads` does not divide, a negative size, or a dtype that is no floating-point one.
-    pub fn with(width: i64, num_heads: i64, hidden: i64, options: Options) -> Result<Self> {
+    pub fn with(width: i64, num_heads: i64, hidden: i64, options: ModuleOptions) -> Result<Self> {
         let layer = Self {
             self_attn: MultiheadAttention::with(width, num_heads, options)?,
             linear1: Linear::with(width, hidden, options)?,

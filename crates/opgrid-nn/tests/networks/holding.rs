@@ -27,7 +27,7 @@ impl Net {
     fn new() -> Result<Self> {
         let scale = ones(&[1])?;
         scale.requires_grad_(true)?;
-        let without_bias = Options::new().bias(false);
+        let without_bias = ModuleOptions::new().bias(false);
         Ok(Self {
             scale,
             first: Linear::new(2, 3)?,
@@ -81,7 +81,7 @@ fn names_are_those_of_torch() -> Result<()> {
         "norm2.bias",
     ];
     assert_eq!(names(layer.named_parameters()), expected);
-    let apart = MultiheadAttention::with_widths(4, 2, 3, 2, Options::new().bias(false))?;
+    let apart = MultiheadAttention::with_widths(4, 2, 3, 2, ModuleOptions::new().bias(false))?;
     let expected = ["q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"];
     assert_eq!(names(apart.named_parameters()), expected);
     Ok(())
@@ -271,10 +271,10 @@ fn mistakes_are_named() -> Result<()> {
     let x = ones(&[2, 3])?;
     let table: &[(String, &str)] = &[
         (
-            message(Conv2d::with(3, 4, 3, 2, Options::new())),
+            message(Conv2d::with(3, 4, 3, 2, ModuleOptions::new())),
             "3 input channels, 4 output channels and 2 groups",
         ),
-        (message(Conv1d::with(3, 3, 3, 0, Options::new())), "Conv1d: found 3 input channels"),
+        (message(Conv1d::with(3, 3, 3, 0, ModuleOptions::new())), "Conv1d: found 3 input channels"),
         (message(GroupNorm::new(3, 4)), "found 4 channels and 3 groups"),
         (message(Dropout::new(1.5)), "found the probability 1.5, expected one between 0 and 1"),
         (message(MultiheadAttention::new(5, 2)), "found embed_dim 5 and 2 heads"),
@@ -292,7 +292,7 @@ fn mistakes_are_named() -> Result<()> {
             message(init::xavier_uniform_(&ones(&[2])?, 1.0)),
             "found a tensor of shape [2], expected two dimensions",
         ),
-        (message(Linear::with(1, 1, Options::new().dtype(DType::I64))), "int64"),
+        (message(Linear::with(1, 1, ModuleOptions::new().dtype(DType::I64))), "int64"),
         (message(Linear::new(-1, 1)), "-1"),
         (
             message(Sequential::new().then(ReLU).then(Linear::new(2, 1)?).forward(&x)),

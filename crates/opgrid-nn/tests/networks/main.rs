@@ -6,12 +6,12 @@ mod optimizers;
 mod schedules;
 
 use opgrid_core::{DType, Device, Result};
-use opgrid_nn::Options;
+use opgrid_nn::ModuleOptions;
 use opgrid_tensor::Tensor;
 
 /// Parameters of float64.
-fn doubles() -> Options {
-    Options::new().dtype(DType::F64)
+fn doubles() -> ModuleOptions {
+    ModuleOptions::new().dtype(DType::F64)
 }
 
 /// `sin(start + 0.7 i)`: numbers without a pattern, which torch computes too.

@@ -22,28 +22,28 @@ const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
 
 /// A loan in either form.
 pub(super) enum Lent {
-    Plain(Loan<Unversioned>),
+    Unversioned(Loan<Unversioned>),
     Versioned(Loan<Versioned>),
 }
 
 impl Lent {
     pub(super) fn is_read_only(&self) -> bool {
         match self {
-            Self::Plain(loan) => loan.is_read_only(),
+            Self::Unversioned(loan) => loan.is_read_only(),
             Self::Versioned(loan) => loan.is_read_only(),
         }
     }
 
     fn dtype(&self) -> opgrid::Result<opgrid::DType> {
         match self {
-            Self::Plain(loan) => loan.dtype(),
+            Self::Unversioned(loan) => loan.dtype(),
             Self::Versioned(loan) => loan.dtype(),
         }
     }
 
     fn strides(&self) -> Option<&[i64]> {
         match self {
-            Self::Plain(loan) => loan.strides(),
+            Self::Unversioned(loan) => loan.strides(),
             Self::Versioned(loan) => loan.strides(),
         }
     }
@@ -62,7 +62,7 @@ impl Lent {
             ));
         }
         let tensor = match self {
-            Self::Plain(loan) => loan.into_tensor(),
+            Self::Unversioned(loan) => loan.into_tensor(),
             Self::Versioned(loan) => loan.into_tensor(),
         };
         tensor.or_raise(py)
@@ -148,7 +148,7 @@ fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
     if let Some(managed) = taken(NAME, USED)? {
         // SAFETY: as above.
         let loan = unsafe { Loan::from_raw(managed.cast()) };
-        return loan.map(Lent::Plain).map_err(buffer_error);
+        return loan.map(Lent::Unversioned).map_err(buffer_error);
     }
     Err(PyBufferError::new_err("the capsule holds no tensor, or somebody has taken it; call __dlpack__ anew"))
 }

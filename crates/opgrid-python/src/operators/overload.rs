@@ -33,7 +33,8 @@ impl Style {
 /// How functions and methods give results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResultForm {
-    Plain,
+    /// As the operator returns them.
+    AsReturned,
     /// Several, each with a name.
     Named,
     /// One list of tensors.
@@ -100,7 +101,7 @@ impl Overload {
                 ResultForm::Tuple
             }
             [_, _, ..] if returns.iter().all(|result| !result.name.is_empty()) => ResultForm::Named,
-            _ => ResultForm::Plain,
+            _ => ResultForm::AsReturned,
         };
         let is_factory = arguments.iter().any(|argument| argument.name == "pin_memory");
         let (spread_in_functions, spread_in_methods) = (spread(0), spread(1));

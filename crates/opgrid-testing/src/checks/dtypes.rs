@@ -5,8 +5,8 @@ use opgrid_tensor::samples::{ANY, Sample};
 
 use super::{Fault, Verdict};
 use crate::memory::Memory;
-use crate::place::is_panic;
 use crate::subject::Subject;
+use crate::target::is_panic;
 
 pub(super) fn on_subject(subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String, Verdict)> {
     let samples = subject.samples;
@@ -24,8 +24,8 @@ pub(super) fn on_subject(subject: &Subject<'_>, dtypes: &[DType]) -> Vec<(String
 }
 
 fn refused(subject: &Subject<'_>, operator: &OperatorHandle, sample: &Sample) -> Verdict {
-    let arguments = subject.arguments(&subject.place, sample, Memory::Contiguous).map_err(Fault::error)?;
-    match subject.place.call(operator, &arguments) {
+    let arguments = subject.arguments(&subject.target, sample, Memory::Contiguous).map_err(Fault::error)?;
+    match subject.target.call(operator, &arguments) {
         Err(error) if is_panic(&error) => Err(Fault::error(error)),
         Err(_) => Ok(()),
         Ok(values) => Err(Fault::wrong(format!("{values:?}"), "an error, for the dtype is not declared")),

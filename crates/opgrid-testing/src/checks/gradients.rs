@@ -14,8 +14,8 @@ use opgrid_tensor::{Complex, Tensor, manual_seed, ops};
 use super::random::is_random;
 use super::{Fault, Verdict};
 use crate::memory::Memory;
-use crate::place::guarded;
 use crate::subject::{Case, tensors};
+use crate::target::guarded;
 
 /// The ranges that elements are taken from, one for each sample in turn: some functions are defined only within them.
 const RANGES: [(f64, f64); 3] = [(0.15, 0.95), (-1.6, 1.6), (1.1, 2.4)];
@@ -31,7 +31,7 @@ pub(super) fn second_on_case(case: &Case<'_>) -> Vec<Verdict> {
 fn on_case_up_to(case: &Case<'_>, most: usize, second: bool) -> Vec<Verdict> {
     let is_exact = matches!(case.dtype, DType::F64 | DType::Complex128);
     let writes_output = case.subject.schema.arguments.iter().any(Argument::is_out);
-    if !is_exact || writes_output || case.subject.place.device != Device::CPU || !has_gradients(case) {
+    if !is_exact || writes_output || case.subject.target.device != Device::CPU || !has_gradients(case) {
         return Vec::new();
     }
     let ranges = RANGES.iter().cycle().skip(case.number % RANGES.len()).take(RANGES.len());
@@ -50,7 +50,7 @@ fn has_gradients(case: &Case<'_>) -> bool {
     let records = || {
         let x = Tensor::from_slice(&[1.0f64], &[1])?;
         x.requires_grad_(true)?;
-        enable_grad(|| case.subject.place.dispatcher.call(ops::Exp, (&x,))).map(|x| x.requires_grad())
+        enable_grad(|| case.subject.target.dispatcher.call(ops::Exp, (&x,))).map(|x| x.requires_grad())
     };
     let is_constant =
         case.subject.operator.column::<Derivative>().is_ok_and(|it| it.is_some_and(|it| it.is_constant()));
@@ -61,7 +61,7 @@ fn has_gradients(case: &Case<'_>) -> bool {
 fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Result<Option<Verdict>, Fault> {
     let subject = case.subject;
     let sample = smooth(&case.sample, range);
-    let arguments = subject.arguments(&subject.place, &sample, Memory::Contiguous).map_err(Fault::error)?;
+    let arguments = subject.arguments(&subject.target, &sample, Memory::Contiguous).map_err(Fault::error)?;
     let is_sought = |at: usize| {
         let argument = subject.schema.arguments.get(at);
         argument.is_none_or(|argument| !subject.samples.constants().contains(&argument.name.as_str()))
@@ -93,7 +93,7 @@ fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Res
         });
         let arguments = arguments.iter().map(|argument| with_tensors(argument, &mut given));
         let arguments = arguments.collect::<Result<Vec<_>>>()?;
-        let results = subject.place.call(&subject.operator, &arguments)?;
+        let results = subject.target.call(&subject.operator, &arguments)?;
         let results = tensors(&results).unwrap_or_default();
         let is_sought = |at: usize| {
             let result = subject.schema.returns.get(at);
@@ -105,7 +105,7 @@ fn checked(case: &Case<'_>, range: (f64, f64), most: usize, second: bool) -> Res
         Ok(sought.map(|(_, result)| result).collect::<Vec<_>>())
     };
     let ran = guarded(|| {
-        subject.place.dispatcher.within(|| {
+        subject.target.dispatcher.within(|| {
             // Elements of the range may be refused, such as numbers that are no probabilities.
             let Ok(results) = autograd::no_grad(|| function(&inputs)) else { return Ok(false) };
             let count: i64 = results.iter().map(Tensor::numel).sum();

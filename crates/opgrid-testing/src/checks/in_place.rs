@@ -8,8 +8,8 @@ use opgrid_tensor::tensor::can_cast;
 use super::{Fault, Verdict};
 use crate::agreement;
 use crate::memory::Memory;
-use crate::place::is_panic;
 use crate::subject::Case;
+use crate::target::is_panic;
 use crate::variants::Variant;
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
@@ -26,8 +26,8 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
 
 fn on_variant(case: &Case<'_>, variant: &Variant, memory: Memory, input: &Plain, result: &Plain) -> Verdict {
     let subject = case.subject;
-    let place = &subject.place;
-    let arguments = subject.arguments(place, &case.sample, memory).map_err(Fault::error)?;
+    let target = &subject.target;
+    let arguments = subject.arguments(target, &case.sample, memory).map_err(Fault::error)?;
     let written = match arguments.first() {
         Some(Value::Tensor(first)) => Tensor::try_from(first.clone()).map_err(Fault::error)?,
         _ => return Err(Fault::skipped("the first argument is no tensor")),
@@ -35,13 +35,13 @@ fn on_variant(case: &Case<'_>, variant: &Variant, memory: Memory, input: &Plain,
     let fits = result.sizes() == input.sizes()
         && can_cast(result.dtype(), input.dtype())
         && subject.samples.in_place_takes(input.dtype());
-    match (place.call(&variant.operator, &arguments), fits) {
+    match (target.call(&variant.operator, &arguments), fits) {
         (Err(error), _) if is_panic(&error) => Err(Fault::error(error)),
         (Ok(values), false) => {
             let expected = format!("an error, for the result is {} {:?}", result.dtype(), result.sizes());
             Err(Fault::wrong(format!("{values:?}"), expected))
         }
-        (Err(_), false) => agreement::elements(&place.read(&written)?, input, 0.0)
+        (Err(_), false) => agreement::elements(&target.read(&written)?, input, 0.0)
             .map_err(|fault| fault.of("after it was refused")),
         (Err(error), true) => Err(Fault::error(error)),
         (Ok(values), true) => {
@@ -49,7 +49,7 @@ fn on_variant(case: &Case<'_>, variant: &Variant, memory: Memory, input: &Plain,
                 return Err(Fault::wrong(format!("{values:?}"), "the first argument itself"));
             }
             let expected = result.to(input.dtype());
-            agreement::elements(&place.read(&written)?, &expected, subject.samples.eps_count())
+            agreement::elements(&target.read(&written)?, &expected, subject.samples.eps_count())
         }
     }
 }

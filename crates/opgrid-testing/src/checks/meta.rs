@@ -5,8 +5,8 @@ use opgrid_tensor::Tensor;
 
 use super::{Fault, Verdict};
 use crate::memory::Memory;
-use crate::place::{Place, is_panic};
 use crate::subject::{Case, tensors};
+use crate::target::{Target, is_panic};
 
 pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     let subject = case.subject;
@@ -14,7 +14,7 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     if !has_tensors && subject.schema.argument_index("device").is_none() {
         return Err(Fault::skipped("no argument says where the result is"));
     }
-    let meta = Place { device: Device::META, ..subject.place };
+    let meta = Target { device: Device::META, ..subject.target };
     if !subject.samples.is_on_meta() {
         return match subject.call(&meta, &case.sample, Memory::Contiguous) {
             Err(error) if !is_panic(&error) => Ok(()),
@@ -32,9 +32,9 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-fn compare(case: &Case<'_>, meta: &Place<'_>, memory: Memory) -> Verdict {
+fn compare(case: &Case<'_>, meta: &Target<'_>, memory: Memory) -> Verdict {
     let subject = case.subject;
-    let there = subject.call(&subject.place, &case.sample, memory).map_err(Fault::error)?;
+    let there = subject.call(&subject.target, &case.sample, memory).map_err(Fault::error)?;
     let here = subject.call(meta, &case.sample, memory).map_err(Fault::error)?;
     let (Some(expected), Some(found)) = (tensors(&there), tensors(&here)) else {
         // Answers that are no tensors are the same.

@@ -8,8 +8,8 @@ use opgrid_tensor::tensor::can_cast;
 use super::{Fault, Verdict};
 use crate::agreement;
 use crate::memory::Memory;
-use crate::place::is_panic;
 use crate::subject::Case;
+use crate::target::is_panic;
 use crate::variants::Variant;
 
 pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
@@ -64,7 +64,7 @@ impl Trial<'_> {
     /// Calls the overload with those outputs.
     fn call(&self, outputs: &[Tensor]) -> Result<Vec<Value>> {
         let subject = self.case.subject;
-        let arguments = subject.arguments(&subject.place, &self.case.sample, Memory::Contiguous)?;
+        let arguments = subject.arguments(&subject.target, &self.case.sample, Memory::Contiguous)?;
         self.call_with(arguments, outputs)
     }
 
@@ -75,13 +75,13 @@ impl Trial<'_> {
             declared.filter(|(argument, _)| self.variant.schema.argument_index(&argument.name).is_some());
         let arguments: Vec<Value> =
             taken.map(|(_, value)| value).chain(outputs.iter().map(Value::from)).collect();
-        subject.place.call(&self.variant.operator, &arguments)
+        subject.target.call(&self.variant.operator, &arguments)
     }
 
     /// An output with other numbers in it than the result.
     fn output(&self, dtype: DType, sizes: &[i64], memory: Memory) -> Result<Tensor, Fault> {
         let before = Plain::of(dtype, sizes, &[Scalar::Int(1)]);
-        self.case.subject.place.tensor(&before, memory).map_err(Fault::error)
+        self.case.subject.target.tensor(&before, memory).map_err(Fault::error)
     }
 
     /// Outputs for all results.
@@ -98,7 +98,7 @@ impl Trial<'_> {
             return Err(Fault::wrong(format!("{values:?}"), "the outputs themselves"));
         }
         for (out, result) in outputs.iter().zip(&self.results) {
-            let found = self.case.subject.place.read(out)?;
+            let found = self.case.subject.target.read(out)?;
             agreement::elements(&found, &result.to(out.dtype()), self.case.subject.samples.eps_count())?;
         }
         Ok(())
@@ -108,8 +108,8 @@ impl Trial<'_> {
     ///
     /// The outputs were taken, or written though they were refused.
     fn judge_refusal(&self, outputs: &[Tensor], why: &str) -> Verdict {
-        let place = &self.case.subject.place;
-        let read = || outputs.iter().map(|out| place.read(out)).collect::<Result<Vec<_>, _>>();
+        let target = &self.case.subject.target;
+        let read = || outputs.iter().map(|out| target.read(out)).collect::<Result<Vec<_>, _>>();
         let before = read()?;
         match self.call(outputs) {
             Err(error) if is_panic(&error) => Err(Fault::error(error)),
@@ -131,7 +131,7 @@ impl Trial<'_> {
         let outputs = self.outputs(|result| self.output(result.dtype(), &[0], Memory::Contiguous))?;
         match self.call(&outputs) {
             Ok(values) => self.judge(&values, &outputs),
-            Err(error) if self.case.subject.place.device == Device::CPU || is_panic(&error) => {
+            Err(error) if self.case.subject.target.device == Device::CPU || is_panic(&error) => {
                 Err(Fault::error(error))
             }
             Err(_) => Ok(()),
@@ -153,7 +153,7 @@ impl Trial<'_> {
     fn in_wider_dtype(&self, outputs: &[Tensor], fault: Fault) -> Verdict {
         let tolerance = self.case.subject.samples.eps_count() + 1.0;
         for (out, result) in outputs.iter().zip(&self.results) {
-            let found = self.case.subject.place.read(out)?.to(result.dtype());
+            let found = self.case.subject.target.read(out)?.to(result.dtype());
             agreement::elements(&found, result, tolerance).map_err(|_| fault.clone())?;
         }
         Ok(())
@@ -190,13 +190,13 @@ impl Trial<'_> {
         if self.results.iter().all(|result| result.elements().len() < 2) {
             return Ok(());
         }
-        let place = &self.case.subject.place;
+        let target = &self.case.subject.target;
         let outputs = self.outputs(|result| {
             let one = self.output(result.dtype(), &[1], Memory::Contiguous)?;
             let strides = vec![0; result.sizes().len()];
             match result.elements().len() {
                 0 => self.output(result.dtype(), result.sizes(), Memory::Contiguous),
-                _ => place.window(&one, result.sizes(), &strides, 0).map_err(Fault::error),
+                _ => target.window(&one, result.sizes(), &strides, 0).map_err(Fault::error),
             }
         })?;
         self.judge_refusal(&outputs, "an output repeats an element")
@@ -224,16 +224,16 @@ impl Trial<'_> {
         if input.dtype() != dtype || input.elements().len() < 2 || result.elements().len() < 2 {
             return Ok(());
         }
-        let place = &subject.place;
+        let target = &subject.target;
         let count = input.elements().len().max(result.elements().len() + 1) as i64;
         let memory = Plain::of(dtype, &[count], input.elements());
-        let memory = place.tensor(&memory, Memory::Contiguous).map_err(Fault::error)?;
+        let memory = target.tensor(&memory, Memory::Contiguous).map_err(Fault::error)?;
         let view = |sizes: &[i64], offset| {
             let (strides, _) = Memory::Contiguous.strides(sizes);
-            place.window(&memory, sizes, &strides, offset).map_err(Fault::error)
+            target.window(&memory, sizes, &strides, offset).map_err(Fault::error)
         };
         let (first, out) = (view(input.sizes(), 0)?, view(result.sizes(), 1)?);
-        let arguments = subject.arguments(place, &self.case.sample, Memory::Contiguous);
+        let arguments = subject.arguments(target, &self.case.sample, Memory::Contiguous);
         let mut arguments = arguments.map_err(Fault::error)?;
         arguments[0] = Value::from(&first);
         let outputs = [out];

@@ -53,9 +53,9 @@ fn drawn(case: &Case<'_>, seed: u64) -> Result<Vec<Plain>, Fault> {
     manual_seed(seed);
     let sample: Option<Sample> = subject.samples.samples(case.dtype).into_iter().nth(case.number);
     let sample = sample.unwrap_or_else(|| case.sample.clone());
-    let results = subject.call(&subject.place, &sample, Memory::Contiguous).map_err(Fault::error)?;
+    let results = subject.call(&subject.target, &sample, Memory::Contiguous).map_err(Fault::error)?;
     let drawn = tensors(&results).ok_or_else(|| Fault::wrong(format!("{results:?}"), "tensors"))?;
-    drawn.iter().map(|tensor| subject.place.read(tensor)).collect()
+    drawn.iter().map(|tensor| subject.target.read(tensor)).collect()
 }
 
 fn is_generator(given: &opgrid_tensor::samples::Given) -> bool {

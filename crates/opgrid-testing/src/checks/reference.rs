@@ -7,6 +7,6 @@ use crate::subject::Case;
 
 pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     let subject = case.subject;
-    let found = subject.call(&subject.place, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
-    agreement::check(&subject.place, &found, &case.expected, subject.samples.eps_count())
+    let found = subject.call(&subject.target, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
+    agreement::check(&subject.target, &found, &case.expected, subject.samples.eps_count())
 }

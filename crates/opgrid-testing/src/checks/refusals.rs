@@ -5,8 +5,8 @@ use opgrid_tensor::samples::Refusal;
 
 use super::{Fault, Verdict};
 use crate::memory::Memory;
-use crate::place::{Place, is_panic};
 use crate::subject::Subject;
+use crate::target::{Target, is_panic};
 
 pub(super) fn on_subject(subject: &Subject<'_>) -> Vec<(String, Verdict)> {
     let refusals = subject.samples.refusals().iter();
@@ -14,17 +14,17 @@ pub(super) fn on_subject(subject: &Subject<'_>) -> Vec<(String, Verdict)> {
 }
 
 fn on_refusal(subject: &Subject<'_>, refusal: &Refusal) -> Verdict {
-    refused(subject, &subject.place, refusal)?;
-    let meta = Place { device: Device::META, ..subject.place };
+    refused(subject, &subject.target, refusal)?;
+    let meta = Target { device: Device::META, ..subject.target };
     match refusal.by_data || !subject.samples.is_on_meta() {
         true => Ok(()),
         false => refused(subject, &meta, refusal).map_err(|fault| fault.of("on meta tensors")),
     }
 }
 
-fn refused(subject: &Subject<'_>, place: &Place<'_>, refusal: &Refusal) -> Verdict {
+fn refused(subject: &Subject<'_>, target: &Target<'_>, refusal: &Refusal) -> Verdict {
     let expected = format!("an error that says \"{}\"", refusal.message);
-    match subject.call(place, &refusal.sample, Memory::Contiguous) {
+    match subject.call(target, &refusal.sample, Memory::Contiguous) {
         Ok(values) => Err(Fault::wrong(format!("{values:?}"), expected)),
         Err(error) if is_panic(&error) || !error.to_string().contains(&refusal.message) => {
             Err(Fault::wrong(format!("the error \"{error}\""), expected))

@@ -35,6 +35,6 @@ fn in_memory(case: &Case<'_>, memory: Memory) -> Verdict {
         _ => held,
     };
     let expected = subject.expected(&sample)?;
-    let found = subject.call(&subject.place, &sample, memory).map_err(Fault::error)?;
-    agreement::check(&subject.place, &found, &expected, subject.samples.eps_count())
+    let found = subject.call(&subject.target, &sample, memory).map_err(Fault::error)?;
+    agreement::check(&subject.target, &found, &expected, subject.samples.eps_count())
 }

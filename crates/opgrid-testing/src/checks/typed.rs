@@ -17,9 +17,9 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
     let typed = subject.call_typed(&case.sample);
     let typed =
         typed.ok_or_else(|| Fault::skipped("the operator has no Rust type"))?.map_err(Fault::error)?;
-    let boxed = subject.call(&subject.place, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
+    let boxed = subject.call(&subject.target, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
     let (Some(found), Some(expected)) = (tensors(&typed), tensors(&boxed)) else {
-        return agreement::check(&subject.place, &typed, &case.expected, subject.samples.eps_count());
+        return agreement::check(&subject.target, &typed, &case.expected, subject.samples.eps_count());
     };
     let strides =
         |tensors: &[Tensor]| format!("strides {:?}", tensors.iter().map(Tensor::strides).collect::<Vec<_>>());
@@ -27,10 +27,10 @@ pub(super) fn on_case(case: &Case<'_>) -> Verdict {
         return Err(Fault::wrong(strides(&found), strides(&expected)));
     }
     if has_any_elements(&case.expected) {
-        return agreement::check(&subject.place, &typed, &case.expected, subject.samples.eps_count());
+        return agreement::check(&subject.target, &typed, &case.expected, subject.samples.eps_count());
     }
     for (found, expected) in found.iter().zip(&expected) {
-        agreement::elements(&subject.place.read(found)?, &subject.place.read(expected)?, 0.0)?;
+        agreement::elements(&subject.target.read(found)?, &subject.target.read(expected)?, 0.0)?;
     }
     Ok(())
 }

@@ -17,8 +17,8 @@ pub(super) fn on_case(case: &Case<'_>) -> Vec<Verdict> {
 fn shares(case: &Case<'_>) -> Verdict {
     let subject = case.subject;
     let arguments =
-        subject.arguments(&subject.place, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
-    let results = subject.place.call(&subject.operator, &arguments).map_err(Fault::error)?;
+        subject.arguments(&subject.target, &case.sample, Memory::Contiguous).map_err(Fault::error)?;
+    let results = subject.target.call(&subject.operator, &arguments).map_err(Fault::error)?;
     let input = arguments.first().map(storage_of);
     let results = tensors(&results).unwrap_or_default();
     let shares =

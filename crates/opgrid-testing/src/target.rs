@@ -11,12 +11,12 @@ use crate::memory::Memory;
 
 /// Where a suite runs.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Target<'a> {
     pub(crate) dispatcher: &'a Dispatcher,
     pub(crate) device: Device,
 }
 
-impl Place<'_> {
+impl Target<'_> {
     /// A tensor on the device with these elements, in that order in memory.
     ///
     /// # Errors
