@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use opgrid_core::{DType, Error, Result, Scalar};
 
 use super::arithmetic::Ordered;
-use super::iter::fold::in_lanes;
+use super::iter::lanes::in_lanes;
 use super::math::Inexact;
 use super::normalise::{Found, Statistic, numbers};
 use super::products::{Addend, multiply, multiply_add};

@@ -7,7 +7,7 @@ use opgrid_core::{DType, Result};
 use super::arithmetic::Ordered;
 use super::elementwise::{Destination, Operand};
 use super::indexing;
-use super::iter::fold::join_sixteen;
+use super::iter::lanes::join_sixteen;
 use super::reduce::{self, COLUMNS, LANES, Reduction, STEPS};
 use crate::error::argument;
 use crate::tensor::views::normalise_dim;

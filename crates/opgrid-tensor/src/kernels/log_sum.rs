@@ -10,7 +10,7 @@ use opgrid_core::{DType, Result};
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
 use super::elementwise::{Destination, Operand};
-use super::iter::fold::in_lanes;
+use super::iter::lanes::in_lanes;
 use super::lines;
 use super::math::{Inexact, Magnitude};
 use super::reduce::{self, COLUMNS, LANES, Reduction, STEPS, Summed};

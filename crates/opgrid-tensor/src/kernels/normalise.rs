@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use opgrid_core::Result;
 
 use super::arithmetic::Arithmetic;
-use super::iter::fold::in_lanes;
+use super::iter::lanes::in_lanes;
 use super::iter::parallel::parallel_for;
 use super::math::Inexact;
 use super::reduce::Summed;

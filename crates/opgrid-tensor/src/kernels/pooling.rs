@@ -6,7 +6,7 @@ use opgrid_core::Result;
 
 use super::arithmetic::{Arithmetic, Ordered};
 use super::choice::Bounded;
-use super::iter::fold::in_lanes;
+use super::iter::lanes::in_lanes;
 use super::parts;
 use super::resampling::check_planes;
 use super::simd::VectorLoop;

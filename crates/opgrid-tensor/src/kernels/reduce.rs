@@ -20,8 +20,9 @@ use crate::tensor::views::normalise_dim;
 use crate::tensor::{Array, Bool, Dims, Element, Math, Tensor, TensorSpec};
 use crate::with_dtype;
 
-pub use super::iter::fold::{COLUMNS, LANES, Reduction, STEPS};
-use super::iter::fold::{Folding, Typed, join_sixteen};
+use super::iter::fold::{Folding, Typed};
+use super::iter::lanes::join_sixteen;
+pub use super::iter::reduction::{COLUMNS, LANES, Reduction, STEPS};
 
 /// The dimensions that `dims` means, in ascending order; an empty list means all.
 ///

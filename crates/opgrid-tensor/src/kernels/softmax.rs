@@ -7,7 +7,8 @@ use opgrid_core::Result;
 
 use super::arithmetic::Arithmetic;
 use super::choice::Bounded;
-use super::iter::fold::{LANES, in_lanes, join_sixteen};
+use super::iter::lanes::{in_lanes, join_sixteen};
+use super::iter::reduction::LANES;
 use super::lines;
 use super::math::Inexact;
 use super::reduce::Summed;

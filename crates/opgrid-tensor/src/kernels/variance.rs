@@ -13,7 +13,7 @@ use opgrid_core::Result;
 
 use super::choice::Typed;
 use super::elementwise::{Destination, Operand};
-use super::iter::fold::in_lanes;
+use super::iter::lanes::in_lanes;
 use super::math::Magnitude;
 use super::reduce::{self, COLUMNS, LANES, Reduction, STEPS, Summed};
 use crate::tensor::{Element, Math};

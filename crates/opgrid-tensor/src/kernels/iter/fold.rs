@@ -18,21 +18,16 @@ use smallvec::SmallVec;
 use super::cast::{Cast, cast};
 use super::parallel::parallel_for;
 use super::plan::{Loop, OPERANDS, Odometer};
+use super::reduction::{COLUMNS, Reduction, STEPS};
 use super::span::Span;
 use super::strided::gather;
 use crate::kernels::simd::VectorLoop;
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Element, Geometry, Math};
+use crate::tensor::{Element, Geometry};
 
 /// Elements that are reduced without halving: where they lie, and of those that are brought to a buffer.
 const LEAF: usize = 4096;
 const BLOCK: usize = 1024;
-/// Independent states within a block, so that steps need not wait for each other.
-pub const LANES: usize = 16;
-/// Rows of columns that are handed over together.
-pub const STEPS: usize = 8;
-/// Columns that are reduced side by side: few, so that their states stay in registers.
-pub const COLUMNS: usize = 16;
 /// Such groups of columns that are walked together, so that the rows of a part lie in the nearest cache.
 const GROUPS: usize = 4;
 /// Columns of that many groups.
@@ -46,182 +41,6 @@ const GRAIN: usize = 1 << 15;
 const PARALLEL: usize = 1 << 17;
 /// Pieces of one result at most: an expanded input may have more elements than there is memory for states.
 const PIECES: usize = 1 << 16;
-
-/// How many elements become one.
-///
-/// The index of an element counts the reduced elements of one result in row-major order. Elements arrive in any
-/// order: a reduction that cares compares indices.
-///
-/// Three short functions are enough for vector code: several states are kept beside each other, and joined in the end. A sum of
-/// squares of 100,000 floats takes 3 µs (AMD EPYC Zen 5, one core; figure `own_reduction` of `cargo xtask bench kernels`),
-/// where composed of torch's operators it takes 7.
-///
-/// # Examples
-///
-/// ```
-/// use opgrid_tensor::{Array, kernels::reduce::{self, Reduction}};
-///
-/// struct SumOfSquares;
-///
-/// impl Reduction for SumOfSquares {
-///     type In = f32;
-///     type Out = f32;
-///     type State = f32;
-///
-///     #[inline(always)]
-///     fn start(&self) -> f32 {
-///         0.0
-///     }
-///
-///     #[inline(always)]
-///     fn step(&self, sum: f32, value: f32, _index: usize) -> f32 {
-///         sum + value * value
-///     }
-///
-///     #[inline(always)]
-///     fn join(&self, one: f32, other: f32) -> f32 {
-///         one + other
-///     }
-///
-///     #[inline(always)]
-///     fn finish(&self, sum: f32, _count: usize) -> f32 {
-///         sum
-///     }
-/// }
-///
-/// let x = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
-/// let out = Array::from_slice(&[0.0f32, 0.0], &[2])?;
-/// reduce::fold(&out, &x, &[1], &SumOfSquares)?;
-/// assert_eq!(out.to_vec::<f32>()?, [5.0, 25.0]);
-/// # Ok::<(), opgrid_core::Error>(())
-/// ```
-pub trait Reduction: Sync {
-    /// What elements are read as, converted where the input has another dtype.
-    type In: Element;
-    /// What results are.
-    type Out: Element;
-    /// What is known of some elements.
-    type State: Copy + Send;
-
-    /// Of none.
-    fn start(&self) -> Self::State;
-
-    /// Of one more.
-    fn step(&self, state: Self::State, value: Math<Self::In>, index: usize) -> Self::State;
-
-    /// Of both.
-    fn join(&self, one: Self::State, other: Self::State) -> Self::State;
-
-    /// The result for `count` elements.
-    fn finish(&self, state: Self::State, count: usize) -> Math<Self::Out>;
-
-    /// Of a block of elements, whose indices are `step` apart. To be written only where something is faster than
-    /// steps in [`LANES`] states. Says `#[inline(always)]`, as do all functions that it calls, to become vector code.
-    #[inline(always)]
-    fn block(&self, values: &[Self::In], index: usize, step: usize) -> Self::State {
-        let (groups, rest) = values.as_chunks::<LANES>();
-        let mut at = index + groups.len() * LANES * step;
-        let mut state = self.start();
-        for value in rest {
-            state = self.step(state, value.widen(), at);
-            at += step;
-        }
-        if groups.is_empty() {
-            return state;
-        }
-        let mut lanes = [self.start(); LANES];
-        let mut done = 0;
-        for group in groups {
-            for (lane, (state, value)) in lanes.iter_mut().zip(group).enumerate() {
-                *state = self.step(*state, value.widen(), index + (done + lane) * step);
-            }
-            done += LANES;
-        }
-        self.join(join_lanes(&lanes, |one, other| self.join(one, other)), state)
-    }
-
-    /// Takes rows of elements, each of which is one more for its column. To be written as [`block`](Self::block).
-    #[inline(always)]
-    fn rows(
-        &self,
-        states: &mut [Self::State; COLUMNS],
-        rows: [&[Self::In; COLUMNS]; STEPS],
-        index: usize,
-        step: usize,
-    ) {
-        for (i, row) in rows.iter().enumerate() {
-            for (state, value) in states.iter_mut().zip(*row) {
-                *state = self.step(*state, value.widen(), index + i * step);
-            }
-        }
-    }
-}
-
-/// What `step` makes of the elements of slices of one length, each in the state of its lane, all joined as a tree: of
-/// `of` and `beside`, which may be one of the same again where nothing else is wanted.
-#[inline(always)]
-pub(in crate::kernels) fn in_lanes<A: Copy, B: Copy, S: Copy, const K: usize, const N: usize>(
-    (of, beside): ([&[A]; K], &[B]),
-    start: [S; N],
-    step: impl Fn(S, [A; K], B) -> S,
-    join: impl Fn(S, S) -> S,
-) -> S {
-    let n = beside.len();
-    let (of, beside) = (of.map(|of| of[..n].as_chunks::<N>()), beside.as_chunks::<N>());
-    // One after the other: where a lane were known at run time only, all of them would live in memory.
-    let mut state = start[0];
-    for (at, beside) in beside.1.iter().enumerate() {
-        state = step(state, of.map(|(_, rest)| rest[at]), *beside);
-    }
-    if beside.0.is_empty() {
-        return state;
-    }
-    let mut lanes = start;
-    for (number, beside) in beside.0.iter().enumerate() {
-        let group = of.map(|(groups, _)| &groups[number]);
-        for lane in 0..N {
-            lanes[lane] = step(lanes[lane], group.map(|group| group[lane]), beside[lane]);
-        }
-    }
-    let joined = match lanes.first_chunk() {
-        Some(sixteen) if const { N == 16 } => join_sixteen(sixteen, &join),
-        _ => join_lanes(&lanes, &join),
-    };
-    join(joined, state)
-}
-
-/// The state of all lanes, joined as a tree.
-///
-/// It is never inlined: beside the tree the compiler would keep lanes in the order in which they are joined, a few to a
-/// vector, and the loop before would shuffle them in every step.
-#[inline(never)]
-pub(in crate::kernels) fn join_lanes<S: Copy, const N: usize>(lanes: &[S; N], join: impl Fn(S, S) -> S) -> S {
-    let mut lanes = *lanes;
-    let mut width = N;
-    while width > 1 {
-        width /= 2;
-        for lane in 0..width {
-            lanes[lane] = join(lanes[lane], lanes[lane + width]);
-        }
-    }
-    lanes[0]
-}
-
-/// [`join_lanes`] in the vectors that the lanes are in, down to four of them.
-///
-/// Those go by way of memory, for the same reason; that costs less than a call, and the compiler takes whole vectors there.
-#[inline(always)]
-pub(in crate::kernels) fn join_sixteen<S: Copy>(lanes: &[S; 16], join: impl Fn(S, S) -> S) -> S {
-    let (mut eight, mut four) = ([lanes[0]; 8], [lanes[0]; 4]);
-    for lane in 0..8 {
-        eight[lane] = join(lanes[lane], lanes[lane + 8]);
-    }
-    for lane in 0..4 {
-        four[lane] = join(eight[lane], eight[lane + 4]);
-    }
-    let four = std::hint::black_box(four);
-    join(join(four[0], four[2]), join(four[1], four[3]))
-}
 
 /// [`Reduction::block`] of rows of neighbours, as a loop.
 ///

@@ -7,11 +7,13 @@
 
 mod cast;
 pub(super) mod fold;
+pub(super) mod lanes;
 pub(crate) mod parallel;
 pub(crate) mod parts;
 mod plan;
 pub(crate) mod pool;
 pub(crate) mod produce;
+pub(super) mod reduction;
 mod span;
 mod strided;
 mod typed;
