@@ -19,7 +19,6 @@ mod kernels;
 mod layers;
 mod modes;
 mod networks;
-mod operators;
 mod optimizers;
 mod products;
 mod safetensors;

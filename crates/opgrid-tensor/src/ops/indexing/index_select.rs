@@ -37,6 +37,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(IndexSelect, STORED, inputs, reference)
         .refuses_data("", given(x.clone()).and(0).and(index.clone()))
+        .refuses_data("", given(x.clone()).and(0).and(Plain::of(DType::I64, &[1], &[-1])))
         .refuses("expected a vector", given(x.clone()).and(0).and(index.with_sizes(&[1, 1])))
         .refuses("expected int32 or int64", given(x).and(1).and(index.to(DType::F32)));
 }
