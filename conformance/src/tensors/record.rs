@@ -20,6 +20,10 @@ const ASKED: u64 = 12;
 /// How many that torch takes are kept, and how many that it refuses.
 const KEPT: [usize; 2] = [4, 1];
 
+/// How many more are looked through for results in memory of their own that do not lie in rows, and how many of those are
+/// kept: what torch says about strides shows in these alone.
+const LAYOUTS: (u64, usize) = (200, 2);
+
 /// How many printed tensors are kept.
 const PRINTED: u64 = 150;
 
@@ -38,14 +42,25 @@ pub fn record(setting: &Setting, torch: &mut Torch) -> Result<String, String> {
         answer.inspect(|answer| lines.push_str(&format!("{what}\t{answer}\n"))).is_some()
     };
     for name in setting.names() {
-        let cases = (0..ASKED).filter_map(|seed| setting.call_named(&name, seed));
-        let asked: Vec<String> = cases.map(|case| case.line()).collect();
+        let mut asked = |seeds: std::ops::Range<u64>| {
+            let cases = seeds.filter_map(|seed| Some((seed, setting.call_named(&name, seed)?)));
+            let (seeds, lines): (Vec<u64>, Vec<String>) =
+                cases.map(|(seed, case)| (seed, case.line())).unzip();
+            torch.ask(&lines).map(|answers| seeds.into_iter().zip(answers))
+        };
         let mut left = KEPT;
-        for (seed, answer) in torch.ask(&asked)?.into_iter().enumerate() {
+        for (seed, answer) in asked(0..ASKED)? {
             let is_refused = answer.as_ref().is_none_or(|answer| !answer[0]["error"].is_null());
             let left = &mut left[usize::from(is_refused)];
             if *left > 0 && keep(&format!("call\t{name}\t{seed}"), answer) {
                 *left -= 1;
+            }
+        }
+        let mut left = LAYOUTS.1;
+        for (seed, answer) in asked(ASKED..ASKED + LAYOUTS.0)? {
+            let is_one = answer.as_ref().is_some_and(lies_apart_from_rows);
+            if left > 0 && is_one && keep(&format!("call\t{name}\t{seed}"), answer) {
+                left -= 1;
             }
         }
     }
@@ -54,6 +69,20 @@ pub fn record(setting: &Setting, torch: &mut Torch) -> Result<String, String> {
         keep(&format!("print\t{seed}"), answer);
     }
     Ok(lines)
+}
+
+/// Whether a result has memory of its own, in another order than rows.
+fn lies_apart_from_rows(answer: &Json) -> bool {
+    let results = answer[0]["returns"].as_array();
+    results.into_iter().flatten().filter(|result| result[0] == "tensor" && result[6].is_null()).any(
+        |result| {
+            let sizes = result[2].as_array().into_iter().flatten().filter_map(Json::as_i64);
+            let strides = result[3].as_array().into_iter().flatten().filter_map(Json::as_i64);
+            let dims: Vec<(i64, i64)> = sizes.zip(strides).filter(|(size, _)| *size != 1).collect();
+            dims.iter().all(|(size, _)| *size != 0)
+                && !dims.is_sorted_by(|(_, outer), (_, inner)| outer > inner)
+        },
+    )
 }
 
 /// A line of a record.

@@ -7,7 +7,7 @@ use opgrid_core::{
     TensorType, Value, inference_mode, tensor_key_set,
 };
 use opgrid_tensor::ops::{
-    AddInplaceTensor, AddOut, AddScalar, AddTensor, Contiguous, EmptyMemoryFormat, MulTensor,
+    AddInplaceTensor, AddOut, AddScalar, AddTensor, AsStrided, Contiguous, EmptyMemoryFormat, MulTensor,
 };
 use opgrid_tensor::{Array, Bool, Tensor, TensorSpec};
 
@@ -383,4 +383,26 @@ fn bool_results_are_zero_and_one() {
     let sum = flags.add(&flags, true).unwrap();
     assert_eq!(sum.array().unwrap().storage().read().unwrap().bytes(), [1, 0]);
     assert!(Tensor::accepts(&sum.into()));
+}
+
+/// Sizes and strides of the tensors, and of the result in torch 2.15.
+#[test]
+fn tensors_with_channels_last_are_joined_so() {
+    type Strided = (&'static [i64], &'static [i64]);
+    let image: Strided = (&[2, 3, 2, 2], &[12, 1, 6, 3]);
+    let cases: [(Strided, i64, Strided); 7] = [
+        (image, 0, (&[4, 3, 2, 2], &[12, 1, 6, 3])),
+        (image, 1, (&[2, 6, 2, 2], &[24, 1, 12, 6])),
+        (image, 2, (&[2, 3, 4, 2], &[24, 1, 6, 3])),
+        (image, 3, (&[2, 3, 2, 4], &[24, 1, 12, 3])),
+        ((&[1, 3, 2, 2], &[12, 1, 6, 3]), 0, (&[2, 3, 2, 2], &[12, 1, 6, 3])),
+        ((&[2, 1, 2, 2], &[4, 1, 2, 1]), 1, (&[2, 2, 2, 2], &[8, 1, 4, 2])),
+        ((&[1, 2, 2, 3, 2], &[24, 1, 12, 4, 2]), 0, (&[2, 2, 2, 3, 2], &[24, 1, 12, 4, 2])),
+    ];
+    for ((sizes, strides), dim, (joined, expected)) in cases {
+        let memory = Tensor::arange(0, sizes.iter().product::<i64>(), 1).unwrap();
+        let part = AsStrided.call(&memory, sizes, strides, None).unwrap();
+        let result = Tensor::cat(&[part.clone(), part], dim).unwrap();
+        assert_eq!((result.sizes(), result.strides()), (joined, expected), "dim {dim} of {sizes:?}");
+    }
 }
