@@ -6,6 +6,8 @@ use opgrid_core::{DType, Result};
 
 use super::elementwise::{Destination, Operand};
 use super::iter::Source;
+use super::iter::lanes::in_lanes;
+use super::iter::reduction::LANES;
 use super::math::Magnitude;
 use super::reduce::{self, Reduction};
 use super::variance::FromDouble;
@@ -170,6 +172,13 @@ where
     #[inline(always)]
     fn join(&self, one: f64, other: f64) -> f64 {
         K::join(one, other)
+    }
+
+    #[inline(always)]
+    fn block(&self, values: &[T], _index: usize, _step: usize) -> f64 {
+        let step =
+            |state, []: [T; 0], value: T| K::join(state, K::of(value.widen().magnitude().into(), self.order));
+        in_lanes(([], values), [K::START; LANES], step, K::join)
     }
 
     #[inline(always)]
