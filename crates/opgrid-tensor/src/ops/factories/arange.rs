@@ -27,11 +27,9 @@ operator! {
 pub(super) fn register(library: &mut Library) {
     const ZERO: Scalar = Scalar::Int(0);
     const ONE: Scalar = Scalar::Int(1);
-    library
-        .define_with_forms(Arange, &kind::FACTORY)
-        .factory(|end, dtype, layout, device, pin_memory| {
-            arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
-        });
+    library.define_with_forms(Arange, &kind::FACTORY).factory(|end, dtype, layout, device, pin_memory| {
+        arange(ZERO, end, ONE, dtype, layout, device, pin_memory)
+    });
     library.define(ArangeStart).kind(&kind::FACTORY).factory(
         |start, end, dtype, layout, device, pin_memory| {
             arange(start, end, ONE, dtype, layout, device, pin_memory)

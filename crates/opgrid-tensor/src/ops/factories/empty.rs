@@ -21,13 +21,13 @@ operator! {
 }
 
 pub(super) fn register(library: &mut Library) {
-    library
-        .define_with_forms(EmptyMemoryFormat, &kind::FACTORY)
-        .on_cpu_and_meta(empty)
-        .layer(DispatchKey::BackendSelect, |next, args| {
+    library.define_with_forms(EmptyMemoryFormat, &kind::FACTORY).on_cpu_and_meta(empty).layer(
+        DispatchKey::BackendSelect,
+        |next, args| {
             let (_, dtype, layout, device, _, _) = args;
             next.redispatch(selected(dtype, layout, device)?, args)
-        });
+        },
+    );
     library.implement(EmptyOut).on_every_backend(|size, memory_format, out| {
         if let Some(format) = memory_format {
             let message =

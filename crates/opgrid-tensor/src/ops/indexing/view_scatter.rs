@@ -77,9 +77,7 @@ pub(super) fn register(library: &mut Library) {
                 (0..).zip(&order).for_each(|(at, dim)| back[*dim as usize] = at);
                 Permute.call(&slope, &back)
             })?;
-            d.by(src, [], move |grad, []| {
-                AsStrided.call(&as_copy_lies(grad, &same)?, &own, &strides, offset)
-            })
+            d.by(src, [], move |grad, []| AsStrided.call(&as_copy_lies(grad, &same)?, &own, &strides, offset))
         });
     library.implement(AsStridedScatterOut).on_every_backend(|input, src, size, stride, offset, out| {
         result::copied(out, &as_strided_scatter(input, src, size, stride, offset)?)
