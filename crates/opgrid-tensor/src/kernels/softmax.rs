@@ -127,6 +127,7 @@ impl<M: Weighed> Seen<M> {
     }
 
     #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "three lists by one lane")]
     fn look(&mut self, values: &[M; LANES]) {
         for lane in 0..LANES {
             self.largest[lane] = larger(self.largest[lane], values[lane]);
