@@ -67,13 +67,30 @@ impl Arguments {
     }
 }
 
+/// Bytes of addresses for this process and for torch's, each: a case may ask for billions of elements, which both sides
+/// are to refuse instead of filling the machine's memory with them.
+const MEMORY: u64 = 10 << 30;
+
 fn main() -> ExitCode {
+    limit_memory();
     options::main(USAGE, Arguments::of, |arguments| match (arguments.show, &arguments.record) {
         _ if arguments.breaks => mistakes(arguments),
         (Some(seed), _) => show(arguments, seed),
         (None, Some(file)) => record(arguments, file),
         (None, None) => compare(arguments),
     })
+}
+
+/// The limit is that of the processes that this one starts, too.
+fn limit_memory() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::As);
+        let limit = maximum.map_or(MEMORY, |maximum| maximum.min(MEMORY));
+        // Where that is refused, cases have the memory that there is.
+        _ = setrlimit(Resource::As, Rlimit { current: Some(limit), maximum });
+    }
 }
 
 fn compare(arguments: &Arguments) -> Result<(), String> {

@@ -156,6 +156,18 @@ impl Judged<'_> {
         self.unexplained.as_deref()
     }
 
+    /// What the calls show, in words.
+    fn shown(&self) -> String {
+        let of = |(difference, decided): &(Difference, Option<&Decided>)| match decided {
+            Some(decided) => decided.id.to_owned(),
+            None => format!("opgrid: {}, torch: {}", difference.ours, difference.torch),
+        };
+        match self.differences.as_slice() {
+            [] => "both sides agree".to_owned(),
+            differences => differences.iter().map(of).collect::<Vec<_>>().join(", "),
+        }
+    }
+
     fn reported(&self, case: &Case, torch: &[Answer], report: &mut Report) {
         report.calls(case, &self.ours, torch);
         for (difference, decided) in &self.differences {
@@ -296,7 +308,7 @@ pub(super) fn text(seed: u64, printed: &Printed, torch: &str, report: &mut Repor
 #[derive(Default)]
 pub struct Unmet {
     /// Those whose directed call does not show them, other than those that only other processors show.
-    pub gone: Vec<&'static str>,
+    pub gone: Vec<String>,
     /// Those without a directed call: whether they are there still is not known.
     pub unknown: Vec<&'static str>,
 }
@@ -319,9 +331,10 @@ pub fn directed(setting: &Setting, torch: &mut Torch, report: &mut Report) -> Re
         let case = directed::case(&setting.ours, call)?;
         let answer = torch.ask(&[case.line()])?.pop().flatten();
         report.compared("directed calls");
-        compared(setting, &case, answer.as_ref(), report)?;
+        let (theirs, judged) = judged(setting, &case, answer.as_ref())?;
+        judged.reported(&case, &theirs, report);
         if call.is_shown_here() && !report.tally().has_met(difference.id) {
-            unmet.gone.push(difference.id);
+            unmet.gone.push(format!("{} ({})", difference.id, judged.shown()));
         }
     }
     Ok(unmet)

@@ -6,18 +6,18 @@ use opgrid_tensor::ops::{
     AbsOut, AdaptiveAvgPool2dBackward, AdaptiveAvgPool2dOut, AdaptiveAvgPool3dDirect, AdaptiveAvgPool3dOut,
     AddbmmInplace, AffineGridGenerator, AllAllOut, AllDimsOut, AsStridedScatter, AvgPool3d,
     AvgPool3dBackward, BernoulliOut, BernoulliP, Bincount, BucketizeScalar, BucketizeTensor, CatOut, Cdist,
-    ChannelShuffle, Clone as OpClone, ConjKernel, Contiguous, Conv3d, ConvTranspose3dInput, Corrcoef, Cov,
-    CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward, EmbeddingBag, Erf, ExpOut, FftC2cOut,
-    FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut, GeluOut, Histc, Im2col, Im2colOut,
-    IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron, Kthvalue, LerpTensor, LinearOut,
-    LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut,
-    MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut, MedianDimValues, MmOut,
-    Mode, MulOut, MulScalarOut, Nanmean, NansumOut, NativeDropout, NormalInplace, NormalTensorFloatOut,
-    PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint,
-    RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace, ScatterSrcOut,
-    SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices,
-    ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa,
-    VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
+    ChannelShuffle, Clone as OpClone, ConjKernel, Contiguous, Conv3d, ConvTranspose2dInput,
+    ConvTranspose3dInput, Corrcoef, Cov, CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward,
+    EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut,
+    GeluOut, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron,
+    Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp,
+    LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut,
+    MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
+    NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod,
+    Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace,
+    ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut,
+    TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
+    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Complex, Tensor, f16};
 
@@ -182,6 +182,8 @@ fn what_is_refused_with_elements_is_refused_without() {
     assert!(message(far).contains("cannot be converted to Int"));
     let sum = NansumOut.call(&empty(&[0], DType::F32), None, false, None, &empty(&[], DType::I8));
     assert!(message(sum).contains("expected a floating-point one as `self`"));
+    let sum = Nansum.call(&empty(&[0], DType::F32), None, false, Some(DType::Complex64));
+    assert!(message(sum).contains("expected one that is not complex"));
     let average = Nanmean.call(&empty(&[0], DType::F32), None, false, Some(DType::Complex64));
     assert!(message(average).contains("not implemented for 'ComplexFloat'"));
     let distances = Cdist.call(&empty(&[2, 0], DType::F32), &empty(&[4, 0], DType::F64), 2.0, None);
@@ -273,6 +275,8 @@ fn bins_of_16_bit_floats() {
         let bins = |x: &Tensor| elements(&Histc.call(x, 100, 0.into(), 0.into()).unwrap());
         assert_eq!(bins(&narrow), bins(&to(&narrow, DType::F32)));
     }
+    let beyond = Histc.call(&to(&wide, DType::F32), 1, Scalar::Float(-1e300), Scalar::Float(1e300));
+    assert_eq!(elements(&beyond.unwrap()), [80.0]);
 }
 
 #[test]
@@ -676,6 +680,17 @@ fn results_do_not_depend_on_the_layout() {
     let (volume, filter) = (floats(&[2, 4, 1, 3, 2]), floats(&[4, 2, 1, 3, 3]));
     let last = |x: &Tensor| Contiguous.call(x, MemoryFormat::ChannelsLast3d).unwrap();
     assert_eq!(transposed(&last(&volume), &last(&filter)), transposed(&volume, &filter));
+    let transposed = |image: &Tensor, filter: &Tensor| {
+        let pair = [&[2, 2][..], &[0, 0]];
+        let result = ConvTranspose2dInput.call(image, filter, None, pair[0], pair[1], pair[1], 2, &[1, 1]);
+        elements(&result.unwrap())
+    };
+    let (image, filter) = (floats(&[1, 4, 6, 3]), floats(&[4, 2, 2, 1]));
+    let last = |x: &Tensor| Contiguous.call(x, MemoryFormat::ChannelsLast).unwrap();
+    assert_eq!(transposed(&last(&image), &last(&filter)), transposed(&image, &filter));
+    let set = count(&[4]).slice(0, 0, 4, 2).unwrap();
+    SetInplaceSourceTensorStorageOffset.call(&set, &count(&[3]), 1, &[2], &[]).unwrap();
+    assert_eq!((elements(&set), set.strides()), (vec![1.0, 2.0], &[1][..]));
     let column = floats(&[2, 3]).t().unwrap();
     let rows =
         ToDtypeLayout.call(&column, None, None, None, None, false, false, Some(MemoryFormat::Contiguous));
@@ -799,6 +814,8 @@ fn coefficients_of_what_does_not_vary() {
             assert_eq!(elements(&of_all), [0.0], "{count} times {number}");
         }
     }
+    let largest = Tensor::full(&[5], f32::MAX, Some(DType::F32), Device::CPU).unwrap();
+    assert_eq!(elements(&largest.std(&[], 0, false).unwrap()), [0.0]);
 }
 
 #[test]

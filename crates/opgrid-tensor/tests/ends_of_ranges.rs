@@ -7,7 +7,7 @@ use opgrid_tensor::ops::{
     Hardtanh, IndexFillIntScalar, IndexPut, Isfinite, LdexpInplace, LdexpOut, LinalgVectorNorm, Linspace, MT,
     Mean, MeanDtypeOut, MeanOut, MulTensor, NansumOut, NativeDropout, PowScalar, PowTensorScalar,
     RandLikeOut, SetInplaceSourceTensorStorageOffset, Sigmoid, SigmoidBackward, Sinh, SoftplusBackward,
-    StdCorrection, Tanh, Threshold, ThresholdBackward, ToCopy, UniformInplace,
+    StdCorrection, StdCorrectionOut, Tanh, Threshold, ThresholdBackward, ToCopy, UniformInplace,
 };
 use opgrid_tensor::{Bool, Element, Tensor, bf16, f16};
 
@@ -429,6 +429,14 @@ fn exponents_of_every_size() {
     assert_eq!(out.to_vec::<f64>().unwrap(), [2.0 * 2f64.powi(-24)]);
     LdexpInplace.call(&halves, &Tensor::from_slice(&[Bool::TRUE], &[1]).unwrap()).unwrap();
     assert_eq!(halves.to_vec::<f16>().unwrap(), [f16::from_f64(3.0)]);
+    // A power that float16 does not have.
+    let wide = Tensor::from_slice(&[3.0f64, f64::INFINITY], &[2]).unwrap();
+    for exponent in [Tensor::number(-68.875), Tensor::from_slice(&[-68.875f64], &[1]).unwrap()] {
+        let exponent = exponent.to_dtype(DType::F16).unwrap();
+        let product = wide.ldexp(&exponent).unwrap().to_vec::<f64>().unwrap();
+        assert!((product[0] / (3.0 * (-68.875f64).exp2()) - 1.0).abs() < 1e-14, "{product:?}");
+        assert_eq!(product[1], f64::INFINITY);
+    }
 }
 
 #[test]
@@ -447,11 +455,15 @@ fn slopes_of_softplus_stay_in_range() {
 }
 
 #[test]
-fn deviations_of_large_complex_numbers() {
+fn deviations_of_large_numbers() {
     let large = tensor(&[Complex64::new(1e30, 0.0), Complex64::new(-1e30, 0.0)]);
     let x = large.to_dtype(DType::Complex64).unwrap();
     let deviation = StdCorrection.call(&x, None, Some(Scalar::Int(0)), false).unwrap();
     assert_eq!(deviation.to_vec::<f32>().unwrap(), [1e30f32]);
+    let narrow = tensor(&[0.0]).to_dtype(DType::BF16).unwrap();
+    let x = tensor(&[1e30f32, -1e30]);
+    StdCorrectionOut.call(&x, None, Some(Scalar::Int(0)), false, &narrow.select(0, 0).unwrap()).unwrap();
+    assert!((narrow.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap()[0] / 1e30 - 1.0).abs() < 0.004);
 }
 
 #[test]

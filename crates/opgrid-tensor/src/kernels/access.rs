@@ -7,7 +7,7 @@
 //! An input may be the output itself (in place): then the one writer serves both. Any other overlap of an input with
 //! what is written would make results depend on the order of the loop.
 
-use opgrid_core::{DType, Error, ErrorKind, Result, Scalar};
+use opgrid_core::{DType, Error, ErrorKind, Result};
 
 use super::iter::walk::Overlap;
 use super::iter::{Input, Output, Span, Target};
@@ -203,34 +203,6 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
             seen.we_refuse(words) && repeats
         },
         directed: None,
-    },
-    Difference {
-        id: "outputs-of-composites-over-inputs",
-        what: "torch refuses outputs that share elements with an input in operators that it makes of others, and in `kthvalue`; \
-               here what is read is read first and then written",
-        why: "nothing is read after it is written",
-        test: ("opgrid-tensor/tests/differences.rs", "results_are_computed_before_they_are_written"),
-        when: |seen| {
-            let is_such = matches!(
-                seen.family(),
-                "bernoulli" | "scatter_add" | "scatter_reduce" | "index_reduce" | "kthvalue"
-            );
-            let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
-            is_such && seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
-        },
-        directed: Some(Directed {
-            operator: "aten::scatter_add.out",
-            arguments: || {
-                vec![
-                    ("self", Operand::strided(0, DType::F32, (&[3], &[1], 0), &[1.0, 2.0, 3.0]).into()),
-                    ("dim", Scalar::Int(0).into()),
-                    ("index", Operand::rows(1, DType::I64, &[3], &[0.0, 1.0, 2.0]).into()),
-                    ("src", Operand::rows(2, DType::F32, &[3], &[1.0; 3]).into()),
-                    ("out", Operand::strided(0, DType::F32, (&[3], &[1], 1), &[2.0, 3.0, 4.0]).into()),
-                ]
-            },
-            needs: None,
-        }),
     },
     Difference {
         id: "outputs-that-are-one",

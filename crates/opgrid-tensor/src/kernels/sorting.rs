@@ -21,9 +21,13 @@ const DIGIT: u32 = 11;
 const DIGITS: usize = 1 << DIGIT;
 /// From as many elements on digits are faster than comparisons.
 const LONG: usize = 1024;
+/// So many elements are kept in order while a line is looked through.
+const FEW: usize = 16;
+/// Elements that are compared at once with the last of those.
+const BLOCK: usize = 32;
 
 /// An element with a place in an order.
-pub(crate) trait Sortable: Element {
+pub(crate) trait Sortable: Element + PartialOrd {
     /// A key with a place beside it.
     type Pair: Pair;
 
@@ -250,6 +254,11 @@ pub(crate) fn ends<T: Sortable>(line: &[T]) -> (u64, u64) {
     line.iter().fold((u64::MAX, 0), both)
 }
 
+/// What turns the order of keys around where that is wanted.
+fn turned<T: Sortable>(descending: bool) -> u64 {
+    if descending { u64::MAX >> (64 - 8 * size_of::<T>()) } else { 0 }
+}
+
 impl<P: Pair> Scratch<P> {
     pub(crate) fn new() -> Self {
         Self { wide: Digits::new(), narrow: Digits::new() }
@@ -257,11 +266,56 @@ impl<P: Pair> Scratch<P> {
 
     /// The elements of a line as pairs, from the largest on if that is wanted.
     fn fill<T: Sortable<Pair = P>>(&mut self, line: &[T], descending: bool) -> &mut Vec<P> {
-        let turned = if descending { u64::MAX >> (64 - 8 * size_of::<T>()) } else { 0 };
         let pairs = &mut self.wide.pairs;
         pairs.clear();
+        let turned = turned::<T>(descending);
         pairs.extend((0u32..).zip(line).map(|(place, element)| P::new(element.key() ^ turned, place)));
         pairs
+    }
+
+    /// The first pairs of a line in order.
+    fn first<T: Sortable<Pair = P>>(&mut self, line: &[T], count: usize, descending: bool) -> &[P] {
+        if (1..=FEW).contains(&count) && count < line.len() && self.first_few(line, count, descending) {
+            return &self.wide.pairs;
+        }
+        let pairs = self.fill(line, descending);
+        if count < pairs.len() && count > 0 {
+            pairs.select_nth_unstable(count - 1);
+        }
+        pairs.truncate(count);
+        pairs.sort_unstable();
+        pairs
+    }
+
+    /// The same where most elements come after those that were found before them, which one comparison says; gives up where
+    /// too many do not.
+    fn first_few<T: Sortable<Pair = P>>(&mut self, line: &[T], count: usize, descending: bool) -> bool {
+        let (start, rest) = line.split_at(count);
+        let pairs = self.fill(start, descending);
+        pairs.sort_unstable();
+        let mut insertions = line.len() / FEW;
+        for (at, block) in rest.chunks(BLOCK).enumerate() {
+            let last = line[pairs[count - 1].place() as usize];
+            #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN comes before or after every number")]
+            let may_enter = |element: &T| match descending {
+                true => !(*element <= last),
+                false => !(*element >= last),
+            };
+            if !block.iter().fold(false, |any, element| any | may_enter(element)) {
+                continue;
+            }
+            for (place, element) in (count + at * BLOCK..).zip(block) {
+                let pair = P::new(element.key() ^ turned::<T>(descending), place as u32);
+                if pair < pairs[count - 1] {
+                    let Some(left) = insertions.checked_sub(1) else { return false };
+                    insertions = left;
+                    let at = pairs.partition_point(|known| *known < pair);
+                    pairs.copy_within(at..count - 1, at + 1);
+                    pairs[at] = pair;
+                }
+            }
+        }
+        true
     }
 
     /// The pairs of a line in order.
@@ -344,13 +398,7 @@ pub(crate) fn sort(
 pub(crate) fn top(values: &Array, indices: &Array, input: &Array, dim: usize, largest: bool) -> Result<()> {
     with_dtype!(input.dtype(), T: Sortable => {
         let line = |scratch: &mut Scratch<<T as Sortable>::Pair>, x: &[T], values: &mut [T], indices: &mut [i64]| {
-            let pairs = scratch.fill(x, largest);
-            let count = values.len();
-            if count < pairs.len() && count > 0 {
-                pairs.select_nth_unstable(count - 1);
-            }
-            pairs.truncate(count);
-            pairs.sort_unstable();
+            let pairs = scratch.first(x, values.len(), largest);
             for ((value, index), pair) in values.iter_mut().zip(indices).zip(pairs) {
                 (*value, *index) = (x[pair.place() as usize], i64::from(pair.place()));
             }

@@ -26,6 +26,6 @@ pub(crate) use crate::samples::{
     Sample, Samples, Seen, differences, given, make, naive, number,
 };
 pub(crate) use crate::tensor::{
-    Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, result_type,
+    Bool, Geometry, Math, Tensor, TensorSpec, default_dtype, inexact, part_of, result_type,
 };
 pub(crate) use crate::with_dtype;

@@ -32,7 +32,7 @@ pub use limits::{FloatLimits, IntegerLimits, finfo, iinfo};
 pub use nested::Nested;
 pub use print::{PrintOptions, print_options, set_print_options, with_print_options};
 pub use promote::{
-    can_cast, complex_of, default_dtype, inexact, promote_types, result_type, set_default_dtype,
+    can_cast, complex_of, default_dtype, inexact, part_of, promote_types, result_type, set_default_dtype,
 };
 pub use requires_grad::requires_grad_key;
 pub use spec::TensorSpec;

@@ -136,6 +136,15 @@ pub fn complex_of(dtype: DType) -> DType {
     }
 }
 
+/// The dtype of the parts of complex numbers; another one is its own.
+pub fn part_of(dtype: DType) -> DType {
+    match dtype {
+        DType::Complex64 => DType::F32,
+        DType::Complex128 => DType::F64,
+        other => other,
+    }
+}
+
 /// The floating-point dtype in which functions such as `exp` give results for inputs of `dtype`: itself, or the
 /// default one for integers and bools.
 pub fn inexact(dtype: DType) -> DType {

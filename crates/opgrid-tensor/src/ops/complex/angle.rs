@@ -44,7 +44,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 x if x.to_complex().re < 0.0 => std::f64::consts::PI,
                 _ => 0.0,
             };
-            let dtype = complex::part(inexact(x.dtype()));
+            let dtype = part_of(inexact(x.dtype()));
             Ok(Plain::from_fn(dtype, x.sizes(), |position| Scalar::Float(angle(x.at(position)))).into())
         })
         .tolerance(4.0);
@@ -63,7 +63,7 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 fn shape(input: &Tensor) -> Result<TensorSpec> {
-    pointwise::of_dtype([("self", input)], complex::part(inexact(input.spec()?.dtype())))
+    pointwise::of_dtype([("self", input)], part_of(inexact(input.spec()?.dtype())))
 }
 
 fn cpu(input: &Tensor, out: &Tensor) -> Result<()> {

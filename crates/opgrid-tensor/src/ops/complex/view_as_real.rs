@@ -31,7 +31,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(ViewAsReal, COMPLEX, make::unary, |it| {
             let x = it.tensor("self")?;
             let sizes = [x.sizes(), &[2]].concat();
-            Ok(Plain::from_fn(complex::part(x.dtype()), &sizes, |position| {
+            Ok(Plain::from_fn(part_of(x.dtype()), &sizes, |position| {
                 let (part, position) =
                     position.split_last().map_or((0, position), |(part, rest)| (*part, rest));
                 let x = x.at(position).to_complex();
@@ -50,5 +50,5 @@ fn view_as_real(input: &Tensor) -> Result<Tensor> {
     let strides = geometry.strides().iter().map(doubled).chain([Ok(1)]).collect::<Result<Vec<_>>>()?;
     let sizes = [geometry.sizes(), &[2]].concat();
     let geometry = Geometry::strided(&sizes, &strides, doubled(&geometry.offset())?)?;
-    input.view_with(TensorSpec::new(geometry, complex::part(spec.dtype()), spec.device()))
+    input.view_with(TensorSpec::new(geometry, part_of(spec.dtype()), spec.device()))
 }

@@ -60,11 +60,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
         let list: Vec<f64> = list.iter().map(|x| x.to_complex().re).collect();
         Scalar::Float(super::cdist::norm(&list, p))
     };
-    let dtype = match inexact(a.dtype()) {
-        DType::Complex64 => DType::F32,
-        DType::Complex128 => DType::F64,
-        dtype => dtype,
-    };
+    let dtype = part_of(inexact(a.dtype()));
     let dims: &[i64] = if sizes.is_empty() { &[] } else { &[-1] };
     Ok(apart.reduced(Some(dims), it.value("keepdim")?, DType::F64, distance).to(dtype).into())
 }

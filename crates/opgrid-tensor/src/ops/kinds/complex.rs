@@ -7,7 +7,7 @@ use super::pointwise;
 use crate::error::argument;
 use crate::samples::{Difference, Expected, Inputs, Part, Plain, naive};
 use crate::tensor::choose::unsupported;
-use crate::tensor::{Tensor, TensorSpec, complex_of};
+use crate::tensor::{Tensor, TensorSpec, complex_of, part_of};
 
 /// The dtypes that complex numbers are made of; those of 16 bits give complex64.
 pub(crate) const PARTS: &[DType] = &[DType::F16, DType::F32, DType::F64];
@@ -39,6 +39,12 @@ pub(crate) const RESOLVED: Difference = Difference {
     ..COMPUTED
 };
 
+/// The same, of memory that is looked at whatever lies there: a mark leaves the imaginary parts as they were.
+pub(crate) const IN_MEMORY: Difference = Difference {
+    when: |seen| seen.each(|(dtype, ours, torch)| dtype.is_floating_point() && (ours + torch).norm() == 0.0),
+    ..COMPUTED
+};
+
 /// Of complex numbers that are made of parts.
 pub(crate) const SIXTEEN_BITS: Difference = Difference {
     id: "parts-of-16-bits",
@@ -51,15 +57,6 @@ pub(crate) const SIXTEEN_BITS: Difference = Difference {
     },
     directed: None,
 };
-
-/// The dtype of the parts of complex numbers; another one is its own.
-pub(crate) fn part(dtype: DType) -> DType {
-    match dtype {
-        DType::Complex64 => DType::F32,
-        DType::Complex128 => DType::F64,
-        other => other,
-    }
-}
 
 /// # Errors
 ///
@@ -91,7 +88,7 @@ pub(crate) fn parts(it: &Inputs, of: fn(Complex64) -> f64) -> Result<Expected> {
         Scalar::Complex(x) => Scalar::Float(of(x)),
         x => x,
     };
-    Ok(Plain::from_fn(part(x.dtype()), x.sizes(), |position| one(x.at(position))).into())
+    Ok(Plain::from_fn(part_of(x.dtype()), x.sizes(), |position| one(x.at(position))).into())
 }
 
 /// What a function of two real numbers gives for the tensors of these names.

@@ -7,7 +7,7 @@ use super::products;
 use crate::error::argument;
 use crate::kernels::products::Windows;
 use crate::ops::{ComplexParts, Convolution, ConvolutionBackward, Imag, Real};
-use crate::samples::{Difference, Directed, Operand, Plain, naive, number};
+use crate::samples::{Argument, Difference, Directed, Operand, Plain, naive, number};
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
 /// How a window moves over images. Lists have a number for each dimension of images, or one for all.
@@ -403,7 +403,7 @@ pub(crate) const CASES: [Case; 22] = [
 
 /// The differences from torch that all convolutions have.
 pub(crate) const DIFFERENCES: &[Difference] =
-    &[ALL_NUMBERS, WITHOUT_CHANNELS, ORDER_OF_VOLUMES, GROUPS_OF_VOLUMES, ORDER_OF_LINES, DTYPE_OF_BIAS];
+    &[ALL_NUMBERS, WITHOUT_CHANNELS, ORDER_OF_VOLUMES, MIXED_GROUPS, ORDER_OF_LINES, DTYPE_OF_BIAS];
 
 const ALL_NUMBERS: Difference = Difference {
     id: "convolutions-of-all-numbers",
@@ -442,20 +442,38 @@ const ORDER_OF_VOLUMES: Difference = Difference {
     directed: None,
 };
 
-const GROUPS_OF_VOLUMES: Difference = Difference {
-    id: "groups-of-transposed-volumes",
-    what: "torch mixes up the groups of transposed convolutions of volumes where input and filters lie channels-last; here they \
-           have the results that they have in rows",
+const MIXED_GROUPS: Difference = Difference {
+    id: "groups-of-transposed-convolutions",
+    what: "torch mixes up the groups of transposed convolutions where input and filters lie channels-last; here they have the \
+           results that they have in rows",
     why: "the mathematical result",
     test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
-        let has_gaps = |input: &&Operand| input.geometry.dims() == 5 && !input.geometry.is_contiguous();
+        let has_gaps = |input: &&Operand| input.geometry.dims() >= 4 && !input.geometry.is_contiguous();
         let groups = seen.number("groups").and_then(|groups| groups.to_f64().ok());
         groups.is_some_and(|groups| groups > 1.0)
             && !seen.elements.is_empty()
             && seen.inputs().into_iter().filter(has_gaps).count() > 1
     },
-    directed: None,
+    directed: Some(Directed {
+        operator: "aten::conv_transpose2d.input",
+        arguments: || {
+            let image: [f64; 72] = std::array::from_fn(|at| at as f64);
+            let filters: [f64; 16] = std::array::from_fn(|at| (at * at) as f64);
+            let (image_lies, filters_lie) =
+                ((&[1, 4, 6, 3][..], &[72, 1, 12, 4][..], 0), (&[4, 2, 2, 1][..], &[4, 1, 2, 1][..], 0));
+            vec![
+                ("input", Operand::strided(0, DType::F32, image_lies, &image).into()),
+                ("weight", Operand::strided(1, DType::F32, filters_lie, &filters).into()),
+                ("bias", Argument::None),
+                ("stride", Argument::Ints(vec![2, 2])),
+                ("padding", Argument::Ints(vec![0, 0])),
+                ("output_padding", Argument::Ints(vec![0, 0])),
+                ("groups", Scalar::Int(2).into()),
+            ]
+        },
+        needs: None,
+    }),
 };
 const ORDER_OF_LINES: Difference = Difference {
     id: "results-of-lines-lie-in-rows",

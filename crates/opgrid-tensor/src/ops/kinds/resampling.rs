@@ -452,7 +452,7 @@ pub(crate) const BYTES_OF_ANY_STRIDES: Difference = Difference {
             let is_apart = rows.is_ok_and(|rows| rows.strides() != input.geometry.strides());
             input.dtype == DType::U8 && input.geometry.sizes().contains(&1) && is_apart
         };
-        seen.tensor("self").is_some_and(of_one) && !seen.elements.is_empty()
+        seen.inputs().into_iter().any(of_one) && !seen.elements.is_empty()
     },
     directed: None,
 };

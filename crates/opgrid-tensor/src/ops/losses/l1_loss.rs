@@ -31,7 +31,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .of(L1Loss, NUMBERS, inputs, |it| {
             let (a, b) = (it.tensor("self")?, it.tensor("target")?);
             let sizes = naive::broadcast([a.sizes(), b.sizes()].into_iter())?;
-            let losses = Plain::from_fn(complex::part(a.dtype()), &sizes, |position| {
+            let losses = Plain::from_fn(part_of(a.dtype()), &sizes, |position| {
                 match naive::convert(number::minus(a.at(position), b.at(position)), a.dtype()) {
                     Scalar::Int(difference) => Scalar::Int(difference.wrapping_abs()),
                     difference => Scalar::Float(difference.to_complex().norm()),

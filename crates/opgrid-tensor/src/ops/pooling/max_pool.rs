@@ -249,6 +249,7 @@ pub(super) fn samples(samples: &mut Samples) {
                     vec![
                         ("self", Operand::strided(0, DType::U8, volume, &[0.0; 24]).into()),
                         ("kernel_size", Argument::Ints(vec![2, 2, 2])),
+                        ("stride", Argument::Ints(vec![1, 1, 1])),
                     ]
                 },
                 needs: None,

@@ -48,7 +48,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("no elements", none.clone().and(-1))
         .refuses("no elements", none.and(f64::INFINITY));
     samples.differs_as(LinalgVectorNorm, &[READ_AFTER_WRITTEN, super::norm::NO_ORDER]);
-    samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)));
+    samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)).complex(Rounding::Sum(256)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {
@@ -79,7 +79,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
             order => sizes.map(|size| size.powf(order)).sum::<f64>().powf(1.0 / order),
         })
     };
-    Ok(x.to(dtype).reduced(dims.as_deref(), it.value("keepdim")?, spread::real(dtype), norm).into())
+    Ok(x.to(dtype).reduced(dims.as_deref(), it.value("keepdim")?, part_of(dtype), norm).into())
 }
 
 fn shape(
@@ -98,7 +98,7 @@ fn shape(
     if let Some(dtype) = dtype {
         check_dtype(spec.dtype(), dtype)?;
     }
-    reduce::shape(spec, dim.unwrap_or(&[]), keepdim, spread::real(dtype.unwrap_or(spec.dtype())))
+    reduce::shape(spec, dim.unwrap_or(&[]), keepdim, part_of(dtype.unwrap_or(spec.dtype())))
 }
 
 fn order(ord: Scalar) -> Result<f64> {

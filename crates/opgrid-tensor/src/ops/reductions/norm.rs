@@ -93,7 +93,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(NormScalar, READ_AFTER_WRITTEN);
     samples.differs(NormScalar, NO_ORDER);
     // The root multiplies the error of the sum.
-    samples.rounds(NormScalar, Roundings::all(Rounding::Sum(32)));
+    samples.rounds(NormScalar, Roundings::all(Rounding::Sum(32)).complex(Rounding::Sum(256)));
 }
 
 /// Of norms.
@@ -141,7 +141,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
         let powers = elements.iter().map(|element| element.to_complex().norm().powf(order));
         Scalar::Float(powers.sum::<f64>().powf(1.0 / order))
     };
-    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim.unwrap_or(false), spread::real(dtype), norm).into())
+    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim.unwrap_or(false), part_of(dtype), norm).into())
 }
 
 /// The order that is meant where none is given.

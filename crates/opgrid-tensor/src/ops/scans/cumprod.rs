@@ -59,9 +59,9 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: Some(Directed {
                 operator: "aten::cumprod",
                 arguments: || {
-                    let falling = [1e-30, 1e-30, f64::INFINITY].map(|x| f64::from(half::bf16::from_f64(x)));
+                    let returning = [1e30, 1e30, 1e-30].map(|x| f64::from(half::bf16::from_f64(x)));
                     vec![
-                        ("self", Operand::rows(0, DType::BF16, &[3], &falling).into()),
+                        ("self", Operand::rows(0, DType::BF16, &[3], &returning).into()),
                         ("dim", Scalar::Int(0).into()),
                     ]
                 },

@@ -26,6 +26,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    samples.differs(AsStrided, complex::IN_MEMORY);
     let inputs = |dtype| {
         let x = make::numbers(dtype, &[12], 0);
         let cases: [(&[i64], &[i64], i64); 4] =

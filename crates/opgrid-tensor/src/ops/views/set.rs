@@ -73,6 +73,33 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(
         SetInplaceSourceTensorStorageOffset,
         Difference {
+            id: "sizes-without-strides-are-rows",
+            what: "torch keeps the strides of a tensor that is set to the sizes that it has, where none are given; here those of rows \
+                   stand for none",
+            why: "what a tensor becomes does not depend on what it was",
+            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            when: |seen| {
+                let has_sizes = seen.tensor("self").is_some_and(|x| x.geometry.sizes() == seen.sizes);
+                let is_other = seen.part == Part::Strides || !seen.elements.is_empty();
+                has_sizes && is_other && seen.argument("stride").is_none()
+            },
+            directed: Some(Directed {
+                operator: "aten::set_.source_Tensor_storage_offset",
+                arguments: || {
+                    vec![
+                        ("self", Operand::strided(0, DType::I16, (&[2], &[2], 0), &[1.0, 2.0]).into()),
+                        ("source", Operand::rows(1, DType::I16, &[3], &[3.0, 4.0, 4.0]).into()),
+                        ("storage_offset", Scalar::Int(0).into()),
+                        ("size", Argument::Ints(vec![2])),
+                    ]
+                },
+                needs: None,
+            }),
+        },
+    );
+    samples.differs(
+        SetInplaceSourceTensorStorageOffset,
+        Difference {
             id: "memory-of-sources-does-not-grow",
             what: "torch enlarges the memory of the source where the tensor needs more; here that is refused",
             why: "others who look at the memory keep what they see",

@@ -67,10 +67,13 @@ pub(super) fn samples(samples: &mut Samples) {
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("cannot be represented as a SymInt"),
             directed: Some(Directed {
-                operator: "aten::tensor_split.indices",
+                operator: "aten::tensor_split.tensor_indices_or_sections",
                 arguments: || {
-                    let input = Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]);
-                    vec![("self", input.into()), ("indices", Argument::Ints(vec![i64::MIN]))]
+                    let indices = Operand::rows(1, DType::I64, &[1], &[i64::MIN as f64]);
+                    vec![
+                        ("self", Operand::rows(0, DType::F32, &[2], &[1.0, 2.0]).into()),
+                        ("tensor_indices_or_sections", indices.into()),
+                    ]
                 },
                 needs: None,
             }),
