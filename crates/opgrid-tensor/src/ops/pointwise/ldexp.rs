@@ -33,7 +33,9 @@ pub(super) fn register(library: &mut Library) {
             false => MulTensor.call(input, &power_beside(input, other)?),
         })
         .derivative(|d, (input, other)| {
-            d.by(input, [other], |grad, [other]| derivatives::chained(grad, &power(other)?))?;
+            d.by(input, [input, other], |grad, [input, other]| {
+                derivatives::chained(grad, &power_beside(input, other)?)
+            })?;
             d.by(other, [d.result(0)], |grad, [out]| derivatives::chained(grad, &(out * LN_2)?))
         });
     library.implement(LdexpInplace).on_every_backend(|input, other| match is_by_wholes(input, other)? {
@@ -59,7 +61,8 @@ pub(super) fn samples(samples: &mut Samples) {
     samples
         .of(LdexpTensor, ANY, inputs, |it| {
             let (x, other) = (it.tensor("self")?, it.tensor("other")?);
-            let (common, dtype) = (it.common_dtype(&["self", "other"])?, inexact(other.dtype()));
+            let common = it.common_dtype(&["self", "other"])?;
+            let dtype = power_dtype(common, other.dtype())?;
             let two = naive::convert(Scalar::Int(2), dtype);
             let one = |position: &[i64]| number::power(two, naive::convert(other.at(position), dtype));
             let powers = Plain::from_fn(dtype, other.sizes(), one);
@@ -189,9 +192,19 @@ fn power_beside(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     if dtype.is_integral() || dtype == DType::Bool {
         return power(other);
     }
-    let parts = if other.dtype().is_complex() { dtype } else { part_of(dtype) };
-    let wide = promote_types(other.dtype(), parts)?;
-    power(&other.to_dtype(wide)?)?.to_dtype(dtype)
+    power(&other.to_dtype(power_dtype(dtype, other.dtype())?)?)?.to_dtype(dtype)
+}
+
+/// The dtype in which powers are computed for a result of a dtype.
+///
+/// # Errors
+///
+/// No dtype holds both.
+fn power_dtype(result: DType, exponent: DType) -> Result<DType> {
+    if result.is_integral() || result == DType::Bool {
+        return Ok(inexact(exponent));
+    }
+    promote_types(exponent, if exponent.is_complex() { result } else { part_of(result) })
 }
 
 fn power(exponent: &Tensor) -> Result<Tensor> {
