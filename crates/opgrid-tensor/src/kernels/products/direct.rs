@@ -1,5 +1,6 @@
 //! Convolutions with very few filters, such as one for each channel: places are summed one row at a time, without panels.
-//! Where windows reach beyond the image, what they cover is copied between zeros before, so that no place is another case.
+
+use std::ops::Range;
 
 use opgrid_core::Result;
 
@@ -14,8 +15,16 @@ use crate::tensor::{Element, Math};
 const LANES: usize = 32;
 /// The same in short rows.
 const FEW_LANES: usize = 8;
-/// Elements that are copied between zeros at once: as many as the first cache holds beside results.
-const COPIED: usize = 4096;
+
+/// One element of the window in each row of an image that takes part.
+#[derive(Clone, Copy)]
+struct Weighted<M> {
+    /// Where the window's first element in this row of the image would be at place 0, which may lie before it.
+    row: isize,
+    /// From that to this element.
+    right: isize,
+    weight: M,
+}
 
 /// The convolution, row by row of places.
 pub(super) fn correlate<T: Element<Math: Arithmetic>>(
@@ -28,104 +37,60 @@ pub(super) fn correlate<T: Element<Math: Arithmetic>>(
     let [depth, height, width] = windows.places;
     let taps = windows.taps();
     let work = windows.places_of_image() * taps;
-    let is_padded = windows.is_padded();
-    let (sizes, rows) = if is_padded { band(windows) } else { (windows.image, height) };
+    let places: Vec<Tap> = (0..taps).map(|tap| Tap::new(windows, tap)).collect();
     parts::produce(out, windows.places_of_image(), work, |part, out| {
         let (number, filter) = (part / (groups * each), part % (groups * each));
-        let start = (number * groups + filter / each) * channels * windows.plane();
-        let image = &image[start..][..channels * windows.plane()];
+        let group = filter / each;
         let weight = &filters.weight[filter * taps..][..taps];
+        let first = (number * groups + group) * channels;
         let bias = filters.bias(filter).unwrap_or(Math::<T>::ZERO);
-        let weighted: Vec<_> = (0..taps).map(|tap| Weighted::new(windows, sizes, tap, weight[tap])).collect();
-        let mut copied = Vec::new();
-        let bands = (0..depth).flat_map(|z| (0..height).step_by(rows.max(1)).map(move |y| [z, y]));
-        for (first, out) in bands.zip(out.chunks_mut((rows * width).max(1))) {
-            let (source, corner) = match is_padded {
-                true => {
-                    copy_band(windows, (image, sizes), first, &mut copied);
-                    (copied.as_slice(), 0)
-                }
-                false => {
-                    let [z, y] = std::array::from_fn(|dim| first[dim] * windows.step[dim]);
-                    (image, (z * sizes[1] + y) * sizes[2])
-                }
-            };
-            for (row, out) in out.chunks_exact_mut(width).enumerate() {
-                let start = corner + row * windows.step[1] * sizes[2];
-                let source = source.get(start..).unwrap_or_default();
-                Row { step: windows.step[2], out, source, bias, weighted: &weighted }.vectorised();
+        let mut weighted = Vec::with_capacity(taps);
+        for (row, out) in out.chunks_exact_mut(width).enumerate().take(depth * height) {
+            let place = [row / height, row % height];
+            weighted.clear();
+            for (tap, weight) in places.iter().zip(weight) {
+                weighted.extend(tap.in_row(windows, first, place, weight.widen()));
             }
+            Row { windows, out, image, bias, weighted: &weighted }.vectorised();
         }
     })
 }
 
-/// The sizes of what is copied of each channel for some rows of places, and how many rows that are.
-fn band(windows: &Windows) -> ([usize; 3], usize) {
-    let covered = |dim: usize, places: usize| {
-        (places.max(1) - 1) * windows.step[dim] + (windows.window[dim] - 1) * windows.dilation[dim] + 1
-    };
-    let (depth, width) = (covered(0, 1), covered(2, windows.places[2]));
-    let of_a_row = (windows.channels * depth * width * windows.step[1]).max(1);
-    let rows = (COPIED / of_a_row).clamp(1, windows.places[1].max(1));
-    ([depth, covered(1, rows), width], rows)
-}
-
-/// Copies what the windows of rows of places cover, with zeros beyond the edges of the image.
-fn copy_band<T: Element>(
-    windows: &Windows,
-    (image, [depth, height, width]): (&[T], [usize; 3]),
-    first: [usize; 2],
-    copied: &mut Vec<T>,
-) {
-    let [planes, rows, columns] = windows.image;
-    // Elements below zero become large numbers.
-    let start: [usize; 2] =
-        std::array::from_fn(|dim| (first[dim] * windows.step[dim]).wrapping_sub(windows.padding[dim]));
-    let left = windows.padding[2].min(width);
-    let inside = columns.min(width - left);
-    copied.clear();
-    copied.resize(windows.channels * depth * height * width, T::default());
-    for (at, to) in copied.chunks_exact_mut(width).enumerate() {
-        let (channel, z) = (at / height / depth, start[0].wrapping_add(at / height % depth));
-        let y = start[1].wrapping_add(at % height);
-        if z < planes && y < rows {
-            let from = ((channel * planes + z) * rows + y) * columns;
-            to[left..][..inside].copy_from_slice(&image[from..][..inside]);
-        }
-    }
-}
-
-/// An element of the window.
+/// Where a tap lies in the window: channel, and depth, row and column in elements of the image.
 #[derive(Clone, Copy)]
-struct Weighted<M> {
-    /// Elements from the window's first one to it.
-    offset: usize,
-    weight: M,
+struct Tap {
+    channel: usize,
+    at: [usize; 3],
 }
 
-impl<M: Copy> Weighted<M> {
-    /// The element of that number, where channels have these sizes.
-    fn new<T: Element<Math = M>>(
-        windows: &Windows,
-        [depth, height, width]: [usize; 3],
-        number: usize,
-        weight: T,
-    ) -> Self {
+impl Tap {
+    /// The tap of that number.
+    fn new(windows: &Windows, number: usize) -> Self {
         let [_, tall, wide] = windows.window;
         let (channel, rest) = (number / windows.taps_of_channel(), number % windows.taps_of_channel());
         let at = [rest / (tall * wide), rest / wide % tall, rest % wide];
-        let [z, y, x] = std::array::from_fn(|dim| at[dim] * windows.dilation[dim]);
-        Self { offset: ((channel * depth + z) * height + y) * width + x, weight: weight.widen() }
+        Self { channel, at: std::array::from_fn(|dim| at[dim] * windows.dilation[dim]) }
+    }
+
+    /// The tap in the row of the image that belongs to a row of places, if the image has that row.
+    #[inline]
+    fn in_row<M>(self, windows: &Windows, first: usize, place: [usize; 2], weight: M) -> Option<Weighted<M>> {
+        let [depth, height, width] = windows.image;
+        let at = |dim: usize| {
+            let at = (place[dim] * windows.step[dim] + self.at[dim]).checked_sub(windows.padding[dim])?;
+            (at < windows.image[dim]).then_some(at)
+        };
+        let row = ((first + self.channel) * depth + at(0)?) * height + at(1)?;
+        let right = self.at[2] as isize - windows.padding[2] as isize;
+        Some(Weighted { row: (row * width) as isize, right, weight })
     }
 }
 
 /// A row of places, and what is summed there.
 struct Row<'a, T: Element> {
-    /// From place to place.
-    step: usize,
+    windows: &'a Windows,
     out: &'a mut [T],
-    /// From the first element of the first place's window on.
-    source: &'a [T],
+    image: &'a [T],
     bias: Math<T>,
     weighted: &'a [Weighted<Math<T>>],
 }
@@ -135,48 +100,96 @@ impl<T: Element<Math: Arithmetic>> VectorLoop for Row<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        // How far elements are apart is decided before there are sums: where it is decided among them, they do not
-        // become vectors.
-        match self.step {
-            1 => self.sum::<1>(),
-            2 => self.sum::<2>(),
-            _ => self.sum::<0>(),
+        let Self { windows, out, image, bias, weighted } = self;
+        sum_row(windows, out, image, bias, weighted);
+    }
+}
+
+/// The places of one row.
+#[inline(always)]
+fn sum_row<T: Element<Math: Arithmetic>>(
+    windows: &Windows,
+    out: &mut [T],
+    image: &[T],
+    bias: Math<T>,
+    weighted: &[Weighted<Math<T>>],
+) {
+    let (width, step) = (windows.image[2] as isize, windows.step[2] as isize);
+    // The places at which all taps are in the image.
+    let left = weighted.iter().map(|tap| tap.right).min().unwrap_or(0);
+    let right = weighted.iter().map(|tap| tap.right).max().unwrap_or(0);
+    let count = out.len() as isize;
+    let start = if left < 0 { (step - 1 - left) / step } else { 0 }.min(count);
+    let end = if width > right { (width - right + step - 1) / step } else { 0 }.clamp(start, count);
+    let edge = |place: isize| {
+        let inside = weighted.iter().filter(|tap| (0..width).contains(&(place * step + tap.right)));
+        let sum = inside.fold(bias, |sum, tap| {
+            let element = image[(tap.row + place * step + tap.right) as usize].widen();
+            sum.plus(tap.weight.times(element))
+        });
+        T::narrow(sum)
+    };
+    for place in (0..start).chain(end..count) {
+        out[place as usize] = edge(place);
+    }
+    // The last block of a row takes places again that the one before has. How far elements are apart is decided before
+    // there are sums: where it is decided among them, they do not become vectors.
+    let row = (image, step, bias, weighted);
+    let inside = start..end;
+    let is_done = match step {
+        1 => sum_blocks::<T, 1>(out, inside.clone(), row),
+        2 => sum_blocks::<T, 2>(out, inside.clone(), row),
+        _ => sum_blocks::<T, 0>(out, inside.clone(), row),
+    };
+    if !is_done {
+        for place in inside {
+            out[place as usize] = edge(place);
         }
     }
 }
 
-impl<T: Element<Math: Arithmetic>> Row<'_, T> {
-    #[inline(always)]
-    fn sum<const STEP: usize>(mut self) {
-        let count = self.out.len();
-        let mut done = 0;
-        while done + LANES <= count {
-            self.sum_block::<STEP, LANES>(done);
-            done += LANES;
+/// The image, the step from place to place, what is added, and the taps.
+type Taps<'a, T> = (&'a [T], isize, Math<T>, &'a [Weighted<Math<T>>]);
+
+/// Places at which all taps are in the image, unless they are too few for a block.
+#[inline(always)]
+fn sum_blocks<T: Element<Math: Arithmetic>, const STEP: usize>(
+    out: &mut [T],
+    inside: Range<isize>,
+    row: Taps<'_, T>,
+) -> bool {
+    let count = (inside.end - inside.start).max(0) as usize;
+    if count >= LANES {
+        for block in 0..count / LANES {
+            sum_block::<T, STEP, LANES>(out, inside.start + (block * LANES) as isize, row);
         }
-        while done < count && count >= FEW_LANES {
-            // The last block takes places again that the one before has.
-            self.sum_block::<STEP, FEW_LANES>(done.min(count - FEW_LANES));
-            done += FEW_LANES;
+        sum_block::<T, STEP, LANES>(out, inside.end - LANES as isize, row);
+    } else if count >= FEW_LANES {
+        for block in 0..count / FEW_LANES {
+            sum_block::<T, STEP, FEW_LANES>(out, inside.start + (block * FEW_LANES) as isize, row);
         }
-        for place in done..count {
-            self.sum_block::<STEP, 1>(place);
+        sum_block::<T, STEP, FEW_LANES>(out, inside.end - FEW_LANES as isize, row);
+    }
+    count >= FEW_LANES
+}
+
+/// `N` places from one on, at which all taps are in the image. Elements are as far apart as the places are, which is `STEP`
+/// unless that is 0.
+#[inline(always)]
+fn sum_block<T: Element<Math: Arithmetic>, const STEP: usize, const N: usize>(
+    out: &mut [T],
+    place: isize,
+    (image, step, bias, weighted): Taps<'_, T>,
+) {
+    let apart = if STEP == 0 { step as usize } else { STEP };
+    let mut sums = [bias; N];
+    for tap in weighted {
+        let from = &image[(tap.row + place * step + tap.right) as usize..][..(N - 1) * apart + 1];
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = sum.plus(tap.weight.times(from[k * apart].widen()));
         }
     }
-
-    /// `N` places from one on. Elements are as far apart as the places are, which is `STEP` unless that is 0.
-    #[inline(always)]
-    fn sum_block<const STEP: usize, const N: usize>(&mut self, place: usize) {
-        let apart = if STEP == 0 { self.step } else { STEP };
-        let mut sums = [self.bias; N];
-        for tap in self.weighted {
-            let from = &self.source[place * apart + tap.offset..][..(N - 1) * apart + 1];
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.plus(tap.weight.times(from[k * apart].widen()));
-            }
-        }
-        for (out, sum) in self.out[place..][..N].iter_mut().zip(sums) {
-            *out = T::narrow(sum);
-        }
+    for (out, sum) in out[place as usize..][..N].iter_mut().zip(sums) {
+        *out = T::narrow(sum);
     }
 }

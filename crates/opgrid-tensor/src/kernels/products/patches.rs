@@ -83,7 +83,7 @@ impl Windows {
     }
 
     /// Whether windows may lie beyond the edges of the image.
-    pub(super) fn is_padded(&self) -> bool {
+    fn is_padded(&self) -> bool {
         (0..3).any(|dim| {
             let last = (self.places[dim].max(1) - 1) * self.step[dim];
             let end = last + (self.window[dim] - 1) * self.dilation[dim];
