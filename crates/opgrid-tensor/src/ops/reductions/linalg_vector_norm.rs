@@ -48,7 +48,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("no elements", none.clone().and(-1))
         .refuses("no elements", none.and(f64::INFINITY));
     samples.differs_as(LinalgVectorNorm, &[READ_AFTER_WRITTEN, super::norm::NO_ORDER]);
-    samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)).complex(Rounding::Sum(256)));
+    samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)));
 }
 
 fn inputs(dtype: DType) -> Vec<Sample> {

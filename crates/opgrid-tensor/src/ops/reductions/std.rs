@@ -68,7 +68,7 @@ pub(super) const CORRECTIONS: Difference = Difference {
 };
 
 /// Of roots of spreads.
-pub(super) const OF_COMPLEX: Difference = Difference {
+pub(super) const OF_LARGE_NUMBERS: Difference = Difference {
     id: "spreads-of-large-numbers",
     what: "torch rounds variances to the dtype before it takes the root, and those of both parts of complex numbers before it \
            adds them, so that standard deviations become infinite, or NaN, whose squares leave the range; here they are in range",
@@ -85,7 +85,7 @@ pub(super) const OF_COMPLEX: Difference = Difference {
 };
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs_as(Std, &[CORRECTIONS, OF_COMPLEX]);
+    samples.differs_as(Std, &[CORRECTIONS, OF_LARGE_NUMBERS]);
     spread::samples(samples, (Std, StdDim, StdCorrection), f64::sqrt);
 }
 

@@ -43,6 +43,6 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs_as(StdMean, &[super::std::CORRECTIONS, super::std::OF_COMPLEX]);
+    samples.differs_as(StdMean, &[super::std::CORRECTIONS, super::std::OF_LARGE_NUMBERS]);
     spread::samples_with_average(samples, (StdMean, StdMeanDim, StdMeanCorrection), f64::sqrt);
 }
