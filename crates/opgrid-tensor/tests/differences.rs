@@ -417,6 +417,31 @@ fn equal_elements_keep_their_order() {
 }
 
 #[test]
+fn few_of_a_long_line_are_the_first_in_order() {
+    let numbers = |at: i64| (at * 7919 % 1009) as f32 - 500.0;
+    let with_nan = |at: i64| if at % 300 == 7 { f32::NAN } else { numbers(at) };
+    let zeros = |at: i64| if at % 2 == 0 { 0.0 } else { -0.0 };
+    let lines: [&dyn Fn(i64) -> f32; 7] =
+        [&numbers, &with_nan, &zeros, &|at| at as f32, &|at| -at as f32, &|_| f32::NAN, &|at| {
+            (at % 5) as f32
+        }];
+    for line in lines {
+        let line = Tensor::from_slice(&(0..1030).map(line).collect::<Vec<_>>(), &[1030]).unwrap();
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::I64, DType::U8] {
+            let line = to(&line, dtype);
+            for (count, largest) in
+                [1, 3, 16, 17].into_iter().flat_map(|count| [(count, true), (count, false)])
+            {
+                let (_, first) = line.topk(count, -1, largest, true).unwrap();
+                let (_, all) = line.sort(-1, largest).unwrap();
+                let of_all = all.slice(0, 0, count, 1).unwrap();
+                assert_eq!(elements(&first), elements(&of_all), "{count} of {dtype}, largest {largest}");
+            }
+        }
+    }
+}
+
+#[test]
 fn logarithms_of_complex_sums_are_complex() {
     let x = Tensor::from_slice(&[Complex64::new(1.0, 2.0), Complex64::new(0.5, -1.0)], &[2]).unwrap();
     let refused = message(LogsumexpOut.call(&x, &[0], false, &empty(&[], DType::F64)));

@@ -21,8 +21,13 @@ const DIGIT: u32 = 11;
 const DIGITS: usize = 1 << DIGIT;
 /// From as many elements on digits are faster than comparisons.
 const LONG: usize = 1024;
-/// So many elements are kept in order while a line is looked through.
+/// So many elements at most are kept in order while a line is looked through.
 const FEW: usize = 16;
+/// The part of a line that those are at most: of elements in no order, as many come among the first as are kept, times the
+/// logarithm of this.
+const PART: usize = 64;
+/// The part of a line that may come among the first, after which the rest is not looked through.
+const INSERTED: usize = 8;
 /// Elements that are compared at once with the last of those.
 const BLOCK: usize = 32;
 
@@ -275,7 +280,8 @@ impl<P: Pair> Scratch<P> {
 
     /// The first pairs of a line in order.
     fn first<T: Sortable<Pair = P>>(&mut self, line: &[T], count: usize, descending: bool) -> &[P] {
-        if (1..=FEW).contains(&count) && count < line.len() && self.first_few(line, count, descending) {
+        let is_few = (1..=FEW.min(line.len() / PART)).contains(&count);
+        if is_few && self.first_few(line, count, descending) {
             return &self.wide.pairs;
         }
         let pairs = self.fill(line, descending);
@@ -293,7 +299,7 @@ impl<P: Pair> Scratch<P> {
         let (start, rest) = line.split_at(count);
         let pairs = self.fill(start, descending);
         pairs.sort_unstable();
-        let mut insertions = line.len() / FEW;
+        let mut insertions = line.len() / INSERTED;
         for (at, block) in rest.chunks(BLOCK).enumerate() {
             let last = line[pairs[count - 1].place() as usize];
             #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN comes before or after every number")]

@@ -137,6 +137,16 @@ pub fn complex_of(dtype: DType) -> DType {
 }
 
 /// The dtype of the parts of complex numbers; another one is its own.
+///
+/// # Examples
+///
+/// ```
+/// use opgrid_core::DType;
+/// use opgrid_tensor::tensor::part_of;
+///
+/// assert_eq!(part_of(DType::Complex64), DType::F32);
+/// assert_eq!(part_of(DType::I8), DType::I8);
+/// ```
 pub fn part_of(dtype: DType) -> DType {
     match dtype {
         DType::Complex64 => DType::F32,
