@@ -13,10 +13,10 @@ use opgrid_tensor::ops::{
     Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp,
     LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut,
     MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
-    NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod,
-    Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace,
-    ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData, StackOut,
-    TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
+    NormScalar, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
+    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
+    ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
+    StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
     UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Complex, Tensor, f16};
@@ -439,6 +439,18 @@ fn few_of_a_long_line_are_the_first_in_order() {
             }
         }
     }
+}
+
+#[test]
+fn norms_of_many_elements() {
+    let x = Tensor::full(&[1000], 0.1, Some(DType::F64), Device::CPU).unwrap();
+    for (order, expected) in [(0.25, 1e11), (0.5, 1e5), (1.0, 100.0)] {
+        let found = elements(&NormScalar.call(&x, Scalar::Float(order)).unwrap())[0];
+        assert!((found / expected - 1.0).abs() < 16.0 * f64::EPSILON, "order {order}: {found}");
+    }
+    let z = Tensor::from_slice(&[Complex64::new(0.1, 0.0); 1000], &[1000]).unwrap();
+    let found = elements(&NormScalar.call(&z, Scalar::Int(1)).unwrap())[0];
+    assert!((found / 100.0 - 1.0).abs() < 4.0 * f64::EPSILON, "{found}");
 }
 
 #[test]
