@@ -579,11 +579,11 @@ pub(crate) const FAR_POWERS: Difference = Difference {
             seen.numbers()
                 .any(|number| number.to_complex().is_finite() && number.to_complex().norm() > largest)
         };
-        // Numbers that small have few digits.
-        let is_subnormal = |x: &Complex<f64>| x.norm() < f64::MIN_POSITIVE;
         is_extreme
             && seen.each(|(dtype, ours, torch)| {
-                let both_vanish = is_subnormal(ours) && is_subnormal(torch);
+                // Numbers that small have few digits.
+                let smallest = crate::tensor::finfo(*dtype).map_or(0.0, |limits| limits.smallest_normal);
+                let both_vanish = ours.norm().max(torch.norm()) < smallest;
                 dtype.is_complex()
                     && (!torch.is_finite()
                         || vanishes(ours, torch)

@@ -79,6 +79,7 @@ pub(super) fn samples(samples: &mut Samples) {
             test: ("opgrid-tensor/tests/ends_of_ranges.rs", "slopes_of_softplus_stay_in_range"),
             when: |seen| {
                 let Some(threshold) = seen.number("threshold").and_then(|number| number.to_f64().ok()) else { return false };
+                let computed = seen.tensor("grad_output").and_then(|grad| crate::tensor::finfo(grad.dtype).ok());
                 let gradient = seen.tensor("grad_output").map_or(0.0, |grad| {
                     let sizes = grad.elements.iter().map(|element| element.norm());
                     sizes.filter(|size| size.is_finite()).fold(0.0, f64::max)
@@ -86,7 +87,8 @@ pub(super) fn samples(samples: &mut Samples) {
                 seen.each(|(dtype, ours, torch)| {
                     let Ok(limits) = crate::tensor::finfo(*dtype) else { return false };
                     let product = ours.re.abs() * (1.0 + threshold.exp());
-                    let smallest = gradient.max(1.0) * limits.smallest_normal;
+                    let steps = computed.map_or(0.0, |limits| limits.smallest_normal).max(limits.smallest_normal);
+                    let smallest = gradient.max(1.0) * steps;
                     // Zero times an infinite exponential, and a threshold of NaN, are no product in range either.
                     let leaves = product.is_nan() || product > limits.max;
                     let is_lost = ours.is_finite() && !torch.is_finite() || ours.re.is_infinite() && torch.re.is_nan();
