@@ -137,7 +137,7 @@ pub(super) fn samples(samples: &mut Samples) {
                 arguments: || {
                     vec![
                         ("self", Operand::rows(0, DType::F64, &[1], &[3.0]).into()),
-                        ("other", Operand::rows(1, DType::F16, &[1], &[-68.875]).into()),
+                        ("other", Operand::rows(1, DType::F16, &[1], &[20.0]).into()),
                     ]
                 },
                 needs: None,
