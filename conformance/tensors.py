@@ -37,13 +37,15 @@ def value(arg, tensors):
         return [None if place is None else tensors[place] for place in content]
     if kind == "float":
         return double(content)
+    if kind == "floats":
+        return [double(entry) for entry in content]
     if kind == "complex":
         return complex(double(content[0]), double(content[1]))
     if kind in ("dtype", "format", "layout"):
         return getattr(torch, content)
     if kind == "device":
         return torch.device(content)
-    return content  # int, bool, str, ints
+    return content  # int, bool, str, ints, bools
 
 
 LARGEST = 1 << 26  # of how many bytes elements are compared

@@ -15,6 +15,7 @@ use opgrid_conformance::tensors::record;
 use opgrid_conformance::tensors::report::Report;
 use opgrid_conformance::tensors::run::{self, Make, Setting};
 use opgrid_conformance::tensors::torch::Torch;
+use opgrid_conformance::tensors::variations;
 
 /// The command line.
 struct Arguments {
@@ -25,6 +26,7 @@ struct Arguments {
     show: Option<u64>,
     record: Option<PathBuf>,
     breaks: bool,
+    only: Vec<String>,
 }
 
 /// Cases of one call each, of every operator in turn.
@@ -33,11 +35,17 @@ const CALLS: (&str, Make) = ("calls", Setting::one_call);
 /// Cases of several views, each of the one before.
 const CHAINS: (&str, Make) = ("chains of views", chains::chain);
 
+/// Cases of one call each, with the arguments of a sample, varied.
+const VARIATIONS: (&str, Make) = ("variations of samples", variations::variation);
+
 /// How many calls there are unless the command line says so.
 const SEEDS: u64 = 200_000;
 
 /// How many calls there are for each chain.
 const PER_CHAIN: u64 = 5;
+
+/// How many calls there are for each variation of a sample.
+const PER_VARIATION: u64 = 2;
 
 /// How many calls there are for each tensor that is printed.
 const PER_PRINTED: u64 = 10;
@@ -46,7 +54,7 @@ const PER_PRINTED: u64 = 10;
 const ENOUGH: usize = 50;
 
 const USAGE: &str = "opgrid-conformance-tensors --python PYTHON --program FILE [--seeds N] [--seed S] [--show SEED] \
-                     [--record FILE] [--break all]";
+                     [--record FILE] [--break all] [--only NAME,…]";
 
 impl Arguments {
     fn of(options: &Options) -> Result<Self, String> {
@@ -63,6 +71,10 @@ impl Arguments {
             show: options.number("--show")?,
             record: options.text("--record").map(PathBuf::from),
             breaks,
+            only: options
+                .text("--only")
+                .map(|list| list.split(',').map(String::from).collect())
+                .unwrap_or_default(),
         })
     }
 }
@@ -94,14 +106,18 @@ fn limit_memory() {
 }
 
 fn compare(arguments: &Arguments) -> Result<(), String> {
-    let (setting, mut report, start) = (Setting::new()?, Report::default(), Instant::now());
+    let setting = Setting::new()?.only(arguments.only.clone());
+    let (mut report, start) = (Report::default(), Instant::now());
     let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
     let seeds = |share: u64| arguments.first..arguments.first + arguments.count.div_ceil(share);
-    run::promotion(&mut torch, &mut report)?;
-    run::printing(&mut torch, seeds(PER_PRINTED), &mut report)?;
+    if setting.is_about_all() {
+        run::promotion(&mut torch, &mut report)?;
+        run::printing(&mut torch, seeds(PER_PRINTED), &mut report)?;
+    }
     run::cases(&setting, &mut torch, CHAINS, seeds(PER_CHAIN), &mut report, |_, _, _| ())?;
     run::cases(&setting, &mut torch, CALLS, seeds(1), &mut report, |_, _, _| ())?;
-    let unmet = match arguments.count >= SEEDS {
+    run::cases(&setting, &mut torch, VARIATIONS, seeds(PER_VARIATION), &mut report, |_, _, _| ())?;
+    let unmet = match arguments.count >= SEEDS && setting.is_about_all() {
         true => run::directed(&setting, &mut torch, &mut report)?,
         false => run::Unmet::default(),
     };
@@ -112,7 +128,9 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     if !unmet.unknown.is_empty() {
         println!("not met, and without a directed call: {}", unmet.unknown.join(" "));
     }
-    println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
+    if setting.is_about_all() {
+        println!("torch has, opgrid lacks: {}", run::missing(&setting, &mut torch)?.join(" "));
+    }
     println!("{:.1} s", start.elapsed().as_secs_f64());
     let mut rare = report.hardly_compared(ENOUGH);
     rare.retain(|operator| setting.can_be_called(operator));
@@ -132,7 +150,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
 
 /// Makes mistakes in our answers, each of which has to be noticed.
 fn mistakes(arguments: &Arguments) -> Result<(), String> {
-    let (setting, mut noticed) = (Setting::new()?, Noticed::default());
+    let (setting, mut noticed) = (Setting::new()?.only(arguments.only.clone()), Noticed::default());
     let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
     let seeds = arguments.first..arguments.first + arguments.count;
     run::mistakes(&setting, &mut torch, seeds, &mut noticed)?;
@@ -154,7 +172,7 @@ fn record(arguments: &Arguments, file: &Path) -> Result<(), String> {
 fn show(arguments: &Arguments, seed: u64) -> Result<(), String> {
     let (setting, mut report) = (Setting::new()?, Report::default());
     let mut torch = Torch::new(arguments.python.clone(), arguments.program.clone());
-    for part in [CALLS, CHAINS] {
+    for part in [CALLS, CHAINS, VARIATIONS] {
         println!("{}:", part.0);
         run::cases(&setting, &mut torch, part, seed..seed + 1, &mut report, show_case)?;
     }

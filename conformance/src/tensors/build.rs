@@ -1,6 +1,6 @@
 //! Builds a call from its schema: what its operator's kind says about the arguments, and what holds for all.
 
-use opgrid_core::schema::Argument;
+use opgrid_core::schema::{Argument, FunctionSchema};
 use opgrid_core::{Complex64, DType, Device, Layout, MemoryFormat, OperatorHandle};
 
 use super::answer::Answer;
@@ -78,8 +78,7 @@ impl<'a> Builder<'a> {
     /// Adds a call of an operator.
     pub fn call(&mut self, operator: &OperatorHandle, maker: &Maker) {
         let Ok(schema) = operator.schema() else { return };
-        self.operator = operator.name().to_string();
-        self.arguments = schema.arguments.iter().map(|argument| argument.name.clone()).collect();
+        self.begin(&schema);
         (maker.prepare)(self);
         if self.style == Style::Extreme && self.ours.depends_on_elements(&self.operator) {
             // Elements that are sizes or places of results: at the end of the range these would take gigabytes.
@@ -100,6 +99,17 @@ impl<'a> Builder<'a> {
         while call.positional.len() > given && self.random.chance(30) {
             call.positional.pop();
         }
+        self.end(&schema, call);
+    }
+
+    /// Begins a call of an operator.
+    pub fn begin(&mut self, schema: &FunctionSchema) {
+        self.operator = schema.name.to_string();
+        self.arguments = schema.arguments.iter().map(|argument| argument.name.clone()).collect();
+    }
+
+    /// Adds a call of the operator that was begun, with outputs for the results that it would have.
+    pub fn end(&mut self, schema: &FunctionSchema, mut call: Call) {
         let outputs = schema.arguments.iter().filter(|argument| argument.is_out());
         let names: Vec<&str> = outputs.map(|argument| argument.name.as_str()).collect();
         let results = if names.is_empty() { Vec::new() } else { self.results(&call, &names) };
@@ -166,12 +176,29 @@ impl<'a> Builder<'a> {
 
     /// A tensor of those sizes, dtype and numbers, somewhere in memory.
     pub fn tensor(&mut self, sizes: &[i64], dtype: DType, style: Style, kind: Kind) -> Arg {
+        Arg::Tensor(self.placed(sizes, dtype, style, kind))
+    }
+
+    /// The number of a new tensor of those sizes, dtype and numbers.
+    fn placed(&mut self, sizes: &[i64], dtype: DType, style: Style, kind: Kind) -> usize {
         let Strided { strides, offset, count } = layouts::strided(&mut self.random, sizes, kind);
         let bytes = elements::bytes(&mut self.random, dtype, count, style);
         let block = self.case.blocks.len();
         self.case.blocks.push(Block { dtype, bytes });
         self.case.tensors.push(View { block, sizes: sizes.to_vec(), strides, offset });
-        Arg::Tensor(self.case.tensors.len() - 1)
+        self.case.tensors.len() - 1
+    }
+
+    /// The number of a new tensor with the elements of a block, in row-major order, somewhere in memory.
+    pub fn filled(&mut self, sizes: &[i64], elements: &Block, kind: Kind) -> usize {
+        let at = self.placed(sizes, elements.dtype, Style::Flags, kind);
+        let view = &self.case.tensors[at];
+        let (places, bytes) = (elements::places(view), &mut self.case.blocks[view.block].bytes);
+        let width = elements.dtype.size_in_bytes();
+        for (place, element) in places.into_iter().zip(elements.bytes.chunks(width)) {
+            bytes[place * width..][..width].copy_from_slice(element);
+        }
+        at
     }
 
     /// An input of those sizes.
@@ -282,7 +309,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What an argument is where its operator's kind has no say.
-    fn usual(&mut self, argument: &Argument) -> Arg {
+    pub fn usual(&mut self, argument: &Argument) -> Arg {
         let kind = argument.real_type.to_string();
         let dims = self.shape.len();
         if kind.ends_with('?') && self.random.chance(35) {
@@ -304,7 +331,7 @@ impl<'a> Builder<'a> {
             "int" | "SymInt" => Arg::Int(self.any_dim(dims)),
             "int[]" | "SymInt[]" => Arg::Ints(self.any_dims(dims)),
             "float" => Arg::Float(self.float()),
-            "str" => Arg::Str(MODES[self.random.below(MODES.len())]),
+            "str" => Arg::Str((*self.random.pick(&MODES)).into()),
             _ => Arg::None,
         }
     }

@@ -1,5 +1,6 @@
 //! What both sides run: memory, tensors on it, and calls of operators.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use opgrid_core::{Complex64, DType, Layout, MemoryFormat};
@@ -47,7 +48,7 @@ pub enum Arg {
     /// A truth value.
     Bool(bool),
     /// A text.
-    Str(&'static str),
+    Str(Cow<'static, str>),
     /// A dtype.
     DType(DType),
     /// A memory format.
@@ -58,6 +59,10 @@ pub enum Arg {
     Device,
     /// A list of integers.
     Ints(Vec<i64>),
+    /// A list of floats.
+    Floats(Vec<f64>),
+    /// A list of truth values.
+    Bools(Vec<bool>),
 }
 
 /// A call of an operator.
@@ -118,6 +123,10 @@ impl Arg {
             Self::Layout(layout) => json!(["layout", layout.name()]),
             Self::Device => json!(["device", "cpu"]),
             Self::Ints(list) => json!(["ints", list]),
+            Self::Floats(list) => {
+                json!(["floats", list.iter().copied().map(hex::double).collect::<Vec<_>>()])
+            }
+            Self::Bools(list) => json!(["bools", list]),
         }
     }
 }

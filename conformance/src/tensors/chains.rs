@@ -8,12 +8,15 @@ use super::layouts;
 use super::run::Setting;
 
 /// The chain of a seed.
-pub fn chain(setting: &Setting, seed: u64) -> Case {
+pub fn chain(setting: &Setting, seed: u64) -> Option<Case> {
+    if !setting.is_about_all() {
+        return None;
+    }
     let mut builder = Builder::new(&setting.ours, seed);
     builder.shape = layouts::shape(&mut builder.random);
     builder.first();
     let views = setting.views();
-    let Ok(mut run) = setting.ours.begin(&builder.case, Device::CPU) else { return builder.case };
+    let Ok(mut run) = setting.ours.begin(&builder.case, Device::CPU) else { return Some(builder.case) };
     for _ in 0..builder.random.below(6) + 2 {
         builder.current = Some(builder.case.calls.len());
         builder.shape = run.last().map(|tensor| tensor.sizes().to_vec()).unwrap_or_default();
@@ -34,5 +37,5 @@ pub fn chain(setting: &Setting, seed: u64) -> Case {
             }
         }
     }
-    builder.case
+    Some(builder.case)
 }

@@ -21,8 +21,8 @@ pub struct Maker {
     pub argument: fn(&mut Builder<'_>, &Argument) -> Option<Arg>,
 }
 
-/// All of them. An operator that both sides refuse nearly always fails the run: its arguments need rules of their own,
-/// or its kind is not the right one.
+/// All of them. An operator that both sides refuse nearly always, in the variations of its samples, too, fails the run: its
+/// arguments need rules of their own, or its kind is not the right one.
 const MAKERS: &[Maker] = &[
     Maker { kind: &kind::POINTWISE, prepare: common_shape, argument: pointwise },
     Maker { kind: &kind::REDUCTION, prepare: tame_shape, argument: reduced },
@@ -45,7 +45,8 @@ const MAKERS: &[Maker] = &[
 ];
 
 /// Kinds whose arguments have to fit each other in ways of their own: random ones would nearly always be refused by both sides.
-/// `cargo xtask conformance operators` compares them, with torch's samples; those of optimizers `cargo xtask conformance training`.
+/// Their samples are varied, as those of all operators are; `cargo xtask conformance operators` compares them with torch's
+/// samples, and those of optimizers `cargo xtask conformance training`.
 const COMPARED_BY_SAMPLES: &[&opgrid_core::Kind] = &[
     &kind::PADDING,
     &kind::NORMALISATION,

@@ -119,7 +119,7 @@ pub fn argument(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
             Arg::Ints(if is_columns { vec![1; dims] } else { images.window })
         }
         "stride" => Arg::Ints(vec![images.stride; dims]),
-        "padding" if !is_list => Arg::Str(if b.random.chance(50) { "same" } else { "valid" }),
+        "padding" if !is_list => Arg::Str((if b.random.chance(50) { "same" } else { "valid" }).into()),
         "padding" if b.has_argument("grad_output") || is_columns => Arg::Ints(vec![0; dims]),
         "padding" => {
             let half = images.window.iter().min().map_or(0, |least| least / 2);
@@ -203,7 +203,7 @@ pub fn transformed(b: &mut Builder<'_>, argument: &Argument) -> Option<Arg> {
         "n" if b.random.chance(50) => Arg::None,
         "n" => Arg::Int(b.random.below(9) as i64),
         "s" => Arg::None,
-        "norm" => b.random.pick(&[Arg::None, Arg::Str("ortho"), Arg::Str("forward")]).clone(),
+        "norm" => b.random.pick(&[Arg::None, Arg::Str("ortho".into()), Arg::Str("forward".into())]).clone(),
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! Compares opgrid's tensors and operators with torch's, by random cases that both run.
 //!
-//! [`build`] makes a case of a seed with what [`families`] says about the arguments of each operator; [`torch`] sends
+//! [`build`] makes a case of a seed with what [`families`] says about the arguments of each operator, [`variations`] one that
+//! varies a sample of it; [`torch`] sends
 //! it to a Python program, [`ours`] runs it here, [`compare`] looks for differences and [`deliberate`] knows
 //! those that were decided.
 
@@ -25,3 +26,4 @@ pub mod report;
 pub mod run;
 pub mod tolerance;
 pub mod torch;
+pub mod variations;

@@ -1,6 +1,8 @@
 //! Runs cases on our tensors.
 
-use opgrid_core::{AnyTensor, Device, Dispatcher, Kind, List, Registration, Result, Scalar, Value};
+use opgrid_core::{
+    AnyTensor, Device, Dispatcher, Forms, Kind, List, OperatorHandle, Registration, Result, Scalar, Value,
+};
 use opgrid_tensor::samples::{OperatorSamples, Roundings, Samples};
 use opgrid_tensor::tensor::{Dims, set_default_dtype};
 use opgrid_tensor::{Array, Geometry, Storage, Tensor, TensorSpec, manual_seed};
@@ -63,6 +65,20 @@ impl Ours {
         let is_called =
             |known: &OperatorSamples| known.dtypes().iter().any(|dtype| !known.samples(*dtype).is_empty());
         known.peek().is_none() || known.any(is_called)
+    }
+
+    /// The samples of an overload: its own, and those of the functional one that it is linked to.
+    ///
+    /// # Errors
+    ///
+    /// The links cannot be read.
+    pub fn samples(&self, operator: &OperatorHandle) -> Result<Vec<OperatorSamples>> {
+        let name = operator.name().to_string();
+        let functional = operator.column::<Forms>()?.map(|forms| forms.functional.to_string());
+        let is_its = |known: &&OperatorSamples| {
+            known.name() == name || functional.as_ref().is_some_and(|functional| known.name() == functional)
+        };
+        Ok(self.samples.operators().iter().filter(is_its).cloned().collect())
     }
 
     /// The names of the arguments of a call that are outputs.
@@ -193,12 +209,14 @@ impl Run<'_> {
             Arg::Float(value) => number(Scalar::Float(*value)),
             Arg::Complex(value) => number(Scalar::Complex(*value)),
             Arg::Bool(value) => number(Scalar::Bool(*value)),
-            Arg::Str(text) => (*text).into(),
+            Arg::Str(text) => text.as_ref().into(),
             Arg::DType(dtype) => (*dtype).into(),
             Arg::Format(format) => (*format).into(),
             Arg::Layout(layout) => (*layout).into(),
             Arg::Device => self.device.into(),
             Arg::Ints(list) => list.clone().into(),
+            Arg::Floats(list) => list.clone().into(),
+            Arg::Bools(list) => list.clone().into(),
         }
     }
 

@@ -1,8 +1,11 @@
 //! Makes cases, has both sides run them, and compares.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use opgrid_core::schema::FunctionSchema;
 use opgrid_core::{Device, OperatorHandle};
+use opgrid_tensor::samples::OperatorSamples;
 use serde_json::{Value as Json, json};
 
 use super::answer::Answer;
@@ -35,10 +38,14 @@ pub struct Setting {
     operators: Vec<(OperatorHandle, &'static Maker)>,
     /// Those among them whose result is a view of their first argument, or may be.
     views: Vec<usize>,
+    /// Those that have samples, or are linked to one that has.
+    sampled: Vec<(Arc<FunctionSchema>, Vec<OperatorSamples>)>,
+    /// Parts of the names of the operators that the run is about, none where it is about all.
+    only: Vec<String>,
 }
 
-/// A part of the run: how the case of a seed is made.
-pub type Make = fn(&Setting, u64) -> Case;
+/// A part of the run: how the case of a seed is made; there is none where the run is not about its operator.
+pub type Make = fn(&Setting, u64) -> Option<Case>;
 
 impl Setting {
     /// # Errors
@@ -48,6 +55,9 @@ impl Setting {
         let ours = Ours::new().map_err(|error| error.to_string())?;
         let mut operators: Vec<OperatorHandle> = ours.dispatcher().operators();
         operators.sort_by_key(|operator| operator.name().to_string());
+        let sampled = operators.iter().map(|operator| Ok((operator.schema()?, ours.samples(operator)?)));
+        let sampled = sampled.collect::<opgrid_core::Result<Vec<_>>>().map_err(|error| error.to_string())?;
+        let sampled = sampled.into_iter().filter(|(_, samples)| !samples.is_empty()).collect();
         let with_makers = operators.into_iter().filter_map(|operator| {
             let maker = families::of(&operator).transpose()?;
             Some(maker.map(|maker| (operator, maker)))
@@ -60,7 +70,23 @@ impl Setting {
             })
         };
         let views = (0..operators.len()).filter(|at| is_view(&operators[*at])).collect();
-        Ok(Self { operators, views, differences: Differences::new(), ours })
+        Ok(Self { operators, views, sampled, only: Vec::new(), differences: Differences::new(), ours })
+    }
+
+    /// About those operators only whose names have one of these parts; every seed means what it means without.
+    pub fn only(mut self, parts: Vec<String>) -> Self {
+        self.only = parts;
+        self
+    }
+
+    /// Whether the run is about an operator.
+    pub(super) fn is_about(&self, operator: &str) -> bool {
+        self.is_about_all() || self.only.iter().any(|part| operator.contains(part))
+    }
+
+    /// Whether the run is about all operators.
+    pub fn is_about_all(&self) -> bool {
+        self.only.is_empty()
     }
 
     /// The overloads whose result is a view of their first argument, or may be: so their schemas say.
@@ -69,9 +95,9 @@ impl Setting {
     }
 
     /// The case of one call that a seed means.
-    pub fn one_call(&self, seed: u64) -> Case {
+    pub fn one_call(&self, seed: u64) -> Option<Case> {
         let (operator, maker) = &self.operators[(seed % self.operators.len() as u64) as usize];
-        self.call_of(operator, maker, seed)
+        self.is_about(&operator.name().to_string()).then(|| self.call_of(operator, maker, seed))
     }
 
     fn call_of(&self, operator: &OperatorHandle, maker: &Maker, seed: u64) -> Case {
@@ -84,6 +110,17 @@ impl Setting {
     pub(super) fn call_named(&self, name: &str, seed: u64) -> Option<Case> {
         let known = self.operators.iter().find(|(operator, _)| operator.name().to_string() == name);
         known.map(|(operator, maker)| self.call_of(operator, maker, seed))
+    }
+
+    /// How many overloads have samples.
+    pub(super) fn count_sampled(&self) -> u64 {
+        self.sampled.len() as u64
+    }
+
+    /// The overload with samples that a seed means.
+    pub(super) fn sampled(&self, seed: u64) -> (&FunctionSchema, &[OperatorSamples]) {
+        let (schema, samples) = &self.sampled[(seed % self.count_sampled()) as usize];
+        (schema, samples)
     }
 
     /// Whether an operator has samples that are not refused.
@@ -113,8 +150,9 @@ pub fn cases(
 ) -> Result<(), String> {
     let mut next = seeds.start;
     while next < seeds.end {
-        let batch: Vec<Case> = (next..seeds.end.min(next + BATCH)).map(|seed| make(setting, seed)).collect();
-        next += batch.len() as u64;
+        let end = seeds.end.min(next + BATCH);
+        let batch: Vec<Case> = (next..end).filter_map(|seed| make(setting, seed)).collect();
+        next = end;
         let lines: Vec<String> = batch.iter().map(Case::line).collect();
         let replies = torch.ask(&lines)?;
         for at in torch.deaths() {
@@ -224,7 +262,7 @@ pub fn mistakes(
     let mut next = seeds.start;
     while next < seeds.end {
         let end = seeds.end.min(next + BATCH);
-        let batch: Vec<Case> = (next..end).map(|seed| setting.one_call(seed)).collect();
+        let batch: Vec<Case> = (next..end).filter_map(|seed| setting.one_call(seed)).collect();
         next = end;
         let lines: Vec<String> = batch.iter().map(Case::line).collect();
         for (case, answer) in batch.iter().zip(torch.ask(&lines)?) {
