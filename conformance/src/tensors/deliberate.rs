@@ -110,6 +110,7 @@ fn argument(case: Run<'_>, arg: &Arg) -> Argument {
         Arg::None => Argument::None,
         Arg::DType(dtype) => Argument::DType(*dtype),
         Arg::Ints(list) => Argument::Ints(list.clone()),
+        Arg::Floats(list) => Argument::Floats(list.clone()),
         Arg::Str(text) => Argument::Text(text.clone().into_owned()),
         _ => Argument::Other,
     }

@@ -64,6 +64,7 @@ fn arg(case: &mut Case, argument: &Argument) -> Result<Arg, String> {
         Argument::Text(text) => Arg::Str(text.clone().into()),
         Argument::DType(dtype) => Arg::DType(*dtype),
         Argument::Ints(list) => Arg::Ints(list.clone()),
+        Argument::Floats(list) => Arg::Floats(list.clone()),
         other => return Err(format!("a case has no argument such as {other:?}")),
     })
 }

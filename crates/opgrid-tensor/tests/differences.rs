@@ -1,5 +1,9 @@
 //! Shows what opgrid's tensors do where they differ from torch's on purpose; the comparison with torch names these tests.
 
+mod computed;
+mod layouts;
+mod refused;
+
 use opgrid_core::{Complex64, DType, Device, MemoryFormat, Result, Scalar};
 use opgrid_tensor::kernels::random::generator;
 use opgrid_tensor::ops::{
@@ -10,9 +14,9 @@ use opgrid_tensor::ops::{
     ConvTranspose3dInput, Corrcoef, Cov, CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward,
     EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut,
     GeluOut, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron,
-    Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp,
-    LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut,
-    MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
+    Kthvalue, LerpTensor, Linear, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace,
+    Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut,
+    MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
     NormScalar, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
     PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
     ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
@@ -521,6 +525,14 @@ fn outputs_of_any_strides_are_written() {
     let out = empty(&[0], DType::F32);
     NormalTensorFloatOut.call(&floats(&[]), 1.0, Some(&generator(1)), &out).unwrap();
     assert_eq!(out.sizes(), [0i64; 0]);
+    let out = empty(&[0], DType::F32);
+    NormalTensorFloatOut.call(&floats(&[2]), 1.0, Some(&generator(1)), &out).unwrap();
+    assert_eq!(out.sizes(), [2]);
+    let (stack, weight, bias) =
+        (floats(&[2, 2, 3]).permute(&[1, 0, 2]).unwrap(), floats(&[2, 3]), floats(&[2]));
+    let out = empty(&[2, 2, 2], DType::F32);
+    LinearOut.call(&stack, &weight, Some(&bias), &out).unwrap();
+    assert_eq!(elements(&out), elements(&Linear.call(&stack, &weight, Some(&bias)).unwrap()));
 }
 
 #[test]

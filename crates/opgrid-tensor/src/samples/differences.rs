@@ -92,6 +92,8 @@ pub enum Argument {
     Number(Scalar),
     /// A list of integers.
     Ints(Vec<i64>),
+    /// A list of floats.
+    Floats(Vec<f64>),
     /// A text.
     Text(String),
     /// A dtype.

@@ -92,7 +92,10 @@ fn check(input: &Tensor, other: &Tensor, rtol: f64, atol: f64) -> Result<()> {
     }
     pointwise::of_dtype([("self", input), ("other", other)], DType::Bool)
         .map_err(|error| error.within("aten::isclose"))?;
-    match [("rtol", rtol), ("atol", atol)].into_iter().find(|(_, tolerance)| *tolerance < 0.0) {
+    match [("rtol", rtol), ("atol", atol)]
+        .into_iter()
+        .find(|(_, tolerance)| tolerance.is_nan() || *tolerance < 0.0)
+    {
         Some((name, found)) => {
             Err(argument(format!("aten::isclose: argument `{name}` is {found}, expected zero or more")))
         }

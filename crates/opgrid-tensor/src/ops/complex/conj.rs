@@ -91,6 +91,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(IsConj, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
     samples.of(IsNeg, STORED, make::unary, |_| Ok(Expected::Value(false.into())));
     samples.differs(ResolveConj, complex::RESOLVED);
+    samples.differs(ResolveNeg, complex::RESOLVED);
     samples.differs(Conj, complex::COMPUTED);
     let what = "torch's kernel of `conj` marks a view of complex numbers; here it computes new ones";
     samples

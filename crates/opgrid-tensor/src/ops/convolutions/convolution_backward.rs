@@ -198,6 +198,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("argument `grad_output` has shape", wrong(&[1, 3, 4], 3))
         .refuses("expected three entries", wrong(&[1, 3, 3], 2));
     samples.differs_as(ConvolutionBackward, convolutions::DIFFERENCES);
+    samples.differs_as(
+        ConvolutionBackward,
+        &[convolutions::WITHOUT_IMAGES, convolutions::GRADIENTS_ARE_CHECKED],
+    );
     samples.rounds(ConvolutionBackward, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -28,6 +28,7 @@ use crate::layers::autograd::Recorder;
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
 use crate::ops::{Arange, BucketizeTensor, EmbeddingDenseBackward, ScatterAdd};
+use crate::samples::differences::DIED;
 use crate::tensor::promote_types;
 
 operator! {
@@ -140,10 +141,72 @@ pub(super) fn samples(samples: &mut Samples) {
             let sample = of(list(&[1]), list(&[0])).and(false).and(0).and(false);
             sample.and(Value::None).and(false).and(3)
         });
+    samples.differs_as(EmbeddingBagTraining, DIFFERENCES);
+    samples.differs_as(EmbeddingBagForwardOnly, DIFFERENCES);
+    samples.differs_as(EmbeddingBag, DIFFERENCES);
     samples.rounds(EmbeddingBagTraining, Roundings::all(Rounding::Sum(4)));
     samples.rounds(EmbeddingBagForwardOnly, Roundings::all(Rounding::Sum(4)));
     samples.rounds(EmbeddingBag, Roundings::all(Rounding::Sum(4)));
 }
+
+/// Of all bags.
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        id: "bags-are-checked",
+        what: "torch does not look whether offsets begin with 0, ascend and stay within the indices, nor whether indices are integers of \
+               32 or 64 bits, and then reads memory beside them; here they are refused",
+        why: "memory that belongs to nobody must not be read",
+        test: ("opgrid-tensor/tests/differences/refused.rs", "bags_that_do_not_fit"),
+        when: |seen| seen.we_refuse("argument `offsets` ") || seen.we_refuse("argument `indices` has dtype"),
+        directed: None,
+    },
+    Difference {
+        id: "bags-of-any-strides",
+        what: "torch reads indices, offsets and weights as if they lay in rows; here every element has its place",
+        why: "the answer does not depend on the layout",
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "bags_of_any_strides"),
+        when: |seen| {
+            let is_apart = |name: &&str| seen.tensor(name).is_some_and(|list| !list.geometry.is_contiguous());
+            let is_misread = seen.part == Part::Values
+                || seen.part == Part::Written
+                || seen.torch_refuses("Expected idx >= 0")
+                || seen.torch_refuses("which is not in the valid range")
+                || seen.torch_refuses("can not be greater than input's length")
+                || seen.torch_refuses(DIED);
+            is_misread && ["indices", "offsets", "per_sample_weights"].iter().any(is_apart)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "no-bags",
+        what: "torch dies, or gives the indices bags that there are not, where there are no offsets; here each belongs to bag 0, and the \
+               results have no rows",
+        why: "whether a program is right must not depend on its data",
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "bags_of_any_strides"),
+        when: |seen| {
+            let is_answer = seen.torch_refuses(DIED) || !seen.elements.is_empty();
+            is_answer && seen.tensor("offsets").is_some_and(Operand::is_empty)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "the-last-offset-ends-a-bag",
+        what: "torch counts indices behind the last offset to the last bag in some modes, though that offset is to end it; here in none",
+        why: "one rule for all modes",
+        test: ("opgrid-tensor/tests/differences.rs", "the_last_offset_ends_a_bag"),
+        when: |seen| {
+            let Some(Argument::Number(Scalar::Bool(true))) = seen.argument("include_last_offset") else {
+                return false;
+            };
+            let (Some(offsets), Some(indices)) = (seen.tensor("offsets"), seen.tensor("indices")) else {
+                return false;
+            };
+            let is_behind = offsets.elements.last().is_some_and(|end| end.re < indices.elements.len() as f64);
+            is_behind && !seen.elements.is_empty()
+        },
+        directed: None,
+    },
+];
 
 /// Offsets, whether the last only ends a bag, mode, padding, and whether there are weights.
 const CASES: [(&[i64], bool, i64, i64, bool); 9] = [
@@ -370,7 +433,9 @@ impl Arguments<'_> {
         let of = |sizes: &[i64], dtype| TensorSpec::contiguous(sizes, dtype, spec.device());
         let whole = promote_types(indices.dtype(), offsets.dtype())?;
         let is_short = self.mode == 0 && self.padding_idx < 0 && spec.dtype() != DType::F64;
-        let is_short = is_short && self.weight.strides()[1] == 1;
+        let is_row = |weights: &Tensor| weights.strides()[0] == 1;
+        let is_short =
+            is_short && self.weight.strides()[1] == 1 && self.per_sample_weights.is_none_or(is_row);
         let listed = if self.mode == 0 && self.forward_only { offsets.numel() } else { bags };
         let rows: &[i64] = if self.mode == 2 { &[bags, columns] } else { &[listed] };
         Ok([

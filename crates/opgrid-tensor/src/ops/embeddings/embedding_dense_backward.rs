@@ -13,6 +13,7 @@
 use crate::kernels::{embedding, indexing, normalise};
 use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
+use crate::samples::differences::DIED;
 
 operator! {
     home = crate::home_of(register);
@@ -54,6 +55,25 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("one for each index", of(grad.clone(), indices.with_sizes(&[2])))
         .refuses("expected int32 or int64", of(grad.clone(), indices.to(DType::F32)))
         .refuses("`num_weights` is -1", given(grad).and(indices).and(-1).and(-1).and(false));
+    samples.differs(EmbeddingDenseBackward, super::embedding_renorm::TABLES_OF_NUMBERS);
+    samples.differs(
+        EmbeddingDenseBackward,
+        Difference {
+            id: "frequencies-of-rows-that-are-there",
+            what: "torch counts indices of rows that are not there in memory that is not its own, and dies of it; here they are passed over, \
+                   as torch does where it counts none",
+            why: "memory that belongs to nobody must not be written",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "frequencies_of_rows_that_are_there"),
+            when: |seen| {
+                let Some(Scalar::Int(rows)) = seen.number("num_weights") else { return false };
+                let is_beyond = |index: &Complex64| index.re < 0.0 || index.re >= rows as f64;
+                let is_counted = matches!(seen.number("scale_grad_by_freq"), Some(Scalar::Bool(true)));
+                let is_met = seen.torch_refuses(DIED) || !seen.elements.is_empty();
+                is_counted && is_met && seen.tensor("indices").is_some_and(|x| x.elements.iter().any(is_beyond))
+            },
+            directed: None,
+        },
+    );
     samples.rounds(EmbeddingDenseBackward, Roundings::all(Rounding::Sum(2)));
 }
 

@@ -40,8 +40,30 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("expected int32 or int64", of(x.clone(), indices.to(DType::F32)))
         .refuses_data("out of range", of(x.clone(), Plain::of(DType::I64, &[1], &[3])))
         .refuses_data("out of range", of(x, Plain::of(DType::I64, &[1], &[-1])));
+    samples.differs(EmbeddingRenorm, TABLES_OF_NUMBERS);
+    samples.differs(
+        EmbeddingRenorm,
+        Difference {
+            id: "rows-of-nothing-are-not-shortened",
+            what: "torch has no largest element of a row without elements; here nothing is shortened",
+            why: "whether a program is right must not depend on its data",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+            when: |seen| seen.we_give_nothing() && seen.torch_refuses("norm on an empty tensor"),
+            directed: None,
+        },
+    );
     samples.rounds(EmbeddingRenorm, Roundings::all(Rounding::Result(16)));
 }
+
+/// Of tables and their gradients.
+pub(super) const TABLES_OF_NUMBERS: Difference = Difference {
+    id: "tables-of-inexact-numbers",
+    what: "torch cuts what it computes of rows of integers and bools; here tables have a floating-point or complex dtype",
+    why: "numbers must not be lost silently",
+    test: ("opgrid-tensor/tests/differences/refused.rs", "tables_of_integers"),
+    when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
+    directed: None,
+};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let of = |indices: &[i64], max_norm: f64, norm_type: f64| {

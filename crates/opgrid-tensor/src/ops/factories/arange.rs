@@ -7,7 +7,7 @@
 //!   in int64, floats in float64, and are rounded once.
 //! - Aliasing: `arange.start_out` writes `out`, in its dtype; one with as many elements keeps its shape.
 //! - Dispatch: as [`EmptyMemoryFormat`]; a composite of `empty` and `arange.start_out`.
-//! - Errors: a step of zero or of the wrong sign, bounds that are not finite or complex, bools and complex dtypes.
+//! - Errors: a step of zero, without an end or of the wrong sign, bounds that are not finite or complex, bools and complex dtypes.
 //! - Source: torch.arange, PyTorch 2.15.
 
 use crate::families::result::written;
@@ -45,6 +45,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.of(ArangeStart, REAL, bounds, reference).refuses("finite", given(0).and(f64::INFINITY));
     samples
         .of(ArangeStartStep, REAL, ranges, reference)
+        .refuses("must be finite", given(0).and(5).and(f64::INFINITY))
         .tolerance(2.0)
         .output_decides()
         .refuses("nonzero", given(0).and(1).and(0))
@@ -144,6 +145,9 @@ fn length(range: [Scalar; 3], dtype: DType) -> Result<i64> {
     let (start, end, step) = (start?, end?, step?);
     if step == 0.0 || step.is_nan() {
         return Err(argument(format!("step must be nonzero, found {step}")));
+    }
+    if step.is_infinite() {
+        return Err(argument(format!("step must be finite, found {step}")));
     }
     if !start.is_finite() || !end.is_finite() {
         return Err(argument(format!("unsupported range: {start} -> {end}, expected finite bounds")));

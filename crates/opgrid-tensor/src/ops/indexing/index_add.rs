@@ -81,7 +81,7 @@ fn shape(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scala
     let dtype = input.spec()?.dtype();
     with_dtype!(dtype, _T => Ok(()))?;
     pointwise::check_factor("alpha", alpha, dtype)?;
-    scatter::shape_of_slices(input, dim, index, source)
+    scatter::shape_of_joined_slices(input, dim, index, source)
 }
 
 fn cpu(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar, out: &Tensor) -> Result<()> {

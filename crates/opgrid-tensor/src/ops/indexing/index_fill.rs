@@ -79,6 +79,22 @@ pub(super) fn samples(samples: &mut Samples) {
         )
         .refuses("without dimensions", given(x.clone()).and(1).and(index).and(x));
     samples.differs(IndexFillIntScalar, arithmetic::NUMBERS_FIT);
+    samples.differs(
+        IndexFillIntTensor,
+        Difference {
+            id: "complex-numbers-that-are-real-are-filled-in",
+            what: "torch refuses a complex number without an imaginary part for real tensors in `index_fill`; here it is the real number, \
+                   as in `fill`",
+            why: "one rule for all numbers that are written",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "complex_numbers_that_are_real"),
+            when: |seen| {
+                let is_real = |value: &Operand| value.elements.iter().all(|element| element.im == 0.0);
+                seen.tensor("value").is_some_and(is_real)
+                    && seen.torch_refuses("Converting complex Scalar to non-complex type")
+            },
+            directed: None,
+        },
+    );
 }
 
 fn inputs(dtype: DType, value: fn(DType) -> Given) -> Vec<Sample> {

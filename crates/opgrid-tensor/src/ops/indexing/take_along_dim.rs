@@ -9,6 +9,7 @@
 //! - Errors: other numbers of dimensions, shapes that do not broadcast, an index out of range.
 //! - Source: torch.take_along_dim, PyTorch 2.15.
 
+use crate::ops::kinds::indexing::check_index_dtype;
 use crate::ops::prelude::*;
 use crate::ops::{AddScalar, Expand, Gather, GatherOut, LtScalar, Reshape, WhereSelf};
 use crate::tensor::broadcast;
@@ -51,12 +52,61 @@ pub(super) fn samples(samples: &mut Samples) {
         let number = given(make::numbers(dtype, &[], 0)).and(Plain::number(DType::I64, 0));
         cases.into_iter().map(one).chain([number]).collect()
     };
+    samples.differs(
+        TakeAlongDim,
+        Difference {
+            id: "indices-from-the-end-of-all-elements",
+            what: "torch counts negative indices from the end of a dimension, but not of all elements; here of both",
+            why: "one rule for all indices",
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "indices_from_the_end"),
+            when: |seen| {
+                let is_negative = |indices: &Operand| indices.elements.iter().any(|index| index.re < 0.0);
+                let is_flat = !matches!(seen.argument("dim"), Some(Argument::Number(_)));
+                is_flat && seen.torch_refuses("is out of bounds") && seen.tensor("indices").is_some_and(is_negative)
+            },
+            directed: None,
+        },
+    );
+    samples.differs(
+        TakeAlongDim,
+        Difference {
+            id: "elements-of-any-strides-as-one-list",
+            what: "torch refuses tensors and indices that do not lie in rows where no dimension is given; here every element has its place",
+            why: "the answer does not depend on the layout",
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "indices_from_the_end"),
+            when: |seen| seen.torch_refuses("view size is not compatible"),
+            directed: None,
+        },
+    );
+    samples.differs(
+        TakeAlongDim,
+        Difference {
+            id: "indices-of-repeated-elements-are-checked",
+            what: "torch reads memory beside a tensor whose elements are repeated where an index leads beyond it; here it is refused",
+            why: "memory that belongs to nobody must not be read",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+            when: |seen| seen.we_refuse("is out of bounds for dimension"),
+            directed: None,
+        },
+    );
+    samples.differs(
+        TakeAlongDim,
+        Difference {
+            id: "indices-of-32-bits-along-a-dimension",
+            what: "torch takes indices of 32 bits in `gather`, but not in `take_along_dim`; here in both",
+            why: "one rule for all indices",
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "indices_from_the_end"),
+            when: |seen| seen.torch_refuses("dtype of indices should be Long but got Int"),
+            directed: None,
+        },
+    );
     let (x, index) = (make::numbers(DType::F32, &[2, 3], 0), Plain::of(DType::I64, &[1, 1], &[3]));
     samples
         .of(TakeAlongDim, STORED, inputs, reference)
         .refuses_data("", given(x.clone()).and(index.clone()).and(1))
         .refuses("as many dimensions", given(x.clone()).and(index.with_sizes(&[1])).and(1))
-        .refuses("int32 or int64", given(x).and(index.to(DType::F32)).and(1));
+        .refuses("int32 or int64", given(x.clone()).and(index.to(DType::F32)).and(1))
+        .refuses("int32 or int64", given(x).and(Plain::of::<i64>(DType::I16, &[0, 3], &[])).and(0));
 }
 
 fn reference(it: &Inputs) -> Result<Expected> {
@@ -81,9 +131,7 @@ fn reference(it: &Inputs) -> Result<Expected> {
 
 /// The indices, with the size added to negative ones.
 fn from_start(input: &Tensor, indices: Tensor, dim: i64) -> Result<Tensor> {
-    if !matches!(indices.dtype(), DType::I32 | DType::I64) {
-        return Ok(indices);
-    }
+    check_index_dtype("indices", indices.spec()?)?;
     let size = input.sizes().get(normalise_dim(dim, input.sizes().len())?).copied().unwrap_or(1);
     let counted = AddScalar.call(&indices, Scalar::Int(size), Scalar::Int(1))?;
     WhereSelf.call(&LtScalar.call(&indices, Scalar::Int(0))?, &counted, &indices)

@@ -2,6 +2,8 @@
 //! view has other elements.
 //!
 //! - Shapes: that of `self`, whose dimensions keep their order in memory; `src` has that of the view.
+//! - Places: `as_strided_scatter` writes what `as_strided` reads of `self`, in all elements that lie there; what it writes into
+//!   gaps between elements is lost with them.
 //! - Dtypes: that of `self`, to which `src` is converted.
 //! - Aliasing: the `out` forms write `out`, of the dtype of `self`, and give it its shape if it has no elements.
 //! - Dispatch: composites of `clone`, the view and `copy_`.
@@ -10,7 +12,7 @@
 
 use crate::ops::kinds::views;
 use crate::ops::prelude::*;
-use crate::ops::{AsStrided, CopyInplace, Diagonal, Permute, SelectInt, SliceTensor};
+use crate::ops::{Arange, AsStrided, CopyInplace, Diagonal, IndexAdd, Reshape, SelectInt, SliceTensor};
 
 operator! {
     home = crate::home_of(register);
@@ -62,39 +64,34 @@ pub(super) fn register(library: &mut Library) {
         .define_with_forms(AsStridedScatter, &kind::INDEXING)
         .on_every_backend(as_strided_scatter)
         .derivative(|d, (input, src, size, stride, offset)| {
-            let sizes = src.sizes().to_vec();
+            let (sizes, own) = (src.sizes().to_vec(), input.geometry().at_offset(0)?);
             let (size, stride) = (size.to_vec(), stride.to_vec());
-            let (own, strides) = (size.clone(), stride.clone());
             let first = input.spec()?.geometry().offset();
             let offset = Some(offset.unwrap_or(first) - first);
-            let order = order_of_copy(input)?;
-            let same = order.clone();
+            let (places, part) = (own.clone(), (size.clone(), stride.clone()));
             d.by(input, [], move |grad, []| {
+                let ones = Tensor::ones(&[own.end()], grad.dtype(), grad.device())?;
+                let ones = AsStrided.call(&ones, own.sizes(), own.strides(), Some(0))?;
                 let zeros = derivatives::zeros_of(&sizes, grad)?;
-                let memory = as_copy_lies(grad, &order)?;
-                let slope = AsStridedScatter.call(&memory, &zeros, &size, &stride, offset)?;
-                let mut back = vec![0; order.len()];
-                (0..).zip(&order).for_each(|(at, dim)| back[*dim as usize] = at);
-                Permute.call(&slope, &back)
+                grad.mul(&AsStridedScatter.call(&ones, &zeros, &size, &stride, offset)?)
             })?;
-            d.by(src, [], move |grad, []| AsStrided.call(&as_copy_lies(grad, &same)?, &own, &strides, offset))
+            d.by(src, [], move |grad, []| {
+                let memory = as_it_lies(grad, &places)?;
+                AsStrided.call(&memory, &part.0, &part.1, offset)
+            })
         });
     library.implement(AsStridedScatterOut).on_every_backend(|input, src, size, stride, offset, out| {
         result::copied(out, &as_strided_scatter(input, src, size, stride, offset)?)
     });
 }
 
-/// The dimensions from the slowest to the fastest in memory, in a copy of that tensor.
-fn order_of_copy(input: &Tensor) -> Result<Vec<i64>> {
-    let copy = input.spec()?.geometry().like(MemoryFormat::Preserve)?;
-    let mut order: Vec<i64> = (0..copy.dims() as i64).collect();
-    order.sort_by_key(|dim| std::cmp::Reverse(copy.strides()[*dim as usize]));
-    Ok(order)
-}
-
-/// The gradient of such a copy in memory of its own, where each element lies as in the copy: views by strides look at places.
-fn as_copy_lies(grad: &Tensor, order: &[i64]) -> Result<Tensor> {
-    crate::ops::Clone.call(&Permute.call(grad, order)?, Some(MemoryFormat::Contiguous))
+/// Memory in which each element has the sum of those of `grad` that lie there in a tensor of that geometry.
+fn as_it_lies(grad: &Tensor, geometry: &Geometry) -> Result<Tensor> {
+    let places = Arange.call(Scalar::Int(geometry.end()), None, None, Some(grad.device()), None)?;
+    let places = AsStrided.call(&places, geometry.sizes(), geometry.strides(), Some(0))?;
+    let flat = |tensor: &Tensor| Reshape.call(tensor, &[-1]);
+    let zeros = derivatives::zeros_of(&[geometry.end()], grad)?;
+    IndexAdd.call(&zeros, 0, &flat(&places)?, &flat(grad)?, Scalar::Int(1))
 }
 
 pub(super) fn samples(samples: &mut Samples) {
@@ -245,14 +242,18 @@ fn replaced(it: &Inputs, place: &dyn Fn(&[i64]) -> Vec<i64>) -> Result<Expected>
 /// A copy of `input`, of which `view` has the elements of `src`.
 fn with_view(input: &Tensor, src: &Tensor, view: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let result = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
-    let view = view(&result)?;
+    write(&view(&result)?, src)?;
+    Ok(result)
+}
+
+/// Gives a view the elements of `src`.
+fn write(view: &Tensor, src: &Tensor) -> Result<()> {
     if view.sizes() != src.spec()?.sizes() {
         let message =
             format!("argument `src` has shape {:?}, expected {:?} as the view", src.sizes(), view.sizes());
         return Err(argument(message));
     }
-    CopyInplace.call(&view, src, false)?;
-    Ok(result)
+    CopyInplace.call(view, src, false)
 }
 
 fn slice_scatter(
@@ -282,7 +283,8 @@ fn as_strided_scatter(
     storage_offset: Option<i64>,
 ) -> Result<Tensor> {
     // The copy has its elements at the start of its memory, where that of `self` may have others in front.
-    let first = input.spec()?.geometry().offset();
+    let own = input.spec()?.geometry();
+    let first = own.offset();
     let storage_offset = storage_offset.unwrap_or(first);
     let offset = storage_offset.checked_sub(first).filter(|offset| *offset >= 0);
     let offset = offset.ok_or_else(|| {
@@ -290,5 +292,13 @@ fn as_strided_scatter(
             "argument `storage_offset` is {storage_offset}, which lies before the first element of `self`; expected {first} or more"
         ))
     })?;
-    with_view(input, src, |copy| AsStrided.call(copy, size, stride, Some(offset)))
+    if own.is_dense() || own.numel() == 0 {
+        return with_view(input, src, |copy| AsStrided.call(copy, size, stride, Some(offset)));
+    }
+    // Places of memory are meant, so that gaps and repeated elements stay until the part is written.
+    let memory = AsStrided.call(input, &[own.end() - first], &[1], Some(first))?;
+    let memory = crate::ops::Clone.call(&memory, None)?;
+    write(&AsStrided.call(&memory, size, stride, Some(offset))?, src)?;
+    let copy = AsStrided.call(&memory, own.sizes(), own.strides(), Some(0))?;
+    crate::ops::Clone.call(&copy, Some(MemoryFormat::Preserve))
 }

@@ -7,7 +7,7 @@ use super::products;
 use crate::error::argument;
 use crate::kernels::products::Windows;
 use crate::ops::{ComplexParts, Convolution, ConvolutionBackward, Imag, Real};
-use crate::samples::{Argument, Difference, Directed, Operand, Plain, naive, number};
+use crate::samples::{Argument, Difference, Directed, Operand, Part, Plain, naive, number};
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec};
 
 /// How a window moves over images. Lists have a number for each dimension of images, or one for all.
@@ -402,8 +402,15 @@ pub(crate) const CASES: [Case; 22] = [
 ];
 
 /// The differences from torch that all convolutions have.
-pub(crate) const DIFFERENCES: &[Difference] =
-    &[ALL_NUMBERS, WITHOUT_CHANNELS, ORDER_OF_VOLUMES, MIXED_GROUPS, ORDER_OF_LINES, DTYPE_OF_BIAS];
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    ALL_NUMBERS,
+    WITHOUT_CHANNELS,
+    WITHOUT_FILTERS,
+    ORDER_OF_VOLUMES,
+    MIXED_GROUPS,
+    ORDER_OF_LINES,
+    DTYPE_OF_BIAS,
+];
 
 const ALL_NUMBERS: Difference = Difference {
     id: "convolutions-of-all-numbers",
@@ -421,7 +428,49 @@ const WITHOUT_CHANNELS: Difference = Difference {
            filter gives a channel, of zeros or its bias",
     why: "the sum of nothing is zero, and the shape of a result must not depend on the number of its terms",
     test: ("opgrid-tensor/tests/images.rs", "a_convolution_without_channels_gives_the_bias"),
-    when: |seen| seen.inputs().iter().any(|input| input.is_empty()) && seen.torch_gives_nothing(),
+    when: |seen| {
+        let has_none = seen.tensor("weight").is_some_and(|weight| weight.geometry.sizes().get(1) == Some(&0));
+        let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+        let is_other = matches!(seen.part, Part::Sizes | Part::Strides | Part::Values | Part::Written);
+        is_empty && seen.torch_gives_nothing() || has_none && is_other
+    },
+    directed: None,
+};
+
+/// Of their gradients.
+pub(crate) const GRADIENTS_ARE_CHECKED: Difference = Difference {
+    id: "gradients-of-convolutions-are-checked",
+    what: "torch reads gradients of another number of images than there are; here they are refused",
+    why: "memory that is not the gradient's must not be read",
+    test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+    when: |seen| seen.we_refuse("argument `grad_output` has shape"),
+    directed: None,
+};
+
+/// The same.
+pub(crate) const WITHOUT_IMAGES: Difference = Difference {
+    id: "gradients-of-no-images-lie-in-rows",
+    what: "torch gives the gradient of filters their order where there are no images, and that of a bias no dimension; here they lie as \
+           with images",
+    why: "one rule for all gradients",
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_that_are_made_lie_in_rows"),
+    when: |seen| {
+        let is_empty = seen.tensor("input").is_some_and(Operand::is_empty);
+        // Of the bias it gives one number.
+        is_empty && (seen.are_both_dense() || seen.torch == "[]")
+    },
+    directed: None,
+};
+
+const WITHOUT_FILTERS: Difference = Difference {
+    id: "convolutions-without-filters",
+    what: "torch has no transposed convolution without filters; here its result has no elements",
+    why: "whether a program is right must not depend on its data",
+    test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+    when: |seen| {
+        let is_empty = seen.tensor("weight").is_some_and(Operand::is_empty);
+        is_empty && seen.we_give_nothing() && seen.torch_refuses("")
+    },
     directed: None,
 };
 
@@ -485,11 +534,11 @@ const ORDER_OF_LINES: Difference = Difference {
     directed: None,
 };
 
-const DTYPE_OF_BIAS: Difference = Difference {
+pub(crate) const DTYPE_OF_BIAS: Difference = Difference {
     id: "dtypes-of-biases",
-    what: "torch adds biases of any dtype in some convolutions; here they have the dtype of the input",
-    why: "one rule for all convolutions",
-    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    what: "torch adds biases of any dtype in some convolutions, and to products with a vector; here they have the dtype of the input",
+    why: "one rule for all biases",
+    test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
     when: |seen| seen.we_refuse("argument `bias`") && seen.we_refuse("convert one of them"),
     directed: Some(Directed {
         operator: "aten::conv_transpose2d.input",

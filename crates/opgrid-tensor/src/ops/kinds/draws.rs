@@ -170,15 +170,16 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         id: "numbers-of-one-normal",
-        what: "torch leaves an output without elements as it is where `normal` gets a mean or deviation without dimensions; here \
-               it gets one element",
+        what: "torch leaves an output without elements as it is where `normal` gets a mean or deviation of one element, and \
+               refuses it where that has several; here it gets their shape",
         why: "an output is there to hold the result",
         test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
-            let is_one = |tensor: &&Operand| tensor.geometry.dims() == 0;
             let is_layout = matches!(seen.part, Part::Sizes | Part::Strides | Part::Offset);
-            let is_normal = seen.family() == "normal" && is_layout;
-            is_normal && seen.inputs().iter().any(is_one) && seen.outs().any(Operand::is_empty)
+            let is_normal = seen.family() == "normal" && seen.outs().any(Operand::is_empty);
+            // Of those with dimensions it refuses what it has not enlarged.
+            let is_refused = seen.torch_refuses("must match the size of tensor b (0)");
+            is_normal && (is_refused || is_layout)
         },
         directed: None,
     },

@@ -1,12 +1,13 @@
 //! What Fourier transforms share: lengths, dimensions, norms, and plain sums for samples.
 
 use num_complex::Complex64;
-use opgrid_core::{DType, Error, Result, Scalar};
+use opgrid_core::{DType, Error, MemoryFormat, Result, Scalar};
 
 use crate::error::argument;
 use crate::kernels::fourier::Direction;
 use crate::ops::{Cat, SliceTensor, Zeros};
-use crate::samples::{Difference, Part, Plain};
+use crate::samples::differences::DIED;
+use crate::samples::{Argument, Difference, Part, Plain};
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
 use crate::tensor::{Dims, Geometry, Tensor, TensorSpec, complex_of, default_dtype};
@@ -74,10 +75,14 @@ pub(crate) fn dimensions(dims: &[i64], rank: usize) -> Result<Vec<usize>> {
 }
 
 /// Where results lie, as torch has it with MKL: the dimensions that are transformed lie innermost, in their order, the others
-/// as they lie in `like`. Those in `sorted`, of the first ones, are put in the order of `like` before.
+/// as they lie in `like`. Those in `sorted`, of the first ones, are put in the order of `like` before. A copy along no dimension
+/// lies as `like`.
 pub(crate) fn geometry(sizes: &[i64], like: &Geometry, dims: &[usize], sorted: usize) -> Result<Geometry> {
-    if sizes.contains(&0) || dims.is_empty() {
+    if sizes.contains(&0) {
         return Geometry::contiguous(sizes);
+    }
+    if dims.is_empty() {
+        return like.like(MemoryFormat::Preserve);
     }
     let by_stride = |list: &mut [usize]| list.sort_by(|a, b| like.strides()[*b].cmp(&like.strides()[*a]));
     let mut order: Vec<usize> = (0..sizes.len()).filter(|dim| !dims.contains(dim)).collect();
@@ -330,6 +335,48 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         when: |seen| {
             let repeats = seen.inputs().iter().any(|input| input.repeats());
             seen.family().contains("fft_") && repeats && seen.are_both_dense()
+        },
+        directed: None,
+    },
+    Difference {
+        id: "transforms-along-dimensions-from-the-end",
+        what: "torch's kernels of transforms do not know dimensions that count from the end, which an assertion within them meets, \
+               or memory beside the tensor; here they are those that are meant",
+        why: "one rule for all dimensions",
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "transforms_by_their_kernels"),
+        when: |seen| {
+            let Some(Argument::Ints(dims)) = seen.argument("dim") else { return false };
+            let is_met = seen.torch_refuses("INTERNAL ASSERT FAILED") || seen.part != Part::Outcome;
+            seen.family().starts_with("_fft_") && is_met && dims.iter().any(|dim| *dim < 0)
+        },
+        directed: None,
+    },
+    Difference {
+        id: "normalisations-of-transforms-are-checked",
+        what: "torch's kernels of transforms take any number for a normalisation, and then divide by nothing; here the three that \
+               there are",
+        why: "a wrong number is a mistake that nobody notices",
+        test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+        when: |seen| seen.family().starts_with("_fft_") && seen.we_refuse("argument `normalization` is"),
+        directed: None,
+    },
+    Difference {
+        id: "more-than-half-of-a-spectrum",
+        what: "torch's `_fft_c2r` meets an assertion within it, or memory beside its result, where there are more elements than half \
+               of the results; here those beyond are left out",
+        why: "the result that `fft_irfft` has",
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "transforms_by_their_kernels"),
+        when: |seen| {
+            let (Some(input), Some(Argument::Ints(dims))) = (seen.tensor("self"), seen.argument("dim"))
+            else {
+                return false;
+            };
+            let Some(Scalar::Int(size)) = seen.number("last_dim_size") else { return false };
+            let last = dims.last().and_then(|dim| normalise_dim(*dim, input.geometry.dims()).ok());
+            let is_met = seen.torch_refuses("INTERNAL ASSERT FAILED")
+                || seen.torch_refuses(DIED)
+                || matches!(seen.part, Part::Values | Part::Written);
+            is_met && last.is_some_and(|last| input.geometry.sizes()[last] > size / 2 + 1)
         },
         directed: None,
     },

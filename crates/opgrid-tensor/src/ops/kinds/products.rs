@@ -204,7 +204,7 @@ pub(crate) fn is_sample(dtype: DType, sizes: &[i64]) -> bool {
 
 /// The differences from torch that all products have.
 pub(crate) const DIFFERENCES: &[Difference] =
-    &[reduce::NOT_FINITE, CHECKED_WITHOUT_ELEMENTS, KEEPS_STRIDES, READ_AFTER_WRITTEN];
+    &[reduce::NOT_FINITE, CHECKED_WITHOUT_ELEMENTS, KEEPS_STRIDES, KEEPS_SHAPE, READ_AFTER_WRITTEN];
 
 const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     id: "products-are-checked-without-elements",
@@ -213,7 +213,13 @@ const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     why: "whether a program is right must not depend on its data",
     test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
     when: |seen| {
-        let words = ["cannot be converted", "convert one of them", "not implemented for 'Bool'"];
+        let words = [
+            "cannot be converted",
+            "convert one of them",
+            "not implemented for 'Bool'",
+            "argument `out` has dtype",
+            "can't be cast",
+        ];
         let vanishes = match seen.number("alpha") {
             Some(Scalar::Float(value)) => !value.is_finite() || value == 0.0,
             Some(Scalar::Int(value)) => value == 0,
@@ -226,6 +232,25 @@ const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
         (is_checked && (is_empty || vanishes))
             || (vanishes && !seen.elements.is_empty())
             || (is_empty && seen.torch_refuses("can't be cast"))
+    },
+    directed: None,
+};
+
+const KEEPS_SHAPE: Difference = Difference {
+    id: "sums-of-products-keep-their-shape",
+    what: "torch gives a tensor that broadcasts with a product the shape of the product where that is added in place, and the sum with \
+           a product of nothing the shape that the tensor had; here in place the shapes have to be the same, and a sum has that of the \
+           product",
+    why: "one rule for all sums",
+    test: ("opgrid-tensor/tests/differences.rs", "sums_of_products_in_place_keep_their_shape"),
+    when: |seen| {
+        let is_empty = seen.inputs().iter().any(|input| input.is_empty());
+        let is_other = |input: &Operand| seen.torch == format!("{:?}", input.geometry.sizes());
+        let is_unstretched = seen.part == Part::Strides || seen.tensor("self").is_some_and(is_other);
+        let is_written = matches!(seen.part, Part::Values | Part::Written) && seen.out().is_some();
+        let is_such = matches!(seen.part, Part::Sizes | Part::Strides) && is_unstretched || is_written;
+        seen.we_refuse("which doesn't match the result's shape")
+            || seen.family() == "addmv" && is_empty && is_such
     },
     directed: None,
 };

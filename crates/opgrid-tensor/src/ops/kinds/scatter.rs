@@ -122,6 +122,28 @@ pub(crate) fn shape_of_slices(
     TensorSpec::contiguous(spec.sizes(), spec.dtype(), spec.device())
 }
 
+/// The same for slices that are joined with those of `self`: numbers do not stand for vectors of one element.
+///
+/// # Errors
+///
+/// As [`shape_of_slices`]; another number of dimensions.
+pub(crate) fn shape_of_joined_slices(
+    input: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: &Tensor,
+) -> Result<TensorSpec> {
+    let spec = shape_of_slices(input, dim, index, source)?;
+    match source.sizes().len() == input.sizes().len() {
+        true => Ok(spec),
+        false => Err(argument(format!(
+            "argument `source` has shape {:?}, expected as many dimensions as `self` of shape {:?}",
+            source.sizes(),
+            input.sizes()
+        ))),
+    }
+}
+
 /// The dimension that a vector of indices is for.
 ///
 /// # Errors

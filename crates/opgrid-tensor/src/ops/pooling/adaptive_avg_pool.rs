@@ -202,6 +202,11 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.differs(AdaptiveAvgPool2dBackward, pooling::GRADIENTS_ARE_CHECKED);
     samples.differs(AdaptiveAvgPool3dBackward, pooling::GRADIENTS_ARE_CHECKED);
     samples.differs(AdaptiveAvgPool3dDirect, VOLUMES);
+    samples.differs(AdaptiveAvgPool3dDirect, WITHOUT_CHANNELS);
+    samples.differs_as(AdaptiveAvgPool3d, &[WITHOUT_CHANNELS, OF_NOTHING]);
+    samples.differs(AdaptiveAvgPool2d, OF_NOTHING);
+    samples.differs(AdaptiveAvgPool2dBackward, WITHOUT_CHANNELS);
+    samples.differs(AdaptiveAvgPool3dBackward, WITHOUT_CHANNELS);
     samples.differs_as(AdaptiveAvgPool2d, &[COMPLEX_OUTPUTS, READ_AFTER_WRITTEN]);
     samples.differs_as(AdaptiveAvgPool3d, &[COMPLEX_OUTPUTS, VOLUMES, READ_AFTER_WRITTEN]);
     samples.rounds(AdaptiveAvgPool1d, rounding);
@@ -212,6 +217,26 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(AdaptiveAvgPool2dBackward, rounding);
     samples.rounds(AdaptiveAvgPool3dBackward, rounding);
 }
+
+const OF_NOTHING: Difference = Difference {
+    id: "averages-of-no-places",
+    what: "torch gives NaN for one average of an image without places, and refuses to give several; here one is refused, too",
+    why: "one rule for all numbers of averages",
+    test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+    when: |seen| seen.we_refuse("and images that are not empty"),
+    directed: None,
+};
+
+const WITHOUT_CHANNELS: Difference = Difference {
+    id: "averages-without-channels",
+    what: "torch refuses volumes without channels, and gradients, though not images without; here their averages have no elements",
+    why: "one rule for images, volumes and gradients",
+    test: ("opgrid-tensor/tests/differences/computed.rs", "windows_reach_into_padding"),
+    when: |seen| {
+        seen.we_give_nothing() && seen.torch_refuses("to have non-zero size for non-batch dimensions")
+    },
+    directed: None,
+};
 
 /// Of averages of volumes.
 const VOLUMES: Difference = Difference {

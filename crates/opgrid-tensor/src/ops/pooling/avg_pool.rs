@@ -248,6 +248,17 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(32.0);
     samples.rounds(AvgPool3dBackward, Roundings::all(Rounding::Sum(2)));
     samples.differs(AvgPool3dBackward, pooling::GRADIENTS_ARE_CHECKED);
+    let padding = Difference {
+        id: "windows-reach-into-padding",
+        what: "torch refuses windows of volumes that are larger than the volume, though not than the volume with its padding; here \
+               they have a place, as those of images",
+        why: "one rule for images and volumes",
+        test: ("opgrid-tensor/tests/differences/computed.rs", "windows_reach_into_padding"),
+        when: |seen| seen.torch_refuses("smaller than kernel size"),
+        directed: None,
+    };
+    samples.differs(AvgPool3d, padding);
+    samples.differs(AvgPool3dBackward, padding);
     samples
         .of(AvgPool2dBackward, TAKEN, |dtype| backward_inputs(dtype, 2), backward_reference::<2>)
         .tolerance(32.0)

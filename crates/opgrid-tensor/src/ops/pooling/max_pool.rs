@@ -224,6 +224,20 @@ pub(super) fn samples(samples: &mut Samples) {
         },
         directed: None,
     };
+    samples.differs(MaxPool1dWithIndices, PLACES_OF_PADDING);
+    samples.differs(MaxPool2dWithIndices, PLACES_OF_PADDING);
+    samples.differs(MaxPool3dWithIndices, PLACES_OF_PADDING);
+    samples.differs(
+        MaxPool2dWithIndicesBackward,
+        Difference {
+            id: "places-of-gradients-are-checked",
+            what: "torch adds gradients at places beyond an image to the next one, or to memory behind all of them; here they are refused",
+            why: "memory that is not the result's must not be written",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "places_that_are_not_there"),
+            when: |seen| seen.we_refuse("argument `indices` holds"),
+            directed: None,
+        },
+    );
     samples.differs(MaxPool3d, difference);
     samples.differs(MaxPool3dWithIndices, difference);
     samples.differs(
@@ -257,6 +271,23 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
 }
+
+const PLACES_OF_PADDING: Difference = Difference {
+    id: "places-of-windows-of-padding",
+    what: "torch gives a window of which every place is padding a place that is not under it, and may lie beyond the image; here one \
+           within the image",
+    why: "a gradient must not be added elsewhere",
+    test: ("opgrid-tensor/tests/differences/computed.rs", "windows_reach_into_padding"),
+    when: |seen| {
+        let exceeds = |name: &str, least: i64| match seen.argument(name) {
+            Some(Argument::Ints(list)) => list.iter().any(|entry| *entry > least),
+            _ => false,
+        };
+        let can_miss = exceeds("padding", 0) && exceeds("dilation", 1);
+        can_miss && seen.each(|(dtype, ours, torch)| *dtype == DType::I64 && torch.re > ours.re)
+    },
+    directed: None,
+};
 
 fn inputs(dtype: DType, dims: usize) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();

@@ -53,6 +53,17 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("convert one of them", given(make::numbers(DType::F64, &[2], 0)).and(x.clone()).and(x));
     samples.differs_as(Addbmm, products::DIFFERENCES);
     samples.differs(Addbmm, arithmetic::SIGN_OF_ZERO);
+    samples.differs(
+        Addbmm,
+        Difference {
+            id: "summands-of-one-dtype",
+            what: "torch converts what `addbmm` adds to a product where it writes to an output, and refuses it otherwise; here always refused",
+            why: "both ways to ask for a result take the same",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+            when: |seen| seen.out().is_some() && seen.we_refuse("argument `self` is") && seen.we_refuse("convert one of them"),
+            directed: None,
+        },
+    );
     samples.rounds(Addbmm, Roundings::all(Rounding::Sum(4)));
 }
 

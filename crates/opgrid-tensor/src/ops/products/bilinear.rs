@@ -29,6 +29,17 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`weight` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 3])))
         .refuses("`bias` has shape", given(x(&[2, 3])).and(x(&[2, 2])).and(x(&[4, 3, 2])).and(x(&[3])));
     samples.differs_as(Bilinear, products::DIFFERENCES);
+    samples.differs(
+        Bilinear,
+        Difference {
+            id: "vectors-of-nothing",
+            what: "torch cannot reshape pairs of vectors without elements; here they add nothing to the bias",
+            why: "the sum of nothing is zero",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "products_and_slices_of_nothing"),
+            when: |seen| seen.torch_refuses("cannot reshape tensor of 0 elements"),
+            directed: None,
+        },
+    );
     samples.rounds(Bilinear, Roundings::all(Rounding::Sum(8)));
 }
 

@@ -43,6 +43,17 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("sizes 3 and 2", of("ij,jk", vec![x.clone(), x.clone()]))
         .refuses("`path`", of("ij,ij", vec![x.clone(), x]).named("path", vec![0i64, 0]));
     samples.differs_as(Einsum, products::DIFFERENCES);
+    samples.differs(
+        Einsum,
+        Difference {
+            id: "factors-of-one-dtype",
+            what: "torch multiplies tensors of several dtypes where all dimensions are added; here they have one, as in all other products",
+            why: "one rule for all products",
+            test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+            when: |seen| seen.we_refuse("convert one of them"),
+            directed: None,
+        },
+    );
     samples.rounds(Einsum, Roundings::all(Rounding::Sum(8)));
 }
 

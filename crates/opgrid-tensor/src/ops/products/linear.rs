@@ -9,6 +9,7 @@
 //! - Errors: sizes that do not fit, a weight of three dimensions; two dtypes or devices.
 //! - Source: torch.nn.functional.linear, PyTorch 2.15.
 
+use crate::ops::kinds::convolutions;
 use crate::ops::prelude::*;
 use crate::ops::{AddInplaceTensor, Addmm, Matmul, Reshape, T};
 
@@ -41,6 +42,22 @@ pub(super) fn samples(samples: &mut Samples) {
             given(x.clone()).and(x.clone()).and(make::numbers(DType::F32, &[3], 0)),
         );
     samples.differs_as(Linear, products::DIFFERENCES);
+    samples.differs(Linear, convolutions::DTYPE_OF_BIAS);
+    samples.differs(
+        Linear,
+        Difference {
+            id: "stacks-of-vectors-with-a-bias-are-written",
+            what: "torch cannot write to an output what it gives otherwise for stacks of vectors that do not lie in rows, with a bias; here \
+                   the output gets it",
+            why: "both ways to ask for a result give it",
+            test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
+            when: |seen| {
+                let is_stack = seen.tensor("input").is_some_and(|input| input.geometry.dims() > 2);
+                is_stack && seen.out().is_some() && seen.torch_refuses("must match the size of tensor b")
+            },
+            directed: None,
+        },
+    );
     samples.rounds(Linear, Roundings::all(Rounding::Sum(4)));
 }
 

@@ -38,14 +38,15 @@ pub(super) fn samples(samples: &mut Samples) {
             let (x, [mean, std]) = (it.tensor("self")?, [it.value::<f64>("mean")?, it.value("std")?]);
             Ok(Expected::Random(x.sizes().to_vec(), x.dtype(), Distribution::normal(mean, std)))
         })
-        .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0));
+        .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(-1.0))
+        .refuses("zero or more", given(make::numbers(DType::F32, &[2], 0)).and(0.0).and(f64::NAN));
     // Box and Muller's formula, by another logarithm, sine and cosine.
     samples.rounds(NormalInplace, Roundings::all(Rounding::Sum(32)));
 }
 
 fn shape(input: &Tensor, _mean: f64, std: f64, _generator: Option<&Generator>) -> Result<TensorSpec> {
     let spec = input.spec()?;
-    if std < 0.0 {
+    if std.is_nan() || std < 0.0 {
         return Err(argument(format!("argument `std` is {std}, expected zero or more")));
     }
     pointwise::check_inexact(spec.dtype())?;

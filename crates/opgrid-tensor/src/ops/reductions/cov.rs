@@ -18,6 +18,7 @@ use crate::ops::{
     ClampMin, Clip, ComplexParts, Conj, Diag, DivScalar, DivTensor, Imag, Item, Matmul, MulScalar, MulTensor,
     Real, Reshape, Sqrt, Squeeze, SubScalar, SubTensor, Sum, SumDim, T,
 };
+use crate::tensor::choose::unsupported;
 
 operator! {
     home = crate::home_of(register);
@@ -51,7 +52,7 @@ fn cov(
     };
     let count = rows.sizes()[1];
     if let Some(weights) = fweights {
-        check_weights("fweights", weights, count, pointwise::check_integral)?;
+        check_weights("fweights", weights, count, check_counts)?;
     }
     if let Some(weights) = aweights {
         check_weights("aweights", weights, count, pointwise::check_float)?;
@@ -87,6 +88,16 @@ fn cov(
 
 fn is_meta(tensor: &Tensor) -> bool {
     tensor.device() == Device::META
+}
+
+/// # Errors
+///
+/// A dtype that counts nothing.
+fn check_counts(dtype: DType) -> Result<()> {
+    match dtype.is_integral() {
+        true => Ok(()),
+        false => Err(unsupported(dtype, "an integer dtype")),
+    }
 }
 
 /// # Errors
@@ -164,12 +175,30 @@ pub(super) fn samples(samples: &mut Samples) {
         Cov,
         Difference {
             id: "covariances-divided-by-zero",
-            what: "torch divides by zero what rounding leaves of imaginary parts that are zero; here they are zero, and the \
-                   quotient is NaN",
+            what: "torch divides by zero what rounding leaves of complex numbers that do not vary, of which nothing is left elsewhere; the \
+                   quotients are infinite or NaN on both sides",
             why: "how a variable varies with itself is real",
             test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
             when: |seen| {
-                seen.each(|(dtype, ours, torch)| dtype.is_complex() && ours.im.is_nan() && torch.im.is_infinite())
+                seen.each(|(dtype, ours, torch)| dtype.is_complex() && !ours.is_finite() && !torch.is_finite())
+            },
+            directed: None,
+        },
+    );
+    samples.differs(
+        Cov,
+        Difference {
+            id: "observations-are-kept",
+            what: "torch sets the observations themselves to zero where there is one of each variable, with a weight, and divides in another \
+                   dtype; here they stay, and the dtype is the same",
+            why: "inputs are not written",
+            test: ("opgrid-tensor/tests/differences/computed.rs", "what_is_read_is_not_written"),
+            when: |seen| {
+                let has_weights = seen.tensor("aweights").or_else(|| seen.tensor("fweights")).is_some();
+                let is_one = |input: &Operand| input.geometry.sizes().last() == Some(&1);
+                let is_set = seen.each(|(_, _, torch)| *torch == Complex64::ZERO);
+                let is_met = seen.part == Part::Written && is_set || seen.part == Part::DType;
+                is_met && has_weights && seen.tensor("self").is_some_and(is_one)
             },
             directed: None,
         },

@@ -14,9 +14,9 @@
 use std::marker::PhantomData;
 
 use crate::kernels::reduce::{Reduction, Summed};
-use crate::ops::Isnan;
 use crate::ops::kinds::derivatives::Kept;
 use crate::ops::prelude::*;
+use crate::ops::{Isnan, NanToNum};
 use crate::tensor::Element;
 
 operator! {
@@ -80,6 +80,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
     if dtype.is_floating_point() {
         let nan = f64::NAN;
         let missing = given(Plain::of(dtype, &[2, 3], &[1.0, nan, 4.0, nan, nan, nan]));
+        all.push(missing.clone().and(vec![1]).named("dtype", DType::Bool));
         all.extend([missing.clone(), missing.clone().and(vec![1]), missing.and(vec![0]).and(true)]);
     }
     all
@@ -92,9 +93,9 @@ fn reference(it: &Inputs) -> Result<Expected> {
     let zero = Plain::number(dtype, 0).at(&[]);
     let total = |elements: &[Scalar]| {
         let numbers = elements.iter().filter(|element| !element.to_complex().re.is_nan());
-        numbers.fold(zero, |sum, element| number::plus(sum, *element))
+        numbers.fold(zero, |sum, element| number::plus(sum, naive::convert(*element, dtype)))
     };
-    Ok(x.to(dtype).reduced(dims.as_deref(), keepdim, dtype, total).into())
+    Ok(x.reduced(dims.as_deref(), keepdim, dtype, total).into())
 }
 
 fn shape(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<TensorSpec> {
@@ -131,6 +132,10 @@ fn cpu(
 ) -> Result<()> {
     let dims = dim.unwrap_or(&[]);
     match input.dtype().is_floating_point() {
+        // What is no number would be true.
+        true if out.dtype() == DType::Bool => {
+            reduce::sum(out, &NanToNum.call(input, Some(0.0), None, None)?, dims, DType::Bool)
+        }
         true => with_dtype!(out.dtype(), T => reduce::fold(out, input, dims, &Numbers::<T>(PhantomData))),
         false => reduce::sum(out, input, dims, out.dtype()),
     }

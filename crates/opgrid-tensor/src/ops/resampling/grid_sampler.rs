@@ -157,10 +157,25 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(GridSampler, Roundings::all(Rounding::Sum(8)));
     samples.rounds(GridSampler2d, Roundings::all(Rounding::Sum(8)));
     samples.rounds(GridSampler3d, Roundings::all(Rounding::Sum(8)));
+    samples.differs(GridSampler, NARROW_PLACES);
+    samples.differs(GridSampler3d, NARROW_PLACES);
     samples.differs(GridSampler, MODES);
     samples.differs(GridSampler2d, MODES);
     samples.differs(GridSampler3d, MODES);
 }
+
+const NARROW_PLACES: Difference = Difference {
+    id: "places-in-volumes-of-16-bit-floats",
+    what: "torch computes places in volumes of 16-bit floats in 16 bits, which may round to the next element; here in single precision, \
+           as in images",
+    why: "one rule for images and volumes",
+    test: ("opgrid-tensor/tests/differences/computed.rs", "places_in_volumes_are_those_of_images"),
+    when: |seen| {
+        let is_volume = seen.tensor("input").is_some_and(|input| input.geometry.dims() == 5);
+        is_volume && seen.each(|(dtype, ..)| matches!(dtype, DType::F16 | DType::BF16))
+    },
+    directed: None,
+};
 
 const MODES: Difference = Difference {
     id: "modes-of-grids-are-checked",

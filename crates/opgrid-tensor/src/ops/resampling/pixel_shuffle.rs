@@ -161,6 +161,16 @@ pub(super) fn samples(samples: &mut Samples) {
         },
             directed: None,
         });
+    let orders = Difference {
+        id: "shuffled-volumes-of-any-order",
+        what: "torch refuses stacks of images that lie in the order of volumes; here images may have any strides",
+        why: "the answer does not depend on the layout",
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "shuffled_images_of_any_order"),
+        when: |seen| seen.torch_refuses("Unsupported memory format"),
+        directed: None,
+    };
+    samples.differs(PixelShuffle, orders);
+    samples.differs(PixelUnshuffle, orders);
     samples.differs(ChannelShuffle, READ_AFTER_WRITTEN);
     samples.differs(
         ChannelShuffle,

@@ -140,8 +140,14 @@ const DIFFERENCES: &[Difference] = &[
                 // Images of one row, column or channel lie in both orders.
                 !tensor.geometry.is_contiguous() || tensor.geometry.sizes().contains(&1)
             };
-            let is_line =
-                matches!(seen.argument("output_size"), Some(Argument::Ints(sizes)) if sizes.contains(&1));
+            let last = seen.inputs().first().map_or(0, |input| *input.geometry.sizes().last().unwrap_or(&0));
+            let is_line = match (seen.argument("output_size"), seen.argument("scale_factors")) {
+                (Some(Argument::Ints(sizes)), _) => sizes.contains(&1),
+                (_, Some(Argument::Floats(scales))) => {
+                    scales.last().is_some_and(|scale| (last as f64 * scale) as i64 == 1)
+                }
+                _ => false,
+            };
             !seen.elements.is_empty() && (is_line || seen.tensors().iter().any(is_apart))
         },
         directed: None,

@@ -116,6 +116,24 @@ pub(super) fn samples(samples: &mut Samples) {
             );
         };
     }
+    let same = Difference {
+        id: "scales-beside-sizes-that-stay",
+        what: "torch copies an image that keeps its size, whatever scale it is given beside; here the scale counts, as for all other sizes",
+        why: "one rule for all sizes",
+        test: ("opgrid-tensor/tests/differences/computed.rs", "scales_count_beside_sizes"),
+        when: |seen| {
+            let Some(input) = seen.tensor("self") else { return false };
+            let Some(Argument::Ints(output)) = seen.argument("output_size") else { return false };
+            input.geometry.sizes().ends_with(output) && !seen.elements.is_empty()
+        },
+        directed: None,
+    };
+    samples.differs(UpsampleNearest1d, same);
+    samples.differs(UpsampleNearest2d, same);
+    samples.differs(UpsampleNearest3d, same);
+    samples.differs(UpsampleNearestExact1d, same);
+    samples.differs(UpsampleNearestExact2d, same);
+    samples.differs(UpsampleNearestExact3d, same);
     of!(1, UpsampleNearest1d, UpsampleNearest1dVec, false);
     of!(2, UpsampleNearest2d, UpsampleNearest2dVec, false);
     of!(3, UpsampleNearest3d, UpsampleNearest3dVec, false);

@@ -76,10 +76,20 @@ pub(super) fn samples(samples: &mut Samples) {
             let is_place = seen.each(|(dtype, ..)| matches!(dtype, DType::I64 | DType::I32));
             let is_ordered =
                 |tensor: &Operand| tensor.elements.windows(2).all(|pair| pair[0].re <= pair[1].re);
-            is_place
-                && ["boundaries", "sorted_sequence"]
-                    .iter()
-                    .any(|name| seen.tensor(name).is_some_and(|tensor| !is_ordered(tensor)))
+            let sequence = ["boundaries", "sorted_sequence"].iter().find_map(|name| seen.tensor(name));
+            let is_sorted = match (sequence, seen.tensor("sorter")) {
+                (Some(sequence), Some(sorter)) => {
+                    let length = sequence.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
+                    let rows = sequence.elements.chunks(length).zip(sorter.elements.chunks(length));
+                    rows.into_iter().all(|(row, order)| {
+                        let at = |place: &Complex64| row.get(place.re as usize).map_or(f64::NAN, |x| x.re);
+                        order.windows(2).all(|pair| at(&pair[0]) <= at(&pair[1]))
+                    })
+                }
+                (Some(sequence), None) => is_ordered(sequence),
+                (None, _) => true,
+            };
+            is_place && !is_sorted
         },
         directed: None,
     };

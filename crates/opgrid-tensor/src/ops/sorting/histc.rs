@@ -41,6 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
             given(make::extremes(dtype)).and(2).and(-2).and(2),
         ]
     };
+    samples.differs(Histc, READ_AFTER_WRITTEN);
     samples.differs(
         Histc,
         Difference {

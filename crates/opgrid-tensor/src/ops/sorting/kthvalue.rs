@@ -52,6 +52,7 @@ pub(super) fn samples(samples: &mut Samples) {
     .refuses("argument `k`", two.and(3));
     samples.differs(Kthvalue, order::EQUAL_ELEMENTS);
     samples.differs(Kthvalue, order::REPEATED);
+    samples.differs(Kthvalue, READ_AFTER_WRITTEN);
     samples.differs(
         Kthvalue,
         Difference {

@@ -56,7 +56,8 @@ pub(super) fn samples(samples: &mut Samples) {
     let refused =
         [given(make::numbers(DType::F32, &[0], 0)).and(0), given(make::numbers(DType::F32, &[2], 0)).and(1)];
     order::samples_of_one(samples, MedianDim, REAL, order::filled_lines, refused, |_, line| chosen(line));
-    samples.differs_as(Median, &[order::EQUAL_ELEMENTS, order::OF_NOTHING, order::REPEATED]);
+    samples
+        .differs_as(Median, &[order::EQUAL_ELEMENTS, order::OF_NOTHING, order::REPEATED, READ_AFTER_WRITTEN]);
 }
 
 /// Where the one in the middle is.

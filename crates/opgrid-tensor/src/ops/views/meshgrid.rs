@@ -5,13 +5,13 @@
 //! - Results: one tensor for each vector, of all their lengths; numbers count as vectors of one element. With "xy" indexing the
 //!   first two dimensions are exchanged.
 //! - Aliasing: views of the tensors; repeated elements have stride 0 and must not be written.
-//! - Dispatch: a composite of `view`, `expand` and `transpose`.
+//! - Dispatch: a composite of `view` and `expand`.
 //! - Errors: no tensors, tensors of more than one dimension, of several dtypes or devices; another indexing than "ij" and
 //!   "xy".
 //! - Source: torch.meshgrid, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Expand, TransposeInt, View};
+use crate::ops::{Expand, View};
 
 operator! {
     home = crate::home_of(register);
@@ -25,8 +25,11 @@ pub(super) fn register(library: &mut Library) {
         match (indexing, tensors.len()) {
             ("ij", _) | ("xy", 0 | 1) => meshgrid(tensors),
             ("xy", _) => {
-                let grids = meshgrid(tensors)?;
-                grids.iter().map(|grid| TransposeInt.call(grid, 0, 1)).collect()
+                let mut tensors = tensors.to_vec();
+                tensors.swap(0, 1);
+                let mut grids = meshgrid(&tensors)?;
+                grids.swap(0, 1);
+                Ok(grids)
             }
             (other, _) => {
                 Err(argument(format!("argument `indexing` is \"{other}\", expected \"ij\" or \"xy\"")))

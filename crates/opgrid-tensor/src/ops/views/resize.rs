@@ -2,7 +2,8 @@
 //!
 //! - Shapes: `size`, or that of `the_template`, row-major or in the order of `memory_format`, from the same offset. Sizes
 //!   that a tensor has already keep their strides.
-//! - Elements: those that lie in the memory; where it had to grow, the new ones read as zero.
+//! - Elements: those that lie in the memory, of `resize` in that of a copy, which has the order of `self` and no gaps; where it had
+//!   to grow, the new ones read as zero.
 //! - Aliasing: `resize_` and `resize_as_` write `self`, which keeps its memory where that is large enough. Otherwise it gets
 //!   memory of its own, and other tensors on the old one keep that.
 //! - Errors: negative sizes, the preserving memory format, a tensor whose memory the CPU cannot address.
@@ -123,7 +124,7 @@ fn resize_as(input: &Tensor, the_template: &Tensor, memory_format: Option<Memory
 }
 
 fn resized(input: &Tensor, size: &[i64], memory_format: Option<MemoryFormat>) -> Result<Tensor> {
-    let copy = crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous))?;
+    let copy = crate::ops::Clone.call(input, Some(MemoryFormat::Preserve))?;
     ResizeInplace.call(&copy, size, memory_format)?;
     Ok(copy)
 }

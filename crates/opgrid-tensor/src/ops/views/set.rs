@@ -79,7 +79,8 @@ pub(super) fn samples(samples: &mut Samples) {
             why: "what a tensor becomes does not depend on what it was",
             test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
-                let has_sizes = seen.tensor("self").is_some_and(|x| x.geometry.sizes() == seen.sizes);
+                let Some(Argument::Ints(sizes)) = seen.argument("size") else { return false };
+                let has_sizes = seen.tensor("self").is_some_and(|x| x.geometry.sizes() == sizes);
                 let is_other = seen.part == Part::Strides || !seen.elements.is_empty();
                 has_sizes && is_other && seen.argument("stride").is_none()
             },
@@ -108,6 +109,15 @@ pub(super) fn samples(samples: &mut Samples) {
             directed: None,
         },
     );
+    let dtypes = Difference {
+        id: "tensors-keep-their-dtype",
+        what: "torch gives a tensor the dtype of the one that it is set to; here that is refused",
+        why: "what others know of a tensor stays true",
+        test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
+        when: |seen| seen.we_refuse("cannot become one of"),
+        directed: None,
+    };
+    samples.differs(SetInplaceSourceTensor, dtypes);
     let pairs = |dtype| {
         let cases: [[&[i64]; 2]; 4] = [[&[2, 3], &[4]], [&[], &[2, 1]], [&[0], &[2]], [&[3], &[0, 2]]];
         cases

@@ -1,0 +1,111 @@
+//! What torch refuses by accident, loses or does not survive.
+
+use opgrid_tensor::ops::{
+    AdaptiveAvgPool3d, Addmv, AvgPool3d, Bilinear, EmbeddingDenseBackward, EmbeddingRenorm, GridSampler,
+    IndexFillIntTensor, MaxPool2dWithIndices, Multinomial, Roll, TriuIndices, UniqueDim, UpsampleNearest1d,
+};
+use opgrid_tensor::samples::Plain;
+
+use super::*;
+
+#[test]
+fn products_and_slices_of_nothing() {
+    let none = empty(&[2, 0], DType::F32);
+    let bias = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
+    let pairs = Bilinear.call(&none, &floats(&[2, 2]), &empty(&[2, 0, 2], DType::F32), Some(&bias));
+    assert_eq!(elements(&pairs.unwrap()), [1.0, 2.0, 1.0, 2.0]);
+    let sum = Addmv.call(&floats(&[1]), &none, &empty(&[0], DType::F32), 1.into(), 1.into());
+    assert_eq!(sum.unwrap().sizes(), [2]);
+    let (image, filters) = (floats(&[1, 1, 2, 2]), empty(&[1, 0, 1, 1], DType::F32));
+    let each = [&[1, 1][..], &[0, 0]];
+    let convolved =
+        ConvTranspose2dInput.call(&image, &filters, None, each[0], each[1], each[1], 1, &[1, 1]).unwrap();
+    assert_eq!(convolved.sizes(), [1, 0, 2, 2]);
+    let (rows, indices) = (empty(&[2, 0], DType::F32), Tensor::from_slice(&[1i64], &[1]).unwrap());
+    assert_eq!(EmbeddingRenorm.call(&rows, &indices, 1.0, f64::INFINITY).unwrap().sizes(), [2, 0]);
+    let slices = UniqueDim.call(&empty(&[0, 0], DType::F32), 0, true, true, true).unwrap();
+    assert_eq!((slices.0.sizes(), slices.1.sizes()), (&[0, 0][..], &[0][..]));
+}
+
+#[test]
+fn numbers_at_the_ends_of_the_range() {
+    let rolled = Roll.call(&count(&[3]), &[i64::MIN], &[0]).unwrap();
+    // 2 ** 63 is 2 modulo 3.
+    assert_eq!(rolled.to_vec::<i64>().unwrap(), [2, 0, 1]);
+    let places = TriuIndices.call(1, 2, i64::MIN, None, None, None, None).unwrap();
+    assert_eq!(places.to_vec::<i64>().unwrap(), [0, 0, 0, 1]);
+    let largest = Tensor::from_slice(&[f32::MAX, 1.2e38], &[2]).unwrap();
+    assert_eq!(largest.hardswish().unwrap().to_vec::<f32>().unwrap(), [f32::MAX, 1.2e38]);
+}
+
+#[test]
+fn complex_numbers_that_are_real() {
+    let (x, places) = (count(&[3]), Tensor::from_slice(&[1i64], &[1]).unwrap());
+    let number = |im: f64| Tensor::from_slice(&[Complex64::new(7.0, im)], &[]).unwrap();
+    let filled = IndexFillIntTensor.call(&x, 0, &places, &number(0.0)).unwrap();
+    assert_eq!(filled.to_vec::<i64>().unwrap(), [0, 7, 2]);
+    assert!(IndexFillIntTensor.call(&x, 0, &places, &number(1.0)).is_err());
+}
+
+#[test]
+fn what_is_read_is_not_written() {
+    let x = floats(&[3, 1]).add_scalar(1, 1).unwrap();
+    let weight = Tensor::from_slice(&[1.5f32], &[1]).unwrap();
+    assert!(elements(&Cov.call(&x, 1, None, Some(&weight)).unwrap()).iter().all(|x| x.is_nan()));
+    assert_eq!(elements(&x), [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn frequencies_of_rows_that_are_there() {
+    let indices = Tensor::from_slice(&[1i64, 70, -1, 1], &[4]).unwrap();
+    let slope = EmbeddingDenseBackward.call(&floats(&[4, 1]), &indices, 2, -1, true).unwrap();
+    assert_eq!(elements(&slope), [0.0, 1.5]);
+}
+
+#[test]
+fn indices_of_no_weight_come_last() {
+    let weights = Tensor::from_slice(&[0.0f32, 1.0, 0.0, 2.0], &[4]).unwrap();
+    for seed in 0..20 {
+        let drawn = Multinomial.call(&weights, 4, false, Some(&generator(seed))).unwrap();
+        let mut drawn = drawn.to_vec::<i64>().unwrap();
+        drawn[..2].sort_unstable();
+        drawn[2..].sort_unstable();
+        assert_eq!(drawn, [1, 3, 0, 2], "seed {seed}");
+    }
+}
+
+#[test]
+fn windows_reach_into_padding() {
+    let volume = floats(&[1, 2, 2, 2]);
+    let averages = AvgPool3d.call(&volume, &[4], &[1], &[1], false, false, None).unwrap();
+    assert_eq!(elements(&averages), [3.5]);
+    let nothing = AdaptiveAvgPool3d.call(&empty(&[2, 0, 2, 2, 2], DType::F32), &[1, 2, 2]).unwrap();
+    assert_eq!(nothing.sizes(), [2, 0, 1, 2, 2]);
+    // Every place of the window is padding, and the index is one of the image.
+    let line = floats(&[1, 1, 4]);
+    let (largest, places) = MaxPool2dWithIndices.call(&line, &[2], &[1], &[1], &[2], false).unwrap();
+    assert!(elements(&largest).iter().all(|x| *x == f64::NEG_INFINITY));
+    assert!(elements(&places).iter().all(|place| (0.0..4.0).contains(place)));
+}
+
+#[test]
+fn places_in_volumes_are_those_of_images() {
+    for dtype in [DType::BF16, DType::F16] {
+        let image = to(&count(&[1, 1, 1, 1, 40]), dtype);
+        // Of the numbers that the dtype has beside 19/40: in 16 bits the place would round to the next element.
+        let grid: Vec<f64> = (-60..60).map(|step| f64::from(step) / 64.0).collect();
+        let grid: Vec<f64> = grid.into_iter().flat_map(|x| [x, 0.0, 0.0]).collect();
+        let grid = Plain::of(dtype, &[1, 1, 1, 120, 3], &grid).to_tensor().unwrap();
+        let found = elements(&GridSampler.call(&image, &grid, 1, 0, false).unwrap());
+        let nearest = |x: f64| (((x + 1.0) * 40.0 - 1.0) / 2.0).round_ties_even();
+        let expected: Vec<f64> = (-60..60).map(|step| nearest(f64::from(step) / 64.0)).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn scales_count_beside_sizes() {
+    let image = floats(&[1, 1, 4]);
+    let twice = UpsampleNearest1d.call(&image, &[4], Some(2.0)).unwrap();
+    assert_eq!(elements(&twice), [0.0, 0.0, 1.0, 1.0]);
+}
