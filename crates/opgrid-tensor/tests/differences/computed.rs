@@ -2,7 +2,8 @@
 
 use opgrid_tensor::ops::{
     AdaptiveAvgPool3d, Addmv, AvgPool3d, Bilinear, EmbeddingDenseBackward, EmbeddingRenorm, GridSampler,
-    IndexFillIntTensor, MaxPool2dWithIndices, Multinomial, Roll, TriuIndices, UniqueDim, UpsampleNearest1d,
+    IndexFillIntTensor, MaxPool2dWithIndices, Multinomial, NormalFloatTensor, Roll, TriuIndices, UniqueDim,
+    UpsampleNearest1d,
 };
 use opgrid_tensor::samples::Plain;
 
@@ -108,4 +109,11 @@ fn scales_count_beside_sizes() {
     let image = floats(&[1, 1, 4]);
     let twice = UpsampleNearest1d.call(&image, &[4], Some(2.0)).unwrap();
     assert_eq!(elements(&twice), [0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn means_beyond_the_range() {
+    let deviations = floats(&[2]);
+    let drawn = NormalFloatTensor.call(-1e300, &deviations, Some(&generator(1))).unwrap();
+    assert_eq!(elements(&drawn), [f64::NEG_INFINITY; 2]);
 }
