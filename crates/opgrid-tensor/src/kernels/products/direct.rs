@@ -34,25 +34,16 @@ pub(super) fn correlate<T: Element<Math: Arithmetic>>(
     filters: Filters<'_, T>,
 ) -> Result<()> {
     let Windows { groups, channels, filters: each, .. } = *windows;
-    let [depth, height, width] = windows.places;
     let taps = windows.taps();
     let work = windows.places_of_image() * taps;
     let places: Vec<Tap> = (0..taps).map(|tap| Tap::new(windows, tap)).collect();
+    let inside = inside(windows);
     parts::produce(out, windows.places_of_image(), work, |part, out| {
         let (number, filter) = (part / (groups * each), part % (groups * each));
-        let group = filter / each;
+        let first = (number * groups + filter / each) * channels;
         let weight = &filters.weight[filter * taps..][..taps];
-        let first = (number * groups + group) * channels;
         let bias = filters.bias(filter).unwrap_or(Math::<T>::ZERO);
-        let mut weighted = Vec::with_capacity(taps);
-        for (row, out) in out.chunks_exact_mut(width).enumerate().take(depth * height) {
-            let place = [row / height, row % height];
-            weighted.clear();
-            for (tap, weight) in places.iter().zip(weight) {
-                weighted.extend(tap.in_row(windows, first, place, weight.widen()));
-            }
-            Row { windows, out, image, bias, weighted: &weighted }.vectorised();
-        }
+        Image { windows, inside: inside.clone(), out, image, first, places: &places, weight, bias }.vectorised();
     })
 }
 
@@ -86,56 +77,81 @@ impl Tap {
     }
 }
 
-/// A row of places, and what is summed there.
-struct Row<'a, T: Element> {
-    windows: &'a Windows,
-    out: &'a mut [T],
-    image: &'a [T],
-    bias: Math<T>,
-    weighted: &'a [Weighted<Math<T>>],
+/// The places of each dimension at which all taps are in the image.
+fn inside(windows: &Windows) -> [Range<usize>; 3] {
+    std::array::from_fn(|dim| {
+        let reach = windows.window[dim].saturating_sub(1) * windows.dilation[dim];
+        let (step, places) = (windows.step[dim].max(1), windows.places[dim]);
+        let start = windows.padding[dim].div_ceil(step).min(places);
+        let room = (windows.image[dim] + windows.padding[dim]).checked_sub(reach + 1);
+        let end = room.map_or(0, |room| room / step + 1);
+        start..end.clamp(start, places)
+    })
 }
 
-impl<T: Element<Math: Arithmetic>> VectorLoop for Row<'_, T> {
+/// A part of the result: one filter on one image.
+struct Image<'a, T: Element> {
+    windows: &'a Windows,
+    inside: [Range<usize>; 3],
+    out: &'a mut [T],
+    image: &'a [T],
+    /// The first channel.
+    first: usize,
+    places: &'a [Tap],
+    weight: &'a [T],
+    bias: Math<T>,
+}
+
+impl<T: Element<Math: Arithmetic>> VectorLoop for Image<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { windows, out, image, bias, weighted } = self;
-        sum_row(windows, out, image, bias, weighted);
+        let Self { windows, inside, out, image, first, places, weight, bias } = self;
+        let [depth, height, width] = windows.places;
+        let mut weighted = Vec::with_capacity(weight.len());
+        // The row of places whose taps these are, as long as all are in the image.
+        let mut known: Option<usize> = None;
+        for (row, out) in out.chunks_exact_mut(width).enumerate().take(depth * height) {
+            let place = [row / height, row % height];
+            let is_whole = inside[0].contains(&place[0]) && inside[1].contains(&place[1]);
+            match known.filter(|before| is_whole && before + 1 == row && place[1] > 0) {
+                // One row of places further is so many rows of the image.
+                Some(_) => {
+                    let further = (windows.step[1] * windows.image[2]) as isize;
+                    weighted.iter_mut().for_each(|tap: &mut Weighted<Math<T>>| tap.row += further);
+                }
+                None => {
+                    weighted.clear();
+                    for (tap, weight) in places.iter().zip(weight) {
+                        weighted.extend(tap.in_row(windows, first, place, weight.widen()));
+                    }
+                }
+            }
+            known = is_whole.then_some(row);
+            sum_row((windows, &inside[2]), out, image, bias, &weighted);
+        }
     }
 }
 
 /// The places of one row.
 #[inline(always)]
 fn sum_row<T: Element<Math: Arithmetic>>(
-    windows: &Windows,
+    (windows, inside): (&Windows, &Range<usize>),
     out: &mut [T],
     image: &[T],
     bias: Math<T>,
     weighted: &[Weighted<Math<T>>],
 ) {
     let (width, step) = (windows.image[2] as isize, windows.step[2] as isize);
-    // The places at which all taps are in the image.
-    let left = weighted.iter().map(|tap| tap.right).min().unwrap_or(0);
-    let right = weighted.iter().map(|tap| tap.right).max().unwrap_or(0);
-    let count = out.len() as isize;
-    let start = if left < 0 { (step - 1 - left) / step } else { 0 }.min(count);
-    let end = if width > right { (width - right + step - 1) / step } else { 0 }.clamp(start, count);
-    let edge = |place: isize| {
-        let inside = weighted.iter().filter(|tap| (0..width).contains(&(place * step + tap.right)));
-        let sum = inside.fold(bias, |sum, tap| {
-            let element = image[(tap.row + place * step + tap.right) as usize].widen();
-            sum.plus(tap.weight.times(element))
-        });
-        T::narrow(sum)
-    };
-    for place in (0..start).chain(end..count) {
-        out[place as usize] = edge(place);
+    let count = out.len();
+    for place in (0..inside.start).chain(inside.end..count) {
+        out[place] = edge(place as isize * step, width, image, bias, weighted);
     }
     // The last block of a row takes places again that the one before has. How far elements are apart is decided before
     // there are sums: where it is decided among them, they do not become vectors.
     let row = (image, step, bias, weighted);
-    let inside = start..end;
+    let inside = inside.start as isize..inside.end as isize;
     let is_done = match step {
         1 => sum_blocks::<T, 1>(out, inside.clone(), row),
         2 => sum_blocks::<T, 2>(out, inside.clone(), row),
@@ -143,9 +159,28 @@ fn sum_row<T: Element<Math: Arithmetic>>(
     };
     if !is_done {
         for place in inside {
-            out[place as usize] = edge(place);
+            out[place as usize] = edge(place * step, width, image, bias, weighted);
         }
     }
+}
+
+/// The sum at a place, whose window may reach beyond the image: `start` is where that would begin without padding.
+#[inline(always)]
+fn edge<T: Element<Math: Arithmetic>>(
+    start: isize,
+    width: isize,
+    image: &[T],
+    bias: Math<T>,
+    weighted: &[Weighted<Math<T>>],
+) -> T {
+    let mut sum = bias;
+    for tap in weighted {
+        let at = start + tap.right;
+        if (0..width).contains(&at) {
+            sum = sum.plus(tap.weight.times(image[(tap.row + at) as usize].widen()));
+        }
+    }
+    T::narrow(sum)
 }
 
 /// The image, the step from place to place, what is added, and the taps.
