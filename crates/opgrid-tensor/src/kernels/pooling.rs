@@ -199,27 +199,14 @@ pub fn largest<T: Element<Math: Bounded>>(
     input: &Array,
     windows: &Windows,
 ) -> Result<()> {
-    let (plane, [_, height, width]) = (windows.plane(), windows.image);
+    let plane = windows.plane();
+    let chunks = chunks(&windows.reaches[2], plane);
     parts::read::<T, _>(out, input, |input| {
         check_planes(input.len(), plane, out, windows.places())?;
         let work = windows.work().saturating_mul(2);
         parts::produce_two::<T, i64>([out, indices], windows.places(), work, |part, out, indices| {
             let input = &input[part * plane..][..plane];
-            let [depth, rows, columns] = &windows.reaches;
-            let lines = depth.iter().flat_map(|z| rows.iter().map(move |y| (z, y)));
-            let outs = out
-                .chunks_exact_mut(columns.len().max(1))
-                .zip(indices.chunks_exact_mut(columns.len().max(1)));
-            for ((z, y), (out, indices)) in lines.zip(outs) {
-                let chunks = out.chunks_mut(CHUNK).zip(indices.chunks_mut(CHUNK)).zip(columns.chunks(CHUNK));
-                for ((out, indices), columns) in chunks {
-                    let corner = (z.start * height + y.start) * width;
-                    let row =
-                        |z_at: usize, y_at: usize| corner + (z_at * z.step * height + y_at * y.step) * width;
-                    let starts = (0..z.count).flat_map(|z| (0..y.count).map(move |y| row(z, y)));
-                    LargestOfRow { input, corner, starts, columns, out, indices }.vectorised();
-                }
-            }
+            LargestOfPlane { windows, chunks: &chunks, input, out, indices }.vectorised();
         })
     })
 }
@@ -229,75 +216,133 @@ const FEW: usize = 256;
 /// Places beside each other whose extremes are kept in registers or near them.
 const CHUNK: usize = 16;
 
-/// Some places beside each other: where each row of elements under them starts, and what they cover.
-struct LargestOfRow<'a, T, I> {
+/// Places beside each other that are looked at together.
+struct Chunk {
+    /// The first one.
+    start: usize,
+    /// How far the elements under one are from those under the next, where all cover as many, as far from each other; 0 where
+    /// they do not, as at the edges.
+    apart: usize,
+}
+
+/// A row of places in chunks; the last one takes places again that the one before has.
+fn chunks(columns: &[Reach], plane: usize) -> Vec<Chunk> {
+    let chunk = |start: usize| {
+        let start = start.min(columns.len().saturating_sub(CHUNK));
+        let all = &columns[start..columns.len().min(start + CHUNK)];
+        let first = all[0];
+        let apart = all.get(1).map_or(1, |second| second.start.saturating_sub(first.start));
+        let as_first = |(at, x): (usize, &Reach)| {
+            (x.start, x.count, x.step) == (first.start + at * apart, first.count, first.step)
+        };
+        let is_even =
+            all.len() == CHUNK && plane <= u32::MAX as usize && all.iter().enumerate().all(as_first);
+        Chunk { start, apart: if is_even { apart } else { 0 } }
+    };
+    (0..columns.len()).step_by(CHUNK).map(chunk).collect()
+}
+
+/// The places of a plane.
+struct LargestOfPlane<'a, T> {
+    windows: &'a Windows,
+    chunks: &'a [Chunk],
     input: &'a [T],
-    corner: usize,
-    starts: I,
-    columns: &'a [Reach],
     out: &'a mut [T],
     indices: &'a mut [i64],
 }
 
-impl<T: Element<Math: Bounded>, I: Iterator<Item = usize>> VectorLoop for LargestOfRow<'_, T, I> {
+impl<T: Element<Math: Bounded>> VectorLoop for LargestOfPlane<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { input, corner, starts, columns, out, indices } = self;
-        let mut best = [Math::<T>::LOWEST; CHUNK];
-        let mut at = [0; CHUNK];
-        at.iter_mut().zip(columns).for_each(|(at, x)| *at = corner + x.start);
-        let n = columns.len();
-        // Away from the edges all places cover as many elements, and are equally far apart.
-        let (first, apart) =
-            (columns[0], columns.get(1).map_or(1, |x| x.start.saturating_sub(columns[0].start)));
-        let as_first = |(at, x): (usize, &Reach)| {
-            (x.start, x.count, x.step) == (first.start + at * apart, first.count, first.step)
-        };
-        let is_even = apart > 0 && columns.iter().enumerate().all(as_first);
-        for start in starts {
-            if is_even {
-                for k in 0..first.count {
-                    let here = start + first.start + k * first.step;
-                    let from = &input[here..][..(n - 1) * apart + 1];
-                    match apart {
-                        1 => larger::<T>(&mut best, &mut at, from.iter(), here, 1),
-                        2 => larger::<T>(&mut best, &mut at, from.iter().step_by(2), here, 2),
-                        _ => larger::<T>(&mut best, &mut at, from.iter().step_by(apart), here, apart),
-                    }
+        let Self { windows, chunks, input, out, indices } = self;
+        let [depth, rows, columns] = &windows.reaches;
+        let width = columns.len().max(1);
+        let lines = depth.iter().flat_map(|z| rows.iter().map(move |y| (z, y)));
+        let outs = out.chunks_exact_mut(width).zip(indices.chunks_exact_mut(width));
+        for ((z, y), (out, indices)) in lines.zip(outs) {
+            for &Chunk { start, apart } in chunks {
+                let end = columns.len().min(start + CHUNK);
+                let line = Line { windows, input, z, y, columns: &columns[start..end] };
+                let (out, indices) = (&mut out[start..end], &mut indices[start..end]);
+                match apart {
+                    1 => line.evenly::<1>(out, indices),
+                    2 => line.evenly::<2>(out, indices),
+                    _ => line.one_by_one(out, indices),
                 }
-                continue;
             }
-            for ((best, at), x) in best.iter_mut().zip(&mut at).zip(columns) {
-                let from = input[start + x.start..].iter().step_by(x.step).take(x.count);
-                for (k, value) in from.enumerate() {
-                    choose::<T>(best, at, value.widen(), start + x.start + k * x.step);
+        }
+    }
+}
+
+/// Places beside each other on one plane.
+struct Line<'a, T> {
+    windows: &'a Windows,
+    input: &'a [T],
+    z: &'a Reach,
+    y: &'a Reach,
+    columns: &'a [Reach],
+}
+
+impl<T: Element<Math: Bounded>> Line<'_, T> {
+    /// Where each row of elements under the places starts.
+    #[inline(always)]
+    fn rows(&self) -> impl Iterator<Item = usize> {
+        let ([_, height, width], z, y) = (self.windows.image, *self.z, *self.y);
+        let row = move |depth: usize, row: usize| {
+            ((z.start + depth * z.step) * height + y.start + row * y.step) * width
+        };
+        (0..z.count).flat_map(move |depth| (0..y.count).map(move |at| row(depth, at)))
+    }
+
+    /// Where the window begins, without its column.
+    fn corner(&self) -> usize {
+        let [_, height, width] = self.windows.image;
+        (self.z.start * height + self.y.start) * width
+    }
+
+    /// `CHUNK` places, each so far from the one before, that cover as many elements.
+    #[inline(always)]
+    fn evenly<const APART: usize>(&self, out: &mut [T], indices: &mut [i64]) {
+        let first = self.columns[0];
+        let mut best = [Math::<T>::LOWEST; CHUNK];
+        // Numbers of 32 bits, of which a vector has as many as of floats.
+        let mut at: [u32; CHUNK] =
+            std::array::from_fn(|place| (self.corner() + first.start + place * APART) as u32);
+        for start in self.rows() {
+            for k in 0..first.count {
+                let here = start + first.start + k * first.step;
+                let from = &self.input[here..][..(CHUNK - 1) * APART + 1];
+                for place in 0..CHUNK {
+                    let value = from[place * APART].widen();
+                    choose::<T, u32>(&mut best[place], &mut at[place], value, (here + place * APART) as u32);
                 }
             }
         }
         out.iter_mut().zip(best).for_each(|(out, best)| *out = T::narrow(best));
-        indices.iter_mut().zip(at).for_each(|(index, at)| *index = at as i64);
+        indices.iter_mut().zip(at).for_each(|(index, at)| *index = i64::from(at));
     }
-}
 
-/// One element for each place: they follow each other from `here` on, so far apart.
-#[inline(always)]
-fn larger<'a, T: Element<Math: Bounded>>(
-    best: &mut [Math<T>; CHUNK],
-    at: &mut [usize; CHUNK],
-    from: impl Iterator<Item = &'a T>,
-    here: usize,
-    apart: usize,
-) {
-    for (place, ((best, at), value)) in best.iter_mut().zip(at).zip(from).enumerate() {
-        choose::<T>(best, at, value.widen(), here + place * apart);
+    /// Any places.
+    #[inline(always)]
+    fn one_by_one(&self, out: &mut [T], indices: &mut [i64]) {
+        for ((out, index), x) in out.iter_mut().zip(indices).zip(self.columns) {
+            let (mut best, mut at) = (Math::<T>::LOWEST, self.corner() + x.start);
+            for start in self.rows() {
+                let from = self.input[start + x.start..].iter().step_by(x.step).take(x.count);
+                for (k, value) in from.enumerate() {
+                    choose::<T, usize>(&mut best, &mut at, value.widen(), start + x.start + k * x.step);
+                }
+            }
+            (*out, *index) = (T::narrow(best), at as i64);
+        }
     }
 }
 
 /// Takes a value that is larger; without a branch, which nobody could foretell.
 #[inline(always)]
-fn choose<T: Element<Math: Bounded>>(best: &mut Math<T>, at: &mut usize, value: Math<T>, here: usize) {
+fn choose<T: Element<Math: Bounded>, I: Copy>(best: &mut Math<T>, at: &mut I, value: Math<T>, here: I) {
     let is_larger = best.is_below(value) | value.is_nan();
     *best = if is_larger { value } else { *best };
     *at = if is_larger { here } else { *at };

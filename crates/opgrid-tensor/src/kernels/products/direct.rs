@@ -43,7 +43,8 @@ pub(super) fn correlate<T: Element<Math: Arithmetic>>(
         let first = (number * groups + filter / each) * channels;
         let weight = &filters.weight[filter * taps..][..taps];
         let bias = filters.bias(filter).unwrap_or(Math::<T>::ZERO);
-        Image { windows, inside: inside.clone(), out, image, first, places: &places, weight, bias }.vectorised();
+        Image { windows, inside: inside.clone(), out, image, first, places: &places, weight, bias }
+            .vectorised();
     })
 }
 
