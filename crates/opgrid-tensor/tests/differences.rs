@@ -10,12 +10,12 @@ use opgrid_tensor::ops::{
     ConvTranspose3dInput, Corrcoef, Cov, CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward,
     EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut,
     GeluOut, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron,
-    Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace, Logsumexp,
+    Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, LogSoftmaxBackwardData, Logspace, Logsumexp,
     LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut,
     MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
     NormScalar, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
-    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
-    ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
+    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReflectionPad2d, ReflectionPad2dOut, ReluOut, RepeatInterleaveSelfTensor,
+    ResizeInplace, ScaledDotProductFlashAttentionForCpu, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
     StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
     UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
@@ -509,6 +509,12 @@ fn outputs_of_any_strides_are_written() {
     Im2colOut.call(&image, &[2, 2], &[1, 1], &[0, 0], &[1, 1], &gaps).unwrap();
     assert_eq!(elements(&gaps), elements(&columns));
 
+    let padded = ReflectionPad2d.call(&image, &[1, 1, 1, 1]).unwrap();
+    let gaps = with_gaps(&padded);
+    ReflectionPad2dOut.call(&image, &[1, 1, 1, 1], &gaps).unwrap();
+    assert!(!gaps.is_contiguous(), "an output got other strides");
+    assert_eq!(elements(&gaps), elements(&padded));
+
     let rows = empty(&[2, 3], DType::F32);
     let gaps = with_gaps(&rows);
     LogSoftmaxOut.call(&floats(&[2, 3]), 1, false, &rows).unwrap();
@@ -555,6 +561,8 @@ fn what_torch_does_not_check_is_refused() {
     assert!(message(FftC2cOut.call(&complex, &[0], 0, true, &x)).contains(cast));
     let softmax = SoftmaxBackwardData.call(&x, &x, 0, DType::F64);
     assert!(message(softmax).contains("argument `input_dtype` has dtype float64"));
+    let softmax = LogSoftmaxBackwardData.call(&x, &floats(&[2, 3]), 0, DType::F32);
+    assert!(message(softmax).contains("argument `output` has shape [2, 3], expected that of `grad_output`"));
     let averages = AdaptiveAvgPool2dBackward.call(&floats(&[2, 1, 1, 1]), &floats(&[1, 1, 2, 2]));
     assert!(message(averages).contains("argument `grad_output` has shape"));
     let (volumes, less) = (floats(&[3, 1, 2, 2, 2]), floats(&[1, 1, 2, 2, 2]));
@@ -833,6 +841,10 @@ fn calls_that_end_the_process_elsewhere() {
     let (nothing, places) = (empty(&[4, 1, 0], DType::BF16), empty(&[4, 0], DType::I64));
     MedianDimValues.call(&nothing, 1, false, &nothing, &places).unwrap();
     assert_eq!((nothing.sizes(), places.sizes()), (&[4, 0][..], &[4, 0][..]));
+    let none = floats(&[0, 0, 2, 2]);
+    let (attended, _) =
+        ScaledDotProductFlashAttentionForCpu.call(&none, &none, &none, 0.0, true, None, None).unwrap();
+    assert_eq!(attended.sizes(), none.sizes());
 }
 
 #[test]

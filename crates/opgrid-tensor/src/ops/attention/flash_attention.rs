@@ -9,7 +9,7 @@
 //! - Dtypes: floating-point ones, one for all; `attn_mask` may be float32 beside 16-bit floats. `logsumexp` is float32 for
 //!   these, which are computed in single precision.
 //! - Values: a query that sees no key gives zeros, and zero as its logarithm.
-//! - Strides: row-major; of `logsumexp` heads are neighbours.
+//! - Strides: those of `query` without gaps; of `logsumexp` heads are neighbours.
 //! - Errors: other shapes, dtypes or devices; a `dropout_p`.
 //! - Source: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, PyTorch 2.15.
 
@@ -58,7 +58,37 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`attn_mask` has dtype", of(&x, &x, &x).named("attn_mask", mask(DType::I64, &[3, 3])))
         .refuses("`attn_mask` has shape", of(&x, &x, &x).named("attn_mask", mask(DType::F32, &[3, 4])));
     samples.rounds(ScaledDotProductFlashAttentionForCpu, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(ScaledDotProductFlashAttentionForCpu, &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES]);
 }
+
+/// Of attention that goes to the loops for the CPU.
+pub(super) const ROW_FOR_EACH_KEY: Difference = Difference {
+    id: "values-for-each-key",
+    what: "torch reads as many keys as there are values, and heads of both by the number of one of them, also where \
+           there are none; here keys and values of different shapes are refused",
+    why: "memory that is not theirs must not be read",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| seen.we_refuse("argument `value` has shape") || seen.we_refuse("argument `key` has shape"),
+    directed: None,
+};
+
+const OF_ANY_STRIDES: Difference = Difference {
+    id: "attention-of-any-strides",
+    what: "torch reads and writes rows of attention for the CPU as if their elements were neighbours, so that results are \
+           wrong and in part never written; here queries, keys and values may have any strides",
+    why: "results must not depend on the layout",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_that_of_any_strides"),
+    when: |seen| {
+        let has_gaps = |name: &&str| {
+            let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);
+            geometry.is_some_and(|of| {
+                of.sizes().last().is_some_and(|size| *size > 1) && of.strides().last() != Some(&1)
+            })
+        };
+        seen.part == Part::Values && ["query", "key", "value"].iter().any(has_gaps)
+    },
+    directed: None,
+};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let tensors = |[b, h, k, l, s, e]: [i64; 6]| {
@@ -194,7 +224,7 @@ fn shape(
     let dtype = if q.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
     let logarithms = Geometry::strided(&[b, h, l], &[l.max(1) * h.max(1), 1, h.max(1)], 0)?;
     Ok((
-        TensorSpec::contiguous(q.sizes(), q.dtype(), q.device())?,
+        TensorSpec::new(q.geometry().like(MemoryFormat::Preserve)?, q.dtype(), q.device()),
         TensorSpec::new(logarithms, dtype, q.device()),
     ))
 }

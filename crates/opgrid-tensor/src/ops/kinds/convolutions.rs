@@ -485,12 +485,17 @@ const ORDER_OF_LINES: Difference = Difference {
     directed: None,
 };
 
-const DTYPE_OF_BIAS: Difference = Difference {
+/// Of convolutions, and of layers of recurrent networks.
+pub(crate) const DTYPE_OF_BIAS: Difference = Difference {
     id: "dtypes-of-biases",
-    what: "torch adds biases of any dtype in some convolutions; here they have the dtype of the input",
-    why: "one rule for all convolutions",
+    what: "torch adds biases of any dtype in some convolutions and layers of recurrent networks; here they have the \
+           dtype of the input",
+    why: "one rule for all",
     test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
-    when: |seen| seen.we_refuse("argument `bias`") && seen.we_refuse("convert one of them"),
+    when: |seen| {
+        let is_bias = seen.we_refuse("argument `bias`") || seen.we_refuse("a bias has dtype");
+        is_bias && seen.we_refuse("convert one of them")
+    },
     directed: Some(Directed {
         operator: "aten::conv_transpose2d.input",
         arguments: || {

@@ -3,6 +3,7 @@
 //! - Kinds: "constant", "reflect", "replicate", "circular"; `_pad_enum` has them as 3, 0, 1 and 2.
 //! - Shapes: as [`ConstantPadNd`]; frames that are not constant are for the last one to three dimensions, of a tensor that
 //!   has one more for channels and perhaps one for a batch.
+//! - Strides: those of the operators that it is made of; of `_pad_circular` row-major.
 //! - Dispatch: composites of `constant_pad_nd`, `reflection_pad1d` and its relatives; `_pad_circular` of `cat` and slices.
 //! - Errors: another mode; a `value` for a frame that is not constant; numbers of dimensions that do not fit; more elements
 //!   than there are to repeat.
@@ -67,6 +68,7 @@ pub(super) fn samples(samples: &mut Samples) {
     };
     samples
         .of(PadCircular, STORED, circular, |it| padding::reference(it, Mode::Circular, "pad"))
+        .refuses("all but 1 or 2", given(x.clone()).and(Vec::<i64>::new()))
         .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
         .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
 }
@@ -129,6 +131,14 @@ fn pad_enum(input: &Tensor, pad: &[i64], mode: i64, value: Option<f64>) -> Resul
 fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     padding::check(pad, sizes.len())?;
+    let around = sizes.len() - pad.len() / 2;
+    if !(1..=2).contains(&around) {
+        let message = format!(
+            "argument `pad` has {} numbers, two for each dimension of `self` but {around}, expected them for all but 1 or 2",
+            pad.len()
+        );
+        return Err(argument(message));
+    }
     let mut result = input.clone();
     for (dim, &pair) in padding::pairs(pad, sizes.len()).iter().enumerate() {
         if pair == (0, 0) {
@@ -142,6 +152,6 @@ fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
     }
     match result.is_same(input) {
         true => crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
-        false => Ok(result),
+        false => result.contiguous(),
     }
 }
