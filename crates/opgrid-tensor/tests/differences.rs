@@ -10,14 +10,16 @@ use opgrid_tensor::ops::{
     ConvTranspose3dInput, Corrcoef, Cov, CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward,
     EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut,
     GeluOut, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron,
-    Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, LogSoftmaxBackwardData, Logspace, Logsumexp,
-    LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut, MeanOut,
-    MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
-    NormScalar, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
-    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReflectionPad2d, ReflectionPad2dOut, ReluOut, RepeatInterleaveSelfTensor,
-    ResizeInplace, ScaledDotProductFlashAttentionForCpu, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
-    StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
-    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
+    Kthvalue, LerpTensor, LinearOut, LocalScalarDense, LogSoftmaxBackwardData, LogSoftmaxOut, LogicalNotOut,
+    Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices,
+    MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut,
+    NativeDropout, NormScalar, NormalInplace, NormalTensorFloatOut, PadCircular, PdistForward,
+    PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor,
+    ReflectionPad2d, ReflectionPad2dOut, ReluOut, RepeatInterleaveSelfTensor, ResizeInplace,
+    ScaledDotProductFlashAttentionForCpu, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter,
+    SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
+    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
+    VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Complex, Tensor, f16};
 
@@ -617,9 +619,27 @@ fn what_torch_does_not_check_is_refused() {
     let bias = to(&count(&[1]), DType::I32);
     let convolved = Conv3d.call(&image, &filter, Some(&bias), &[1], &[0], &[1], 1);
     assert!(message(convolved).contains("argument `bias`"));
+    let circular = PadCircular.call(&floats(&[1, 2, 2]), &[-1, 2]);
+    assert!(message(circular).contains("expected at most 1 on each side"));
     let rest = floats(&[4]).slice(0, 2, None, 1).unwrap();
     let before = AsStridedScatter.call(&rest, &floats(&[1]), &[1], &[1], Some(1));
     assert!(message(before).contains("before the first element of `self`; expected 2 or more"));
+}
+
+#[test]
+fn gradients_of_what_is_no_softmax() {
+    let numbers = |seed: i64| {
+        let numbers: Vec<f64> = (0..75i64).map(|k| ((k * seed) % 97 * 2 - 96) as f64 * 0.9371).collect();
+        Tensor::from_slice(&numbers, &[5, 5, 3]).unwrap().to_dtype(DType::F32).unwrap()
+    };
+    let (grad, output) = (numbers(31), numbers(57));
+    let narrow = elements(&SoftmaxBackwardData.call(&grad, &output, 0, DType::F32).unwrap());
+    let (grad, output) = (to(&grad, DType::F64), to(&output, DType::F64));
+    let exact = elements(&SoftmaxBackwardData.call(&grad, &output, 0, DType::F64).unwrap());
+    // A step of the largest sum, times the largest result.
+    let distance = f64::from(f32::EPSILON) * 5.0 * 90.0 * 90.0 * 90.0;
+    let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= distance;
+    assert!(narrow.iter().zip(&exact).all(is_near), "{narrow:?} {exact:?}");
 }
 
 #[test]

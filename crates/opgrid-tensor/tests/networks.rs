@@ -91,6 +91,12 @@ fn parameters_of_networks_are_checked() -> Result<()> {
         LstmInput.call(&of(&[3, 2, 3]), &states, parameters, biases, 1, 0.0, false, false, false)
     };
     refused(run(&[of(&[4, 3]), of(&[4, 2])], false), "a weight has shape [4, 3], expected [4 * 2, any]");
+    refused(run(&[of(&[8, 3]), of(&[8, 3])], false), "shapes cannot be multiplied");
+    let four = [of(&[8, 3]), of(&[8, 2]), of(&[8]), of(&[8])];
+    refused(run(&four, false), "argument `params` has 4 tensors, expected 2 for each of 1 * 1 layers");
+    let more = [of(&[2, 2, 2]), of(&[2, 2, 2])];
+    let run_more = LstmInput.call(&of(&[3, 2, 3]), &more, &four, true, 1, 0.0, false, false, false);
+    refused(run_more, "argument `hx` has shape [2, 2, 2], expected [1 * 1, 2, any]");
     let whole = empty(&[8], DType::I64);
     let words = "a bias has dtype int64, expected float32 as the input; convert one of them";
     refused(run(&[of(&[8, 3]), of(&[8, 2]), of(&[8]), whole.clone()], true), words);
@@ -105,14 +111,19 @@ fn parameters_of_networks_are_checked() -> Result<()> {
     let (bias, other) = (of(&[2]), empty(&[2], DType::I64));
     let (weight, square) = (of(&[2, 3]), of(&[2, 2]));
     refused(RnnTanhCell.call(&weight, &square, &weight, &square, Some(&bias), Some(&other)), words);
+    let [weight, square] = [weight, square].map(|of| of.to_dtype(DType::I32).unwrap());
+    let step = RnnTanhCell.call(&weight, &square, &weight, &square, None, None);
+    refused(step, "expected a floating-point or complex dtype");
     Ok(())
 }
 
 #[test]
 fn layers_drop_with_probabilities() {
     let parameters = [of(&[6, 3]), of(&[6, 2]), of(&[6, 2]), of(&[6, 2])];
-    let run = |p| GruInput.call(&of(&[3, 2, 3]), &of(&[2, 2, 2]), &parameters, false, 2, p, true, false, false);
+    let run =
+        |p| GruInput.call(&of(&[3, 2, 3]), &of(&[2, 2, 2]), &parameters, false, 2, p, true, false, false);
     refused(run(2.5), "elements are dropped by 2.5, expected a probability, 0 to 1");
+    refused(run(-0.5), "elements are dropped by -0.5, expected a probability, 0 to 1");
     // All that the second layer would see is dropped.
     let all = run(1.0).unwrap().0.to_vec::<f32>().unwrap();
     assert!(all.iter().all(|x| x.is_finite()), "{all:?}");
@@ -127,9 +138,12 @@ fn statistics_are_checked() -> Result<()> {
     refused(NativeBatchNormLegit.call(&x, None, None, &row, &long, false, 0.1, 1e-5), words);
     let outs = [empty(&[0], DType::F32), empty(&[0], DType::I32), empty(&[0], DType::F32)];
     let [out, mean, invstd] = &outs;
-    let unused = NativeBatchNormLegitNoTrainingOut
-        .call(&x, None, None, &row, &row, 0.1, 1e-5, out, mean, invstd);
+    let unused =
+        NativeBatchNormLegitNoTrainingOut.call(&x, None, None, &row, &row, 0.1, 1e-5, out, mean, invstd);
     refused(unused, "argument `out` has dtype int32, expected float32 as the result");
+    let [mean, invstd] = [empty(&[2, 0], DType::F32), empty(&[0], DType::F32)];
+    NativeBatchNormLegitNoTrainingOut.call(&x, None, None, &row, &row, 0.1, 1e-5, out, &mean, &invstd)?;
+    assert_eq!((mean.sizes(), invstd.sizes()), (&[0][..], &[0][..]));
     let mask = [true; 3];
     let words = "argument `mean` has 6 elements, expected 2, one for each row";
     let rows = NativeLayerNormBackward.call(&x, &x, &[3], &x, &row, Some(&row), Some(&row), &mask);
@@ -137,10 +151,15 @@ fn statistics_are_checked() -> Result<()> {
     refused(FusedRmsNorm.call(&x, &[], None, None), "argument `normalized_shape` is empty");
     refused(FusedRmsNorm.call(&x, &[9], None, None), "expected it to end with `normalized_shape`, [9]");
     refused(FusedRmsNorm.call(&x, &[3], Some(&x), None), "argument `weight` has shape [2, 3], expected [3]");
+    let complex = empty(&[3], DType::Complex64);
+    refused(FusedRmsNorm.call(&x, &[3], Some(&complex), None), "expected a real one as the input");
     let words = "argument `input` has 6 elements, expected N * C * HxW, 0 * 3 * 1";
     refused(NativeGroupNorm.call(&x, None, None, 0, 3, 1, 1, 1e-5), words);
+    let words = "argument `grad_out` has shape [4, 3], expected [2, 3]";
+    let (grad, one) = (of(&[4, 3]), full(&[2, 1], 1.0));
+    refused(NativeLayerNormBackward.call(&grad, &x, &[3], &one, &one, Some(&row), Some(&row), &mask), words);
     // Gradients have the dtype of the input, also where parameters may have another.
-    let (half, one) = (x.to_dtype(DType::F16)?, full(&[2, 1], 1.0));
+    let half = x.to_dtype(DType::F16)?;
     let words = "argument `grad_out` has dtype float32, expected float16 as the input";
     refused(NativeLayerNormBackward.call(&x, &half, &[3], &one, &one, Some(&row), Some(&row), &mask), words);
     refused(NativeGroupNormBackward.call(&x, &half, &one, &one, Some(&row), 2, 3, 1, 1, &mask), words);
@@ -188,8 +207,7 @@ fn images_without_channels_are_normalised() -> Result<()> {
     let (x, none) = (of(&[2, 0, 4]), of(&[0]));
     let out = BatchNorm.call(&x, Some(&none), Some(&none), None, None, true, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
-    let out =
-        InstanceNorm.call(&x, Some(&none), None, Some(&none), Some(&none), false, 0.1, 1e-5, false)?;
+    let out = InstanceNorm.call(&x, Some(&none), None, Some(&none), Some(&none), false, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
     Ok(())
 }
@@ -208,6 +226,13 @@ fn instances_take_running_statistics_of_any_dtype() -> Result<()> {
     for of_batch in [false, true] {
         let (wanted, mean) = run(DType::F32, of_batch)?;
         assert_eq!(run(DType::F64, of_batch)?, (wanted.clone(), mean.clone()));
+        // Each of them may have another.
+        let ([mixed, _], [_, var]) = (numbers(DType::F32)?, numbers(DType::I8)?);
+        let out = InstanceNorm.call(&x, None, None, Some(&mixed), Some(&var), of_batch, 0.5, 1e-5, false)?;
+        assert_eq!(out.to_vec::<f32>()?, wanted);
+        let [mean_of, _] = numbers(DType::F32)?;
+        let native = NativeBatchNorm.call(&x, None, None, Some(&mean_of), Some(&var), of_batch, 0.5, 1e-5);
+        refused(native, "argument `running_var` has dtype int8, expected float32 as the input");
         let whole = mean.into_iter().map(f64::trunc).collect::<Vec<_>>();
         assert_eq!(run(DType::I32, of_batch)?, (wanted, whole));
     }
@@ -235,19 +260,31 @@ fn attention_is_checked() -> Result<()> {
     let attend = |query: &Tensor, key: &Tensor, value: &Tensor, p: f64| {
         ScaledDotProductAttention.call(query, key, value, None, p, false, None, false)
     };
-    let words = "argument `value` has shape [1, 2, 3, 4], expected a row for each of `key`, of shape [1, 2, 5, 4]";
+    let words =
+        "argument `value` has shape [1, 2, 3, 4], expected a row for each of `key`, of shape [1, 2, 5, 4]";
     refused(attend(&query, &key, &query, 0.0), words);
-    let fused =
-        ScaledDotProductFlashAttentionForCpu.call(&query, &key, &query, 0.0, false, None, None);
+    let fused = ScaledDotProductFlashAttentionForCpu.call(&query, &key, &query, 0.0, false, None, None);
     refused(fused, "argument `value` has shape [1, 2, 3, 4]");
     refused(attend(&query, &key, &key, -0.5), "argument `dropout_p` is -0.5, expected a probability");
     refused(attend(&query, &key, &key, 2.0), "argument `dropout_p` is 2, expected a probability");
     let dropped = attend(&query, &key, &key, 1.0)?.to_vec::<f32>()?;
     assert!(dropped.iter().all(|x| *x == 0.0), "{dropped:?}");
     let whole = empty(&[1, 2, 3, 4], DType::U8);
-    let math =
-        ScaledDotProductAttentionMath.call(&whole, &key, &key, None, 0.0, false, None, None, false);
+    let math = ScaledDotProductAttentionMath.call(&whole, &key, &key, None, 0.0, false, None, None, false);
     refused(math, "expected a floating-point dtype");
+    let complex = empty(&[3, 5], DType::Complex64);
+    let math =
+        ScaledDotProductAttentionMath.call(&query, &key, &key, Some(&complex), 0.0, false, None, None, false);
+    refused(math, "result type complex64 can't be cast");
+    // Masks of bools are taken by all.
+    let all = full(&[3, 5], 1.0).to_dtype(DType::Bool)?;
+    let fused = |query: &Tensor, key: &Tensor, mask| {
+        ScaledDotProductFlashAttentionForCpu.call(query, key, key, 0.0, false, mask, None)
+    };
+    let (seen, _) = fused(&query, &key, Some(&all))?;
+    assert_eq!(seen.to_vec::<f32>()?, attend(&query, &key, &key, 0.0)?.to_vec::<f32>()?);
+    let (_, logarithms) = fused(&of(&[1, 2, 3, 0]), &of(&[1, 2, 5, 0]), None)?;
+    assert_eq!(logarithms.to_vec::<f32>()?, [0.0; 6]);
     // Sizes in front broadcast, also to nothing.
     let nothing = of(&[0, 2, 5, 4]);
     assert_eq!(attend(&query, &nothing, &nothing, 0.0)?.sizes(), [0, 2, 3, 4]);
@@ -272,7 +309,10 @@ fn attention_is_that_of_any_strides() -> Result<()> {
     for out in [fused(&heads, &key)?, attend(&heads, &key)?] {
         assert_eq!((out.strides(), out.to_vec::<f32>()?), (&[96, 8, 24, 1][..], wanted.clone()));
     }
-    assert_eq!(attend(&meta, &Tensor::empty(&[2, 3, 5, 8], DType::F32, Device::META)?)?.strides(), [96, 8, 24, 1]);
+    assert_eq!(
+        attend(&meta, &Tensor::empty(&[2, 3, 5, 8], DType::F32, Device::META)?)?.strides(),
+        [96, 8, 24, 1]
+    );
     // Three dimensions are one image of heads; rows with gaps give rows.
     let (image, keys) = (heads.select(0, 0)?, key.select(0, 0)?);
     let out = attend(&image, &keys)?;

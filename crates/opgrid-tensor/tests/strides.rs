@@ -54,6 +54,7 @@ fn padding_that_adds_nothing_keeps_the_order() {
     let circular = ops::PadCircular.call(&turned, &[1, 1]).unwrap();
     assert_eq!((circular.sizes(), circular.strides()), (&[4, 2, 5][..], &[10, 5, 1][..]));
     assert_eq!(ops::PadCircular.call(&turned, &[0, 0]).unwrap().strides(), [6, 3, 1]);
-    let images = Tensor::empty(&[1, 3, 4, 2], DType::F32, Device::CPU).unwrap().permute(&[0, 3, 1, 2]).unwrap();
+    let images =
+        Tensor::empty(&[1, 3, 4, 2], DType::F32, Device::CPU).unwrap().permute(&[0, 3, 1, 2]).unwrap();
     assert_eq!(ops::PadCircular.call(&images, &[1, 0, 0, 1]).unwrap().strides(), [40, 20, 5, 1]);
 }

@@ -291,7 +291,17 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
                     | "narrow_copy"
             );
             let is_apart = |out: &Operand| !out.is_empty() && !lies_in_rows(out);
-            is_such && !seen.elements.is_empty() && seen.outs().any(is_apart)
+            // By averages of others, in the order of the images.
+            let lies_otherwise = |input: &Operand| {
+                seen.out().is_some_and(|out| out.geometry.strides() != input.geometry.strides())
+            };
+            let is_normal = matches!(
+                seen.family(),
+                "native_batch_norm" | "_native_batch_norm_legit" | "_native_batch_norm_legit_no_training"
+            );
+            let is_such = is_such && seen.outs().any(is_apart)
+                || is_normal && seen.tensor("input").is_some_and(lies_otherwise);
+            is_such && !seen.elements.is_empty()
         },
         directed: None,
     },

@@ -58,7 +58,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`attn_mask` has dtype", of(&x, &x, &x).named("attn_mask", mask(DType::I64, &[3, 3])))
         .refuses("`attn_mask` has shape", of(&x, &x, &x).named("attn_mask", mask(DType::F32, &[3, 4])));
     samples.rounds(ScaledDotProductFlashAttentionForCpu, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(ScaledDotProductFlashAttentionForCpu, &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES]);
+    samples.differs_as(
+        ScaledDotProductFlashAttentionForCpu,
+        &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES, MASKS_OF_BOOLS, LOGARITHMS_OF_NOTHING],
+    );
 }
 
 /// Of attention that goes to the loops for the CPU.
@@ -81,11 +84,41 @@ const OF_ANY_STRIDES: Difference = Difference {
     when: |seen| {
         let has_gaps = |name: &&str| {
             let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);
-            geometry.is_some_and(|of| {
-                of.sizes().last().is_some_and(|size| *size > 1) && of.strides().last() != Some(&1)
-            })
+            geometry.is_some_and(are_apart)
         };
-        seen.part == Part::Values && ["query", "key", "value"].iter().any(has_gaps)
+        let result = seen.tensor("query").and_then(|query| query.geometry.like(MemoryFormat::Preserve).ok());
+        let is_apart = result.as_ref().is_some_and(are_apart);
+        seen.part == Part::Values && (is_apart || ["query", "key", "value"].iter().any(has_gaps))
+    },
+    directed: None,
+};
+
+/// Whether neighbours in a row are none in memory.
+fn are_apart(of: &Geometry) -> bool {
+    of.sizes().last().is_some_and(|size| *size > 1) && of.strides().last() != Some(&1)
+}
+
+const MASKS_OF_BOOLS: Difference = Difference {
+    id: "masks-of-attention-of-bools",
+    what: "torch takes masks of bools in `scaled_dot_product_attention` and not in what it is made of; here both do",
+    why: "one meaning for every mask",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| {
+        let is_bool = seen.tensor("attn_mask").is_some_and(|mask| mask.dtype == DType::Bool);
+        is_bool && seen.torch_refuses("Attention mask is the same data type as query")
+    },
+    directed: None,
+};
+
+const LOGARITHMS_OF_NOTHING: Difference = Difference {
+    id: "logarithms-of-heads-without-elements",
+    what: "torch gives no numbers as logarithms of heads without elements, of which each score is zero times infinity; here \
+           they are zero, as where there are no keys",
+    why: "nothing is added up",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| {
+        let heads = seen.tensor("query").and_then(|query| query.geometry.sizes().last());
+        heads == Some(&0) && seen.part == Part::Values
     },
     directed: None,
 };

@@ -124,6 +124,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         tensors(&[2, 6, 4, 3], &[2, 3, 5, 3], &[2, 3, 5, 3]).named("enable_gqa", true),
         tensors(&[1, 3, 4, 2], &[2, 3, 5, 2], &[2, 1, 5, 2]),
         tensors(&[2, 3, 0, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]),
+        tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]).named("scale", -0.5),
         // Few enough elements for the checks of gradients.
         tensors(&[1, 1, 2, 2], &[1, 1, 2, 2], &[1, 1, 2, 2]).and(Value::None).and(0.0).and(true),
         tensors(&[1, 1, 1, 2], &[1, 1, 3, 2], &[1, 1, 3, 2]),
@@ -361,8 +362,9 @@ fn math(
         false => [key.clone(), value.clone()],
     };
     // Half of it on each side, as in torch.
-    let root = scale.unwrap_or(1.0 / (e as f64).sqrt()).sqrt();
-    let left = MulScalar.call(query, root.into())?;
+    let scale = scale.unwrap_or(1.0 / (e as f64).sqrt());
+    let root = scale.abs().sqrt();
+    let left = MulScalar.call(query, root.copysign(scale).into())?;
     let right = MulScalar.call(&key.transpose(-2, -1)?, root.into())?;
     let mut scores = Matmul.call(&left, &right)?;
     let s = scores.sizes().last().copied().unwrap_or(0);
@@ -375,6 +377,7 @@ fn math(
         scores = MaskedFillScalar.call(&scores, &hidden, f64::NEG_INFINITY.into())?;
     }
     if let Some(mask) = attn_mask {
+        result::check_cast(mask.spec()?.dtype(), scores.dtype())?;
         scores = AddTensor.call(&scores, mask, 1.into())?;
     }
     let scores = match scores.dtype() == spec.dtype() {

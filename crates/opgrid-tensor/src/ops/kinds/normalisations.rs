@@ -312,16 +312,32 @@ impl Normal<'_> {
 /// Of operators that torch does not look at the sizes of.
 pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
     id: "sizes-of-statistics-are-checked",
-    what: "torch reads weights, biases, averages and deviations of another size than there are channels or rows as far as \
-           they go, or beyond, and stretches single ones in some layouts; here they are refused",
+    what: "torch reads weights, biases, averages, deviations and gradients of another size than there are channels or rows \
+           as far as they go, or beyond, and stretches single ones in some layouts; here they are refused",
     why: "memory that is not theirs must not be read",
     test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
     when: |seen| {
-        let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd"];
+        let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
         names.iter().any(|name| {
             seen.we_refuse(&format!("argument `{name}` has shape"))
                 || seen.we_refuse(&format!("argument `{name}` has ")) && seen.we_refuse("one for each row")
         })
+    },
+    directed: None,
+};
+
+/// Of operators with running statistics.
+pub(crate) const DEVIATIONS_ARE_CHECKED: Difference = Difference {
+    id: "dtypes-of-deviations-are-checked",
+    what: "torch looks at the dtype of running averages, and not at that of running deviations, which it converts, or fails \
+           to read; here both are checked, or converted in `instance_norm`",
+    why: "one rule for both",
+    test: ("opgrid-tensor/tests/networks.rs", "instances_take_running_statistics_of_any_dtype"),
+    when: |seen| {
+        let of = |name| seen.tensor(name).map(|tensor| tensor.dtype);
+        let is_read =
+            seen.torch_refuses("expected scalar type") || seen.we_refuse("argument `running_var` has dtype");
+        is_read && of("running_mean") != of("running_var")
     },
     directed: None,
 };
@@ -333,7 +349,10 @@ pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
            memory is; here `N * C * HxW` is their number",
     why: "results must not be what is left in memory",
     test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
-    when: |seen| seen.number("N") == Some(Scalar::Int(0)) && seen.we_refuse("expected N * C * HxW"),
+    when: |seen| {
+        let words = ["expected N * C * HxW", "argument `group` is", "argument `C` is", "argument `HxW` is"];
+        seen.number("N") == Some(Scalar::Int(0)) && words.iter().any(|words| seen.we_refuse(words))
+    },
     directed: None,
 };
 
@@ -345,14 +364,24 @@ pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
     why: "as near to the mathematical result, where no digits of it are left",
     test: ("opgrid-tensor/tests/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
     when: |seen| {
-        let (Some(input), Some(eps)) = (seen.tensor("input"), seen.number("eps")) else { return false };
-        let (Ok(limits), Ok(eps)) = (finfo(computed_in(input.dtype)), eps.to_f64()) else { return false };
+        let Some(input) = seen.tensor("input") else { return false };
+        let eps = seen.number("eps").unwrap_or(Scalar::Float(1e-5)).to_f64();
+        let (Ok(limits), Ok(eps)) = (finfo(computed_in(input.dtype)), eps) else { return false };
         let largest_of = |operand: &Operand| operand.elements.iter().map(|x| x.norm()).fold(0.0, f64::max);
         let scale = seen.tensor("weight").map_or(1.0, largest_of);
-        let rstds = groups(seen, input).into_iter().map(|group| 1.0 / (variance(&group) + eps).sqrt());
+        let is_own =
+            ["training", "use_input_stats"].iter().any(|flag| seen.number(flag).is_some_and(Scalar::to_bool));
+        let variances = match seen.tensor("running_var") {
+            Some(running) if !is_own => running.elements.iter().map(|variance| variance.re).collect(),
+            _ => groups(seen, input).iter().map(|group| variance(group)).collect::<Vec<_>>(),
+        };
+        let rstds = variances.into_iter().map(|variance| 1.0 / (variance + eps).sqrt());
         let distance = 16.0 * limits.eps * largest_of(input) * scale * rstds.fold(0.0, f64::max);
-        let is_near = |(_, ours, torch): &Pair| (ours - torch).norm() <= distance;
-        distance.is_finite() && matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
+        let is_near = |(_, ours, torch): &Pair| match distance.is_finite() {
+            true => (ours - torch).norm() <= distance,
+            false => !ours.is_finite() && !torch.is_finite(),
+        };
+        matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
     },
     directed: None,
 };

@@ -172,6 +172,7 @@ pub(super) fn samples(samples: &mut Samples) {
     let shared = [
         normalisations::SIZES_ARE_CHECKED,
         normalisations::WITHOUT_DEVIATION,
+        normalisations::DEVIATIONS_ARE_CHECKED,
         UNUSED_ARE_CHECKED,
         OUTPUTS_ARE_NOT_READ,
     ];
@@ -181,14 +182,20 @@ pub(super) fn samples(samples: &mut Samples) {
 }
 
 const UNUSED_ARE_CHECKED: Difference = Difference {
-    id: "dtypes-of-unused-outputs-are-checked",
-    what: "torch takes outputs of any dtype for averages and deviations that are not computed while not training; here they \
-           are checked as while training",
+    id: "unused-outputs-are-checked",
+    what: "torch takes outputs of any dtype for averages and deviations that are not computed while not training, and leaves \
+           or refuses those of two dimensions without elements; here they are checked as while training, and get one \
+           dimension",
     why: "one rule for both",
     test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
     when: |seen| {
-        let names = |out: &Operand| seen.we_refuse(&format!("argument `out` has dtype {}", out.dtype));
-        !is_training(seen) && seen.outs().skip(1).any(names)
+        let is_such = |out: &Operand| {
+            let is_left = matches!(seen.part, Part::Sizes | Part::Strides)
+                || seen.torch_refuses("TensorAccessor expected 1 dims");
+            seen.we_refuse(&format!("argument `out` has dtype {}", out.dtype))
+                || is_left && out.geometry.dims() > 1
+        };
+        !is_training(seen) && seen.outs().skip(1).any(is_such)
     },
     directed: None,
 };

@@ -84,6 +84,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("at least one dimension", given(x).and(Vec::<i64>::new()));
     samples.rounds(FusedRmsNorm, Roundings::all(Rounding::Sum(16)));
     samples.rounds(RmsNorm, Roundings::all(Rounding::Sum(16)));
+    samples.differs(RmsNorm, REAL_WEIGHTS);
+    samples.differs(FusedRmsNorm, REAL_WEIGHTS);
     samples.differs(
         FusedRmsNorm,
         Difference {
@@ -99,6 +101,15 @@ pub(super) fn samples(samples: &mut Samples) {
         },
     );
 }
+
+const REAL_WEIGHTS: Difference = Difference {
+    id: "real-rows-have-real-weights",
+    what: "torch leaves out the imaginary parts of weights of real numbers; here complex weights are refused",
+    why: "numbers must not be lost silently",
+    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    when: |seen| seen.we_refuse("expected a real one as the input"),
+    directed: None,
+};
 
 fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
     /// Sizes, how many of them are normalised, the dtype of a weight, and what is added to the mean.

@@ -71,7 +71,26 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("all but 1 or 2", given(x.clone()).and(Vec::<i64>::new()))
         .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
         .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
+    samples.differs(Pad, OF_WHAT_STAYS);
+    samples.differs(PadEnum, OF_WHAT_STAYS);
+    samples.differs(PadCircular, OF_WHAT_STAYS);
 }
+
+const OF_WHAT_STAYS: Difference = Difference {
+    id: "circular-frames-of-what-stays",
+    what: "torch repeats more elements in a circular frame than one that leaves out others keeps, from places that it is \
+           writing to; here there are at most as many as stay",
+    why: "results must not be what is left in memory",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let leaves_out = match seen.argument("pad") {
+            Some(Argument::Ints(pad)) => pad.iter().any(|count| *count < 0),
+            _ => false,
+        };
+        leaves_out && seen.we_refuse("on each side")
+    },
+    directed: None,
+};
 
 fn by_name(it: &Inputs) -> Result<Expected> {
     let mode: String = it.value("mode")?;

@@ -60,4 +60,5 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(GruInput, Roundings::all(Rounding::Near(16)));
     samples.rounds(GruCell, Roundings::all(Rounding::Near(16)));
     samples.differs_as(GruInput, recurrent::DIFFERENCES);
+    samples.differs(GruCell, recurrent::STEPS_OF_FLOATS);
 }

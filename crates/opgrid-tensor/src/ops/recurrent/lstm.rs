@@ -78,4 +78,5 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(LstmInput, Roundings::all(Rounding::Near(16)));
     samples.rounds(LstmCell, Roundings::all(Rounding::Near(16)));
     samples.differs_as(LstmInput, recurrent::DIFFERENCES);
+    samples.differs(LstmCell, recurrent::STEPS_OF_FLOATS);
 }

@@ -87,4 +87,5 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(RnnReluCell, Roundings::all(Rounding::Near(16)));
     samples.differs_as(RnnTanhInput, recurrent::DIFFERENCES);
     samples.differs_as(RnnReluInput, recurrent::DIFFERENCES);
+    samples.differs(RnnTanhCell, recurrent::STEPS_OF_FLOATS);
 }
