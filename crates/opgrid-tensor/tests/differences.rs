@@ -628,18 +628,24 @@ fn what_torch_does_not_check_is_refused() {
 
 #[test]
 fn gradients_of_what_is_no_softmax() {
-    let numbers = |seed: i64| {
-        let numbers: Vec<f64> = (0..75i64).map(|k| ((k * seed) % 97 * 2 - 96) as f64 * 0.9371).collect();
+    let numbers = |seed: i64, factor: f64| {
+        let numbers: Vec<f64> = (0..75i64).map(|k| ((k * seed) % 97 * 2 - 96) as f64 * factor).collect();
         Tensor::from_slice(&numbers, &[5, 5, 3]).unwrap().to_dtype(DType::F32).unwrap()
     };
-    let (grad, output) = (numbers(31), numbers(57));
-    let narrow = elements(&SoftmaxBackwardData.call(&grad, &output, 0, DType::F32).unwrap());
-    let (grad, output) = (to(&grad, DType::F64), to(&output, DType::F64));
-    let exact = elements(&SoftmaxBackwardData.call(&grad, &output, 0, DType::F64).unwrap());
-    // A step of the largest sum, times the largest result.
-    let distance = f64::from(f32::EPSILON) * 5.0 * 90.0 * 90.0 * 90.0;
-    let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= distance;
-    assert!(narrow.iter().zip(&exact).all(is_near), "{narrow:?} {exact:?}");
+    let check = |narrow: Tensor, exact: Tensor, largest: f64| {
+        // A step of the largest sum, times the largest softmax.
+        let distance = f64::from(f32::EPSILON) * 5.0 * 90.0 * largest;
+        let (narrow, exact) = (elements(&narrow), elements(&exact));
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= distance;
+        assert!(narrow.iter().zip(&exact).all(is_near), "{narrow:?} {exact:?}");
+    };
+    let wide = |of: &Tensor| to(of, DType::F64);
+    let (grad, output) = (numbers(31, 0.9371), numbers(57, 0.9371));
+    let exact = SoftmaxBackwardData.call(&wide(&grad), &wide(&output), 0, DType::F64).unwrap();
+    check(SoftmaxBackwardData.call(&grad, &output, 0, DType::F32).unwrap(), exact, 90.0 * 90.0);
+    let output = numbers(57, 0.03);
+    let exact = LogSoftmaxBackwardData.call(&wide(&grad), &wide(&output), 0, DType::F64).unwrap();
+    check(LogSoftmaxBackwardData.call(&grad, &output, 0, DType::F32).unwrap(), exact, 3f64.exp());
 }
 
 #[test]

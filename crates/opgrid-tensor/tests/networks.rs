@@ -1,13 +1,13 @@
 //! Normalisations, attention and recurrent operators: what samples cannot say, and what torch answers otherwise.
 
 use opgrid_core::{DType, Device, Result};
+use opgrid_tensor::Tensor;
 use opgrid_tensor::ops::{
     BatchNorm, FusedRmsNorm, GruInput, InstanceNorm, LstmCell, LstmInput, NativeBatchNorm,
     NativeBatchNormLegit, NativeBatchNormLegitNoTrainingOut, NativeBatchNormOut, NativeGroupNorm,
-    NativeGroupNormBackward, NativeLayerNorm, NativeLayerNormBackward, RnnTanhCell,
+    NativeGroupNormBackward, NativeLayerNorm, NativeLayerNormBackward, RnnTanhCell, SafeSoftmax,
     ScaledDotProductAttention, ScaledDotProductAttentionMath, ScaledDotProductFlashAttentionForCpu,
 };
-use opgrid_tensor::{Geometry, Tensor};
 
 /// Small numbers, no two neighbours alike.
 fn of(sizes: &[i64]) -> Tensor {
@@ -97,6 +97,9 @@ fn parameters_of_networks_are_checked() -> Result<()> {
     let more = [of(&[2, 2, 2]), of(&[2, 2, 2])];
     let run_more = LstmInput.call(&of(&[3, 2, 3]), &more, &four, true, 1, 0.0, false, false, false);
     refused(run_more, "argument `hx` has shape [2, 2, 2], expected [1 * 1, 2, any]");
+    let cells = [of(&[1, 2, 2]), empty(&[1, 2, 2], DType::I8)];
+    let run_mixed = LstmInput.call(&of(&[3, 2, 3]), &cells, &four, true, 1, 0.0, false, false, false);
+    refused(run_mixed, "argument `hx` has dtype int8, expected float32 as the input");
     let whole = empty(&[8], DType::I64);
     let words = "a bias has dtype int64, expected float32 as the input; convert one of them";
     refused(run(&[of(&[8, 3]), of(&[8, 2]), of(&[8]), whole.clone()], true), words);
@@ -162,6 +165,10 @@ fn statistics_are_checked() -> Result<()> {
     let half = x.to_dtype(DType::F16)?;
     let words = "argument `grad_out` has dtype float32, expected float16 as the input";
     refused(NativeLayerNormBackward.call(&x, &half, &[3], &one, &one, Some(&row), Some(&row), &mask), words);
+    let (narrow, mean) = (x.to_dtype(DType::F16)?, one.to_dtype(DType::F16)?);
+    let mixed =
+        NativeLayerNormBackward.call(&narrow, &half, &[3], &mean, &one, None, None, &[true, false, false]);
+    refused(mixed, "argument `rstd` has dtype float32, expected float16 as the input");
     refused(NativeGroupNormBackward.call(&x, &half, &one, &one, Some(&row), 2, 3, 1, 1, &mask), words);
     Ok(())
 }
@@ -207,6 +214,12 @@ fn images_without_channels_are_normalised() -> Result<()> {
     let (x, none) = (of(&[2, 0, 4]), of(&[0]));
     let out = BatchNorm.call(&x, Some(&none), Some(&none), None, None, true, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
+    // Sizes are checked all the same.
+    let (images, number) = (of(&[0, 3]), of(&[]));
+    let short = BatchNorm.call(&images, Some(&number), None, None, None, true, 0.1, 1e-5, false);
+    refused(short, "argument `weight` has shape [], expected [3]");
+    let flat = BatchNorm.call(&of(&[0]), None, None, None, None, true, 0.1, 1e-5, false);
+    refused(flat, "expected at least two dimensions");
     let out = InstanceNorm.call(&x, Some(&none), None, Some(&none), Some(&none), false, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
     Ok(())
@@ -276,6 +289,17 @@ fn attention_is_checked() -> Result<()> {
     let math =
         ScaledDotProductAttentionMath.call(&query, &key, &key, Some(&complex), 0.0, false, None, None, false);
     refused(math, "result type complex64 can't be cast");
+    let softmax = SafeSoftmax.call(&complex, 1, Some(DType::F64));
+    refused(softmax, "result type complex64 can't be cast");
+    // A mask of single precision beside doubles.
+    let (wide, keys) = (query.to_dtype(DType::F64)?, key.to_dtype(DType::F64)?);
+    let masked = |mask: &Tensor| {
+        let fused = ScaledDotProductFlashAttentionForCpu;
+        fused
+            .call(&wide, &keys, &keys, 0.0, false, Some(mask), None)
+            .map(|(out, _)| out.to_vec::<f64>().unwrap())
+    };
+    assert_eq!(masked(&of(&[3, 5]))?, masked(&of(&[3, 5]).to_dtype(DType::F64)?)?);
     // Masks of bools are taken by all.
     let all = full(&[3, 5], 1.0).to_dtype(DType::Bool)?;
     let fused = |query: &Tensor, key: &Tensor, mask| {

@@ -6,7 +6,7 @@
 //!
 //! - Shapes: `[b, h, queries, e]`, and `[b, k, keys, e]` twice, where `k` divides `h`; `attn_mask` of two or four dimensions is
 //!   stretched to `[b, h, queries, keys]`. The results are `[b, h, queries, e]` and `[b, h, queries]`.
-//! - Dtypes: floating-point ones, one for all; `attn_mask` may be float32 beside 16-bit floats. `logsumexp` is float32 for
+//! - Dtypes: floating-point ones, one for all; `attn_mask` may be float32 or bool. `logsumexp` is float32 for
 //!   these, which are computed in single precision.
 //! - Values: a query that sees no key gives zeros, and zero as its logarithm.
 //! - Strides: those of `query` without gaps; of `logsumexp` heads are neighbours.
@@ -266,11 +266,10 @@ fn shape(
 ///
 /// A mask of another dtype or device, or that does not broadcast to these sizes.
 fn check_mask(mask: &TensorSpec, query: &TensorSpec, sizes: [i64; 4]) -> Result<()> {
-    let is_fit = [DType::Bool, query.dtype()].contains(&mask.dtype())
-        || (query.dtype().size_in_bytes() == 2 && mask.dtype() == DType::F32);
+    let is_fit = [DType::Bool, DType::F32, query.dtype()].contains(&mask.dtype());
     if !is_fit || mask.device() != query.device() {
         let message = format!(
-            "argument `attn_mask` has dtype {} on {}, expected {} or bool on {}",
+            "argument `attn_mask` has dtype {} on {}, expected {}, float32 or bool on {}",
             mask.dtype(),
             mask.device(),
             query.dtype(),

@@ -65,7 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(ScaledDotProductAttention, Roundings::all(Rounding::Sum(64)));
     samples.rounds(ScaledDotProductAttentionMath, Roundings::all(Rounding::Sum(256)));
     samples.differs_as(ScaledDotProductAttention, &[ROW_FOR_EACH_KEY, PROBABILITIES, WITHOUT_ELEMENTS]);
-    samples.differs_as(ScaledDotProductAttentionMath, &[PROBABILITIES, OF_INTEGERS]);
+    samples.differs_as(ScaledDotProductAttentionMath, &[PROBABILITIES, OF_INTEGERS, WITHOUT_ELEMENTS]);
 }
 
 const PROBABILITIES: Difference = Difference {
@@ -316,7 +316,7 @@ fn is_fused(
         Some(mask) => {
             [2, 4].contains(&mask.dim())
                 && mask.geometry().expand(&[b, h, l, s]).is_ok()
-                && (mask.dtype() == q.dtype() || q.dtype().size_in_bytes() == 2)
+                && [q.dtype(), DType::F32].contains(&mask.dtype())
         }
         None => true,
     };

@@ -371,6 +371,14 @@ impl Network {
         }
         let count = self.num_layers.checked_mul(directions);
         for state in states {
+            if state.spec()?.dtype() != spec.dtype() {
+                let message = format!(
+                    "argument `hx` has dtype {}, expected {} as the input; convert one of them",
+                    state.dtype(),
+                    spec.dtype()
+                );
+                return Err(argument(message));
+            }
             let fits =
                 matches!(state.spec()?.sizes(), &[own, states, _] if Some(own) == count && states == batch);
             if !fits {
@@ -435,14 +443,14 @@ pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
 const PARAMETERS_ARE_CHECKED: Difference = Difference {
     id: "parameters-of-networks-are-checked",
     what: "torch splits what matrices of too few or too many rows give into as many gates as come out, stretches \
-           them, or reads gates that are not there, and leaves out states and parameters beyond those of the layers; here \
-           all are refused that do not fit",
+           them, or reads gates that are not there, leaves out states and parameters beyond those of the layers, and \
+           converts the states of cells in some dtypes; here all are refused that do not fit",
     why: "a wrong size is a mistake that nobody notices",
     test: ("opgrid-tensor/tests/networks.rs", "parameters_of_networks_are_checked"),
     when: |seen| {
-        let of_lstm = seen.family() == "lstm" && seen.we_refuse("shapes cannot be multiplied");
-        let words = ["a weight has shape", "argument `hx` has shape", "argument `params` has"];
-        of_lstm || words.iter().any(|words| seen.we_refuse(words))
+        let of_lstm = seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to fit `self`");
+        let words = ["a weight has shape", "argument `hx` has", "argument `params` has"];
+        seen.family() == "lstm" && of_lstm || words.iter().any(|words| seen.we_refuse(words))
     },
     directed: None,
 };

@@ -123,11 +123,11 @@ pub(crate) fn samples<F: Operator + Copy, B: Operator + Copy, D: Operator + Copy
     );
 }
 
-/// Of the derivative of `softmax`.
+/// Of the derivatives of softmax and its logarithm.
 pub(crate) const BEYOND_ONE: Difference = Difference {
     id: "softmaxes-beyond-one",
-    what: "torch adds the products of gradients and results in another order, and what both sums lose is multiplied by the \
-           results, of which those of `softmax` are at most one; larger ones come of no softmax",
+    what: "torch adds gradients, or their products with results, in another order, and what both sums lose is multiplied by \
+           the softmax, which is at most one; larger ones come of no softmax",
     why: "as near to the mathematical result",
     test: ("opgrid-tensor/tests/differences.rs", "gradients_of_what_is_no_softmax"),
     when: |seen| {
@@ -135,10 +135,15 @@ pub(crate) const BEYOND_ONE: Difference = Difference {
             return false;
         };
         let largest = |of: &Operand| of.elements.iter().map(|x| x.norm()).fold(0.0, f64::max);
-        let (of_grad, of_output, count) = (largest(grad), largest(output), grad.elements.len() as f64);
+        let (softmax, factor) = match seen.family() {
+            "_log_softmax_backward_data" => {
+                (output.elements.iter().map(|x| x.re.exp()).fold(0.0, f64::max), 1.0)
+            }
+            _ => (largest(output), largest(output)),
+        };
         let Ok(limits) = finfo(grad.dtype) else { return false };
-        let distance = limits.eps * count * of_grad * of_output * of_output;
-        of_output > 1.0 && seen.each(|(_, ours, torch)| (ours - torch).norm() <= distance)
+        let distance = limits.eps * grad.elements.len() as f64 * largest(grad) * factor * softmax;
+        softmax > 1.0 && seen.each(|(_, ours, torch)| (ours - torch).norm() <= distance)
     },
     directed: None,
 };

@@ -143,8 +143,8 @@ impl Arguments<'_> {
         normalisations::check_gradient(self.grad, spec)?;
         normalisations::check_sizes([("weight", self.weight), ("bias", self.bias)], self.normalized_shape)?;
         let dtype = normalisations::statistics_dtype(spec, [("weight", self.weight), ("bias", self.bias)])?;
+        normalisations::statistics_dtype(spec, [("mean", Some(mean)), ("rstd", Some(rstd))])?;
         for (name, statistic) in [("mean", mean), ("rstd", rstd)] {
-            normalisations::statistics_dtype(spec, [(name, Some(statistic))])?;
             if statistic.numel() as usize != rows {
                 let found = statistic.numel();
                 let message =

@@ -71,6 +71,7 @@ pub(super) fn samples(samples: &mut Samples) {
         grad.iter().zip(output).map(|(grad, output)| grad - output.exp() * sum).collect()
     };
     softmax::samples(samples, (LogSoftmax, LogSoftmaxBackwardData, LogSoftmaxInt), of_line, derivative);
+    samples.differs(LogSoftmaxBackwardData, softmax::BEYOND_ONE);
     samples.differs(
         LogSoftmaxBackwardData,
         Difference {
