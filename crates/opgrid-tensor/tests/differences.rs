@@ -14,14 +14,16 @@ use opgrid_tensor::ops::{
     ConvTranspose3dInput, Corrcoef, Cov, CumprodInplace, CumsumInplace, DiffOut, DivTensorMode, EluBackward,
     EmbeddingBag, Erf, ExpOut, FftC2cOut, FftFftOut, FftIhfft2Out, FftRfftfreq, FillInplaceScalar, GatherOut,
     GeluOut, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron,
-    Kthvalue, LerpTensor, Linear, LinearOut, LocalScalarDense, LogSoftmaxOut, LogicalNotOut, Logspace,
-    Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d, MaxPool3dWithIndices, MaxUnaryOut,
-    MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout,
-    NormScalar, NormalInplace, NormalTensorFloatOut, PdistForward, PixelUnshuffle, Polar, PowScalar,
-    PowScalarOut, Prod, Put, PutInplace, Randint, RandintLikeTensor, ReluOut, RepeatInterleaveSelfTensor,
-    ResizeInplace, ScatterSrcOut, SetInplaceSourceTensorStorageOffset, SliceScatter, SoftmaxBackwardData,
-    StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor,
-    UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
+    Kthvalue, LerpTensor, Linear, LinearOut, LocalScalarDense, LogSoftmaxBackwardData, LogSoftmaxOut,
+    LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d,
+    MaxPool3dWithIndices, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean,
+    Nansum, NansumOut, NativeDropout, NormScalar, NormalInplace, NormalTensorFloatOut, PadCircular,
+    PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint,
+    RandintLikeTensor, ReflectionPad2d, ReflectionPad2dOut, ReluOut, RepeatInterleaveSelfTensor,
+    ResizeInplace, ScaledDotProductFlashAttentionForCpu, ScatterSrcOut, SetInplaceSourceTensorStorageOffset,
+    SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
+    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
+    VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Complex, Tensor, f16};
 
@@ -513,6 +515,12 @@ fn outputs_of_any_strides_are_written() {
     Im2colOut.call(&image, &[2, 2], &[1, 1], &[0, 0], &[1, 1], &gaps).unwrap();
     assert_eq!(elements(&gaps), elements(&columns));
 
+    let padded = ReflectionPad2d.call(&image, &[1, 1, 1, 1]).unwrap();
+    let gaps = with_gaps(&padded);
+    ReflectionPad2dOut.call(&image, &[1, 1, 1, 1], &gaps).unwrap();
+    assert!(!gaps.is_contiguous(), "an output got other strides");
+    assert_eq!(elements(&gaps), elements(&padded));
+
     let rows = empty(&[2, 3], DType::F32);
     let gaps = with_gaps(&rows);
     LogSoftmaxOut.call(&floats(&[2, 3]), 1, false, &rows).unwrap();
@@ -567,6 +575,8 @@ fn what_torch_does_not_check_is_refused() {
     assert!(message(FftC2cOut.call(&complex, &[0], 0, true, &x)).contains(cast));
     let softmax = SoftmaxBackwardData.call(&x, &x, 0, DType::F64);
     assert!(message(softmax).contains("argument `input_dtype` has dtype float64"));
+    let softmax = LogSoftmaxBackwardData.call(&x, &floats(&[2, 3]), 0, DType::F32);
+    assert!(message(softmax).contains("argument `output` has shape [2, 3], expected that of `grad_output`"));
     let averages = AdaptiveAvgPool2dBackward.call(&floats(&[2, 1, 1, 1]), &floats(&[1, 1, 2, 2]));
     assert!(message(averages).contains("argument `grad_output` has shape"));
     let (volumes, less) = (floats(&[3, 1, 2, 2, 2]), floats(&[1, 1, 2, 2, 2]));
@@ -621,9 +631,33 @@ fn what_torch_does_not_check_is_refused() {
     let bias = to(&count(&[1]), DType::I32);
     let convolved = Conv3d.call(&image, &filter, Some(&bias), &[1], &[0], &[1], 1);
     assert!(message(convolved).contains("argument `bias`"));
+    let circular = PadCircular.call(&floats(&[1, 2, 2]), &[-1, 2]);
+    assert!(message(circular).contains("expected at most 1 on each side"));
     let rest = floats(&[4]).slice(0, 2, None, 1).unwrap();
     let before = AsStridedScatter.call(&rest, &floats(&[1]), &[1], &[1], Some(1));
     assert!(message(before).contains("before the first element of `self`; expected 2 or more"));
+}
+
+#[test]
+fn gradients_of_what_is_no_softmax() {
+    let numbers = |seed: i64, factor: f64| {
+        let numbers: Vec<f64> = (0..75i64).map(|k| ((k * seed) % 97 * 2 - 96) as f64 * factor).collect();
+        Tensor::from_slice(&numbers, &[5, 5, 3]).unwrap().to_dtype(DType::F32).unwrap()
+    };
+    let check = |narrow: Tensor, exact: Tensor, largest: f64| {
+        // A step of the largest sum, times the largest softmax.
+        let distance = f64::from(f32::EPSILON) * 5.0 * 90.0 * largest;
+        let (narrow, exact) = (elements(&narrow), elements(&exact));
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= distance;
+        assert!(narrow.iter().zip(&exact).all(is_near), "{narrow:?} {exact:?}");
+    };
+    let wide = |of: &Tensor| to(of, DType::F64);
+    let (grad, output) = (numbers(31, 0.9371), numbers(57, 0.9371));
+    let exact = SoftmaxBackwardData.call(&wide(&grad), &wide(&output), 0, DType::F64).unwrap();
+    check(SoftmaxBackwardData.call(&grad, &output, 0, DType::F32).unwrap(), exact, 90.0 * 90.0);
+    let output = numbers(57, 0.03);
+    let exact = LogSoftmaxBackwardData.call(&wide(&grad), &wide(&output), 0, DType::F64).unwrap();
+    check(LogSoftmaxBackwardData.call(&grad, &output, 0, DType::F32).unwrap(), exact, 3f64.exp());
 }
 
 #[test]
@@ -845,6 +879,10 @@ fn calls_that_end_the_process_elsewhere() {
     let (nothing, places) = (empty(&[4, 1, 0], DType::BF16), empty(&[4, 0], DType::I64));
     MedianDimValues.call(&nothing, 1, false, &nothing, &places).unwrap();
     assert_eq!((nothing.sizes(), places.sizes()), (&[4, 0][..], &[4, 0][..]));
+    let none = floats(&[0, 0, 2, 2]);
+    let (attended, _) =
+        ScaledDotProductFlashAttentionForCpu.call(&none, &none, &none, 0.0, true, None, None).unwrap();
+    assert_eq!(attended.sizes(), none.sizes());
 }
 
 #[test]

@@ -39,3 +39,22 @@ fn copies_keep_the_order_of_dimensions_in_memory() {
     let meta = Tensor::empty(&[2, 3], DType::F32, Device::META).unwrap().transpose(0, 1).unwrap();
     assert_eq!(strides_of(&meta, None), [1, 3]);
 }
+
+#[test]
+fn padding_that_adds_nothing_keeps_the_order() {
+    let turned = Tensor::empty(&[2, 3, 4], DType::F32, Device::CPU).unwrap().permute(&[2, 0, 1]).unwrap();
+    let strides_of = |pad: &[i64]| {
+        let padded = ops::ConstantPadNd.call(&turned, pad, 2.into()).unwrap();
+        (padded.sizes().to_vec(), padded.strides().to_vec())
+    };
+    assert_eq!(strides_of(&[]), (vec![4, 2, 3], vec![1, 12, 4]));
+    assert_eq!(strides_of(&[-1, 0]), (vec![4, 2, 2], vec![1, 8, 4]));
+    assert_eq!(strides_of(&[-1, 1]), (vec![4, 2, 3], vec![6, 3, 1]));
+    // Frames of the other end lie in rows, whatever the elements do.
+    let circular = ops::PadCircular.call(&turned, &[1, 1]).unwrap();
+    assert_eq!((circular.sizes(), circular.strides()), (&[4, 2, 5][..], &[10, 5, 1][..]));
+    assert_eq!(ops::PadCircular.call(&turned, &[0, 0]).unwrap().strides(), [6, 3, 1]);
+    let images =
+        Tensor::empty(&[1, 3, 4, 2], DType::F32, Device::CPU).unwrap().permute(&[0, 3, 1, 2]).unwrap();
+    assert_eq!(ops::PadCircular.call(&images, &[1, 0, 0, 1]).unwrap().strides(), [40, 20, 5, 1]);
+}

@@ -6,10 +6,10 @@
 //!
 //! - Shapes: `[b, h, queries, e]`, and `[b, k, keys, e]` twice, where `k` divides `h`; `attn_mask` of two or four dimensions is
 //!   stretched to `[b, h, queries, keys]`. The results are `[b, h, queries, e]` and `[b, h, queries]`.
-//! - Dtypes: floating-point ones, one for all; `attn_mask` may be float32 beside 16-bit floats. `logsumexp` is float32 for
+//! - Dtypes: floating-point ones, one for all; `attn_mask` may be float32 or bool. `logsumexp` is float32 for
 //!   these, which are computed in single precision.
 //! - Values: a query that sees no key gives zeros, and zero as its logarithm.
-//! - Strides: row-major; of `logsumexp` heads are neighbours.
+//! - Strides: those of `query` without gaps; of `logsumexp` heads are neighbours.
 //! - Errors: other shapes, dtypes or devices; a `dropout_p`.
 //! - Source: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, PyTorch 2.15.
 
@@ -58,7 +58,70 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`attn_mask` has dtype", of(&x, &x, &x).named("attn_mask", mask(DType::I64, &[3, 3])))
         .refuses("`attn_mask` has shape", of(&x, &x, &x).named("attn_mask", mask(DType::F32, &[3, 4])));
     samples.rounds(ScaledDotProductFlashAttentionForCpu, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(
+        ScaledDotProductFlashAttentionForCpu,
+        &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES, MASKS_OF_BOOLS, LOGARITHMS_OF_NOTHING],
+    );
 }
+
+/// Of attention that goes to the loops for the CPU.
+pub(super) const ROW_FOR_EACH_KEY: Difference = Difference {
+    id: "values-for-each-key",
+    what: "torch reads as many keys as there are values, and heads of both by the number of one of them, also where \
+           there are none; here keys and values of different shapes are refused",
+    why: "memory that is not theirs must not be read",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| seen.we_refuse("argument `value` has shape") || seen.we_refuse("argument `key` has shape"),
+    directed: None,
+};
+
+const OF_ANY_STRIDES: Difference = Difference {
+    id: "attention-of-any-strides",
+    what: "torch reads and writes rows of attention for the CPU as if their elements were neighbours, so that results are \
+           wrong and in part never written; here queries, keys and values may have any strides",
+    why: "results must not depend on the layout",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_that_of_any_strides"),
+    when: |seen| {
+        let has_gaps = |name: &&str| {
+            let geometry = seen.tensor(name).map(|tensor| &tensor.geometry);
+            geometry.is_some_and(are_apart)
+        };
+        let result = seen.tensor("query").and_then(|query| query.geometry.like(MemoryFormat::Preserve).ok());
+        let is_apart = result.as_ref().is_some_and(are_apart);
+        seen.part == Part::Values && (is_apart || ["query", "key", "value"].iter().any(has_gaps))
+    },
+    directed: None,
+};
+
+/// Whether neighbours in a row are none in memory.
+fn are_apart(of: &Geometry) -> bool {
+    of.sizes().last().is_some_and(|size| *size > 1) && of.strides().last() != Some(&1)
+}
+
+const MASKS_OF_BOOLS: Difference = Difference {
+    id: "masks-of-attention-of-bools",
+    what: "torch takes masks of bools in `scaled_dot_product_attention` and not in what it is made of; here both do",
+    why: "one meaning for every mask",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| {
+        let is_bool = seen.tensor("attn_mask").is_some_and(|mask| mask.dtype == DType::Bool);
+        is_bool && seen.torch_refuses("Attention mask is the same data type as query")
+    },
+    directed: None,
+};
+
+const LOGARITHMS_OF_NOTHING: Difference = Difference {
+    id: "logarithms-of-heads-without-elements",
+    what: "torch gives no numbers as logarithms of heads without elements, of which each score is zero times infinity; here \
+           they are zero, as where there are no keys",
+    why: "nothing is added up",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| {
+        let heads = seen.tensor("query").and_then(|query| query.geometry.sizes().last());
+        heads == Some(&0) && seen.part == Part::Values
+    },
+    directed: None,
+};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let tensors = |[b, h, k, l, s, e]: [i64; 6]| {
@@ -194,7 +257,7 @@ fn shape(
     let dtype = if q.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
     let logarithms = Geometry::strided(&[b, h, l], &[l.max(1) * h.max(1), 1, h.max(1)], 0)?;
     Ok((
-        TensorSpec::contiguous(q.sizes(), q.dtype(), q.device())?,
+        TensorSpec::new(q.geometry().like(MemoryFormat::Preserve)?, q.dtype(), q.device()),
         TensorSpec::new(logarithms, dtype, q.device()),
     ))
 }
@@ -203,11 +266,10 @@ fn shape(
 ///
 /// A mask of another dtype or device, or that does not broadcast to these sizes.
 fn check_mask(mask: &TensorSpec, query: &TensorSpec, sizes: [i64; 4]) -> Result<()> {
-    let is_fit = [DType::Bool, query.dtype()].contains(&mask.dtype())
-        || (query.dtype().size_in_bytes() == 2 && mask.dtype() == DType::F32);
+    let is_fit = [DType::Bool, DType::F32, query.dtype()].contains(&mask.dtype());
     if !is_fit || mask.device() != query.device() {
         let message = format!(
-            "argument `attn_mask` has dtype {} on {}, expected {} or bool on {}",
+            "argument `attn_mask` has dtype {} on {}, expected {}, float32 or bool on {}",
             mask.dtype(),
             mask.device(),
             query.dtype(),

@@ -7,20 +7,23 @@
 //!   with `enable_gqa` each head of keys and values serves as many heads of queries. `attn_mask` is stretched to
 //!   `[…, queries, keys]`; of bools true keys are seen.
 //! - Dtypes: floating-point ones, one for all; 16-bit ones are rounded once, from single precision.
+//! - Strides: four dimensions, or three as one image of heads, that go to the operator without the matrix of scores give the
+//!   order of the queries, all others row-major.
 //! - Values: with `is_causal` a query sees keys up to its own place. `dropout_p` drops weights and scales the others.
 //!   A query that sees no key gives zeros.
-//! - Dispatch: composites; four dimensions of one head size without dropout go to
+//! - Dispatch: composites; three or four dimensions of one head size without dropout go to
 //!   `_scaled_dot_product_flash_attention_for_cpu`, others to `_scaled_dot_product_attention_math`, which also gives the weights
 //!   and adds masks of bools as numbers, as torch.
-//! - Errors: other shapes, dtypes or devices; `is_causal` with a mask.
+//! - Errors: other shapes, dtypes or devices; `is_causal` with a mask; a `dropout_p` below 0 or above 1.
 //! - Source: torch.nn.functional.scaled_dot_product_attention, PyTorch 2.15; A. Vaswani et al., Attention Is All You Need
 //!   (2017).
 
+use super::flash_attention::ROW_FOR_EACH_KEY;
 use crate::ops::kinds::dropout::dropped;
 use crate::ops::prelude::*;
 use crate::ops::{
     AddTensor, Arange, Expand, GeTensor, MaskedFillScalar, Matmul, MulScalar, Reshape, SafeSoftmax,
-    ScaledDotProductFlashAttentionForCpu, ToCopy,
+    ScaledDotProductFlashAttentionForCpu, SqueezeDim, ToCopy,
 };
 
 operator! {
@@ -49,6 +52,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("at least 2", of(&x.with_sizes(&[24]), &x, &x))
         .refuses("convert one of them", of(&x, &x.to(DType::F64), &x))
         .refuses("with a mask", of(&x, &x, &x).and(mask.clone()).and(0.0).and(true))
+        .refuses("a probability", of(&x, &x, &x).and(Value::None).and(-0.5))
+        .refuses("a row for each", of(&x, &x, &x.with_sizes(&[2, 2, 6])))
         .refuses("`attn_mask` has dtype", of(&x, &x, &x).and(mask.to(DType::I64)))
         .refuses("does not broadcast", of(&x, &x, &x).and(make::numbers(DType::F32, &[2, 3], 0)));
     samples
@@ -59,7 +64,46 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(256.0);
     samples.rounds(ScaledDotProductAttention, Roundings::all(Rounding::Sum(64)));
     samples.rounds(ScaledDotProductAttentionMath, Roundings::all(Rounding::Sum(256)));
+    samples.differs_as(ScaledDotProductAttention, &[ROW_FOR_EACH_KEY, PROBABILITIES, WITHOUT_ELEMENTS]);
+    samples.differs_as(ScaledDotProductAttentionMath, &[PROBABILITIES, OF_INTEGERS, WITHOUT_ELEMENTS]);
 }
+
+const PROBABILITIES: Difference = Difference {
+    id: "negative-probabilities-of-dropout",
+    what: "torch drops no weights of attention where the probability is negative; here it is refused, as one above 1",
+    why: "a wrong probability is a mistake that nobody notices",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| seen.we_refuse("argument `dropout_p` is -"),
+    directed: None,
+};
+
+const OF_INTEGERS: Difference = Difference {
+    id: "attention-of-integers",
+    what: "torch cuts the weights of attention to whole numbers where queries are integers or bools beside keys and \
+           values of floats; here they are refused",
+    why: "weights are numbers between 0 and 1",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| {
+        let query = seen.tensor("query").map(|query| query.dtype);
+        let is_whole = query.is_some_and(|dtype| !dtype.is_floating_point() && !dtype.is_complex());
+        is_whole && seen.we_refuse("expected a floating-point dtype")
+    },
+    directed: None,
+};
+
+const WITHOUT_ELEMENTS: Difference = Difference {
+    id: "attention-without-elements",
+    what: "torch gives zeros of the sizes of the queries where queries, keys or values have no elements, whatever \
+           the other sizes are; here sizes in front broadcast, and others must fit, as with elements",
+    why: "whether a program is right must not depend on its data",
+    test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
+    when: |seen| {
+        let is_empty = |name: &&str| seen.tensor(name).is_some_and(Operand::is_empty);
+        let has_none = ["query", "key", "value"].iter().any(is_empty);
+        has_none && (seen.part == Part::Sizes || seen.we_refuse(""))
+    },
+    directed: None,
+};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     let tensors = |q: &[i64], k: &[i64], v: &[i64]| {
@@ -80,6 +124,7 @@ fn inputs(dtype: DType) -> Vec<Sample> {
         tensors(&[2, 6, 4, 3], &[2, 3, 5, 3], &[2, 3, 5, 3]).named("enable_gqa", true),
         tensors(&[1, 3, 4, 2], &[2, 3, 5, 2], &[2, 1, 5, 2]),
         tensors(&[2, 3, 0, 8], &[2, 3, 5, 8], &[2, 3, 5, 8]),
+        tensors(&[2, 3, 4, 8], &[2, 3, 5, 8], &[2, 3, 5, 6]).named("scale", -0.5),
         // Few enough elements for the checks of gradients.
         tensors(&[1, 1, 2, 2], &[1, 1, 2, 2], &[1, 1, 2, 2]).and(Value::None).and(0.0).and(true),
         tensors(&[1, 1, 1, 2], &[1, 1, 3, 2], &[1, 1, 3, 2]),
@@ -199,6 +244,16 @@ fn attention(
     }
     products::check_factors(&[("query", q), ("key", k), ("value", v)])?;
     with_dtype!(q.dtype(), T: Float => Ok(size_of::<T>()))?;
+    check_probability(dropout_p)?;
+    let rows = |spec: &TensorSpec| spec.sizes().iter().nth_back(1).copied();
+    if rows(k) != rows(v) {
+        let message = format!(
+            "argument `value` has shape {:?}, expected a row for each of `key`, of shape {:?}",
+            v.sizes(),
+            k.sizes()
+        );
+        return Err(argument(message));
+    }
     if let Some(mask) = attn_mask {
         if is_causal {
             return Err(argument("argument `is_causal` is true, expected false with a mask"));
@@ -222,10 +277,27 @@ fn attention(
         None => None,
     };
     let mask = hidden.as_ref().or(attn_mask);
-    if is_fused([q, k, v], mask, dropout_p, enable_gqa)? {
-        let results = ScaledDotProductFlashAttentionForCpu
-            .call(query, key, value, dropout_p, is_causal, mask, scale)?;
-        return Ok(results.0);
+    let is_image = [q, k, v].iter().all(|spec| spec.sizes().len() == 3);
+    let image = |of: &Tensor| match is_image && of.dim() == 3 {
+        true => of.unsqueeze(0),
+        false => Ok(of.clone()),
+    };
+    let (images, stretched) = ([image(query)?, image(key)?, image(value)?], mask.map(image).transpose()?);
+    let [q, k, v] = &images;
+    if is_fused([q.spec()?, k.spec()?, v.spec()?], stretched.as_ref(), dropout_p, enable_gqa)? {
+        // As torch, which takes the way of all others then.
+        let lies_in_rows = images.iter().any(|of| of.strides().last() != Some(&1));
+        let q = if lies_in_rows { &q.contiguous()? } else { q };
+        let (out, _) = ScaledDotProductFlashAttentionForCpu.call(
+            q,
+            k,
+            v,
+            dropout_p,
+            is_causal,
+            stretched.as_ref(),
+            scale,
+        )?;
+        return if is_image { SqueezeDim.call(&out, 0) } else { Ok(out) };
     }
     let drop = Drop { p: dropout_p, mask: None };
     Ok(math([query, key, value], (mask, is_causal), &drop, scale, enable_gqa)?.0)
@@ -239,16 +311,28 @@ fn is_fused(
     enable_gqa: bool,
 ) -> Result<bool> {
     let (&[b, h, l, e], &[kb, kh, s, ke]) = (q.sizes(), k.sizes()) else { return Ok(false) };
-    let heads_fit = kh == h || (enable_gqa && kh > 0 && h % kh == 0);
+    let heads_fit = kh == h || kh == 1 || (enable_gqa && kh > 0 && h % kh == 0);
     let mask_fits = match mask {
         Some(mask) => {
             [2, 4].contains(&mask.dim())
                 && mask.geometry().expand(&[b, h, l, s]).is_ok()
-                && (mask.dtype() == q.dtype() || q.dtype().size_in_bytes() == 2)
+                && [q.dtype(), DType::F32].contains(&mask.dtype())
         }
         None => true,
     };
     Ok(dropout_p == 0.0 && (kb, ke) == (b, e) && v.sizes() == k.sizes() && heads_fit && mask_fits)
+}
+
+/// # Errors
+///
+/// A number that is none.
+fn check_probability(dropout_p: f64) -> Result<()> {
+    match (0.0..=1.0).contains(&dropout_p) {
+        true => Ok(()),
+        false => {
+            Err(argument(format!("argument `dropout_p` is {dropout_p}, expected a probability, 0 to 1")))
+        }
+    }
 }
 
 /// The sums, and the weights of the values.
@@ -259,6 +343,9 @@ fn math(
     scale: Option<f64>,
     enable_gqa: bool,
 ) -> Result<(Tensor, Tensor)> {
+    if drop.mask.is_none() {
+        check_probability(drop.p)?;
+    }
     // 16-bit floats are rounded at the end.
     let dtype = query.spec()?.dtype();
     let [query, key, value] = [loss::wide(query)?, loss::wide(key)?, loss::wide(value)?];
@@ -275,8 +362,9 @@ fn math(
         false => [key.clone(), value.clone()],
     };
     // Half of it on each side, as in torch.
-    let root = scale.unwrap_or(1.0 / (e as f64).sqrt()).sqrt();
-    let left = MulScalar.call(query, root.into())?;
+    let scale = scale.unwrap_or(1.0 / (e as f64).sqrt());
+    let root = scale.abs().sqrt();
+    let left = MulScalar.call(query, root.copysign(scale).into())?;
     let right = MulScalar.call(&key.transpose(-2, -1)?, root.into())?;
     let mut scores = Matmul.call(&left, &right)?;
     let s = scores.sizes().last().copied().unwrap_or(0);
@@ -289,6 +377,7 @@ fn math(
         scores = MaskedFillScalar.call(&scores, &hidden, f64::NEG_INFINITY.into())?;
     }
     if let Some(mask) = attn_mask {
+        result::check_cast(mask.spec()?.dtype(), scores.dtype())?;
         scores = AddTensor.call(&scores, mask, 1.into())?;
     }
     let scores = match scores.dtype() == spec.dtype() {

@@ -534,12 +534,17 @@ const ORDER_OF_LINES: Difference = Difference {
     directed: None,
 };
 
+/// Of convolutions, products with a vector, and layers of recurrent networks.
 pub(crate) const DTYPE_OF_BIAS: Difference = Difference {
     id: "dtypes-of-biases",
-    what: "torch adds biases of any dtype in some convolutions, and to products with a vector; here they have the dtype of the input",
+    what: "torch adds biases of any dtype in some convolutions, to products with a vector, and in layers of recurrent networks; here they \
+           have the dtype of the input",
     why: "one rule for all biases",
     test: ("opgrid-tensor/tests/differences/refused.rs", "dtypes_that_differ"),
-    when: |seen| seen.we_refuse("argument `bias`") && seen.we_refuse("convert one of them"),
+    when: |seen| {
+        let is_bias = seen.we_refuse("argument `bias`") || seen.we_refuse("a bias has dtype");
+        is_bias && seen.we_refuse("convert one of them")
+    },
     directed: Some(Directed {
         operator: "aten::conv_transpose2d.input",
         arguments: || {

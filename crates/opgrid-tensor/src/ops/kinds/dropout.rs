@@ -2,6 +2,7 @@
 
 use opgrid_core::{DType, Result};
 
+use crate::error::argument;
 use crate::ops::{DivScalar, MaskedFillScalar, Rand};
 use crate::tensor::Tensor;
 
@@ -9,11 +10,18 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// A mask that does not broadcast to the tensor.
+/// A mask that does not broadcast to the tensor; without one, a number that is no probability.
 pub(crate) fn dropped(tensor: &Tensor, p: f64, mask: Option<&Tensor>) -> Result<Tensor> {
     let drawn = match mask {
         Some(_) => None,
         None => {
+            if !(0.0..=1.0).contains(&p) {
+                return Err(argument(format!("elements are dropped by {p}, expected a probability, 0 to 1")));
+            }
+            // The others, of which there are none, would be divided by zero.
+            if p == 1.0 {
+                return tensor.mul_scalar(0.0);
+            }
             let device = Some(tensor.device());
             let numbers = Rand.call(tensor.sizes(), Some(DType::F32), None, device, None)?;
             Some(numbers.ge_scalar(p)?.logical_not()?)

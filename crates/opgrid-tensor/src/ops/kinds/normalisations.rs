@@ -1,12 +1,14 @@
 //! What normalisations share: the dtypes of their parameters, the order of their results, and derivatives by a mask.
 
-use opgrid_core::{DType, DeviceType, MemoryFormat, Result};
+use opgrid_core::{DType, DeviceType, MemoryFormat, Result, Scalar};
 
 use super::derivatives;
 use crate::error::argument;
 use crate::families::result::written_all;
 use crate::kernels::normalise::Layout;
-use crate::tensor::{Array, Element, Geometry, Tensor, TensorSpec};
+use crate::samples::differences::Pair;
+use crate::samples::{Argument, Difference, Operand, Part, Seen};
+use crate::tensor::{Array, Element, Geometry, Tensor, TensorSpec, finfo};
 use crate::with_dtype;
 
 /// The dtypes that have averages and deviations here.
@@ -66,6 +68,25 @@ pub(crate) fn check_sizes<const N: usize>(parameters: Parameters<'_, N>, expecte
     Ok(())
 }
 
+/// # Errors
+///
+/// A gradient of another shape or dtype than the input, on another device.
+pub(crate) fn check_gradient(grad: &Tensor, input: &TensorSpec) -> Result<()> {
+    check_sizes([("grad_out", Some(grad))], input.sizes())?;
+    statistics_dtype(input, [("grad_out", Some(grad))])?;
+    match grad.dtype() == input.dtype() {
+        true => Ok(()),
+        false => {
+            let message = format!(
+                "argument `grad_out` has dtype {}, expected {} as the input",
+                grad.dtype(),
+                input.dtype()
+            );
+            Err(argument(message))
+        }
+    }
+}
+
 /// A parameter's elements, if it is there.
 ///
 /// # Errors
@@ -112,7 +133,7 @@ pub(crate) fn row_statistics(input: &TensorSpec, row_dims: usize, dtype: DType) 
     TensorSpec::contiguous(&sizes, dtype, input.device())
 }
 
-/// A result of the sizes and dtype of the input, in its order where that is channels-last.
+/// A result of the sizes and dtype of the input, in its order where that is channels-last, as its strides look like.
 ///
 /// # Errors
 ///
@@ -286,6 +307,124 @@ impl Normal<'_> {
         let of_rstd = derivatives::total([Some(of_normal.mul(&self.apart()?)?), scale])?;
         Ok([of_grad, Some(of_input.clone()), Some(of_input.neg()?), of_rstd, of_weight])
     }
+}
+
+/// Of operators that torch does not look at the sizes of.
+pub(crate) const SIZES_ARE_CHECKED: Difference = Difference {
+    id: "sizes-of-statistics-are-checked",
+    what: "torch reads weights, biases, averages, deviations and gradients of another size than there are channels or rows \
+           as far as they go, or beyond, and stretches single ones in some layouts; here they are refused",
+    why: "memory that is not theirs must not be read",
+    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    when: |seen| {
+        let names = ["weight", "bias", "running_mean", "running_var", "mean", "rstd", "grad_out"];
+        names.iter().any(|name| {
+            seen.we_refuse(&format!("argument `{name}` has shape"))
+                || seen.we_refuse(&format!("argument `{name}` has ")) && seen.we_refuse("one for each row")
+        })
+    },
+    directed: None,
+};
+
+/// Of operators with running statistics.
+pub(crate) const DEVIATIONS_ARE_CHECKED: Difference = Difference {
+    id: "dtypes-of-deviations-are-checked",
+    what: "torch looks at the dtype of running averages, and not at that of running deviations, which it converts, or fails \
+           to read; here both are checked, or converted in `instance_norm`",
+    why: "one rule for both",
+    test: ("opgrid-tensor/tests/networks.rs", "instances_take_running_statistics_of_any_dtype"),
+    when: |seen| {
+        let of = |name| seen.tensor(name).map(|tensor| tensor.dtype);
+        let is_read =
+            seen.torch_refuses("expected scalar type") || seen.we_refuse("argument `running_var` has dtype");
+        is_read && of("running_mean") != of("running_var")
+    },
+    directed: None,
+};
+
+/// Of `native_group_norm` and its derivative.
+pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
+    id: "counts-of-images-are-checked",
+    what: "torch does not look at the elements of images of which there are none by the number `N`, and leaves results as \
+           memory is; here `N * C * HxW` is their number",
+    why: "results must not be what is left in memory",
+    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    when: |seen| {
+        let words = ["expected N * C * HxW", "argument `group` is", "argument `C` is", "argument `HxW` is"];
+        seen.number("N") == Some(Scalar::Int(0)) && words.iter().any(|words| seen.we_refuse(words))
+    },
+    directed: None,
+};
+
+/// Of operators that normalise by averages of their own.
+pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
+    id: "digits-of-what-does-not-vary",
+    what: "torch rounds averages and what they are multiplied by, here they are taken away first; where elements do not vary \
+           the distance between both is multiplied by a large reciprocal deviation",
+    why: "as near to the mathematical result, where no digits of it are left",
+    test: ("opgrid-tensor/tests/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
+    when: |seen| {
+        let Some(input) = seen.tensor("input") else { return false };
+        let eps = seen.number("eps").unwrap_or(Scalar::Float(1e-5)).to_f64();
+        let (Ok(limits), Ok(eps)) = (finfo(computed_in(input.dtype)), eps) else { return false };
+        let largest_of = |operand: &Operand| operand.elements.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        let scale = seen.tensor("weight").map_or(1.0, largest_of);
+        let is_own =
+            ["training", "use_input_stats"].iter().any(|flag| seen.number(flag).is_some_and(Scalar::to_bool));
+        let variances = match seen.tensor("running_var") {
+            Some(running) if !is_own => running.elements.iter().map(|variance| variance.re).collect(),
+            _ => groups(seen, input).iter().map(|group| variance(group)).collect::<Vec<_>>(),
+        };
+        let rstds = variances.into_iter().map(|variance| 1.0 / (variance + eps).sqrt());
+        let distance = 16.0 * limits.eps * largest_of(input) * scale * rstds.fold(0.0, f64::max);
+        let is_near = |(_, ours, torch): &Pair| match distance.is_finite() {
+            true => (ours - torch).norm() <= distance,
+            false => !ours.is_finite() && !torch.is_finite(),
+        };
+        matches!(seen.part, Part::Values | Part::Written) && seen.each(is_near)
+    },
+    directed: None,
+};
+
+/// The dtype that elements are normalised in.
+pub(crate) fn computed_in(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        dtype => dtype,
+    }
+}
+
+/// The elements of which an average is made, for each average.
+fn groups(seen: &Seen<'_>, input: &Operand) -> Vec<Vec<f64>> {
+    let sizes = input.geometry.sizes();
+    let product = |sizes: &[i64]| sizes.iter().product::<i64>().max(1) as usize;
+    let channels = sizes.get(1).map_or(1, |channels| *channels.max(&1) as usize);
+    let image = product(sizes.get(1..).unwrap_or_default());
+    let group_of = |at: usize| match (seen.family(), seen.argument("normalized_shape")) {
+        (_, Some(Argument::Ints(row))) => at / product(row),
+        ("instance_norm", _) => at / (image / channels).max(1),
+        ("native_group_norm" | "group_norm", _) => {
+            let count = seen.number("group").or(seen.number("num_groups"));
+            let count = count.and_then(|count| count.to_i64().ok()).unwrap_or(1).max(1) as usize;
+            at / (image / count).max(1)
+        }
+        _ => at / (image / channels).max(1) % channels,
+    };
+    let mut groups: Vec<Vec<f64>> = Vec::new();
+    for (at, element) in input.elements.iter().enumerate() {
+        let group = group_of(at);
+        if groups.len() <= group {
+            groups.resize(group + 1, Vec::new());
+        }
+        groups[group].push(element.re);
+    }
+    groups
+}
+
+fn variance(group: &[f64]) -> f64 {
+    let n = group.len() as f64;
+    let mean = group.iter().sum::<f64>() / n;
+    group.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n
 }
 
 /// A gradient that was asked for.

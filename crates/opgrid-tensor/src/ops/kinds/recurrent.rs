@@ -15,6 +15,7 @@ use opgrid_core::{
     DType, DispatchKey, Error, LocalKeys, MemoryFormat, Result, Scalar, Value, tensor_key_set,
 };
 
+use super::convolutions::DTYPE_OF_BIAS;
 use super::dropout::dropped;
 use crate::error::argument;
 use crate::kernels;
@@ -22,7 +23,7 @@ use crate::ops::{
     AddTensor, Addcmul, Addmm, AddmmInplace, Cat, Contiguous, Linear, MulTensor, Relu, SelectInt, Sigmoid,
     SliceTensor, Stack, SubTensor, T, Tanh, TransposeInt,
 };
-use crate::samples::{Given, Inputs, Plain, Sample, given};
+use crate::samples::{Difference, Given, Inputs, Plain, Sample, given};
 use crate::tensor::Tensor;
 use crate::with_dtype;
 
@@ -191,11 +192,29 @@ impl Cell {
                 return Err(argument(message));
             }
         }
+        [weights.input_bias, weights.hidden_bias]
+            .into_iter()
+            .flatten()
+            .try_for_each(|bias| check_bias(bias, x.dtype()))?;
         if let Some(cell) = state.cell.as_ref().filter(|cell| cell.sizes() != h.sizes()) {
             let message = format!("the second state has shape {:?}, expected {:?}", cell.sizes(), h.sizes());
             return Err(argument(message));
         }
         self.step(&self.products(input, weights)?, state, weights)
+    }
+}
+
+/// # Errors
+///
+/// Another dtype than that of the input.
+fn check_bias(bias: &Tensor, dtype: DType) -> Result<()> {
+    match bias.spec()?.dtype() {
+        found if found == dtype => Ok(()),
+        found => {
+            let message =
+                format!("a bias has dtype {found}, expected {dtype} as the input; convert one of them");
+            Err(argument(message))
+        }
     }
 }
 
@@ -239,7 +258,7 @@ impl Network {
         };
         let mut last = Vec::new();
         for layer in 0..self.num_layers {
-            if self.train && self.dropout > 0.0 && layer > 0 {
+            if self.train && self.dropout != 0.0 && layer > 0 {
                 sequence = dropped(&sequence, self.dropout, None)?;
             }
             let mut outputs = Vec::new();
@@ -352,6 +371,14 @@ impl Network {
         }
         let count = self.num_layers.checked_mul(directions);
         for state in states {
+            if state.spec()?.dtype() != spec.dtype() {
+                let message = format!(
+                    "argument `hx` has dtype {}, expected {} as the input; convert one of them",
+                    state.dtype(),
+                    spec.dtype()
+                );
+                return Err(argument(message));
+            }
             let fits =
                 matches!(state.spec()?.sizes(), &[own, states, _] if Some(own) == count && states == batch);
             if !fits {
@@ -370,8 +397,8 @@ impl Network {
             true => {
                 let size = states[states.len() - 1].sizes()[2];
                 let rows = size.checked_mul(self.cell.gates());
-                for number in 0..parameters.len() / per_layer {
-                    for weight in &parameters[number * per_layer..][..2] {
+                for layer in parameters.chunks_exact(per_layer) {
+                    for weight in &layer[..2] {
                         if weight.spec()?.sizes().first().copied() != rows {
                             let message = format!(
                                 "a weight has shape {:?}, expected [{} * {size}, any]",
@@ -380,6 +407,9 @@ impl Network {
                             );
                             return Err(argument(message));
                         }
+                    }
+                    if self.has_biases {
+                        layer[2..4].iter().try_for_each(|bias| check_bias(bias, spec.dtype()))?;
                     }
                 }
                 Ok(per_layer)
@@ -395,6 +425,35 @@ impl Network {
         }
     }
 }
+
+/// The differences from torch that networks have.
+pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, DTYPE_OF_BIAS];
+
+/// Of single steps.
+pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
+    id: "steps-of-integers",
+    what: "torch computes a single step of integers, with a state of floats from which it takes no other step; here integers \
+           are refused, as in networks",
+    why: "a step leads to the next one",
+    test: ("opgrid-tensor/tests/networks.rs", "parameters_of_networks_are_checked"),
+    when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
+    directed: None,
+};
+
+const PARAMETERS_ARE_CHECKED: Difference = Difference {
+    id: "parameters-of-networks-are-checked",
+    what: "torch splits what matrices of too few or too many rows give into as many gates as come out, stretches \
+           them, or reads gates that are not there, leaves out states and parameters beyond those of the layers, and \
+           converts the states of cells in some dtypes; here all are refused that do not fit",
+    why: "a wrong size is a mistake that nobody notices",
+    test: ("opgrid-tensor/tests/networks.rs", "parameters_of_networks_are_checked"),
+    when: |seen| {
+        let of_lstm = seen.we_refuse("shapes cannot be multiplied") || seen.we_refuse("rows to fit `self`");
+        let words = ["a weight has shape", "argument `hx` has", "argument `params` has"];
+        seen.family() == "lstm" && of_lstm || words.iter().any(|words| seen.we_refuse(words))
+    },
+    directed: None,
+};
 
 /// Small numbers, of integers 0 and few times 1, so that sums of sums stay in the range of all dtypes.
 pub(crate) fn small(dtype: DType, sizes: &[i64], seed: i64) -> Plain {

@@ -4,12 +4,12 @@ use opgrid_core::{DType, Operator, Result, Scalar};
 
 use crate::error::argument;
 use crate::samples::{
-    Difference, Expected, Given, INEXACT, Inputs, Plain, Rounding, Roundings, STORED, Sample, Samples, given,
-    make,
+    Difference, Expected, Given, INEXACT, Inputs, Operand, Plain, Rounding, Roundings, STORED, Sample,
+    Samples, given, make,
 };
 use crate::tensor::choose::unsupported;
 use crate::tensor::views::normalise_dim;
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Tensor, TensorSpec, finfo};
 
 /// Floats that have softmax.
 pub(crate) const FLOATS: &[DType] = INEXACT.split_at(4).0;
@@ -122,6 +122,31 @@ pub(crate) fn samples<F: Operator + Copy, B: Operator + Copy, D: Operator + Copy
         },
     );
 }
+
+/// Of the derivatives of softmax and its logarithm.
+pub(crate) const BEYOND_ONE: Difference = Difference {
+    id: "softmaxes-beyond-one",
+    what: "torch adds gradients, or their products with results, in another order, and what both sums lose is multiplied by \
+           the softmax, which is at most one; larger ones come of no softmax",
+    why: "as near to the mathematical result",
+    test: ("opgrid-tensor/tests/differences.rs", "gradients_of_what_is_no_softmax"),
+    when: |seen| {
+        let (Some(grad), Some(output)) = (seen.tensor("grad_output"), seen.tensor("output")) else {
+            return false;
+        };
+        let largest = |of: &Operand| of.elements.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        let (softmax, factor) = match seen.family() {
+            "_log_softmax_backward_data" => {
+                (output.elements.iter().map(|x| x.re.exp()).fold(0.0, f64::max), 1.0)
+            }
+            _ => (largest(output), largest(output)),
+        };
+        let Ok(limits) = finfo(grad.dtype) else { return false };
+        let distance = limits.eps * grad.elements.len() as f64 * largest(grad) * factor * softmax;
+        softmax > 1.0 && seen.each(|(_, ours, torch)| (ours - torch).norm() <= distance)
+    },
+    directed: None,
+};
 
 /// Gradients, and small results of both signs, whose exponentials are small.
 fn backward_inputs(dtype: DType) -> Vec<Sample> {

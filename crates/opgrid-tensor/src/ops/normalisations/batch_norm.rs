@@ -3,6 +3,8 @@
 //! - Formula: that of `native_batch_norm`, whose first result `batch_norm` gives. For `instance_norm` each channel of each image
 //!   is a channel of its own, if `use_input_stats`; what it adds to the running statistics is averaged over the images.
 //! - Shapes: `[N, C, …]`; parameters and running statistics have shape `[C]`.
+//! - Dtypes: those of `native_batch_norm`; `instance_norm` takes running statistics of any dtype, and computes with those
+//!   of the parameters, or of `input` without.
 //! - Dispatch: composites of `native_batch_norm`. `batch_norm` of no elements is a copy.
 //! - Strides: `instance_norm` gives rows.
 //! - Errors: those of `native_batch_norm`; `instance_norm` with neither.
@@ -10,7 +12,7 @@
 //!   make no difference here.
 
 use crate::ops::prelude::*;
-use crate::ops::{CopyInplace, Expand, MeanDim, NativeBatchNorm, Reshape};
+use crate::ops::{CopyInplace, Expand, MeanDim, NativeBatchNorm, Reshape, ToCopy};
 
 operator! {
     home = crate::home_of(register);
@@ -52,7 +54,22 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`use_input_stats` is false", bare(false));
     samples.rounds(BatchNorm, Roundings::all(Rounding::Sum(64)));
     samples.rounds(InstanceNorm, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(BatchNorm, &[normalisations::WITHOUT_DEVIATION, WITHOUT_CHANNELS]);
+    samples.differs_as(
+        InstanceNorm,
+        &[normalisations::WITHOUT_DEVIATION, normalisations::DEVIATIONS_ARE_CHECKED, WITHOUT_CHANNELS],
+    );
 }
+
+const WITHOUT_CHANNELS: Difference = Difference {
+    id: "images-without-channels-are-normalised",
+    what: "torch asks for the first weight or bias where images have no elements, also where they have no channels and there \
+           is none; here the result has no elements either",
+    why: "nothing is asked for",
+    test: ("opgrid-tensor/tests/networks.rs", "images_without_channels_are_normalised"),
+    when: |seen| seen.torch_refuses("select(): index 0 out of range for tensor of size [0]"),
+    directed: None,
+};
 
 fn inputs(dtype: DType, empty: &[i64]) -> Vec<Sample> {
     let shapes: [&[i64]; 3] = [&[2, 3, 4], &[2, 3, 2, 5], empty];
@@ -118,6 +135,19 @@ fn batch_norm(
 ) -> Result<Tensor> {
     normalisations::statistics_dtype(input.spec()?, [("weight", weight), ("bias", bias)])?;
     if input.numel() == 0 {
+        let sizes = input.sizes();
+        let Some(channels) = sizes.get(1) else {
+            let message =
+                format!("argument `input` has shape {sizes:?}, expected at least two dimensions, [N, C, …]");
+            return Err(argument(message));
+        };
+        let parameters = [
+            ("weight", weight),
+            ("bias", bias),
+            ("running_mean", running_mean),
+            ("running_var", running_var),
+        ];
+        normalisations::check_sizes(parameters, &[*channels])?;
         return crate::ops::Clone.call(input, None);
     }
     let results =
@@ -155,9 +185,11 @@ fn instance_norm(
     let repeated = |parameter: Option<&Tensor>| -> Result<Option<Tensor>> {
         parameter.map(|one| Reshape.call(&Expand.call(one, &[n, c], false)?, &[all])).transpose()
     };
+    let dtype = weight.or(bias).unwrap_or(input).dtype();
     // Each gets memory of its own, for it is written.
     let copied = |running: Option<&Tensor>| -> Result<Option<Tensor>> {
-        repeated(running)?.map(|one| crate::ops::Clone.call(&one, None)).transpose()
+        let copy = |one: Tensor| ToCopy.call(&one, Some(dtype), None, None, None, false, None);
+        repeated(running)?.map(copy).transpose()
     };
     let (weight, bias) = (repeated(weight)?, repeated(bias)?);
     let (mean, var) = (copied(running_mean)?, copied(running_var)?);

@@ -9,7 +9,8 @@
 //! - Shapes: `[N, C, …]`; parameters and running statistics have shape `[C]`. The second and third result are `mean` and `rstd`
 //!   of shape `[C]` while `training`, otherwise without elements.
 //! - Dtypes: as `native_layer_norm`; running statistics count as parameters.
-//! - Strides: those of `input` where it is channels-last, otherwise row-major.
+//! - Strides: those of `input` where it is channels-last, also a single image that only looks otherwise, if all parameters
+//!   lie without gaps; otherwise row-major.
 //! - Aliasing: outputs and running statistics must not overlap `input`.
 //! - Derivative: the averages and deviations have derivatives as well, unlike in torch, so that second gradients follow.
 //! - Errors: other shapes, dtypes or devices; no elements while `training`; running statistics of which one is absent, or
@@ -168,6 +169,52 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(NativeBatchNorm, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NativeBatchNormLegit, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NativeBatchNormLegitNoTraining, Roundings::all(Rounding::Sum(64)));
+    let shared = [
+        normalisations::SIZES_ARE_CHECKED,
+        normalisations::WITHOUT_DEVIATION,
+        normalisations::DEVIATIONS_ARE_CHECKED,
+        UNUSED_ARE_CHECKED,
+        OUTPUTS_ARE_NOT_READ,
+    ];
+    samples.differs_as(NativeBatchNorm, &shared);
+    samples.differs_as(NativeBatchNormLegit, &shared);
+    samples.differs_as(NativeBatchNormLegitNoTraining, &shared);
+}
+
+const UNUSED_ARE_CHECKED: Difference = Difference {
+    id: "unused-outputs-are-checked",
+    what: "torch takes outputs of any dtype for averages and deviations that are not computed while not training, and leaves \
+           or refuses those of two dimensions without elements; here they are checked as while training, and get one \
+           dimension",
+    why: "one rule for both",
+    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    when: |seen| {
+        let is_such = |out: &Operand| {
+            let is_left = matches!(seen.part, Part::Sizes | Part::Strides)
+                || seen.torch_refuses("TensorAccessor expected 1 dims");
+            seen.we_refuse(&format!("argument `out` has dtype {}", out.dtype))
+                || is_left && out.geometry.dims() > 1
+        };
+        !is_training(seen) && seen.outs().skip(1).any(is_such)
+    },
+    directed: None,
+};
+
+const OUTPUTS_ARE_NOT_READ: Difference = Difference {
+    id: "averages-are-computed-for-outputs",
+    what: "torch normalises by what stands in outputs for averages and deviations while training, and does not write them; \
+           here those of the batch are computed and written, as without outputs",
+    why: "an output is there to hold the result",
+    test: ("opgrid-tensor/tests/networks.rs", "averages_are_computed_for_outputs"),
+    when: |seen| {
+        let is_such = seen.out().is_some() && is_training(seen);
+        is_such && matches!(seen.part, Part::Values | Part::Written)
+    },
+    directed: None,
+};
+
+fn is_training(seen: &Seen<'_>) -> bool {
+    seen.number("training") == Some(Scalar::Bool(true))
 }
 
 const SHAPES: [&[i64]; 6] = [&[2, 3], &[2, 3, 4], &[2, 3, 2, 5], &[1, 2, 33, 35], &[40, 3], &[2, 2, 2, 2, 2]];
@@ -301,7 +348,21 @@ impl<'a> Arguments<'a> {
         let dtype = normalisations::statistics_dtype(spec, parameters)?;
         let saved = [if self.training { channels } else { 0 }];
         let saved = TensorSpec::contiguous(&saved, dtype, spec.device())?;
-        Ok((normalisations::like_images(spec)?, saved.clone(), saved))
+        let geometry = Geometry::in_format(spec.sizes(), self.format(spec)?)?;
+        Ok((TensorSpec::new(geometry, spec.dtype(), spec.device()), saved.clone(), saved))
+    }
+
+    /// The order of the result, as torch's: strides of single images count only where parameters have gaps.
+    fn format(&self, input: &TensorSpec) -> Result<MemoryFormat> {
+        let [mean, var] = self.running;
+        let geometry = input.geometry();
+        let mut is_whole = true;
+        for parameter in [self.weight, self.bias, mean, var].into_iter().flatten() {
+            is_whole &= parameter.spec()?.geometry().is_contiguous();
+        }
+        let formats = [MemoryFormat::Contiguous, MemoryFormat::ChannelsLast3d, MemoryFormat::ChannelsLast];
+        let own = formats.into_iter().find(|format| is_whole && geometry.is_in_format(*format));
+        Ok(own.unwrap_or_else(|| geometry.suggested_format()))
     }
 
     fn made(&self) -> Result<(Tensor, Tensor, Tensor)> {

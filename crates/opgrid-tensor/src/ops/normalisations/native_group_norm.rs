@@ -107,6 +107,11 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`HxW` is 0", given(make::numbers(DType::F32, &[2, 4, 0], 0)).and(2));
     samples.rounds(NativeGroupNorm, Roundings::all(Rounding::Sum(16)));
     samples.rounds(GroupNorm, Roundings::all(Rounding::Sum(16)));
+    samples.differs_as(
+        NativeGroupNorm,
+        &[normalisations::COUNTS_ARE_CHECKED, normalisations::WITHOUT_DEVIATION],
+    );
+    samples.differs(GroupNorm, normalisations::WITHOUT_DEVIATION);
 }
 
 /// Sizes, groups, and whether there are weights and biases.

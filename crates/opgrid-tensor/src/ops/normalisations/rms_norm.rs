@@ -84,7 +84,32 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("at least one dimension", given(x).and(Vec::<i64>::new()));
     samples.rounds(FusedRmsNorm, Roundings::all(Rounding::Sum(16)));
     samples.rounds(RmsNorm, Roundings::all(Rounding::Sum(16)));
+    samples.differs(RmsNorm, REAL_WEIGHTS);
+    samples.differs(FusedRmsNorm, REAL_WEIGHTS);
+    samples.differs(
+        FusedRmsNorm,
+        Difference {
+            id: "shapes-of-rows-are-checked",
+            what: "torch counts the sizes of `normalized_shape` in `_fused_rms_norm`, and stretches weights; here both are \
+                   checked as in `rms_norm`",
+            why: "a kernel that is called alone must not mislead",
+            test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+            when: |seen| {
+                seen.we_refuse("`normalized_shape`") || seen.we_refuse("argument `weight` has shape")
+            },
+            directed: None,
+        },
+    );
 }
+
+const REAL_WEIGHTS: Difference = Difference {
+    id: "real-rows-have-real-weights",
+    what: "torch leaves out the imaginary parts of weights of real numbers; here complex weights are refused",
+    why: "numbers must not be lost silently",
+    test: ("opgrid-tensor/tests/networks.rs", "statistics_are_checked"),
+    when: |seen| seen.we_refuse("expected a real one as the input"),
+    directed: None,
+};
 
 fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
     /// Sizes, how many of them are normalised, the dtype of a weight, and what is added to the mean.
@@ -116,7 +141,7 @@ fn inputs(dtype: DType, needs_all: bool) -> Vec<Sample> {
 fn reference(it: &Inputs) -> Result<[Plain; 2]> {
     let (x, row): (_, Vec<i64>) = (it.tensor("input")?, it.value("normalized_shape")?);
     let weight = it.tensor("weight").ok();
-    let computed = computed_in(x.dtype());
+    let computed = normalisations::computed_in(x.dtype());
     let eps = it.option::<f64>("eps")?.unwrap_or(finfo(computed)?.eps);
     let axis = x.sizes().len() - row.len();
     let (outer, inner) = x.sizes().split_at(axis);
@@ -136,14 +161,6 @@ fn reference(it: &Inputs) -> Result<[Plain; 2]> {
     Ok([out, rstd])
 }
 
-/// Single precision for 16-bit floats.
-fn computed_in(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        dtype => dtype,
-    }
-}
-
 fn shape(
     input: &Tensor,
     normalized_shape: &[i64],
@@ -161,7 +178,8 @@ fn shape(
             format!("argument `weight` has dtype {}, expected a real one as the input", weight.dtype());
         return Err(argument(message));
     }
-    let statistics = normalisations::row_statistics(spec, normalized_shape.len(), computed_in(dtype))?;
+    let statistics =
+        normalisations::row_statistics(spec, normalized_shape.len(), normalisations::computed_in(dtype))?;
     Ok((TensorSpec::contiguous(spec.sizes(), dtype, spec.device())?, statistics))
 }
 
@@ -174,7 +192,7 @@ fn cpu(
     rstd: &Tensor,
 ) -> Result<()> {
     let dtype = input.dtype();
-    let eps = eps.map_or_else(|| finfo(computed_in(dtype)).map(|limits| limits.eps), Ok)?;
+    let eps = eps.map_or_else(|| finfo(normalisations::computed_in(dtype)).map(|limits| limits.eps), Ok)?;
     if input.numel() == 0 {
         return elementwise::fill(rstd, f64::NAN);
     }

@@ -2,7 +2,7 @@
 //!
 //! - Shapes: `pad` has a number of elements before and after each dimension, from the last dimension on; negative ones
 //!   leave out as many. Dimensions without numbers stay what they are. The result has the memory format that strides
-//!   look like.
+//!   look like; where nothing is added it is a copy that keeps their order.
 //! - Dtypes: that of `self`, to which `value` is converted.
 //! - Aliasing: `constant_pad_nd.out` writes `out`, of the dtype of `self`.
 //! - Dispatch: a composite of `empty`, `fill_`, `slice` and `copy_`.
@@ -84,17 +84,23 @@ fn constant(input: &Tensor, pad: &[i64], value: Scalar) -> Result<Tensor> {
     let pairs = padding::pairs(pad, sizes.len());
     let padded = sizes.iter().zip(&pairs).map(|(&size, &pair)| padding::padded(size, pair));
     let padded = padded.collect::<Result<Vec<i64>>>()?;
+    let mut from = input.clone();
+    for (dim, &(before, after)) in (0..).zip(&pairs) {
+        let size = from.sizes()[dim as usize];
+        let (start, end) = (before.saturating_neg().max(0), size + after.min(0));
+        from = SliceTensor.call(&from, dim, Some(start), Some(end), 1)?;
+    }
+    if pad.iter().all(|count| *count <= 0) {
+        return crate::ops::Clone.call(&from, None);
+    }
     let format = spec.geometry().suggested_format();
     let (dtype, device) = (Some(spec.dtype()), Some(spec.device()));
     let result = EmptyMemoryFormat.call(&padded, dtype, None, device, None, Some(format))?;
     FillInplaceScalar.call(&result, value)?;
-    let (mut to, mut from) = (result.clone(), input.clone());
+    let mut to = result.clone();
     for (dim, &(before, after)) in (0..).zip(&pairs) {
         let size = to.sizes()[dim as usize];
         to = SliceTensor.call(&to, dim, Some(before.max(0)), Some((size - after.max(0)).max(0)), 1)?;
-        let size = from.sizes()[dim as usize];
-        let (start, end) = (before.saturating_neg().max(0), size + after.min(0));
-        from = SliceTensor.call(&from, dim, Some(start), Some(end), 1)?;
     }
     CopyInplace.call(&to, &from, false)?;
     Ok(result)

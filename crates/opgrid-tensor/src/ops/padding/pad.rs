@@ -3,6 +3,7 @@
 //! - Kinds: "constant", "reflect", "replicate", "circular"; `_pad_enum` has them as 3, 0, 1 and 2.
 //! - Shapes: as [`ConstantPadNd`]; frames that are not constant are for the last one to three dimensions, of a tensor that
 //!   has one more for channels and perhaps one for a batch.
+//! - Strides: those of the operators that it is made of; of `_pad_circular` row-major.
 //! - Dispatch: composites of `constant_pad_nd`, `reflection_pad1d` and its relatives; `_pad_circular` of `cat` and slices.
 //! - Errors: another mode; a `value` for a frame that is not constant; numbers of dimensions that do not fit; more elements
 //!   than there are to repeat.
@@ -67,9 +68,29 @@ pub(super) fn samples(samples: &mut Samples) {
     };
     samples
         .of(PadCircular, STORED, circular, |it| padding::reference(it, Mode::Circular, "pad"))
+        .refuses("all but 1 or 2", given(x.clone()).and(Vec::<i64>::new()))
         .refuses("at most 3", given(x.clone()).and([4, 0].to_vec()))
         .refuses("leaves nothing", given(x).and([-2, -1].to_vec()));
+    samples.differs(Pad, OF_WHAT_STAYS);
+    samples.differs(PadEnum, OF_WHAT_STAYS);
+    samples.differs(PadCircular, OF_WHAT_STAYS);
 }
+
+const OF_WHAT_STAYS: Difference = Difference {
+    id: "circular-frames-of-what-stays",
+    what: "torch repeats more elements in a circular frame than one that leaves out others keeps, from places that it is \
+           writing to; here there are at most as many as stay",
+    why: "results must not be what is left in memory",
+    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let leaves_out = match seen.argument("pad") {
+            Some(Argument::Ints(pad)) => pad.iter().any(|count| *count < 0),
+            _ => false,
+        };
+        leaves_out && seen.we_refuse("on each side")
+    },
+    directed: None,
+};
 
 fn by_name(it: &Inputs) -> Result<Expected> {
     let mode: String = it.value("mode")?;
@@ -129,6 +150,14 @@ fn pad_enum(input: &Tensor, pad: &[i64], mode: i64, value: Option<f64>) -> Resul
 fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
     let sizes = input.spec()?.sizes();
     padding::check(pad, sizes.len())?;
+    let around = sizes.len() - pad.len() / 2;
+    if !(1..=2).contains(&around) {
+        let message = format!(
+            "argument `pad` has {} numbers, two for each dimension of `self` but {around}, expected them for all but 1 or 2",
+            pad.len()
+        );
+        return Err(argument(message));
+    }
     let mut result = input.clone();
     for (dim, &pair) in padding::pairs(pad, sizes.len()).iter().enumerate() {
         if pair == (0, 0) {
@@ -142,6 +171,6 @@ fn circular(input: &Tensor, pad: &[i64]) -> Result<Tensor> {
     }
     match result.is_same(input) {
         true => crate::ops::Clone.call(input, Some(MemoryFormat::Contiguous)),
-        false => Ok(result),
+        false => result.contiguous(),
     }
 }

@@ -71,6 +71,19 @@ pub(super) fn samples(samples: &mut Samples) {
         grad.iter().zip(output).map(|(grad, output)| grad - output.exp() * sum).collect()
     };
     softmax::samples(samples, (LogSoftmax, LogSoftmaxBackwardData, LogSoftmaxInt), of_line, derivative);
+    samples.differs(LogSoftmaxBackwardData, softmax::BEYOND_ONE);
+    samples.differs(
+        LogSoftmaxBackwardData,
+        Difference {
+            id: "shapes-of-logarithms-are-checked",
+            what: "torch reads results of `log_softmax` of another shape than their gradients as far as they go, or \
+                   beyond; here they are refused, as those of `softmax`",
+            why: "memory that is not the result's must not be read",
+            test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+            when: |seen| seen.we_refuse("argument `output` has shape"),
+            directed: None,
+        },
+    );
 }
 
 fn backward(grad: &Tensor, output: &Tensor, dim: i64, out: &Tensor) -> Result<()> {

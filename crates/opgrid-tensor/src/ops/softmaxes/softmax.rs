@@ -69,6 +69,7 @@ pub(super) fn samples(samples: &mut Samples) {
         grad.iter().zip(output).map(|(grad, output)| output * (grad - sum)).collect()
     };
     softmax::samples(samples, (Softmax, SoftmaxBackwardData, SoftmaxInt), of_line, derivative);
+    samples.differs(SoftmaxBackwardData, softmax::BEYOND_ONE);
 }
 
 fn backward(grad: &Tensor, output: &Tensor, dim: i64, out: &Tensor) -> Result<()> {
