@@ -112,8 +112,11 @@ where
         }
         Ok(())
     };
-    let work = (block * columns) as usize;
-    parts::produce::<T>(out, work, usize::MAX, |part, y| {
+    let [.., keys, elements] = sizes_of(attention.key);
+    let products = [block, keys, elements + columns]
+        .into_iter()
+        .fold(1, |all, size| usize::saturating_mul(all, size as usize));
+    parts::produce::<T>(out, (block * columns) as usize, products, |part, y| {
         if let Err(error) = unit(part, y) {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }
@@ -165,8 +168,10 @@ impl<M: Statistic + Ordered> Rows<'_, M> {
             |columns| Array::empty(TensorSpec::contiguous(&[rows, columns], M::DTYPE, self.query.device())?);
         let mut known = vec![Known { largest: M::narrowed(f64::NEG_INFINITY), sum: 0.0 }; rows as usize];
         let sums = fresh(columns)?;
-        super::elementwise::fill(&sums, Scalar::Int(0))?;
         let end = if self.attention.is_causal { keys.min(self.first + rows) } else { keys };
+        if end == 0 {
+            super::elementwise::fill(&sums, Scalar::Int(0))?;
+        }
         let mut start = 0;
         while start < end {
             let next = end.min(start + KEYS);
@@ -175,20 +180,19 @@ impl<M: Statistic + Ordered> Rows<'_, M> {
             let scores = fresh(next - start)?;
             multiply(&scores, &self.query, &key.view(key.geometry().transpose(0, 1)?)?)?;
             let factors = self.weigh(&scores, start as usize..next as usize, &mut known)?;
-            if start > 0 {
+            let value = part(&self.value)?;
+            if start == 0 {
+                multiply(&sums, &scores, &value)?;
+            } else {
                 let mut guard = sums.storage().write()?;
                 let all = guard.slice::<M>()?;
                 for (row, factor) in all.chunks_exact_mut(columns.max(1) as usize).zip(&factors) {
                     row.iter_mut().for_each(|x| *x = x.times(*factor));
                 }
+                drop(guard);
+                let one = Scalar::Int(1);
+                multiply_add(&sums, Addend { input: &sums, beta: one, alpha: one }, &scores, &value)?;
             }
-            let one = Scalar::Int(1);
-            multiply_add(
-                &sums,
-                Addend { input: &sums, beta: one, alpha: one },
-                &scores,
-                &part(&self.value)?,
-            )?;
             start = next;
         }
         let guard = sums.storage().read()?;
@@ -208,61 +212,74 @@ impl<M: Statistic + Ordered> Rows<'_, M> {
     /// Turns scores into exponentials. Gives what the sums so far are to be multiplied by.
     fn weigh(&self, scores: &Array, keys: std::ops::Range<usize>, known: &mut [Known<M>]) -> Result<Vec<M>> {
         let mut guard = scores.storage().write()?;
-        let all = guard.slice::<M>()?;
-        let scale = M::narrowed(self.attention.scale);
-        let rows = all.chunks_exact_mut(keys.len()).zip(known).enumerate();
-        let factors = rows.map(|(row, (scores, known))| {
-            let query = self.first as usize + row;
-            let seen = match self.attention.is_causal {
-                true => (query + 1).saturating_sub(keys.start).min(keys.len()),
-                false => keys.len(),
-            };
-            let (scores, hidden) = scores.split_at_mut(seen);
-            hidden.fill(M::ZERO);
-            let mask =
-                self.attention.mask.as_ref().map(|mask| {
-                    mask.row([self.place[0], self.place[1], query], keys.start..keys.start + seen)
-                });
-            Weigh { scores, mask, scale, known }.vectorised()
-        });
-        Ok(factors.collect())
+        let scores = guard.slice::<M>()?;
+        Ok(Weigh { rows: self, scores, keys, known }.vectorised())
+    }
+
+    /// How many of some keys a query sees, which are the first ones.
+    #[inline(always)]
+    fn seen(&self, query: usize, keys: &std::ops::Range<usize>) -> usize {
+        match self.attention.is_causal {
+            true => (query + 1).saturating_sub(keys.start).min(keys.len()),
+            false => keys.len(),
+        }
     }
 }
 
-/// A row of scores.
+/// A row of scores for each query.
 struct Weigh<'a, M> {
+    rows: &'a Rows<'a, M>,
     scores: &'a mut [M],
-    mask: Option<&'a [M]>,
-    scale: M,
-    known: &'a mut Known<M>,
+    keys: std::ops::Range<usize>,
+    known: &'a mut [Known<M>],
 }
 
 impl<M: Statistic + Ordered> VectorLoop for Weigh<'_, M> {
-    type Output = M;
+    type Output = Vec<M>;
     const IS_WIDE: bool = true;
 
     #[inline(always)]
-    fn run(self) -> M {
-        let Self { scores, mask, scale, known } = self;
-        match mask {
-            Some(mask) => {
-                for (score, mask) in scores.iter_mut().zip(mask) {
-                    *score = score.times(scale).plus(*mask);
+    fn run(self) -> Vec<M> {
+        let Self { rows, scores, keys, known } = self;
+        let (attention, lowest) = (rows.attention, M::narrowed(f64::NEG_INFINITY));
+        let scale = M::narrowed(attention.scale);
+        // Of short rows all exponentials are computed at once, those of keys that are not seen as well.
+        let is_short = keys.len() < LANES;
+        let mut factors = Vec::with_capacity(known.len());
+        for (row, (scores, known)) in scores.chunks_exact_mut(keys.len()).zip(&mut *known).enumerate() {
+            let query = rows.first as usize + row;
+            let (scores, hidden) = scores.split_at_mut(rows.seen(query, &keys));
+            hidden.fill(if is_short { lowest } else { M::ZERO });
+            match &attention.mask {
+                Some(mask) => {
+                    let mask = mask.row([rows.place[0], rows.place[1], query], keys.start..keys.end);
+                    for (score, mask) in scores.iter_mut().zip(mask) {
+                        *score = score.times(scale).plus(*mask);
+                    }
                 }
+                None => scores.iter_mut().for_each(|score| *score = score.times(scale)),
             }
-            None => scores.iter_mut().for_each(|score| *score = score.times(scale)),
+            let larger = |largest: M, []: [M; 0], score| largest.larger(score);
+            let largest = in_lanes(([], scores), [lowest; LANES], larger, M::larger).larger(known.largest);
+            // Of a query that has seen nothing all exponentials are zero.
+            let (most, factor) = match largest == lowest {
+                true => (M::ZERO, M::ONE),
+                false => (largest, Inexact::exp(known.largest.minus(largest))),
+            };
+            match is_short {
+                true => scores.iter_mut().for_each(|score| *score = score.minus(most)),
+                false => scores.iter_mut().for_each(|score| *score = Inexact::exp(score.minus(most))),
+            }
+            *known = Known { largest, sum: known.sum * factor.wide() };
+            factors.push(factor);
         }
-        let lowest = M::narrowed(f64::NEG_INFINITY);
-        let larger = |largest: M, []: [M; 0], score| largest.larger(score);
-        let largest = in_lanes(([], scores), [lowest; LANES], larger, M::larger).larger(known.largest);
-        if largest == lowest {
-            scores.fill(M::ZERO);
-            return M::ONE;
+        if is_short {
+            scores.iter_mut().for_each(|score| *score = Inexact::exp(*score));
         }
-        let factor = Inexact::exp(known.largest.minus(largest));
-        scores.iter_mut().for_each(|score| *score = Inexact::exp(score.minus(largest)));
-        let sum = in_lanes(([], scores), [M::ZERO; LANES], |sum, []: [M; 0], x| sum.plus(x), M::plus);
-        *known = Known { largest, sum: known.sum * factor.wide() + sum.wide() };
-        factor
+        for (scores, known) in scores.chunks_exact(keys.len()).zip(known) {
+            let sum = in_lanes(([], scores), [M::ZERO; LANES], |sum, []: [M; 0], x| sum.plus(x), M::plus);
+            known.sum += sum.wide();
+        }
+        factors
     }
 }
