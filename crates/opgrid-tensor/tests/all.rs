@@ -17,6 +17,7 @@ mod handles;
 mod images;
 mod kernels;
 mod layers;
+mod losses;
 mod modes;
 mod networks;
 mod optimizers;

@@ -16,14 +16,14 @@ use opgrid_tensor::ops::{
     GeluOut, Histc, Im2col, Im2colOut, IndexAdd, IsConj, IsinScalarTensor, IsinTensorTensor, IsnanOut, Kron,
     Kthvalue, LerpTensor, Linear, LinearOut, LocalScalarDense, LogSoftmaxBackwardData, LogSoftmaxOut,
     LogicalNotOut, Logspace, Logsumexp, LogsumexpOut, MatmulOut, MatrixPower, MaxDimMax, MaxPool3d,
-    MaxPool3dWithIndices, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MulOut, MulScalarOut, Nanmean,
-    Nansum, NansumOut, NativeDropout, NormScalar, NormalInplace, NormalTensorFloatOut, PadCircular,
-    PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace, Randint,
-    RandintLikeTensor, ReflectionPad2d, ReflectionPad2dOut, ReluOut, RepeatInterleaveSelfTensor,
+    MaxPool3dWithIndices, MaxUnaryOut, MeanOut, MedianDimValues, MmOut, Mode, MseLossOut, MulOut,
+    MulScalarOut, Nanmean, Nansum, NansumOut, NativeDropout, NormScalar, NormalInplace, NormalTensorFloatOut,
+    PadCircular, PdistForward, PixelUnshuffle, Polar, PowScalar, PowScalarOut, Prod, Put, PutInplace,
+    Randint, RandintLikeTensor, ReflectionPad2d, ReflectionPad2dOut, ReluOut, RepeatInterleaveSelfTensor,
     ResizeInplace, ScaledDotProductFlashAttentionForCpu, ScatterSrcOut, SetInplaceSourceTensorStorageOffset,
-    SliceScatter, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy, ToDtypeLayout, UniformOut,
-    UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection, VarCorrectionOut,
-    VarMeanCorrection, ViewAsComplex, ViewDtype,
+    SliceScatter, SoftMarginLossOut, SoftmaxBackwardData, StackOut, TensorSplitIndices, ToCopy,
+    ToDtypeLayout, UniformOut, UniqueConsecutiveOut, UnsafeIndexTensor, UpsampleBilinear2dAa, VarCorrection,
+    VarCorrectionOut, VarMeanCorrection, ViewAsComplex, ViewDtype,
 };
 use opgrid_tensor::{Bool, Complex, Tensor, f16};
 
@@ -252,6 +252,11 @@ fn results_that_are_not_finite() {
     // One observation varies with nothing, and is divided by zero.
     let one = Tensor::from_slice(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
     assert!(Cov.call(&one, 1, None, None).unwrap().to_vec::<Complex64>().unwrap()[0].im.is_nan());
+    // The average of no losses is real.
+    let (nothing, out) = (empty(&[0], DType::F32), empty(&[], DType::Complex128));
+    MseLossOut.call(&nothing, &nothing, 1, &out).unwrap();
+    let average = out.to_vec::<Complex64>().unwrap()[0];
+    assert!(average.re.is_nan() && average.im == 0.0, "{average}");
     let infinite = Tensor::from_slice(&[f64::INFINITY], &[1]).unwrap();
     // The exponential vanishes, and the number that it is multiplied by does not let the product vanish.
     let left = Tensor::from_slice(&[Complex::new(-93.87792f32, f32::MAX)], &[1]).unwrap();
@@ -498,6 +503,9 @@ fn outputs_take_what_converts_to_them() {
     let out = empty(&[4], DType::Complex128);
     FftFftOut.call(&floats(&[4]), None, -1, None, &out).unwrap();
     assert_eq!(out.to_vec::<Complex64>().unwrap()[0], Complex64::new(6.0, 0.0));
+    let out = empty(&[1], DType::F64);
+    SoftMarginLossOut.call(&floats(&[1]), &floats(&[1]), 0, &out).unwrap();
+    assert!((out.to_vec::<f64>().unwrap()[0] - std::f64::consts::LN_2).abs() < 1e-7);
 }
 
 #[test]
@@ -918,4 +926,8 @@ fn results_are_computed_before_they_are_written() {
     let (low, high) = (bits.slice(0, 0, 3, 1).unwrap(), bits.slice(0, 1, 4, 1).unwrap());
     BernoulliOut.call(&low, Some(&generator(1)), &high).unwrap();
     assert_eq!(elements(&bits), [1.0, 1.0, 0.0, 1.0]);
+    let numbers = floats(&[4]);
+    let (low, high) = (numbers.slice(0, 0, 3, 1).unwrap(), numbers.slice(0, 1, 4, 1).unwrap());
+    MseLossOut.call(&low, &floats(&[3]).mul_scalar(2).unwrap(), 0, &high).unwrap();
+    assert_eq!(elements(&numbers), [0.0, 0.0, 1.0, 4.0]);
 }

@@ -291,6 +291,29 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
 ];
 
+/// Of operators that compute a result before they write it.
+pub(crate) const READ_FIRST: Difference = Difference {
+    id: "outputs-over-what-is-read-first",
+    what: "torch refuses an output that shares elements with probabilities, or with what losses compare; here they are read first \
+           and then written",
+    why: "nothing is read after it is written",
+    test: ("opgrid-tensor/tests/differences.rs", "results_are_computed_before_they_are_written"),
+    when: |seen| {
+        let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
+        seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
+    },
+    directed: Some(Directed {
+        operator: "aten::bernoulli.out",
+        arguments: || {
+            vec![
+                ("self", Operand::strided(0, DType::F32, (&[3], &[1], 0), &[1.0, 0.0, 1.0]).into()),
+                ("out", Operand::strided(0, DType::F32, (&[3], &[1], 1), &[0.0, 1.0, 0.0]).into()),
+            ]
+        },
+        needs: None,
+    }),
+};
+
 /// Of operators that read inputs several times.
 pub(crate) const READ_AFTER_WRITTEN: Difference = Difference {
     id: "outputs-read-after-written",

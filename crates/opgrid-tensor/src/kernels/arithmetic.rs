@@ -291,7 +291,7 @@ pub(crate) const SIGN_OF_ZERO: Difference = Difference {
 pub(crate) const NUMBERS_FIT: Difference = Difference {
     id: "numbers-fit-what-they-are-written-to",
     what: "torch writes numbers beyond the range of a dtype as infinity, or does not look at bounds that a \
-           sequence does not reach; here they are refused",
+           sequence does not reach, and takes some margins beyond the range of a loss; here they are refused",
     why: "numbers must not be lost silently",
     test: ("opgrid-tensor/tests/differences.rs", "numbers_that_are_written_fit_the_dtype"),
     when: |seen| {

@@ -3,10 +3,15 @@
 use opgrid_core::{DType, Operator, Result, Scalar};
 
 use crate::error::argument;
+use crate::kernels::access::READ_FIRST;
 use crate::layers::autograd::Recorder;
-use crate::ops::{Mean, Sum, ToCopy};
-use crate::samples::{Expected, FLOATS, Inputs, OperatorSamples, Plain, Sample, Samples, given, make, naive};
-use crate::tensor::{Tensor, broadcast};
+use crate::ops::kinds::pointwise;
+use crate::ops::{Mean, MulInplaceTensor, Sum, ToCopy};
+use crate::samples::{
+    Difference, Expected, FLOATS, Inputs, Operand, OperatorSamples, Part, Plain, Sample, Samples, given,
+    make, naive,
+};
+use crate::tensor::{Tensor, broadcast, result_type};
 
 /// How the losses of elements become the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +79,41 @@ pub(crate) fn check_constant(d: &Recorder<'_>, name: &str, weight: Option<&Tenso
     }
 }
 
+/// # Errors
+///
+/// A tensor that does not broadcast to the shape of `self`, which the losses have.
+pub(crate) fn check_fits(name: &str, tensor: &Tensor, input: &Tensor) -> Result<()> {
+    let (sizes, wanted) = (tensor.spec()?.sizes(), input.spec()?.sizes());
+    match broadcast(&[wanted, sizes]) {
+        Ok(all) if all.as_slice() == wanted => Ok(()),
+        _ => Err(argument(format!(
+            "argument `{name}` has shape {sizes:?}, expected one that broadcasts to {wanted:?}, which the losses have"
+        ))),
+    }
+}
+
+/// Multiplies losses by their weights, if there are some.
+///
+/// # Errors
+///
+/// Weights that do not broadcast to the losses, or whose products are not of their kind of numbers.
+pub(crate) fn weigh(losses: &Tensor, weight: Option<&Tensor>) -> Result<()> {
+    let Some(weight) = weight else { return Ok(()) };
+    check_fits("weight", weight, losses)?;
+    MulInplaceTensor.call(losses, weight).map(drop)
+}
+
+/// An input and its target in the dtype that both promote to, a floating-point one, so that bools are numbers.
+///
+/// # Errors
+///
+/// Another dtype.
+pub(crate) fn promoted([input, target]: [&Tensor; 2]) -> Result<[Tensor; 2]> {
+    let dtype = result_type(&[input, target])?;
+    pointwise::check_float(dtype)?;
+    Ok([narrow(input.clone(), dtype)?, narrow(target.clone(), dtype)?])
+}
+
 /// States the derivative of a loss that is a function of the difference of two tensors, by its slope there.
 ///
 /// # Errors
@@ -87,6 +127,7 @@ pub(crate) fn of_difference(
 ) -> Result<()> {
     let count = broadcast(&[input.sizes(), target.sizes()])?.iter().product();
     let formula = move |grad: &Tensor, [input, target]: [&Tensor; 2]| {
+        let [input, target] = promoted([input, target])?;
         of_each(grad, reduction, count)? * slope(&(input - target)?)?
     };
     d.by(input, [input, target], formula.clone())?;
@@ -177,6 +218,54 @@ pub(crate) fn samples<O: Operator>(
             given(x.clone()).and(x).named("reduction", 3i64)
         })
 }
+
+/// What losses do not take.
+pub(crate) const CHECKED: Difference = Difference {
+    id: "reductions-of-losses-are-checked",
+    what: "torch takes every number as `reduction`, and does not reduce, or adds, where it is none that has a meaning; here that \
+           is refused",
+    why: "a mistake that nobody notices",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let has_meaning = |number: Scalar| [0, 1, 2].map(Scalar::Int).contains(&number);
+        let is_other = seen.number("reduction").is_some_and(|number| !has_meaning(number));
+        is_other && seen.we_refuse("argument `reduction` is")
+    },
+    directed: None,
+};
+
+/// Of losses that torch computes where the result belongs.
+pub(crate) const OUTPUTS: &[Difference] = &[
+    Difference {
+        id: "losses-computed-in-outputs",
+        what: "torch computes the losses of elements in the output, over inputs that it reads again and, before it reduces them, in the \
+               memory behind it; `binary_cross_entropy` reduces as many of them as the output had elements. Here the \
+               output gets the result and nothing else",
+        why: "elements must not be lost, nor others overwritten",
+        test: ("opgrid-tensor/tests/losses.rs", "outputs_get_the_result_only"),
+        when: |seen| {
+            let (Some(out), Some(input)) = (seen.out(), seen.tensor("self")) else { return false };
+            let is_over = seen.outs().any(|out| seen.inputs().iter().any(|input| input.memory == out.memory));
+            let is_other = out.geometry.sizes() != input.geometry.sizes();
+            let is_cut = is_other && seen.family() == "binary_cross_entropy";
+            let is_larger = |input: &&Operand| input.geometry.sizes() != out.geometry.sizes();
+            let is_behind = matches!(seen.family(), "huber_loss" | "soft_margin_loss")
+                && seen.inputs().iter().any(is_larger);
+            let refuses = |words: &[&str]| words.iter().any(|words| seen.torch_refuses(words));
+            match seen.part {
+                Part::Outcome if is_over && seen.we_refuse("which the losses have") => true,
+                Part::Outcome if is_cut => refuses(&["output with shape", "must match the size of tensor b"]),
+                Part::Outcome => is_over && refuses(&["doesn't match the broadcast shape"]),
+                Part::Sizes | Part::Strides => is_cut,
+                Part::Values => is_over || is_cut,
+                Part::Written => is_over || is_cut || is_behind,
+                _ => false,
+            }
+        },
+        directed: None,
+    },
+    READ_FIRST,
+];
 
 /// How far losses may be off: each step of a composite rounds to the dtype.
 pub(crate) const TOLERANCE: f64 = 64.0;

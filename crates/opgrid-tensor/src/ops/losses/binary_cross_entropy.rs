@@ -3,18 +3,18 @@
 //! `loss[i] = -weight[i] * (target[i] * ln(self[i]) + (1 - target[i]) * ln(1 - self[i]))`, where logarithms are at least -100;
 //! reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
-//! - Shapes: all broadcast; none with a reduction.
-//! - Dtypes: one for `self` and `target`, a floating-point one; `weight` is promoted.
+//! - Shapes: that of `self`, to which the others broadcast; none with a reduction.
+//! - Dtypes: one for `self` and `target`, a floating-point one, which the losses have whatever `weight` has.
 //! - Aliasing: `binary_cross_entropy.out` writes `out`.
 //! - Derivative: the weights have none.
 //! - Dispatch: a composite of logarithms and arithmetic.
-//! - Errors: other dtypes, two dtypes; elements of `self` that are no probabilities; another `reduction`.
+//! - Errors: other dtypes, two dtypes; other shapes; elements of `self` that are no probabilities; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy, PyTorch 2.15.
 
 use crate::ops::prelude::*;
 use crate::ops::{
-    Any, ClampMin, GtScalar, LocalScalarDense, Log, Log1p, LogicalOr, LtScalar, MulTensor, Neg, SubScalar,
-    SubTensor,
+    Any, ClampMin, GtScalar, LocalScalarDense, Log, Log1p, LogicalOr, LtScalar, MulInplaceTensor, MulTensor,
+    Neg, SubInplaceTensor, SubScalar,
 };
 
 operator! {
@@ -83,9 +83,37 @@ pub(super) fn samples(samples: &mut Samples) {
             "between 0 and 1",
             given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
         )
-        .refuses("expected float32 as `self`", given(half).and(x.to(DType::F64)));
+        .refuses("expected float32 as `self`", given(half.clone()).and(x.to(DType::F64)))
+        .refuses("broadcasts to [3]", given(half.clone()).and(Plain::of(DType::F32, &[2, 3], &[1.0])))
+        .refuses(
+            "broadcasts to [3]",
+            given(half.clone()).and(half).and(Plain::of(DType::F32, &[2, 3], &[1.0])),
+        );
     samples.rounds(BinaryCrossEntropy, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(BinaryCrossEntropy, loss::OUTPUTS);
+    samples.differs_as(BinaryCrossEntropy, &[loss::CHECKED, SQUEEZED]);
 }
+
+/// Of shapes that do not go together.
+const SQUEEZED: Difference = Difference {
+    id: "targets-of-other-dimensions",
+    what: "torch leaves out the dimensions of size 1 of probabilities and targets before it broadcasts them, so that rows may meet \
+           columns, and gives the losses the shape of the probabilities whether they fit in it or not; here targets \
+           broadcast to probabilities as in all operators",
+    why: "no loss is left out, and none is another one's",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let (Some(input), Some(target)) = (seen.tensor("self"), seen.tensor("target")) else { return false };
+        let [sizes, others] = [input, target].map(|tensor| tensor.geometry.sizes());
+        match seen.part {
+            Part::Outcome if seen.we_refuse("argument `target` has shape") => true,
+            Part::Outcome => sizes != others && seen.torch_refuses("must match the size of tensor b"),
+            Part::Values => sizes != others && others.contains(&1),
+            _ => false,
+        }
+    },
+    directed: None,
+};
 
 fn binary_cross_entropy(
     input: &Tensor,
@@ -98,19 +126,22 @@ fn binary_cross_entropy(
     pointwise::check_one_dtype(("self", input), ("target", target))?;
     pointwise::check_float(input.dtype())?;
     loss::Reduction::numbered(reduction)?;
+    loss::check_fits("target", target, input)?;
     check_probabilities(input)?;
     let yes = ClampMin.call(&Log.call(input)?, LEAST)?;
-    let no = ClampMin.call(&Log1p.call(&Neg.call(input)?)?, LEAST)?;
-    let other = MulTensor.call(&SubScalar.call(target, ONE, ONE)?, &no)?;
-    let losses = SubTensor.call(&other, &MulTensor.call(target, &yes)?, ONE)?;
-    loss::reduced(weighted(losses, weight)?, reduction)
+    // In place, so that the losses lie as the input.
+    let losses = ClampMin.call(&Log1p.call(&Neg.call(input)?)?, LEAST)?;
+    MulInplaceTensor.call(&losses, &SubScalar.call(target, ONE, ONE)?)?;
+    SubInplaceTensor.call(&losses, &MulTensor.call(target, &yes)?, ONE)?;
+    loss::weigh(&losses, weight)?;
+    loss::reduced(losses, reduction)
 }
 
-/// The losses times their weights, if there are some.
-pub(super) fn weighted(losses: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
+/// The gradients of losses times the weights of these, if there are some.
+pub(super) fn weighted(grad: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
     match weight {
-        Some(weight) => MulTensor.call(&losses, weight),
-        None => Ok(losses),
+        Some(weight) => MulTensor.call(&grad, weight),
+        None => Ok(grad),
     }
 }
 

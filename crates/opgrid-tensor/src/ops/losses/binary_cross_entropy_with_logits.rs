@@ -5,16 +5,19 @@
 //! `p[i] = sigmoid(self[i])`; reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
 //! - Shapes: that of `target`, to which the others broadcast; none with a reduction.
-//! - Dtypes: promoted; that of `self` is a floating-point one.
+//! - Dtypes: that of `target`, whatever floats `self` and the weights have.
 //! - Aliasing: `binary_cross_entropy_with_logits.out` writes `out`.
 //! - Derivative: the weights have none.
 //! - Dispatch: a composite of `log_sigmoid` and arithmetic.
-//! - Errors: other dtypes; a shape of `self` that does not broadcast to that of `target`; another `reduction`.
+//! - Errors: other dtypes; a shape of `self` or `weight` that does not broadcast to that of `target`, or of `pos_weight` that does
+//!   not broadcast to that of `self`; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy_with_logits, PyTorch 2.15.
 
 use super::binary_cross_entropy::weighted;
 use crate::ops::prelude::*;
-use crate::ops::{AddScalar, LogSigmoid, MulInplaceTensor, MulTensor, RsubScalar, SubScalar, SubTensor};
+use crate::ops::{
+    AddScalar, LogSigmoid, MulInplaceTensor, MulTensor, RsubScalar, SubInplaceTensor, SubScalar,
+};
 use crate::tensor::broadcast;
 
 operator! {
@@ -78,6 +81,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(loss::TOLERANCE)
         .constant(&["weight", "pos_weight"]);
     samples.rounds(BinaryCrossEntropyWithLogits, Roundings::all(Rounding::Sum(64)));
+    samples.differs(BinaryCrossEntropyWithLogits, loss::CHECKED);
 }
 
 fn with_logits(
@@ -92,14 +96,13 @@ fn with_logits(
     let log = LogSigmoid.call(input)?;
     let losses = RsubScalar.call(target, ONE, ONE)?;
     MulInplaceTensor.call(&losses, input)?;
-    let log = match pos_weight {
-        Some(pos_weight) => {
-            let more = MulTensor.call(&SubScalar.call(pos_weight, ONE, ONE)?, target)?;
-            MulTensor.call(&AddScalar.call(&more, ONE, ONE)?, &log)?
-        }
-        None => log,
-    };
-    loss::reduced(weighted(SubTensor.call(&losses, &log, ONE)?, weight)?, reduction)
+    if let Some(pos_weight) = pos_weight {
+        let more = MulTensor.call(&SubScalar.call(pos_weight, ONE, ONE)?, target)?;
+        MulInplaceTensor.call(&log, &AddScalar.call(&more, ONE, ONE)?)?;
+    }
+    SubInplaceTensor.call(&losses, &log, ONE)?;
+    loss::weigh(&losses, weight)?;
+    loss::reduced(losses, reduction)
 }
 
 /// The gradient by the logits.

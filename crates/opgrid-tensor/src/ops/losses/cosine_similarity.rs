@@ -105,6 +105,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`target`", given(x.clone()).and(x.clone()).and(x));
     samples.rounds(CosineSimilarity, Roundings::all(Rounding::Sum(64)));
     samples.rounds(CosineEmbeddingLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs(CosineEmbeddingLoss, loss::CHECKED);
 }
 
 /// The sum of the products along a dimension.

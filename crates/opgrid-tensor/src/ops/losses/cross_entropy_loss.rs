@@ -4,7 +4,8 @@
 //! `loss[j] = -(sum over c of weight[c] * target[j, c] * log_softmax(self)[j, c])`. `label_smoothing` moves that part of each
 //! distribution to the uniform one
 //!
-//! - Shapes: classes are dimension 1 of `self`, or the only one; `target` has the others, or all. None with a reduction.
+//! - Shapes: classes are dimension 1 of `self`, or the only one; `target` has the others, or all, or size 1 beside a single
+//!   one. None with a reduction.
 //! - Dtypes: floating-point ones; classes are int64 or uint8.
 //! - Values: the mean (1) of classes is that of their weights, without what `ignore_index` names; that of distributions counts
 //!   each as one.
@@ -40,7 +41,36 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`ignore_index`", x().and(make::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64))
         .refuses("expected a distribution", x().and(Plain::of(DType::I64, &[2, 3], &[0])));
     samples.rounds(CrossEntropyLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(CrossEntropyLoss, &[loss::CHECKED, super::nll_loss::BYTES, SMOOTHING, SINGLE]);
 }
+
+/// Of smoothing by another part than one between zero and one.
+const SMOOTHING: Difference = Difference {
+    id: "parts-of-smoothing-are-checked",
+    what: "torch passes over a `label_smoothing` below zero, or NaN; here it is refused as one above one",
+    why: "a mistake that nobody notices",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let part = seen.number("label_smoothing").map(|part| part.to_complex().re);
+        part.is_some_and(|part| part.is_nan() || part < 0.0)
+            && seen.we_refuse("argument `label_smoothing` is")
+    },
+    directed: None,
+};
+
+/// Of one class with a dimension.
+const SINGLE: Difference = Difference {
+    id: "single-classes-beside-smoothing",
+    what: "torch takes one class with a dimension beside logits of one dimension, but fails to smooth it; here it is smoothed as \
+           one without",
+    why: "one rule for all losses",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_refuses_by_accident_is_computed"),
+    when: |seen| {
+        let is_single = seen.tensor("target").is_some_and(|target| target.geometry.sizes() == [1]);
+        is_single && seen.torch_refuses("output with shape [] doesn't match the broadcast shape [1]")
+    },
+    directed: None,
+};
 
 fn inputs(dtype: DType) -> Vec<Sample> {
     if !dtype.is_floating_point() {
@@ -143,6 +173,8 @@ fn cross_entropy_loss(
         return of_parts(&log, target, weight, reduction, ignore_index, label_smoothing);
     }
     let plain = NllLossNd.call(&log, target, weight, reduction, ignore_index)?;
+    // One class may have a dimension.
+    let target = if dim == 0 { &Reshape.call(target, &[])? } else { target };
     if label_smoothing == 0.0 {
         return Ok(plain);
     }

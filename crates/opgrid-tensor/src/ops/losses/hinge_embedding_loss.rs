@@ -6,11 +6,11 @@
 //! - Shapes: `self` and `target` broadcast; none with a reduction.
 //! - Dtypes: that of `self`.
 //! - Dispatch: a composite of comparisons, `where` and arithmetic, whose derivatives it inherits.
-//! - Errors: bools; the mean of integers; another `reduction`.
+//! - Errors: bools; the mean of integers; a `margin` beyond the dtype, or with a fraction beside integers; another `reduction`.
 //! - Source: torch.nn.functional.hinge_embedding_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{AddTensor, ClampMin, NeScalar, RsubScalar, WhereScalarOther};
+use crate::ops::{AddTensor, ClampMin, Full, NeScalar, SubTensor, WhereScalarOther};
 
 operator! {
     home = crate::home_of(register);
@@ -44,12 +44,30 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(loss::TOLERANCE);
     samples.rounds(HingeEmbeddingLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(HingeEmbeddingLoss, &[loss::CHECKED, WHOLE, arithmetic::NUMBERS_FIT]);
 }
+
+/// Of margins of integers.
+const WHOLE: Difference = Difference {
+    id: "margins-of-integers-are-integers",
+    what: "torch cuts the fraction of a margin beside integers; here it is refused",
+    why: "a fraction is a mistake that nobody notices",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| seen.we_refuse("argument `margin` is"),
+    directed: None,
+};
 
 fn hinge_embedding_loss(input: &Tensor, target: &Tensor, margin: f64, reduction: i64) -> Result<Tensor> {
     const ZERO: Scalar = Scalar::Int(0);
     const ONE: Scalar = Scalar::Int(1);
-    let lack = ClampMin.call(&RsubScalar.call(input, Scalar::Float(margin), ONE)?, ZERO)?;
+    let dtype = input.spec()?.dtype();
+    if dtype.is_integral() && margin.fract() != 0.0 {
+        let message =
+            format!("argument `margin` is {margin}, expected a whole number beside `self` of dtype {dtype}");
+        return Err(argument(message));
+    }
+    let margin = Full.call(&[], Scalar::Float(margin), Some(dtype), None, Some(input.device()), None)?;
+    let lack = ClampMin.call(&SubTensor.call(&margin, input, ONE)?, ZERO)?;
     let other = WhereScalarOther.call(&NeScalar.call(target, ONE)?, &lack, ZERO)?;
     let alike = WhereScalarOther.call(&NeScalar.call(target, Scalar::Int(-1))?, input, ZERO)?;
     loss::reduced(AddTensor.call(&other, &alike, ONE)?, reduction)

@@ -3,7 +3,7 @@
 //! `loss[i] = d^2 / 2 if d <= delta, delta * (d - delta / 2) otherwise, with d = |self[i] - target[i]|`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
 //! - Shapes: `self` and `target` broadcast; none with a reduction.
-//! - Dtypes: that of `self`, a floating-point one, whatever floats or integers `target` has; computed in what they promote to,
+//! - Dtypes: that of `self`, a floating-point one, whatever floats, integers or bools `target` has; computed in what they promote to,
 //!   which `huber_loss.out` writes.
 //! - Aliasing: `huber_loss.out` writes `out`.
 //! - Dispatch: a composite of arithmetic and `where`, in single precision for 16-bit floats.
@@ -51,14 +51,18 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`delta` is 0", given(x.clone()).and(x.clone()).named("delta", 0.0))
         .refuses("not implemented for 'Long'", given(x.to(DType::I64)).and(x));
     samples.rounds(HuberLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(HuberLoss, loss::OUTPUTS);
+    samples.differs_as(HuberLoss, &[loss::CHECKED, math::NOT_FINITE]);
 }
 
 fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64, dtype: DType) -> Result<Tensor> {
     if delta.is_nan() || delta <= 0.0 {
         return Err(argument(format!("argument `delta` is {delta}, expected a positive number")));
     }
-    [dtype, result_type(&[input, target])?].into_iter().try_for_each(pointwise::check_float)?;
-    let distance = Abs.call(&SubTensor.call(&loss::wide(input)?, &loss::wide(target)?, Scalar::Int(1))?)?;
+    pointwise::check_float(dtype)?;
+    let [input, target] = loss::promoted([input, target])?;
+    let distance =
+        Abs.call(&SubTensor.call(&loss::wide(&input)?, &loss::wide(&target)?, Scalar::Int(1))?)?;
     let square = MulScalar.call(&MulTensor.call(&distance, &distance)?, Scalar::Float(0.5))?;
     let line = SubScalar.call(&distance, Scalar::Float(0.5 * delta), Scalar::Int(1))?;
     let line = MulScalar.call(&line, Scalar::Float(delta))?;

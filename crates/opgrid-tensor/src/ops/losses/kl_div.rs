@@ -36,6 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(loss::TOLERANCE);
     samples.rounds(KlDiv, Roundings::all(Rounding::Sum(64)));
+    samples.differs(KlDiv, loss::CHECKED);
 }
 
 fn kl_div(input: &Tensor, target: &Tensor, reduction: i64, log_target: bool) -> Result<Tensor> {

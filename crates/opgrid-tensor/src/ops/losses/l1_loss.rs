@@ -41,6 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(loss::TOLERANCE);
     samples.rounds(L1Loss, Roundings::all(Rounding::Sum(64)));
+    samples.differs(L1Loss, loss::CHECKED);
 }
 
 fn l1_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {

@@ -6,7 +6,7 @@
 //! - Shapes: all three broadcast; none with a reduction.
 //! - Dtypes: promoted.
 //! - Dispatch: a composite of arithmetic and `clamp_min`, whose derivatives it inherits.
-//! - Errors: inputs or a target with another number of dimensions; bools; another `reduction`.
+//! - Errors: bools; another `reduction`.
 //! - Source: torch.nn.functional.margin_ranking_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
@@ -32,15 +32,21 @@ pub(super) fn samples(samples: &mut Samples) {
             let x = |seed| make::numbers(dtype, sizes, seed);
             given(x(1)).and(x(2)).and(Plain::of(dtype, sizes, &[1, -1]))
         };
-        make::and_named(loss::all_reductions(shapes.map(three).to_vec()), "margin", 0.5)
+        let broadcast = given(make::numbers(dtype, &[2, 3], 1))
+            .and(make::numbers(dtype, &[3], 2))
+            .and(Plain::number(dtype, -1));
+        let all = [shapes.map(three).to_vec(), vec![broadcast]].concat();
+        make::and_named(loss::all_reductions(all), "margin", 0.5)
     };
-    let x = make::numbers(DType::F32, &[2], 0);
     samples
         .of(MarginRankingLoss, FLOATS, inputs, |it| {
             let (margin, target): (f64, _) = (it.value("margin")?, it.tensor("target")?);
             let (a, b) = (it.tensor("input1")?, it.tensor("input2")?);
             let losses = Plain::from_fn(DType::F64, a.sizes(), |position| {
-                let [a, b, target] = [a, b, target].map(|x| x.at(position).to_complex().re);
+                let [a, b, target] = [a, b, target].map(|x| {
+                    let place = &position[position.len() - x.sizes().len()..];
+                    x.at(place).to_complex().re
+                });
                 Scalar::Float((margin - target * (a - b)).max(0.0))
             });
             Ok(match loss::reduced_plain(&losses, it.value("reduction")?) {
@@ -48,9 +54,9 @@ pub(super) fn samples(samples: &mut Samples) {
                 other => other,
             })
         })
-        .tolerance(loss::TOLERANCE)
-        .refuses("dimensions", given(x.clone()).and(x.clone()).and(make::numbers(DType::F32, &[1, 2], 0)));
+        .tolerance(loss::TOLERANCE);
     samples.rounds(MarginRankingLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs(MarginRankingLoss, loss::CHECKED);
 }
 
 fn margin_ranking_loss(
@@ -60,14 +66,6 @@ fn margin_ranking_loss(
     margin: f64,
     reduction: i64,
 ) -> Result<Tensor> {
-    let dims = first.spec()?.sizes().len();
-    for (name, other) in [("input2", second), ("target", target)] {
-        if other.spec()?.sizes().len() != dims {
-            let message =
-                format!("argument `{name}` has {} dimensions, expected {dims} as `input1`", other.dim());
-            return Err(argument(message));
-        }
-    }
     let difference = SubTensor.call(first, second, Scalar::Int(1))?;
     let turned = MulTensor.call(&Neg.call(target)?, &difference)?;
     let lack = AddScalar.call(&turned, Scalar::Float(margin), Scalar::Int(1))?;

@@ -3,7 +3,7 @@
 //! `loss[i] = (self[i] - target[i]) ^ 2`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
 //! - Shapes: `self` and `target` broadcast; none with a reduction.
-//! - Dtypes: promoted; floating-point ones.
+//! - Dtypes: promoted to a floating-point one, of which one of the two is.
 //! - Aliasing: `mse_loss.out` writes `out`.
 //! - Dispatch: a composite of `sub` and `mul`.
 //! - Errors: other dtypes; another `reduction`.
@@ -30,10 +30,12 @@ pub(super) fn register(library: &mut Library) {
 pub(super) fn samples(samples: &mut Samples) {
     loss::samples(samples, MseLoss, loss::pairs, |a, b| (a - b) * (a - b));
     samples.rounds(MseLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(MseLoss, &[loss::CHECKED, math::NOT_FINITE]);
+    samples.differs_as(MseLoss, loss::OUTPUTS);
 }
 
 fn mse_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
-    pointwise::check_float(result_type(&[input, target])?)?;
-    let difference = SubTensor.call(input, target, Scalar::Int(1))?;
+    let [input, target] = loss::promoted([input, target])?;
+    let difference = SubTensor.call(&input, &target, Scalar::Int(1))?;
     loss::reduced(MulTensor.call(&difference, &difference)?, reduction)
 }

@@ -3,11 +3,13 @@
 //! `loss[j] = -weight[target[j]] * self[j, target[j]]`, and 0 where `target[j] = ignore_index`; reduced to the sum (2) of all,
 //! to the sum divided by that of the weights (1), or not (0), as `reduction` says
 //!
-//! - Shapes: classes are dimension 1 of `self`, or the only one; `target` has the others. `nll_loss` takes one or two
-//!   dimensions, `nll_loss2d` four, `nll_loss_nd` any. None with a reduction.
+//! - Shapes: classes are dimension 1 of `self`, or the only one; `target` has the others, or size 1 beside a single one.
+//!   `nll_loss` takes one or two dimensions, `nll_loss2d` four, `nll_loss_nd` any. None with a reduction.
+//! - Strides: row-major.
 //! - Dtypes: that of `self`, a floating-point one; `target` has int64 or uint8.
 //! - Aliasing: the `out` overloads write `out`, or `output` and `total_weight`.
 //! - Derivative: the weights have none, nor has their sum.
+//! - Values: without classes, `ignore_index` alone is a target.
 //! - Dispatch: composites of `gather`, `where` and sums; the first ones of `nll_loss_forward` and `nll_loss2d_forward`, whose
 //!   second result is the sum of the weights, 0 without a reduction of several.
 //! - Errors: other dtypes and shapes; a `weight` with another number of elements than there are classes; a target that is no
@@ -17,8 +19,8 @@
 use crate::layers::autograd::Recorder;
 use crate::ops::prelude::*;
 use crate::ops::{
-    DivTensor, Gather, IndexSelect, MulTensor, NeScalar, Neg, Reshape, ScatterSrc, SqueezeDim, Sum,
-    Unsqueeze, WhereScalarOther, Zeros,
+    Any, DivTensor, Gather, IndexSelect, LocalScalarDense, MulTensor, NeScalar, Neg, Reshape, ScatterSrc,
+    SqueezeDim, Sum, Unsqueeze, WhereScalarOther, Zeros,
 };
 use crate::tensor::Dims;
 
@@ -79,7 +81,10 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    let few = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]]);
+    let few = |dtype| {
+        let single = given(make::numbers(dtype, &[4], 1)).and(Plain::of(DType::I64, &[1], &[2]));
+        [of_shapes(dtype, &[&[2, 3], &[4], &[0, 3], &[37, 2]]), vec![single, without_classes(dtype)]].concat()
+    };
     let images = |dtype| of_shapes(dtype, &[&[2, 3, 2, 2], &[1, 2, 3, 1], &[0, 2, 2, 2]]);
     let any = |dtype| of_shapes(dtype, &[&[2, 3], &[4], &[2, 3, 4], &[2, 3, 2, 2], &[2, 3, 1, 2, 2]]);
     let x = || given(make::numbers(DType::F32, &[2, 3], 0));
@@ -151,7 +156,43 @@ pub(super) fn samples(samples: &mut Samples) {
     samples.rounds(NllLossNd, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NllLoss2d, Roundings::all(Rounding::Sum(64)));
     samples.rounds(NllLoss2dForward, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(NllLoss, loss::OUTPUTS);
+    samples.differs_as(NllLossForward, loss::OUTPUTS);
+    samples.differs_as(NllLoss2d, loss::OUTPUTS);
+    samples.differs_as(NllLoss2dForward, loss::OUTPUTS);
+    samples.differs(NllLoss, loss::CHECKED);
+    samples.differs(NllLossForward, loss::CHECKED);
+    samples.differs_as(NllLossNd, &[loss::CHECKED, BYTES]);
+    samples.differs_as(NllLoss2d, &[loss::CHECKED, BYTES, NO_PIXELS]);
+    samples.differs_as(NllLoss2dForward, &[loss::CHECKED, BYTES, NO_PIXELS]);
 }
+
+/// Of classes that are uint8.
+pub(super) const BYTES: Difference = Difference {
+    id: "classes-of-images-in-bytes",
+    what: "torch says that it takes classes of images as uint8, and fails to; here it does as without images",
+    why: "one rule for all classes",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_refuses_by_accident_is_computed"),
+    when: |seen| {
+        let is_byte = seen.tensor("target").is_some_and(|target| target.dtype == DType::U8);
+        is_byte && seen.torch_refuses("expected scalar type Long but found Byte")
+    },
+    directed: None,
+};
+
+/// Of images without pixels.
+const NO_PIXELS: Difference = Difference {
+    id: "losses-of-nothing-are-checked",
+    what: "torch does not look at the dtype of an output for the loss of images without elements; here an output of a lower \
+           kind is refused",
+    why: "whether a program is right must not depend on its data",
+    test: ("opgrid-tensor/tests/losses.rs", "what_torch_does_not_check_is_refused"),
+    when: |seen| {
+        let is_empty = seen.tensor("self").is_some_and(Operand::is_empty);
+        is_empty && seen.out().is_some() && seen.we_refuse("can't be cast to the desired output type")
+    },
+    directed: None,
+};
 
 /// Logarithms of these shapes with classes, with and without weights and a class that is ignored, and all reductions.
 fn of_shapes(dtype: DType, shapes: &[&[i64]]) -> Vec<Sample> {
@@ -182,6 +223,12 @@ fn with_all_arguments(samples: Vec<Sample>) -> Vec<Sample> {
     samples.into_iter().map(all).collect()
 }
 
+/// No classes, and targets that are all ignored.
+fn without_classes(dtype: DType) -> Sample {
+    let x = given(make::numbers(dtype, &[2, 0], 0)).and(Plain::of(DType::I64, &[2], &[-100]));
+    x.named("reduction", 2i64)
+}
+
 /// The same with outputs of the right shapes.
 fn with_outputs(dtype: DType, samples: Vec<Sample>) -> Vec<Sample> {
     let with = |sample: Sample| {
@@ -208,8 +255,8 @@ fn expected(it: &Inputs) -> Result<(Expected, Expected)> {
         class => weight.map_or(1.0, |weight| weight.at(&[class]).to_complex().re),
     };
     let losses = Plain::from_fn(DType::F64, target.sizes(), |position| {
-        let mut place = position.to_vec();
-        place.insert(position.len().min(1), number::whole(target.at(position)));
+        let mut place = if x.sizes().len() == 1 { Vec::new() } else { position.to_vec() };
+        place.insert(place.len().min(1), number::whole(target.at(position)));
         let factor = weight_at(position);
         Scalar::Float(if factor == 0.0 { 0.0 } else { -factor * x.at(&place).to_complex().re })
     });
@@ -264,16 +311,23 @@ fn of_classes(
     let (dtype, dim) = (input.dtype(), input.dim().saturating_sub(1).min(1));
     check(input, target, weight, dim)?;
     let reduction = loss::Reduction::numbered(reduction)?;
+    let has_classes = input.sizes()[dim] > 0;
     let dim = dim as i64;
-    let (counts, classes) = classes_of(target, ignore_index)?;
-    let chosen = Gather.call(input, dim, &Unsqueeze.call(&classes, dim)?, false)?;
-    let losses = Neg.call(&SqueezeDim.call(&chosen, dim)?)?;
+    let (counts, classes) = classes_of(target, dim, ignore_index)?;
+    let weight = weight.filter(|_| has_classes);
     let weights = weight.map(|weight| weights_of(weight, &counts, &classes)).transpose()?;
-    let losses = match &weights {
-        Some(weights) => MulTensor.call(&losses, weights)?,
-        None => losses,
+    let losses = if has_classes {
+        let chosen = Gather.call(input, dim, &Unsqueeze.call(&classes, dim)?, false)?;
+        let losses = Neg.call(&SqueezeDim.call(&chosen, dim)?)?;
+        let losses = match &weights {
+            Some(weights) => MulTensor.call(&losses, weights)?,
+            None => losses,
+        };
+        WhereScalarOther.call(&counts, &losses, NONE)?
+    } else {
+        check_nothing_counts(&counts)?;
+        Zeros.call(counts.sizes(), Some(dtype), None, Some(input.device()), None)?
     };
-    let losses = WhereScalarOther.call(&counts, &losses, NONE)?;
     // Of a single class, the sum of the weights is that of the one loss.
     let is_single = dim == 0;
     if reduction == loss::Reduction::None && !is_single {
@@ -288,11 +342,25 @@ fn of_classes(
     Ok((loss, total))
 }
 
-/// Which targets count, and the classes that they name; the others name the first one.
-fn classes_of(target: &Tensor, ignore_index: i64) -> Result<(Tensor, Tensor)> {
+/// Which targets count, and the classes that they name; the others name the first one. They lie in rows, and have no
+/// dimension where classes are all that there is.
+fn classes_of(target: &Tensor, dim: i64, ignore_index: i64) -> Result<(Tensor, Tensor)> {
+    let target = if dim == 0 { &Reshape.call(target, &[])? } else { &target.contiguous()? };
     let counts = NeScalar.call(target, Scalar::Int(ignore_index))?;
     let classes = WhereScalarOther.call(&counts, &target.to_dtype(DType::I64)?, Scalar::Int(0))?;
     Ok((counts, classes))
+}
+
+/// # Errors
+///
+/// A target that names a class where there are none. Meta tensors name none.
+fn check_nothing_counts(counts: &Tensor) -> Result<()> {
+    if counts.device() != Device::META && LocalScalarDense.call(&Any.call(counts)?)?.to_bool() {
+        return Err(argument(
+            "argument `target` names a class, but `self` has none, expected `ignore_index` alone",
+        ));
+    }
+    Ok(())
 }
 
 /// The weights of the classes, zero for targets that do not count.
@@ -317,7 +385,10 @@ fn derivative(
     let kept = [Some(target), weight, is_mean.then(|| d.result(1))];
     d.together([Some(input)], kept, move |grads, [target, weight, total], _| {
         let (Some(grad), Some(target)) = (grads.of(0), target) else { return Ok([None]) };
-        let (counts, classes) = classes_of(target, ignore_index)?;
+        if sizes.contains(&0) {
+            return Tensor::zeros(&sizes, grad.dtype(), grad.device()).map(|grad| [Some(grad)]);
+        }
+        let (counts, classes) = classes_of(target, dim, ignore_index)?;
         let grad = match total {
             Some(total) => (-(grad / total)?)?,
             None => (-grad)?,
@@ -344,7 +415,8 @@ fn check(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize) -
     }
     let mut others = input.sizes().to_vec();
     let classes = others.remove(dim);
-    if target.sizes() != others {
+    let is_single = dim == 0 && target.sizes() == [1];
+    if target.sizes() != others && !is_single {
         let message = format!(
             "argument `target` has shape {:?}, expected {others:?} as `self` of shape {:?} has without its classes",
             target.sizes(),

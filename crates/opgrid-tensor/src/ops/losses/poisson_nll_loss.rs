@@ -5,9 +5,9 @@
 //! all, or not (0), as `reduction` says
 //!
 //! - Shapes: `input` and `target` broadcast; none with a reduction.
-//! - Dtypes: promoted.
+//! - Dtypes: promoted; with `full` it is that of the losses without.
 //! - Dispatch: a composite of arithmetic, whose derivatives it inherits.
-//! - Errors: another `reduction`.
+//! - Errors: another `reduction`; a `target` of bools with `full`.
 //! - Source: torch.nn.functional.poisson_nll_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
@@ -55,6 +55,7 @@ pub(super) fn samples(samples: &mut Samples) {
         })
         .tolerance(2.0 * loss::TOLERANCE);
     samples.rounds(PoissonNllLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs(PoissonNllLoss, loss::CHECKED);
 }
 
 fn poisson_nll_loss(
@@ -76,6 +77,11 @@ fn poisson_nll_loss(
     if !full {
         return loss::reduced(plain, reduction);
     }
+    if target.spec()?.dtype() == DType::Bool {
+        let message = "argument `target` is a bool tensor, for which Stirling's formula is not computed, expected counts; \
+                       convert it to integers or floats";
+        return Err(argument(message));
+    }
     // One instead of small targets, whose logarithms would have no gradient.
     let is_small = LeScalar.call(target, ONE)?;
     let large = WhereScalarSelf.call(&is_small, ONE, target)?;
@@ -83,5 +89,6 @@ fn poisson_nll_loss(
     let root = Log.call(&MulScalar.call(&large, Scalar::Float(std::f64::consts::TAU))?)?;
     let stirling = AddTensor.call(&ordered, &root, Scalar::Float(0.5))?;
     let stirling = MaskedFillScalar.call(&stirling, &is_small, Scalar::Int(0))?;
+    let stirling = loss::narrow(stirling, plain.dtype())?;
     loss::reduced(AddTensor.call(&plain, &stirling, ONE)?, reduction)
 }

@@ -3,7 +3,7 @@
 //! `loss[i] = d^2 / (2 beta) if d < beta, d - beta / 2 otherwise, with d = |self[i] - target[i]|`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
 //! - Shapes: `self` and `target` broadcast; none with a reduction.
-//! - Dtypes: promoted; floating-point ones.
+//! - Dtypes: promoted to a floating-point one, of which one of the two is.
 //! - Aliasing: `smooth_l1_loss.out` writes `out`.
 //! - Dispatch: a composite of arithmetic and `where`; `l1_loss` for a `beta` of zero.
 //! - Errors: other dtypes; a negative `beta`; another `reduction`.
@@ -46,17 +46,19 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(loss::TOLERANCE)
         .refuses("`beta` is -1", given(x.clone()).and(x).named("beta", -1.0));
     samples.rounds(SmoothL1Loss, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(SmoothL1Loss, &[loss::CHECKED, math::NOT_FINITE]);
+    samples.differs_as(SmoothL1Loss, loss::OUTPUTS);
 }
 
 fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: i64, beta: f64) -> Result<Tensor> {
     if beta.is_nan() || beta < 0.0 {
         return Err(argument(format!("argument `beta` is {beta}, expected zero or more")));
     }
+    let [input, target] = loss::promoted([input, target])?;
     if beta == 0.0 {
-        return L1Loss.call(input, target, reduction);
+        return L1Loss.call(&input, &target, reduction);
     }
-    pointwise::check_float(result_type(&[input, target])?)?;
-    let distance = Abs.call(&SubTensor.call(input, target, Scalar::Int(1))?)?;
+    let distance = Abs.call(&SubTensor.call(&input, &target, Scalar::Int(1))?)?;
     let square = MulScalar.call(&MulTensor.call(&distance, &distance)?, Scalar::Float(0.5 / beta))?;
     let line = SubScalar.call(&distance, Scalar::Float(0.5 * beta), Scalar::Int(1))?;
     let is_small = LtScalar.call(&distance, Scalar::Float(beta))?;

@@ -2,15 +2,15 @@
 //!
 //! `loss[i] = ln(1 + e ^ (-target[i] * self[i]))`, reduced to the mean (1) or the sum (2) of all, or not (0), as `reduction` says
 //!
-//! - Shapes: `self` and `target` broadcast; none with a reduction.
-//! - Dtypes: promoted; floating-point ones.
+//! - Shapes: that of `self`, to which `target` broadcasts; none with a reduction.
+//! - Dtypes: that of `self`, a floating-point or complex one, whatever numbers `target` has.
 //! - Aliasing: `soft_margin_loss.out` writes `out`.
 //! - Dispatch: a composite of `mul`, `exp` and `log1p`.
-//! - Errors: bools; another `reduction`.
+//! - Errors: a `self` of bools or integers; complex targets of reals; a `target` of another shape; another `reduction`.
 //! - Source: torch.nn.functional.soft_margin_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{Exp, Log1p, MulTensor, Neg};
+use crate::ops::{ExpInplace, Log1pInplace, MulInplaceTensor, Neg};
 
 operator! {
     home = crate::home_of(register);
@@ -36,6 +36,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
+    let x = |sizes: &[i64]| make::numbers(DType::F32, sizes, 0);
     let reference = |it: &Inputs| loss::of_two(it, ["self", "target"], |a, b| (-a * b).exp().ln_1p());
     samples
         .of(
@@ -44,13 +45,21 @@ pub(super) fn samples(samples: &mut Samples) {
             |dtype| if dtype.is_floating_point() { loss::pairs(dtype) } else { Vec::new() },
             reference,
         )
-        .tolerance(loss::TOLERANCE);
+        .tolerance(loss::TOLERANCE)
+        .refuses("broadcasts to [3]", given(x(&[3])).and(x(&[2, 3])))
+        .refuses("bool", given(x(&[3]).to(DType::Bool)).and(x(&[3])));
     samples.rounds(SoftMarginLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs_as(SoftMarginLoss, loss::OUTPUTS);
+    samples.differs(SoftMarginLoss, loss::CHECKED);
 }
 
 fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: i64) -> Result<Tensor> {
-    let exponent = Neg.call(&MulTensor.call(input, target)?)?;
-    loss::reduced(Log1p.call(&Exp.call(&exponent)?)?, reduction)
+    loss::check_fits("target", target, input)?;
+    let losses = Neg.call(input)?;
+    MulInplaceTensor.call(&losses, target)?;
+    ExpInplace.call(&losses)?;
+    Log1pInplace.call(&losses)?;
+    loss::reduced(losses, reduction)
 }
 
 /// The slope of the losses, by one of the factors; the other one is given too.

@@ -5,17 +5,14 @@
 //! `reduction` says
 //!
 //! - Shapes: those of the arguments broadcast, and the last dimension disappears; none with a reduction.
-//! - Dtypes: promoted; integers give the default dtype.
+//! - Dtypes: promoted; integers give the default dtype, complex numbers real losses.
 //! - Values: with `swap`, the distance between positive and negative counts where it is smaller than that of the anchor.
-//! - Dispatch: a composite of arithmetic and sums, whose derivatives it inherits.
+//! - Dispatch: a composite of `pairwise_distance` and arithmetic, whose derivatives it inherits.
 //! - Errors: arguments of different numbers of dimensions; another `reduction`.
 //! - Source: torch.nn.functional.triplet_margin_loss, PyTorch 2.15.
 
 use crate::ops::prelude::*;
-use crate::ops::{
-    Abs, AddScalar, Amax, Amin, ClampMin, Minimum, MulTensor, NeScalar, PowTensorScalar, Sqrt, SubTensor,
-    SumDim, ToCopy,
-};
+use crate::ops::{AddScalar, ClampMin, Minimum, PairwiseDistance, SubTensor};
 
 operator! {
     home = crate::home_of(register);
@@ -68,6 +65,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(2.0 * loss::TOLERANCE)
         .refuses("dimensions", given(x()).and(make::numbers(DType::F32, &[3], 0)).and(x()));
     samples.rounds(TripletMarginLoss, Roundings::all(Rounding::Sum(64)));
+    samples.differs(TripletMarginLoss, loss::CHECKED);
 }
 
 #[allow(clippy::too_many_arguments, reason = "those of the schema")]
@@ -89,32 +87,11 @@ fn triplet_margin_loss(
             return Err(argument(message));
         }
     }
-    let near = distance(anchor, positive, p, eps)?;
-    let mut far = distance(anchor, negative, p, eps)?;
+    let near = PairwiseDistance.call(anchor, positive, p, eps, false)?;
+    let mut far = PairwiseDistance.call(anchor, negative, p, eps, false)?;
     if swap {
-        far = Minimum.call(&far, &distance(positive, negative, p, eps)?)?;
+        far = Minimum.call(&far, &PairwiseDistance.call(positive, negative, p, eps, false)?)?;
     }
     let lack = AddScalar.call(&SubTensor.call(&near, &far, ONE)?, Scalar::Float(margin), ONE)?;
     loss::reduced(ClampMin.call(&lack, Scalar::Int(0))?, reduction)
-}
-
-/// The `p`-norm of differences along the last dimension, each of which is a little more.
-fn distance(a: &Tensor, b: &Tensor, p: f64, eps: f64) -> Result<Tensor> {
-    let difference = AddScalar.call(&SubTensor.call(a, b, ONE)?, Scalar::Float(eps), ONE)?;
-    let sum = |x: &Tensor| SumDim.call(x, Some(&[-1]), false, None);
-    if p == 2.0 {
-        return Sqrt.call(&sum(&MulTensor.call(&difference, &difference)?)?);
-    }
-    let size = Abs.call(&difference)?;
-    match p {
-        0.0 => {
-            let count = NeScalar.call(&size, Scalar::Int(0))?;
-            sum(&ToCopy.call(&count, Some(size.dtype()), None, None, None, false, None)?)
-        }
-        1.0 => sum(&size),
-        f64::INFINITY => Amax.call(&size, &[-1], false),
-        f64::NEG_INFINITY => Amin.call(&size, &[-1], false),
-        p => PowTensorScalar
-            .call(&sum(&PowTensorScalar.call(&size, Scalar::Float(p))?)?, Scalar::Float(1.0 / p)),
-    }
 }

@@ -13,6 +13,7 @@
 
 use opgrid_core::Generator;
 
+use crate::kernels::access::READ_FIRST;
 use crate::kernels::random;
 use crate::ops::kinds::draws;
 use crate::ops::prelude::*;
@@ -62,29 +63,7 @@ pub(super) fn register(library: &mut Library) {
 }
 
 pub(super) fn samples(samples: &mut Samples) {
-    samples.differs(
-        Bernoulli,
-        Difference {
-            id: "outputs-over-probabilities",
-            what: "torch refuses an output that shares elements with the probabilities; here they are read first and then written",
-            why: "nothing is read after it is written",
-            test: ("opgrid-tensor/tests/differences.rs", "results_are_computed_before_they_are_written"),
-            when: |seen| {
-                let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
-                seen.torch_refuses("refer to a single memory location") && seen.outs().any(shares)
-            },
-            directed: Some(Directed {
-                operator: "aten::bernoulli.out",
-                arguments: || {
-                    vec![
-                        ("self", Operand::strided(0, DType::F32, (&[3], &[1], 0), &[1.0, 0.0, 1.0]).into()),
-                        ("out", Operand::strided(0, DType::F32, (&[3], &[1], 1), &[0.0, 1.0, 0.0]).into()),
-                    ]
-                },
-                needs: None,
-            }),
-        },
-    );
+    samples.differs(Bernoulli, READ_FIRST);
     let ones = Distribution { least: 0.0, most: 1.0, mean: 0.25, deviation: 0.1875f64.sqrt() };
     let like = move |it: &Inputs| -> Result<Expected> {
         let x = it.tensor("self")?;
