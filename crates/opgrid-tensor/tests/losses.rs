@@ -60,6 +60,9 @@ fn what_torch_does_not_check_is_refused() {
     for (found, expected) in elements(&row).into_iter().zip([yes, yes, no, no]) {
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
     }
+    assert!(
+        message(BinaryCrossEntropy.call(&x, &floats(&[2.0, 0.0], &[2]), None, NONE)).contains("`target`")
+    );
     let whole = classes(&[1, -1], &[2]);
     assert!(message(HingeEmbeddingLoss.call(&whole, &whole, 0.5, NONE)).contains("`margin` is 0.5"));
     // The dtype of an output is looked at where there is nothing to write.
@@ -141,6 +144,10 @@ fn losses_of_classes_lie_in_rows() {
     let line = x.reshape(&[2, 3, 4]).unwrap();
     let target = classes(&[0, 1, 2, 0, 1, 2, 0, 1], &[4, 2]).t().unwrap();
     assert_eq!(NllLossNd.call(&line, &target, None, NONE, -100).unwrap().strides(), [4, 1]);
+    // Those of differences lie as what has an order, where numbers are stretched in the other.
+    let stretched = of(&[1.0, 2.0], &[2, 1], DType::BF16).expand(&[2, 3]).unwrap();
+    let column = of(&[0.5; 6], &[3, 2], DType::BF16).t().unwrap();
+    assert_eq!(HuberLoss.call(&stretched, &column, NONE, 1.0).unwrap().strides(), [1, 2]);
     // Those of probabilities lie as these.
     let turned = floats(&[0.5; 6], &[2, 3]).t().unwrap();
     let losses = BinaryCrossEntropy.call(&turned, &floats(&[1.0; 6], &[3, 2]), None, NONE).unwrap();

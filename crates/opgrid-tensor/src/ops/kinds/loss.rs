@@ -103,15 +103,16 @@ pub(crate) fn weigh(losses: &Tensor, weight: Option<&Tensor>) -> Result<()> {
     MulInplaceTensor.call(losses, weight).map(drop)
 }
 
-/// An input and its target in the dtype that both promote to, a floating-point one, so that bools are numbers.
+/// An input and its target, of which one may be bools: they are numbers then, of the dtype that both promote to.
 ///
 /// # Errors
 ///
-/// Another dtype.
-pub(crate) fn promoted([input, target]: [&Tensor; 2]) -> Result<[Tensor; 2]> {
-    let dtype = result_type(&[input, target])?;
+/// They promote to another dtype than a floating-point one.
+pub(crate) fn promoted(both: [&Tensor; 2]) -> Result<[Tensor; 2]> {
+    let dtype = result_type(&both)?;
     pointwise::check_float(dtype)?;
-    Ok([narrow(input.clone(), dtype)?, narrow(target.clone(), dtype)?])
+    let number = |x: &Tensor| if x.dtype() == DType::Bool { narrow(x.clone(), dtype) } else { Ok(x.clone()) };
+    Ok([number(both[0])?, number(both[1])?])
 }
 
 /// States the derivative of a loss that is a function of the difference of two tensors, by its slope there.
@@ -254,6 +255,7 @@ pub(crate) const OUTPUTS: &[Difference] = &[
             let refuses = |words: &[&str]| words.iter().any(|words| seen.torch_refuses(words));
             match seen.part {
                 Part::Outcome if is_over && seen.we_refuse("which the losses have") => true,
+                Part::Outcome if is_over && refuses(&["should be between 0 and 1"]) => true,
                 Part::Outcome if is_cut => refuses(&["output with shape", "must match the size of tensor b"]),
                 Part::Outcome => is_over && refuses(&["doesn't match the broadcast shape"]),
                 Part::Sizes | Part::Strides => is_cut,

@@ -8,12 +8,12 @@
 //! - Aliasing: `binary_cross_entropy.out` writes `out`.
 //! - Derivative: the weights have none.
 //! - Dispatch: a composite of logarithms and arithmetic.
-//! - Errors: other dtypes, two dtypes; other shapes; elements of `self` that are no probabilities; another `reduction`.
+//! - Errors: other dtypes, two dtypes; other shapes; elements of `self` or `target` that are no probabilities; another `reduction`.
 //! - Source: torch.nn.functional.binary_cross_entropy, PyTorch 2.15.
 
 use crate::ops::prelude::*;
 use crate::ops::{
-    Any, ClampMin, GtScalar, LocalScalarDense, Log, Log1p, LogicalOr, LtScalar, MulInplaceTensor, MulTensor,
+    All, ClampMin, GeScalar, LeScalar, LocalScalarDense, Log, Log1p, LogicalAnd, MulInplaceTensor, MulTensor,
     Neg, SubInplaceTensor, SubScalar,
 };
 
@@ -83,6 +83,14 @@ pub(super) fn samples(samples: &mut Samples) {
             "between 0 and 1",
             given(Plain::of(DType::F32, &[3], &[0.5, 1.5, 0.0])).and(half.clone()),
         )
+        .refuses_data(
+            "`target` has elements",
+            given(half.clone()).and(Plain::of(DType::F32, &[3], &[2.0, 1.0])),
+        )
+        .refuses_data(
+            "`self` has elements",
+            given(Plain::of(DType::F32, &[3], &[f64::NAN])).and(half.clone()),
+        )
         .refuses("expected float32 as `self`", given(half.clone()).and(x.to(DType::F64)))
         .refuses("broadcasts to [3]", given(half.clone()).and(Plain::of(DType::F32, &[2, 3], &[1.0])))
         .refuses(
@@ -127,7 +135,8 @@ fn binary_cross_entropy(
     pointwise::check_float(input.dtype())?;
     loss::Reduction::numbered(reduction)?;
     loss::check_fits("target", target, input)?;
-    check_probabilities(input)?;
+    check_probabilities("self", input, "for logits there is `binary_cross_entropy_with_logits`")?;
+    check_probabilities("target", target, "clamp them")?;
     let yes = ClampMin.call(&Log.call(input)?, LEAST)?;
     // In place, so that the losses lie as the input.
     let losses = ClampMin.call(&Log1p.call(&Neg.call(input)?)?, LEAST)?;
@@ -147,20 +156,18 @@ pub(super) fn weighted(grad: Tensor, weight: Option<&Tensor>) -> Result<Tensor> 
 
 /// # Errors
 ///
-/// An element outside of 0 to 1. Meta tensors have none.
-fn check_probabilities(input: &Tensor) -> Result<()> {
-    if input.device() == Device::META {
+/// An element outside of 0 to 1, or NaN. Meta tensors have none.
+fn check_probabilities(name: &str, tensor: &Tensor, remedy: &str) -> Result<()> {
+    if tensor.device() == Device::META {
         return Ok(());
     }
-    let zero_and_one = [Scalar::Int(0), Scalar::Int(1)];
-    let outside =
-        LogicalOr.call(&LtScalar.call(input, zero_and_one[0])?, &GtScalar.call(input, zero_and_one[1])?)?;
-    match LocalScalarDense.call(&Any.call(&outside)?)?.to_bool() {
-        true => Err(argument(
-            "argument `self` has elements that are no probabilities, expected all between 0 and 1; for logits there is \
-             `binary_cross_entropy_with_logits`",
-        )),
-        false => Ok(()),
+    let (zero, one) = (Scalar::Int(0), Scalar::Int(1));
+    let inside = LogicalAnd.call(&GeScalar.call(tensor, zero)?, &LeScalar.call(tensor, one)?)?;
+    match LocalScalarDense.call(&All.call(&inside)?)?.to_bool() {
+        true => Ok(()),
+        false => Err(argument(format!(
+            "argument `{name}` has elements that are no probabilities, expected all between 0 and 1; {remedy}"
+        ))),
     }
 }
 

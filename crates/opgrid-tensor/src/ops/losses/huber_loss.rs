@@ -61,8 +61,13 @@ fn huber_loss(input: &Tensor, target: &Tensor, reduction: i64, delta: f64, dtype
     }
     pointwise::check_float(dtype)?;
     let [input, target] = loss::promoted([input, target])?;
-    let distance =
-        Abs.call(&SubTensor.call(&loss::wide(&input)?, &loss::wide(&target)?, Scalar::Int(1))?)?;
+    // One conversion is enough in most cases, and the losses lie as the other of the two does.
+    let target = loss::wide(&target)?;
+    let input = match result_type(&[&input, &target])? {
+        DType::F16 | DType::BF16 => loss::wide(&input)?,
+        _ => input,
+    };
+    let distance = Abs.call(&SubTensor.call(&input, &target, Scalar::Int(1))?)?;
     let square = MulScalar.call(&MulTensor.call(&distance, &distance)?, Scalar::Float(0.5))?;
     let line = SubScalar.call(&distance, Scalar::Float(0.5 * delta), Scalar::Int(1))?;
     let line = MulScalar.call(&line, Scalar::Float(delta))?;
