@@ -171,6 +171,7 @@ const DIFFERENCES: &[Difference] = &[
                 || seen.part == Part::Written
                 || seen.torch_refuses("Expected idx >= 0")
                 || seen.torch_refuses("which is not in the valid range")
+                || seen.torch_refuses("Expected i < index_size")
                 || seen.torch_refuses("can not be greater than input's length")
                 || seen.torch_refuses(DIED);
             is_misread && ["indices", "offsets", "per_sample_weights"].iter().any(is_apart)

@@ -181,7 +181,9 @@ impl Resized {
 
     /// Four neighbours of each place, by cubic polynomials.
     pub(crate) fn cubic<M: Coordinate>(&self) -> Line<M> {
-        if self.from == self.to {
+        // As torch, which looks at a scale here, and not where neighbours are averaged.
+        let is_scaled = !self.align_corners && self.scale.is_some_and(|scale| scale > 0.0 && scale != 1.0);
+        if self.from == self.to && !is_scaled {
             return Line::same(self.from);
         }
         let mut line = Line::new(self.from);
