@@ -65,7 +65,10 @@ fn what_torch_does_not_check_is_refused() {
     );
     let whole = classes(&[1, -1], &[2]);
     assert!(message(HingeEmbeddingLoss.call(&whole, &whole, 0.5, NONE)).contains("`margin` is 0.5"));
-    // The dtype of an output is looked at where there is nothing to write.
+    // Dtypes are looked at where there are no elements.
+    let (nothing, parts) = (empty(&[0, 3], DType::U8), empty(&[0, 3], DType::F32));
+    let refused = message(CrossEntropyLoss.call(&nothing, &parts, None, SUM, -100, 0.0));
+    assert!(refused.contains("expected a floating-point dtype"), "{refused}");
     let (nothing, number) = (empty(&[0, 3, 2, 2], DType::F32), empty(&[], DType::I32));
     let target = empty(&[0, 2, 2], DType::I64);
     let refused = message(NllLoss2dOut.call(&nothing, &target, None, SUM, -100, &number));

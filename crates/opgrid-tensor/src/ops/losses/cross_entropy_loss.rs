@@ -14,6 +14,7 @@
 //!   `reduction`.
 //! - Source: torch.nn.functional.cross_entropy, PyTorch 2.15.
 
+use super::nll_loss::{BYTES, NOTHING};
 use crate::ops::prelude::*;
 use crate::ops::{
     AddTensor, DivScalar, DivTensor, EqScalar, IndexSelect, LogSoftmaxInt, LogicalNot, MaskedFillScalar,
@@ -41,7 +42,7 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`ignore_index`", x().and(make::numbers(DType::F32, &[2, 3], 1)).named("ignore_index", 1i64))
         .refuses("expected a distribution", x().and(Plain::of(DType::I64, &[2, 3], &[0])));
     samples.rounds(CrossEntropyLoss, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(CrossEntropyLoss, &[loss::CHECKED, super::nll_loss::BYTES, SMOOTHING, SINGLE]);
+    samples.differs_as(CrossEntropyLoss, &[loss::CHECKED, BYTES, NOTHING, SMOOTHING, SINGLE]);
 }
 
 /// Of smoothing by another part than one between zero and one.
