@@ -125,8 +125,8 @@ fn layers_drop_with_probabilities() {
     let parameters = [of(&[6, 3]), of(&[6, 2]), of(&[6, 2]), of(&[6, 2])];
     let run =
         |p| GruInput.call(&of(&[3, 2, 3]), &of(&[2, 2, 2]), &parameters, false, 2, p, true, false, false);
-    refused(run(2.5), "elements are dropped by 2.5, expected a probability, 0 to 1");
-    refused(run(-0.5), "elements are dropped by -0.5, expected a probability, 0 to 1");
+    refused(run(2.5), "argument `p` is 2.5, expected a probability between 0 and 1");
+    refused(run(-0.5), "argument `p` is -0.5, expected a probability between 0 and 1");
     // All that the second layer would see is dropped.
     let all = run(1.0).unwrap().0.to_vec::<f32>().unwrap();
     assert!(all.iter().all(|x| x.is_finite()), "{all:?}");

@@ -70,10 +70,11 @@ pub(super) fn samples(samples: &mut Samples) {
 
 const PROBABILITIES: Difference = Difference {
     id: "negative-probabilities-of-dropout",
-    what: "torch drops no weights of attention where the probability is negative; here it is refused, as one above 1",
+    what: "torch drops no weights of attention where the probability is negative or no number; here it is refused, as \
+           one above 1",
     why: "a wrong probability is a mistake that nobody notices",
     test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
-    when: |seen| seen.we_refuse("argument `dropout_p` is -"),
+    when: |seen| seen.we_refuse("argument `dropout_p` is -") || seen.we_refuse("argument `dropout_p` is NaN"),
     directed: None,
 };
 
