@@ -125,8 +125,8 @@ fn layers_drop_with_probabilities() {
     let parameters = [of(&[6, 3]), of(&[6, 2]), of(&[6, 2]), of(&[6, 2])];
     let run =
         |p| GruInput.call(&of(&[3, 2, 3]), &of(&[2, 2, 2]), &parameters, false, 2, p, true, false, false);
-    refused(run(2.5), "elements are dropped by 2.5, expected a probability, 0 to 1");
-    refused(run(-0.5), "elements are dropped by -0.5, expected a probability, 0 to 1");
+    refused(run(2.5), "argument `p` is 2.5, expected a probability between 0 and 1");
+    refused(run(-0.5), "argument `p` is -0.5, expected a probability between 0 and 1");
     // All that the second layer would see is dropped.
     let all = run(1.0).unwrap().0.to_vec::<f32>().unwrap();
     assert!(all.iter().all(|x| x.is_finite()), "{all:?}");
@@ -158,6 +158,8 @@ fn statistics_are_checked() -> Result<()> {
     refused(FusedRmsNorm.call(&x, &[3], Some(&complex), None), "expected a real one as the input");
     let words = "argument `input` has 6 elements, expected N * C * HxW, 0 * 3 * 1";
     refused(NativeGroupNorm.call(&x, None, None, 0, 3, 1, 1, 1e-5), words);
+    let none = NativeGroupNorm.call(&of(&[2, 0]), None, None, 2, 0, 1, 3, 1e-5);
+    refused(none, "argument `C` is 0, expected at least one channel");
     let words = "argument `grad_out` has shape [4, 3], expected [2, 3]";
     let (grad, one) = (of(&[4, 3]), full(&[2, 1], 1.0));
     refused(NativeLayerNormBackward.call(&grad, &x, &[3], &one, &one, Some(&row), Some(&row), &mask), words);
@@ -206,6 +208,10 @@ fn what_does_not_vary_is_normalised_to_zero() -> Result<()> {
     assert_eq!(out.select(0, 1)?.to_vec::<f32>()?, bias.to_vec::<f32>()?);
     let (out, ..) = NativeLayerNorm.call(&x, &[3], Some(&weight), Some(&bias), 1e-5)?;
     assert_eq!(out.select(0, 1)?.to_vec::<f32>()?, bias.to_vec::<f32>()?);
+    // Also where nothing is added to the variance.
+    let (out, _, invstd) = NativeBatchNorm.call(&x, None, Some(&bias), None, None, true, 0.1, 0.0)?;
+    assert_eq!(out.select(0, 0)?.to_vec::<f32>()?, bias.to_vec::<f32>()?);
+    assert_eq!(invstd.to_vec::<f32>()?, [0.0; 3]);
     Ok(())
 }
 

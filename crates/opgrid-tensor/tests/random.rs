@@ -8,7 +8,7 @@ use opgrid_tensor::kernels::{num_threads, set_num_threads};
 use opgrid_tensor::ops::{
     Bernoulli, BernoulliInplaceFloat, CauchyInplace, Dropout, ExponentialInplace, GeometricInplace,
     LogNormalInplace, Multinomial, NativeDropout, RandGenerator, RandintGenerator, RandintLowGenerator,
-    RandnGenerator, RandomInplace, RandomInplaceFrom, RandpermGenerator,
+    RandnGenerator, RandomInplace, RandomInplaceFrom, RandpermGenerator, ScaledDotProductAttention,
 };
 use opgrid_tensor::{Tensor, manual_seed};
 
@@ -231,4 +231,13 @@ fn dropout_drops_what_torch_drops() {
     let (_, mask) = NativeDropout.call(&ones, 0.5, Some(true)).unwrap();
     let mask = mask.to_dtype(DType::F64).unwrap();
     assert_eq!(mask.to_vec::<f64>().unwrap(), stays);
+    // Attention gives the weights of the values that stay, of which each query sees five alike.
+    let zeros = |sizes: &[i64]| Tensor::zeros(sizes, DType::F64, Device::CPU).unwrap();
+    let values = Tensor::eye(5, 5, DType::F64, Device::CPU).unwrap().unsqueeze(0).unwrap();
+    manual_seed(0);
+    let (query, key) = (zeros(&[1, 2, 4]), zeros(&[1, 5, 4]));
+    let attended =
+        ScaledDotProductAttention.call(&query, &key, &values, None, 0.6, false, None, false).unwrap();
+    let halves = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.5];
+    near(&attended.to_vec::<f64>().unwrap(), &halves);
 }

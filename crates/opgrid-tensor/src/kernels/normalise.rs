@@ -142,6 +142,14 @@ fn reciprocal_deviation(variance: f64, eps: f64) -> f64 {
     1.0 / (variance + eps).sqrt()
 }
 
+/// The same of channels: zero where they do not vary and nothing is added, as in torch, so that they become zero.
+pub(crate) fn reciprocal_deviation_of_channel(variance: f64, eps: f64) -> f64 {
+    match variance == 0.0 && eps == 0.0 {
+        true => 0.0,
+        false => reciprocal_deviation(variance, eps),
+    }
+}
+
 /// Numbers that threads find, each once.
 pub(crate) struct Found(Vec<AtomicU64>);
 
@@ -631,9 +639,10 @@ pub(crate) fn channels<T: Element<Math: Statistic>>(
     (given, eps): (Option<Statistics>, f64),
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     parts::read::<T, _>(out, input, |x| {
+        let rstd = if given.is_some() { reciprocal_deviation } else { reciprocal_deviation_of_channel };
         let (means, variances) = given.unwrap_or_else(|| of_channels(x, layout));
         let of = |(channel, (mean, variance)): (usize, (&f64, &f64))| {
-            affine.of_channel(channel, *mean, reciprocal_deviation(*variance, eps))
+            affine.of_channel(channel, *mean, rstd(*variance, eps))
         };
         let all: Vec<_> = means.iter().zip(&variances).enumerate().map(of).collect();
         scale(out, x, layout, &all)?;

@@ -116,4 +116,13 @@ fn means_beyond_the_range() {
     let deviations = floats(&[2]);
     let drawn = NormalFloatTensor.call(-1e300, &deviations, Some(&generator(1))).unwrap();
     assert_eq!(elements(&drawn), [f64::NEG_INFINITY; 2]);
+    let [x, matrix, vector] = [&[2][..], &[2, 1], &[1]].map(|sizes| to(&floats(sizes), DType::F16));
+    let x = x.add_scalar(1, 1).unwrap();
+    let sum = Addmv.call(&x, &matrix, &vector, Scalar::Int(1 << 60), 1.into()).unwrap();
+    assert_eq!(elements(&sum), [f64::INFINITY; 2]);
+    // The norm of an order that far below zero is the smallest length.
+    let (rows, first) =
+        (floats(&[1, 2]).add_scalar(2, 1).unwrap(), Tensor::from_slice(&[0i64], &[1]).unwrap());
+    let shortened = elements(&EmbeddingRenorm.call(&rows, &first, 0.5, -1e300).unwrap());
+    assert!((shortened[0] - 0.5).abs() < 1e-6, "{shortened:?}");
 }

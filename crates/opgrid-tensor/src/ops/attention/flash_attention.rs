@@ -67,15 +67,21 @@ pub(super) fn samples(samples: &mut Samples) {
 /// Of attention that goes to the loops for the CPU.
 pub(super) const ROW_FOR_EACH_KEY: Difference = Difference {
     id: "values-for-each-key",
-    what: "torch reads as many keys as there are values, and heads of both by the number of one of them, also where \
-           there are none; here keys and values of different shapes are refused",
+    what: "torch reads as many keys as there are values, heads of both by the number of one of them, and masks without \
+           elements, also where there are none; here keys and values of different shapes are refused, and such masks",
     why: "memory that is not theirs must not be read",
     test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
-    when: |seen| seen.we_refuse("argument `value` has shape") || seen.we_refuse("argument `key` has shape"),
+    when: |seen| {
+        let is_empty = seen.tensor("attn_mask").is_some_and(Operand::is_empty);
+        seen.we_refuse("argument `value` has shape")
+            || seen.we_refuse("argument `key` has shape")
+            || is_empty && seen.we_refuse("argument `attn_mask` has shape")
+    },
     directed: None,
 };
 
-const OF_ANY_STRIDES: Difference = Difference {
+/// Of attention that goes to the loops for the CPU.
+pub(super) const OF_ANY_STRIDES: Difference = Difference {
     id: "attention-of-any-strides",
     what: "torch reads and writes rows of attention for the CPU as if their elements were neighbours, so that results are \
            wrong and in part never written; here queries, keys and values may have any strides",
@@ -88,7 +94,10 @@ const OF_ANY_STRIDES: Difference = Difference {
         };
         let result = seen.tensor("query").and_then(|query| query.geometry.like(MemoryFormat::Preserve).ok());
         let is_apart = result.as_ref().is_some_and(are_apart);
-        seen.part == Part::Values && (is_apart || ["query", "key", "value"].iter().any(has_gaps))
+        // Others go another way from `scaled_dot_product_attention`.
+        let is_alone = seen.family() == "_scaled_dot_product_flash_attention_for_cpu";
+        let is_read = is_alone && ["query", "key", "value"].iter().any(has_gaps);
+        seen.part == Part::Values && (is_apart || is_read)
     },
     directed: None,
 };

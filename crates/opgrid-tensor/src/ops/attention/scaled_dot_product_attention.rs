@@ -18,7 +18,7 @@
 //! - Source: torch.nn.functional.scaled_dot_product_attention, PyTorch 2.15; A. Vaswani et al., Attention Is All You Need
 //!   (2017).
 
-use super::flash_attention::ROW_FOR_EACH_KEY;
+use super::flash_attention::{OF_ANY_STRIDES, ROW_FOR_EACH_KEY};
 use crate::ops::kinds::dropout::dropped;
 use crate::ops::prelude::*;
 use crate::ops::{
@@ -64,16 +64,20 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(256.0);
     samples.rounds(ScaledDotProductAttention, Roundings::all(Rounding::Sum(64)));
     samples.rounds(ScaledDotProductAttentionMath, Roundings::all(Rounding::Sum(256)));
-    samples.differs_as(ScaledDotProductAttention, &[ROW_FOR_EACH_KEY, PROBABILITIES, WITHOUT_ELEMENTS]);
+    samples.differs_as(
+        ScaledDotProductAttention,
+        &[ROW_FOR_EACH_KEY, OF_ANY_STRIDES, PROBABILITIES, WITHOUT_ELEMENTS],
+    );
     samples.differs_as(ScaledDotProductAttentionMath, &[PROBABILITIES, OF_INTEGERS, WITHOUT_ELEMENTS]);
 }
 
 const PROBABILITIES: Difference = Difference {
     id: "negative-probabilities-of-dropout",
-    what: "torch drops no weights of attention where the probability is negative; here it is refused, as one above 1",
+    what: "torch drops no weights of attention where the probability is negative or no number; here it is refused, as \
+           one above 1",
     why: "a wrong probability is a mistake that nobody notices",
     test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
-    when: |seen| seen.we_refuse("argument `dropout_p` is -"),
+    when: |seen| seen.we_refuse("argument `dropout_p` is -") || seen.we_refuse("argument `dropout_p` is NaN"),
     directed: None,
 };
 
@@ -93,14 +97,14 @@ const OF_INTEGERS: Difference = Difference {
 
 const WITHOUT_ELEMENTS: Difference = Difference {
     id: "attention-without-elements",
-    what: "torch gives zeros of the sizes of the queries where queries, keys or values have no elements, whatever \
+    what: "torch gives zeros of the sizes of the queries, in rows, where queries, keys or values have no elements, whatever \
            the other sizes are; here sizes in front broadcast, and others must fit, as with elements",
     why: "whether a program is right must not depend on its data",
     test: ("opgrid-tensor/tests/networks.rs", "attention_is_checked"),
     when: |seen| {
         let is_empty = |name: &&str| seen.tensor(name).is_some_and(Operand::is_empty);
         let has_none = ["query", "key", "value"].iter().any(is_empty);
-        has_none && (seen.part == Part::Sizes || seen.we_refuse(""))
+        has_none && (matches!(seen.part, Part::Sizes | Part::Strides) || seen.we_refuse(""))
     },
     directed: None,
 };

@@ -138,6 +138,8 @@ fn cpu(input: &Tensor, indices: &Tensor, max_norm: f64, norm_type: f64, out: &Te
 
 fn norm(row: &crate::tensor::Array, order: f64) -> Result<f64> {
     let lengths = normalise::numbers::<Complex64>(row)?.into_iter().map(|x| x.norm());
+    // Powers of such orders leave every range; the limit is the largest or the smallest length.
+    let order = if (order as f32).is_infinite() { order.signum() * f64::INFINITY } else { order };
     Ok(match order {
         // NaN stays.
         f64::INFINITY => lengths.fold(0.0, |most, length| if length <= most { most } else { length }),

@@ -427,14 +427,14 @@ impl Network {
 }
 
 /// The differences from torch that networks have.
-pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, DTYPE_OF_BIAS];
+pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, STEPS_OF_FLOATS, DTYPE_OF_BIAS];
 
-/// Of single steps.
+/// Of networks, and of single steps.
 pub(crate) const STEPS_OF_FLOATS: Difference = Difference {
     id: "steps-of-integers",
-    what: "torch computes a single step of integers, with a state of floats from which it takes no other step; here integers \
-           are refused, as in networks",
-    why: "a step leads to the next one",
+    what: "torch takes integers in single steps, with a state of floats from which it takes no other step, and as inputs \
+           beside states of floats; here they are refused",
+    why: "one dtype for all steps",
     test: ("opgrid-tensor/tests/networks.rs", "parameters_of_networks_are_checked"),
     when: |seen| seen.we_refuse("expected a floating-point or complex dtype"),
     directed: None,

@@ -54,7 +54,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`use_input_stats` is false", bare(false));
     samples.rounds(BatchNorm, Roundings::all(Rounding::Sum(64)));
     samples.rounds(InstanceNorm, Roundings::all(Rounding::Sum(64)));
-    samples.differs_as(BatchNorm, &[normalisations::WITHOUT_DEVIATION, WITHOUT_CHANNELS]);
+    samples.differs_as(
+        BatchNorm,
+        &[normalisations::WITHOUT_DEVIATION, normalisations::DEVIATIONS_ARE_CHECKED, WITHOUT_CHANNELS],
+    );
     samples.differs_as(
         InstanceNorm,
         &[normalisations::WITHOUT_DEVIATION, normalisations::DEVIATIONS_ARE_CHECKED, WITHOUT_CHANNELS],

@@ -3,6 +3,7 @@
 //!
 //! `out[n, c, …] = (input[n, c, …] - mean[c]) * rstd[c] * weight[c] + bias[c]`, with `rstd = 1 / sqrt(variance + eps)`
 //!
+//! - Values: `rstd` of a channel that does not vary is zero while `training` without `eps`.
 //! - Statistics: while `training` those of each channel over all images; then `running_mean` becomes
 //!   `(1 - momentum) * running_mean + momentum * mean`, and `running_var` alike with the variance of `n - 1` degrees of
 //!   freedom, last of all. Otherwise `running_mean` and `running_var` themselves.
@@ -407,7 +408,8 @@ impl<'a> Arguments<'a> {
         if !self.training {
             return Ok(());
         }
-        let rstds: Vec<f64> = variances.iter().map(|variance| 1.0 / (variance + self.eps).sqrt()).collect();
+        let rstd = |variance: &f64| normalise::reciprocal_deviation_of_channel(*variance, self.eps);
+        let rstds: Vec<f64> = variances.iter().map(rstd).collect();
         normalise::write_numbers(save_mean.array()?, &means)?;
         normalise::write_numbers(save_invstd.array()?, &rstds)?;
         let n = (layout.count * layout.inner) as f64;

@@ -178,9 +178,10 @@ pub(super) fn check(input: &TensorSpec, [n, c, inner, group]: [i64; 4]) -> Resul
     if group <= 0 {
         return Err(argument(format!("argument `group` is {group}, expected at least 1")));
     }
-    if c < 0 || c % group != 0 {
-        let message =
-            format!("argument `C` is {c}, expected channels that are divisible by `group`, {group}");
+    if c <= 0 || c % group != 0 {
+        let message = format!(
+            "argument `C` is {c}, expected at least one channel, and channels that are divisible by `group`, {group}"
+        );
         return Err(argument(message));
     }
     if inner <= 0 {
