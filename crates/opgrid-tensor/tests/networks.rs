@@ -224,8 +224,9 @@ fn images_without_channels_are_normalised() -> Result<()> {
     let (images, number) = (of(&[0, 3]), of(&[]));
     let short = BatchNorm.call(&images, Some(&number), None, None, None, true, 0.1, 1e-5, false);
     refused(short, "argument `weight` has shape [], expected [3]");
-    let flat = BatchNorm.call(&of(&[0]), None, None, None, None, true, 0.1, 1e-5, false);
-    refused(flat, "expected at least two dimensions");
+    // A vector of nothing has none.
+    let flat = BatchNorm.call(&of(&[0]), None, None, Some(&none), Some(&none), true, 0.1, 1e-5, true)?;
+    assert_eq!(flat.sizes(), [0]);
     let out = InstanceNorm.call(&x, Some(&none), None, Some(&none), Some(&none), false, 0.1, 1e-5, false)?;
     assert_eq!(out.sizes(), [2, 0, 4]);
     Ok(())

@@ -138,19 +138,16 @@ fn batch_norm(
 ) -> Result<Tensor> {
     normalisations::statistics_dtype(input.spec()?, [("weight", weight), ("bias", bias)])?;
     if input.numel() == 0 {
-        let sizes = input.sizes();
-        let Some(channels) = sizes.get(1) else {
-            let message =
-                format!("argument `input` has shape {sizes:?}, expected at least two dimensions, [N, C, …]");
-            return Err(argument(message));
-        };
         let parameters = [
             ("weight", weight),
             ("bias", bias),
             ("running_mean", running_mean),
             ("running_var", running_var),
         ];
-        normalisations::check_sizes(parameters, &[*channels])?;
+        // A vector of nothing has no channels, as in torch.
+        if let Some(channels) = input.sizes().get(1) {
+            normalisations::check_sizes(parameters, &[*channels])?;
+        }
         return crate::ops::Clone.call(input, None);
     }
     let results =

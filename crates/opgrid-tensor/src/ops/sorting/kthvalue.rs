@@ -57,12 +57,13 @@ pub(super) fn samples(samples: &mut Samples) {
         Kthvalue,
         Difference {
             id: "ranks-of-one-complex-number",
-            what: "torch gives a complex number without dimensions as the smallest of itself; here complex numbers have no order, \
+            what: "torch gives a complex number or a bool without dimensions as the smallest of itself; here they have no order, \
                    however many there are",
             why: "whether a program is right must not depend on its data",
             test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
             when: |seen| {
-                let is_one = |input: &Operand| input.dtype.is_complex() && input.geometry.dims() == 0;
+                let has_no_ranks = |dtype: DType| dtype.is_complex() || dtype == DType::Bool;
+                let is_one = |input: &Operand| has_no_ranks(input.dtype) && input.geometry.dims() == 0;
                 seen.tensor("self").is_some_and(is_one) && seen.we_refuse("expected an integer or floating-point")
             },
             directed: Some(Directed {
