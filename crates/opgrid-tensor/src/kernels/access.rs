@@ -324,10 +324,7 @@ pub(crate) const READ_AFTER_WRITTEN: Difference = Difference {
     when: |seen| {
         let shares = |out: &Operand| seen.inputs().iter().any(|input| input.memory == out.memory);
         let differs = matches!(seen.part, Part::Outcome | Part::Values | Part::Written);
-        // An output without elements gets its shape there before it is read.
-        let is_shaped =
-            matches!(seen.part, Part::Sizes | Part::Strides) && seen.outs().any(Operand::is_empty);
-        (differs || is_shaped) && seen.out().is_some_and(shares)
+        differs && seen.out().is_some_and(shares)
     },
     directed: None,
 };

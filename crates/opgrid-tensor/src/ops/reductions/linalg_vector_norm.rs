@@ -47,8 +47,10 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("real", two.named("dtype", DType::Complex64))
         .refuses("no elements", none.clone().and(-1))
         .refuses("no elements", none.and(f64::INFINITY));
-    samples
-        .differs_as(LinalgVectorNorm, &[READ_AFTER_WRITTEN, super::norm::NO_ORDER, super::norm::LONG_SUMS]);
+    samples.differs_as(
+        LinalgVectorNorm,
+        &[READ_AFTER_WRITTEN, super::norm::SHAPED_BEFORE_READ, super::norm::NO_ORDER, super::norm::LONG_SUMS],
+    );
     samples.rounds(LinalgVectorNorm, Roundings::all(Rounding::Sum(32)));
 }
 
