@@ -285,7 +285,21 @@ fn what_is_scattered_by_strides_has_its_gradient_where_it_lies() -> Result<()> {
     };
     let inputs = || [leaf(&[3, 2]), leaf(&[2])];
     gradcheck(scattered, &inputs(), Default::default())?;
-    gradgradcheck(scattered, &inputs(), Default::default())
+    gradgradcheck(scattered, &inputs(), Default::default())?;
+    // Between gaps, and where one place has several elements.
+    let between = |x: &[Tensor]| {
+        let gaps = x[0].slice(0, 1, None, 2)?;
+        Ok(vec![ops::AsStridedScatter.call(&gaps, &x[1].exp()?, &[2], &[2], Some(3))?])
+    };
+    let repeated = |x: &[Tensor]| {
+        let rows = x[0].expand(&[2, 6])?;
+        Ok(vec![ops::AsStridedScatter.call(&rows, &x[1].exp()?, &[2], &[3], Some(1))?])
+    };
+    let inputs = || [leaf(&[6]), leaf(&[2])];
+    gradcheck(between, &inputs(), Default::default())?;
+    gradgradcheck(between, &inputs(), Default::default())?;
+    gradcheck(repeated, &inputs(), Default::default())?;
+    gradgradcheck(repeated, &inputs(), Default::default())
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! What torch refuses by accident, loses or does not survive.
 
 use opgrid_tensor::ops::{
-    AdaptiveAvgPool3d, Addmv, AvgPool3d, Bilinear, EmbeddingDenseBackward, EmbeddingRenorm, GridSampler,
-    IndexFillIntTensor, MaxPool2dWithIndices, Multinomial, NormalFloatTensor, Roll, TriuIndices, UniqueDim,
-    UpsampleNearest1d,
+    AdaptiveAvgPool2dOut, AdaptiveAvgPool3d, AdaptiveAvgPool3dOut, Addmv, AvgPool3d, Bilinear, Bincount,
+    ChannelShuffle, ConjKernel, Contiguous, ConvTranspose2dInput, Cov, DiffOut, EmbeddingDenseBackward,
+    EmbeddingRenorm, FillInplaceScalar, GridSampler, IndexFillIntTensor, IsConj, IsinTensorTensor, Kron,
+    Logsumexp, MaxPool2dWithIndices, MaxPool3d, MaxUnaryOut, MeanOut, MedianDimValues, Multinomial,
+    NativeDropout, NormalFloatTensor, PixelUnshuffle, RepeatInterleaveSelfTensor, Roll,
+    ScaledDotProductFlashAttentionForCpu, TensorSplitIndices, TriuIndices, UniqueDim, UnsafeIndexTensor,
+    UpsampleBilinear2dAa, UpsampleNearest1d,
 };
 use opgrid_tensor::samples::Plain;
 
@@ -125,4 +129,128 @@ fn means_beyond_the_range() {
         (floats(&[1, 2]).add_scalar(2, 1).unwrap(), Tensor::from_slice(&[0i64], &[1]).unwrap());
     let shortened = elements(&EmbeddingRenorm.call(&rows, &first, 0.5, -1e300).unwrap());
     assert!((shortened[0] - 0.5).abs() < 1e-6, "{shortened:?}");
+}
+
+#[test]
+fn an_index_list_without_indices_gives_everything() {
+    let x = count(&[2, 3]);
+    for list in [vec![], vec![None], vec![None, None]] {
+        assert_eq!(x.index(&list).unwrap().to_vec::<i64>().unwrap(), x.to_vec::<i64>().unwrap());
+    }
+    x.index_put_(&[None], &Tensor::from_slice(&[7i64], &[]).unwrap(), true).unwrap();
+    assert_eq!(x.to_vec::<i64>().unwrap(), [7, 8, 9, 10, 11, 12]);
+}
+
+#[test]
+fn steps_of_slices_may_exceed_every_size() {
+    let first = count(&[4, 2]).slice(0, 1, i64::MAX, i64::MAX).unwrap();
+    assert_eq!(first.to_vec::<i64>().unwrap(), [2, 3]);
+}
+
+#[test]
+fn conjugates_are_computed() {
+    let x = Tensor::from_slice(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
+    let conjugate = x.conj().unwrap();
+    FillInplaceScalar.call(&x, Scalar::Int(0)).unwrap();
+    assert_eq!(conjugate.to_vec::<Complex64>().unwrap(), [Complex64::new(1.0, -2.0)]);
+    assert!(!IsConj.call(&conjugate).unwrap());
+}
+
+#[test]
+fn averages_of_complex_numbers_are_complex() {
+    let numbers = to(&count(&[2]), DType::Complex64);
+    let refused = message(MeanOut.call(&numbers, None, false, None, &empty(&[], DType::F64)));
+    assert!(refused.contains("can't be cast to the desired output type float64"), "{refused}");
+}
+
+#[test]
+fn floats_of_16_bits_are_taken_everywhere() {
+    for dtype in [DType::F16, DType::BF16] {
+        let x = to(&count(&[1, 1, 2, 2, 2]), dtype);
+        let averages = AvgPool3d.call(&x, &[2, 2, 2], &[], &[0], false, true, None).unwrap();
+        assert_eq!((averages.dtype(), elements(&averages)), (dtype, vec![3.5]));
+        let smooth = UpsampleBilinear2dAa.call(&to(&count(&[1, 1, 2, 2]), dtype), &[1, 1], false, None, None);
+        assert_eq!(elements(&smooth.unwrap()), [1.5]);
+    }
+}
+
+#[test]
+fn what_torch_refuses_by_accident_is_computed() {
+    let x = floats(&[2, 3]);
+    let (bytes, extremum) = (Tensor::from_slice(&[1u8, 253], &[2]).unwrap(), empty(&[], DType::I8));
+    MaxUnaryOut.call(&bytes, &extremum).unwrap();
+    assert_eq!(extremum.to_vec::<i8>().unwrap(), [-3]);
+    let twice = RepeatInterleaveSelfTensor.call(
+        &count(&[]),
+        &Tensor::from_slice(&[2i64], &[1]).unwrap(),
+        Some(0),
+        None,
+    );
+    assert_eq!(elements(&twice.unwrap()), [0.0, 0.0]);
+    let (image, average) =
+        (to(&count(&[1, 1, 2]), DType::Complex64), Tensor::zeros(&[1, 1, 1], DType::Complex64, Device::CPU));
+    AdaptiveAvgPool2dOut.call(&image, &[1, 1], average.as_ref().unwrap()).unwrap();
+    assert_eq!(average.unwrap().item().unwrap(), Scalar::Complex(Complex64::new(0.5, 0.0)));
+    let none = empty(&[0], DType::F32);
+    DiffOut.call(&empty(&[0, 2], DType::F32), 1, 0, None, None, &none).unwrap();
+    assert_eq!(none.sizes(), [0, 2]);
+    let logarithm = elements(&Logsumexp.call(&x, &[], false).unwrap());
+    assert!((logarithm[0] - 5.456_193).abs() < 1e-5, "{logarithm:?}");
+    let volumes = floats(&[2, 2, 2, 2]);
+    let swapped = Contiguous.call(&volumes, MemoryFormat::ChannelsLast).unwrap();
+    let pooled = |x: &Tensor| elements(&MaxPool3d.call(x, &[2, 2, 2], &[], &[0], &[1], false).unwrap());
+    assert_eq!(pooled(&swapped), pooled(&volumes));
+    let (one, other) = (with_gaps(&x), x.t().unwrap());
+    assert_eq!(
+        elements(&Kron.call(&one, &other).unwrap()),
+        elements(&Kron.call(&x, &other.contiguous().unwrap()).unwrap())
+    );
+    let is_in = IsinTensorTensor.call(&one, &other, false, false).unwrap();
+    assert_eq!(elements(&is_in), [1.0; 6]);
+    let parts = TensorSplitIndices.call(&x, &[i64::MIN], 0).unwrap();
+    assert_eq!(parts.iter().map(|part| part.sizes()[0]).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(elements(&ConjKernel.call(&x).unwrap()), elements(&x));
+    assert_eq!(elements(&UnsafeIndexTensor.call(&x, &[None, None]).unwrap()), elements(&x));
+}
+
+#[test]
+fn masks_of_nothing() {
+    let nothing = floats(&[0]);
+    let (result, mask) = NativeDropout.call(&nothing, 0.5, Some(true)).unwrap();
+    assert!(!result.is_same(&nothing));
+    assert_eq!((mask.dtype(), mask.sizes()), (DType::Bool, &[0][..]));
+}
+
+#[test]
+fn images_of_nothing() {
+    let nothing = empty(&[0, 1, 4, 6], DType::F32);
+    assert_eq!(PixelUnshuffle.call(&nothing, 2).unwrap().sizes(), [0, 4, 2, 3]);
+    let image = floats(&[1, 3, 1, 1]);
+    let shuffled = ChannelShuffle.call(&image, 3).unwrap();
+    assert!(!shuffled.array().unwrap().storage().is_same(image.array().unwrap().storage()));
+}
+
+#[test]
+fn calls_that_end_the_process_elsewhere() {
+    let x = to(&count(&[1, 1, 1, 1, 1]), DType::BF16);
+    let windows =
+        AvgPool3d.call(&floats(&[1, 1, 3, 1, 1]), &[3, 1, 1], &[2], &[0], true, false, None).unwrap();
+    assert_eq!(elements(&windows), [1.0]);
+    let out = empty(&[1, 1, 2, 2, 2], DType::BF16);
+    AdaptiveAvgPool3dOut.call(&x, &[2, 2, 2], &out).unwrap();
+    assert_eq!(elements(&out), [0.0; 8]);
+    let (nothing, places) = (empty(&[4, 1, 0], DType::BF16), empty(&[4, 0], DType::I64));
+    MedianDimValues.call(&nothing, 1, false, &nothing, &places).unwrap();
+    assert_eq!((nothing.sizes(), places.sizes()), (&[4, 0][..], &[4, 0][..]));
+    let none = floats(&[0, 0, 2, 2]);
+    let (attended, _) =
+        ScaledDotProductFlashAttentionForCpu.call(&none, &none, &none, 0.0, true, None, None).unwrap();
+    assert_eq!(attended.sizes(), none.sizes());
+}
+
+#[test]
+fn sums_of_no_weights_are_sums_of_weights() {
+    let (nothing, weights) = (empty(&[0], DType::I64), empty(&[0], DType::F32));
+    assert_eq!(Bincount.call(&nothing, Some(&weights), 0).unwrap().dtype(), DType::F32);
+    assert_eq!(Bincount.call(&nothing, None, 0).unwrap().dtype(), DType::I64);
 }

@@ -10,6 +10,7 @@ mod overlap;
 mod printing;
 mod rows;
 mod threads;
+mod windows;
 mod writes;
 
 use opgrid_core::{DType, Device, Result};

@@ -74,7 +74,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch multiplies infinity by an error function that its vector code has as NaN; here gelu of \
                    infinity is infinite",
             why: "the mathematical result",
-            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| seen.each(|(_, ours, torch)| !torch.is_finite() && (!ours.is_finite() || ours.re == 0.0)),
             directed: Some(Directed { operator: "aten::gelu", arguments: || vec![("self", Operand::rows(0, DType::F32, &[16], &[f64::INFINITY; 16]).into())], needs: Some("avx512f") }),
         },
@@ -88,7 +88,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch's library for neural networks does not write outputs of other strides than the input's; here they are \
                    written",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let (Some(input), Some(out)) = (seen.tensor("self"), seen.out()) else { return false };
                 input.geometry.strides() != out.geometry.strides()
@@ -102,7 +102,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch's library for neural networks refuses gradients of some strides and dtypes, or dies of them; here they are \
                    converted, and lie as they do",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+            test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
             when: |seen| seen.torch_refuses("could not create a primitive") || seen.torch_refuses("could not construct a memory descriptor") || seen.torch_refuses("itensor_view_from_dense expects float") || seen.torch_refuses(DIED),
             directed: Some(Directed { operator: "aten::gelu_backward", arguments: || vec![("grad_output", Operand::rows(0, DType::I64, &[2], &[1.0, 2.0]).into()), ("self", Operand::rows(1, DType::F32, &[2], &[0.5, 1.0]).into())], needs: None }),
         });

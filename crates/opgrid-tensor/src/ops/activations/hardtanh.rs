@@ -76,7 +76,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "slopes-of-no-numbers",
             what: "torch gives the slope at NaN, or between limits that are NaN, as zero in vectors and as one elsewhere; here always as one",
             why: "equal numbers, computed in one way",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let has_nan = |input: &Operand| input.elements.iter().any(|element| element.re.is_nan());
                 let is_nan = |number: Scalar| matches!(number, Scalar::Float(number) if number.is_nan());

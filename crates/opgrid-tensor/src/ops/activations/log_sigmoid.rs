@@ -56,7 +56,7 @@ pub(super) fn samples(samples: &mut Samples) {
         id: "logarithms-of-sigmoids-lie-as-their-inputs",
         what: "torch lays the logarithms of sigmoids in rows; here they lie as the input",
         why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| seen.lies_in_rows_there(),
         directed: None,
     };

@@ -41,7 +41,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "mish-of-the-smallest-numbers",
             what: "torch loses digits of the smallest numbers in vectors; here they keep their digits",
             why: "the slope at zero is not zero",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 seen.each(|(_, ours, torch)| {
                     ours.norm() < 1e-36 && (ours - torch).norm() <= 1e-4 * ours.norm() + 2e-43

@@ -55,7 +55,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "angles-of-real-numbers-lie-as-they-do",
             what: "torch lays the angles of real numbers in rows; here they lie as the numbers",
             why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| seen.lies_in_rows_there(),
             directed: None,
         },

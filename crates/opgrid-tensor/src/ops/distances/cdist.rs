@@ -125,7 +125,7 @@ const WITHOUT_COLUMNS: Difference = Difference {
     what: "torch does not look at the dtypes of rows without columns, whose distances are zero; here they are checked as \
            with columns",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+    test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
     when: |seen| {
         let is_checked =
             seen.we_refuse("convert one of them") || seen.we_refuse("expected float32 or float64");

@@ -199,7 +199,7 @@ const DIFFERENCES: &[Difference] = &[
         id: "the-last-offset-ends-a-bag",
         what: "torch counts indices behind the last offset to the last bag in some modes, though that offset is to end it; here in none",
         why: "one rule for all modes",
-        test: ("opgrid-tensor/tests/differences.rs", "the_last_offset_ends_a_bag"),
+        test: ("opgrid-tensor/tests/differences/numbers.rs", "the_last_offset_ends_a_bag"),
         when: |seen| {
             let Some(Argument::Number(Scalar::Bool(true))) = seen.argument("include_last_offset") else {
                 return false;

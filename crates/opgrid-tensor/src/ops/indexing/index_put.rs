@@ -76,7 +76,10 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "single-values-for-bytes",
             what: "torch fills by a uint8 mask only where there are several values; here also with one",
             why: "one rule for masks",
-            test: ("opgrid-tensor/tests/differences.rs", "an_index_list_without_indices_gives_everything"),
+            test: (
+                "opgrid-tensor/tests/differences/computed.rs",
+                "an_index_list_without_indices_gives_everything",
+            ),
             when: |seen| seen.torch_refuses("masked_fill_ only"),
             directed: Some(Directed {
                 operator: "aten::index_put",

@@ -190,7 +190,10 @@ pub(super) const ANY_STRIDES: Difference = Difference {
     what: "torch writes what is joined to the wrong places of an output whose dimensions of size 1 have \
            strides of their own; here to the output's elements",
     why: "elements must not be lost",
-    test: ("opgrid-tensor/tests/differences.rs", "what_is_joined_is_written_to_outputs_of_any_strides"),
+    test: (
+        "opgrid-tensor/tests/differences/outputs.rs",
+        "what_is_joined_is_written_to_outputs_of_any_strides",
+    ),
     when: |seen| {
         // It may die of where it writes.
         let writes_elsewhere = !seen.elements.is_empty() || seen.torch == DIED;

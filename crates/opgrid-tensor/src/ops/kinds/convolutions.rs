@@ -480,7 +480,7 @@ const ORDER_OF_VOLUMES: Difference = Difference {
     what: "torch gives some convolutions of volumes in rows, whatever order the input has, and takes others of one \
            channel, or of complex numbers with filters that lie so, for channels-last; here the result has the order of the input as with images",
     why: "one rule for all convolutions",
-    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let sizes = |name: &str| seen.tensor(name).map(|tensor| tensor.geometry.sizes());
         let of_volumes = sizes("weight").is_some_and(|sizes| sizes.len() == 5);
@@ -497,7 +497,7 @@ const MIXED_GROUPS: Difference = Difference {
     what: "torch mixes up the groups of transposed convolutions where input and filters lie channels-last; here they have the \
            results that they have in rows",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let has_gaps = |input: &&Operand| input.geometry.dims() >= 4 && !input.geometry.is_contiguous();
         let groups = seen.number("groups").and_then(|groups| groups.to_f64().ok());
@@ -530,7 +530,7 @@ const ORDER_OF_LINES: Difference = Difference {
     what: "torch convolves lines as images of one row, which may look channels-last; here the result \
        lies in rows",
     why: "lines have no channels-last order",
-    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| matches!(seen.sizes.len(), 2 | 3) && seen.lies_in_rows_here(),
     directed: None,
 };

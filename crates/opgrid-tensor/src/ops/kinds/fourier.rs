@@ -293,7 +293,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch computes some transforms in the dtype of the output, which it then refuses beside its own intermediate \
                results; here results are converted to the output",
         why: "one rule for all outputs",
-        test: ("opgrid-tensor/tests/differences.rs", "outputs_take_what_converts_to_them"),
+        test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_take_what_converts_to_them"),
         when: |seen| seen.family().starts_with("fft_") && seen.torch_refuses("Found dtype"),
         directed: None,
     },
@@ -302,7 +302,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch's kernels of transforms write to outputs of any dtype, where imaginary parts and fractions are lost; here \
                that is refused",
         why: "nothing is lost silently",
-        test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+        test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
         when: |seen| {
             seen.family().starts_with("_fft_") && seen.we_refuse("can't be cast to the desired output type")
         },
@@ -312,7 +312,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         id: "transforms-of-conjugates-are-written",
         what: "torch gives outputs of `ihfft2` and `ihfftn` back without the result where it conjugates it; here it is written",
         why: "an output is there to hold the result",
-        test: ("opgrid-tensor/tests/differences.rs", "outputs_of_any_strides_are_written"),
+        test: ("opgrid-tensor/tests/differences/outputs.rs", "outputs_of_any_strides_are_written"),
         when: |seen| {
             let is_such = matches!(seen.operator, "aten::fft_ihfft2.out" | "aten::fft_ihfftn.out");
             let Some(out) = seen.out() else { return false };
@@ -331,7 +331,7 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         what: "torch decides on the order of transformed dimensions by copies of what repeats elements; here the input itself \
                decides",
         why: "one rule for all operators",
-        test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+        test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
         when: |seen| {
             let repeats = seen.inputs().iter().any(|input| input.repeats());
             seen.family().contains("fft_") && repeats && seen.are_both_dense()

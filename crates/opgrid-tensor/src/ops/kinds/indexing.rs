@@ -274,7 +274,7 @@ const LISTS_WITHOUT_INDICES: Difference = Difference {
     what: "torch refuses a list without indices, or fails an assertion; here it names every element. \
            Entries that stand for no dimension are counted before they are looked at, and refused",
     why: "one meaning for `x[...]` and `x[:]`",
-    test: ("opgrid-tensor/tests/differences.rs", "an_index_list_without_indices_gives_everything"),
+    test: ("opgrid-tensor/tests/differences/computed.rs", "an_index_list_without_indices_gives_everything"),
     when: |seen| {
         let words =
             ["at least one index", "masked_fill_ only", "INTERNAL ASSERT", "undefined Tensor", "nullptr"];

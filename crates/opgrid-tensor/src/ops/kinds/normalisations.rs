@@ -359,8 +359,8 @@ pub(crate) const COUNTS_ARE_CHECKED: Difference = Difference {
 /// Of operators that normalise by averages of their own.
 pub(crate) const WITHOUT_DEVIATION: Difference = Difference {
     id: "digits-of-what-does-not-vary",
-    what: "torch rounds averages, of channels to 16 bits as their variances, and what they are multiplied by, here they are taken away first; where elements do not vary \
-           the distance between both is multiplied by a large reciprocal deviation",
+    what: "torch rounds averages, of channels to 16 bits as their variances, and what they are multiplied by; here averages are taken \
+           away first. Where elements do not vary, the distance between both is multiplied by a large reciprocal deviation",
     why: "as near to the mathematical result, where no digits of it are left",
     test: ("opgrid-tensor/tests/networks.rs", "what_does_not_vary_is_normalised_to_zero"),
     when: |seen| {

@@ -211,7 +211,7 @@ const CHECKED_WITHOUT_ELEMENTS: Difference = Difference {
     what: "torch does not look at dtypes and numbers of a product of nothing; here they are checked and \
            converted as with elements",
     why: "whether a program is right must not depend on its data",
-    test: ("opgrid-tensor/tests/differences.rs", "what_is_refused_with_elements_is_refused_without"),
+    test: ("opgrid-tensor/tests/differences/refused.rs", "what_is_refused_with_elements_is_refused_without"),
     when: |seen| {
         let words = [
             "cannot be converted",
@@ -252,7 +252,7 @@ const KEEPS_SHAPE: Difference = Difference {
            a product of nothing the shape that the tensor had; here in place the shapes have to be the same, and a sum has that of the \
            product",
     why: "one rule for all sums",
-    test: ("opgrid-tensor/tests/differences.rs", "sums_of_products_in_place_keep_their_shape"),
+    test: ("opgrid-tensor/tests/differences/outputs.rs", "sums_of_products_in_place_keep_their_shape"),
     when: |seen| {
         let is_empty = seen.inputs().iter().any(|input| input.is_empty());
         let is_other = |input: &Operand| seen.torch == format!("{:?}", input.geometry.sizes());
@@ -270,7 +270,7 @@ const KEEPS_STRIDES: Difference = Difference {
     what: "torch writes a product with a vector, or one without elements, in rows, whatever strides an output of its shape has, \
            and gives it those; here the output keeps its strides",
     why: "others who look at the memory see what they asked for",
-    test: ("opgrid-tensor/tests/differences.rs", "products_into_their_own_factors"),
+    test: ("opgrid-tensor/tests/differences/outputs.rs", "products_into_their_own_factors"),
     when: |seen| {
         let has_vector = seen.inputs().iter().any(|input| input.geometry.dims() == 1);
         let keeps = |out: &Operand| match seen.part {

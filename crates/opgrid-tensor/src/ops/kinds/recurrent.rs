@@ -23,7 +23,7 @@ use crate::ops::{
     AddTensor, Addcmul, Addmm, AddmmInplace, Cat, Contiguous, Linear, MulTensor, Relu, SelectInt, Sigmoid,
     SliceTensor, Stack, SubTensor, T, Tanh, TransposeInt,
 };
-use crate::samples::{Difference, Given, Inputs, Plain, Sample, given};
+use crate::samples::{Difference, Given, Inputs, Plain, Rounding, Roundings, Sample, given};
 use crate::tensor::Tensor;
 use crate::with_dtype;
 
@@ -425,6 +425,10 @@ impl Network {
         }
     }
 }
+
+/// How far states may lie from torch's. Gates cancel, so that small states come of sums of larger terms: of 12,000 single steps of
+/// each kind in single precision, the results here lay within 9 units beside one of those in double precision, torch's within 25.
+pub(crate) const ROUNDING: Roundings = Roundings::all(Rounding::Near(16));
 
 /// The differences from torch that networks have.
 pub(crate) const DIFFERENCES: &[Difference] = &[PARAMETERS_ARE_CHECKED, STEPS_OF_FLOATS, DTYPE_OF_BIAS];

@@ -48,7 +48,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives dimensions of size 1 or 0 other strides where it copies; here distances of \
                complex numbers that lie in rows lie in rows",
             why: "one rule for all operators",
-            test: ("opgrid-tensor/tests/differences.rs", "distances_of_complex_numbers_lie_in_rows"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "distances_of_complex_numbers_lie_in_rows"),
             when: |seen| {
                 let is_thin = |input: &Operand| {
                     input.dtype.is_complex() && input.geometry.sizes().iter().any(|size| *size < 2)

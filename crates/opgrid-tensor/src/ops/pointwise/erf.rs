@@ -36,7 +36,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives zero for numbers near the smallest ones in vectors, and loses digits of 16-bit floats near zero; here \
                    they keep their digits",
             why: "the slope at zero is not zero",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 seen.each(|(dtype, ours, torch)| {
                     let units = (ours.re - torch.re).abs() * 2f64.powi(24);

@@ -244,7 +244,7 @@ const VOLUMES: Difference = Difference {
     id: "averages-of-volumes-keep-their-digits",
     what: "torch adds volumes of 16-bit floats in 16 bits; here in single precision",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences.rs", "averages_of_16_bit_volumes"),
+    test: ("opgrid-tensor/tests/differences/numbers.rs", "averages_of_16_bit_volumes"),
     when: |seen| {
         let elements = seen.inputs().into_iter().flat_map(|input| &input.elements);
         let largest = elements.map(|element| element.norm()).fold(0.0, f64::max);
@@ -272,7 +272,7 @@ const COMPLEX_OUTPUTS: Difference = Difference {
     what: "torch refuses an output for the averages of whole complex images, which it gives otherwise; here the output gets \
            them",
     why: "both ways to ask for a result give it",
-    test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+    test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
     when: |seen| {
         let is_complex = seen.tensor("self").is_some_and(|input| input.dtype.is_complex());
         is_complex && seen.out().is_some() && seen.torch_refuses("not implemented for 'Complex")

@@ -217,7 +217,7 @@ pub(super) fn samples(samples: &mut Samples) {
         what: "torch refuses volumes that lie in the channels-last order of images, and those of bytes that lie in that of \
                volumes and have more places than a byte can count; here volumes may have any strides",
         why: "the answer does not depend on the layout",
-        test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+        test: ("opgrid-tensor/tests/differences/computed.rs", "what_torch_refuses_by_accident_is_computed"),
         when: |seen| {
             let words = ["Unsupported memory format", "std::numeric_limits<integer_t>::max()"];
             words.iter().any(|words| seen.torch_refuses(words))
@@ -247,7 +247,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives a place in the first plane where all numbers of a window are the smallest of their dtype and the \
                    volume lies in channels-last order; here that of the first number, as in torch where it lies in rows",
             why: "the answer does not depend on the layout",
-            test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+            test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
             when: |seen| {
                 let has_smallest = |x: &Operand| {
                     let smallest = crate::tensor::iinfo(x.dtype).map_or(f64::NEG_INFINITY, |limits| limits.min as f64);

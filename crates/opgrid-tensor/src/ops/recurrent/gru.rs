@@ -56,9 +56,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .tolerance(32.0)
         .refuses("two dimensions", given(x(&[3])).and(x(&[2])).and(x(&[6, 3])).and(x(&[6, 2])))
         .refuses("as many as the state", given(x(&[2, 3])).and(x(&[1, 2])).and(x(&[6, 3])).and(x(&[6, 2])));
-    // Gates cancel, so that small states come of sums of larger terms.
-    samples.rounds(GruInput, Roundings::all(Rounding::Near(16)));
-    samples.rounds(GruCell, Roundings::all(Rounding::Near(16)));
+    samples.rounds(GruInput, recurrent::ROUNDING);
+    samples.rounds(GruCell, recurrent::ROUNDING);
     samples.differs_as(GruInput, recurrent::DIFFERENCES);
     samples.differs(GruCell, recurrent::STEPS_OF_FLOATS);
 }

@@ -74,9 +74,8 @@ pub(super) fn samples(samples: &mut Samples) {
         .refuses("`w_ih` has shape", {
             given(x(&[2, 3])).and(vec![x(&[2, 2]), x(&[2, 2])]).and(x(&[6, 3])).and(x(&[8, 2]))
         });
-    // Gates cancel, so that small states come of sums of larger terms.
-    samples.rounds(LstmInput, Roundings::all(Rounding::Near(16)));
-    samples.rounds(LstmCell, Roundings::all(Rounding::Near(16)));
+    samples.rounds(LstmInput, recurrent::ROUNDING);
+    samples.rounds(LstmCell, recurrent::ROUNDING);
     samples.differs_as(LstmInput, recurrent::DIFFERENCES);
     samples.differs(LstmCell, recurrent::STEPS_OF_FLOATS);
 }

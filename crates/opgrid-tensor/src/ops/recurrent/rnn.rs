@@ -80,11 +80,10 @@ pub(super) fn samples(samples: &mut Samples) {
             |it| Ok(recurrent::expected_cell(Cell::Relu, it)?.remove(0).into()),
         )
         .tolerance(32.0);
-    // Gates cancel, so that small states come of sums of larger terms.
-    samples.rounds(RnnTanhInput, Roundings::all(Rounding::Near(16)));
-    samples.rounds(RnnReluInput, Roundings::all(Rounding::Near(16)));
-    samples.rounds(RnnTanhCell, Roundings::all(Rounding::Near(16)));
-    samples.rounds(RnnReluCell, Roundings::all(Rounding::Near(16)));
+    samples.rounds(RnnTanhInput, recurrent::ROUNDING);
+    samples.rounds(RnnReluInput, recurrent::ROUNDING);
+    samples.rounds(RnnTanhCell, recurrent::ROUNDING);
+    samples.rounds(RnnReluCell, recurrent::ROUNDING);
     samples.differs_as(RnnTanhInput, recurrent::DIFFERENCES);
     samples.differs_as(RnnReluInput, recurrent::DIFFERENCES);
     samples.differs(RnnTanhCell, recurrent::STEPS_OF_FLOATS);

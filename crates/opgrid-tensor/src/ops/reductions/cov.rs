@@ -152,7 +152,7 @@ pub(super) fn samples(samples: &mut Samples) {
             id: "coefficients-of-what-does-not-vary",
             what: "torch divides what rounding leaves of variables that do not vary; here they have no coefficients, which are NaN",
             why: "an average of equal numbers is that number",
-            test: ("opgrid-tensor/tests/differences.rs", "coefficients_of_what_does_not_vary"),
+            test: ("opgrid-tensor/tests/differences/numbers.rs", "coefficients_of_what_does_not_vary"),
             when: |seen| {
                 let Some(input) = seen.tensor("self") else { return false };
                 let columns = input.geometry.sizes().last().map_or(1, |size| (*size).max(1) as usize);
@@ -178,7 +178,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch divides by zero what rounding leaves of complex numbers that do not vary, of which nothing is left elsewhere; the \
                    quotients are infinite or NaN on both sides",
             why: "how a variable varies with itself is real",
-            test: ("opgrid-tensor/tests/differences.rs", "results_that_are_not_finite"),
+            test: ("opgrid-tensor/tests/differences/numbers.rs", "results_that_are_not_finite"),
             when: |seen| {
                 seen.each(|(dtype, ours, torch)| dtype.is_complex() && !ours.is_finite() && !torch.is_finite())
             },

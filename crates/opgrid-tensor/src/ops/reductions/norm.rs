@@ -115,7 +115,7 @@ pub(super) const LONG_SUMS: Difference = Difference {
     what: "torch adds powers and complex magnitudes one after the other, and the root of an order below one multiplies what \
            that rounds; here they are added in several sums",
     why: "the mathematical result",
-    test: ("opgrid-tensor/tests/differences.rs", "norms_of_many_elements"),
+    test: ("opgrid-tensor/tests/differences/numbers.rs", "norms_of_many_elements"),
     when: |seen| {
         let order = seen.number("p").or_else(|| seen.number("ord"));
         let is_small =
@@ -136,7 +136,7 @@ pub(super) const NO_ORDER: Difference = Difference {
     id: "norms-of-no-order",
     what: "torch takes another norm where the order is NaN; here the result is NaN",
     why: "NaN stays NaN",
-    test: ("opgrid-tensor/tests/differences.rs", "results_do_not_depend_on_the_layout"),
+    test: ("opgrid-tensor/tests/differences/layouts.rs", "results_do_not_depend_on_the_layout"),
     when: |seen| {
         let order = seen.number("p").or_else(|| seen.number("ord"));
         matches!(order, Some(Scalar::Float(order)) if order.is_nan())

@@ -50,7 +50,7 @@ pub(super) const CORRECTIONS: Difference = Difference {
                corrections without an imaginary part; here real results convert to complex ones, and \
                corrections are real",
     why: "one rule for all outputs",
-    test: ("opgrid-tensor/tests/differences.rs", "what_torch_does_not_check_is_refused"),
+    test: ("opgrid-tensor/tests/differences/refused.rs", "what_torch_does_not_check_is_refused"),
     when: |seen| {
         seen.torch_refuses("not implemented for 'Complex") || seen.we_refuse("argument `correction`")
     },

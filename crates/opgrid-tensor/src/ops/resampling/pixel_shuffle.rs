@@ -154,7 +154,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives an image without elements another shape than others in `pixel_unshuffle`; here \
                the same",
             why: "the shape of a result must not depend on the number of elements",
-            test: ("opgrid-tensor/tests/differences.rs", "images_of_nothing"),
+            test: ("opgrid-tensor/tests/differences/computed.rs", "images_of_nothing"),
             when: |seen| {
             let is_empty = seen.inputs().iter().any(|input| input.is_empty());
             is_empty && matches!(seen.part, Part::Sizes | Part::Strides)
@@ -179,7 +179,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch gives a view where the channels of an image are shuffled without moving any; here \
                always a new tensor",
             why: "whether a result is a view must not depend on sizes",
-            test: ("opgrid-tensor/tests/differences.rs", "images_of_nothing"),
+            test: ("opgrid-tensor/tests/differences/computed.rs", "images_of_nothing"),
             when: |seen| matches!(seen.part, Part::Identity | Part::Strides) || seen.begins_memory_here(),
             directed: None,
         },

@@ -49,7 +49,7 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch computes in 16 bits which bin a float of 16 bits falls into, and refuses ranges beyond those of \
                    the input's dtype; here in double precision",
             why: "rounded to 16 bits, an element beside an edge comes into the wrong bin",
-            test: ("opgrid-tensor/tests/differences.rs", "bins_of_16_bit_floats"),
+            test: ("opgrid-tensor/tests/differences/numbers.rs", "bins_of_16_bit_floats"),
             when: |seen| {
                 let is_narrow = |input: &Operand| matches!(input.dtype, DType::F16 | DType::BF16);
                 let differs = !seen.elements.is_empty() && seen.tensor("self").is_some_and(is_narrow);

@@ -64,7 +64,10 @@ pub(super) fn samples(samples: &mut Samples) {
             what: "torch keeps the smallest integers for itself, and refuses indices among them; here every \
                index beyond an end is the end",
             why: "one rule for all integers",
-            test: ("opgrid-tensor/tests/differences.rs", "what_torch_refuses_by_accident_is_computed"),
+            test: (
+                "opgrid-tensor/tests/differences/computed.rs",
+                "what_torch_refuses_by_accident_is_computed",
+            ),
             when: |seen| seen.torch_refuses("cannot be represented as a SymInt"),
             directed: Some(Directed {
                 operator: "aten::tensor_split.tensor_indices_or_sections",
